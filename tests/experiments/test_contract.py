@@ -59,7 +59,7 @@ SMALLER: dict[str, dict[str, Any]] = {
 MEASURED = ("seconds",)
 """Columns that hold a time measured: different each time, so left out of exact comparisons."""
 
-CLOSED_FORM = ("accounting", "data-needed", "gaussian-loss", "ways-of-asking")
+CLOSED_FORM = ("accounting", "gaussian-loss", "ways-of-asking")
 """Experiments that draw no random number."""
 
 MAY_BE_EMPTY = ("chains", "published", "intervals", "enough", "curve", "refused")

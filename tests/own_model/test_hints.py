@@ -34,7 +34,6 @@ def test_a_scenario_that_is_unknown_may_want_its_file(
     ("study", "of"),
     [
         ("error-by-size", "uniform-mixture, covid"),
-        ("data-needed", "its own scenario"),
         ("soft-abc", "its own scenario"),
     ],
 )
