@@ -29,7 +29,7 @@ from abcdp_core import cache, fingerprint, registry, simulators, threads
 from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.interruption import held
-from abcdp_core.parameters import WORK_LIMIT, check_work
+from abcdp_core.parameters import WORK_LIMIT, ParameterError, check_work
 from abcdp_core.statistic import Statistic, stated_by
 from abcdp_core.streams import generator
 from abcdp_core.supports import ALL_REALS, Support
@@ -181,7 +181,7 @@ class PublicSide:
 
     def simulated_theta(self, index: int) -> Array:
         """The prior draw ``(d,)`` it is simulated at."""
-        return predictive_theta(self.key, index)
+        return predictive_theta(self.key, self.n, index)
 
 
 @functools.lru_cache(maxsize=64)
@@ -268,7 +268,9 @@ def _median_bandwidth(scenario: str, seed: int) -> float:
     rng = generator(seed, "bandwidth")
     size = int(source.N.options[0])
     values = source.simulate(rng, source.prior(rng, 2000), size)[..., -1]
-    return median_bandwidth(values[np.arange(2000), rng.integers(size, size=2000), None])
+    chosen = values[np.arange(2000), rng.integers(size, size=2000), None]
+    # Without those of simulations that failed.
+    return median_bandwidth(chosen[~np.isnan(chosen[:, 0])])
 
 
 Makers = Callable[[], Executor]
@@ -396,7 +398,11 @@ WORTH_KEEPING = 1.0
 def _made_chunk(key: PoolKey, start: int) -> cache.Arrays:
     """Parameters of one chunk of draws, and all that is kept of their data sets at each size.
 
-    Each data set is simulated once and reduced part by part, as its points come.
+    Each data set is simulated once and reduced part by part, as its points come. A draw that fails
+    at any size makes way for a copy of one that does not.
+
+    Raises:
+        ParameterError: all of them fail.
     """
     source = simulators.load(key.scenario)
     distance = key.metric()
@@ -409,14 +415,26 @@ def _made_chunk(key: PoolKey, start: int) -> cache.Arrays:
         name: (each.reduce, each.combine) for name, each in _statistics(key).items()
     }
     kept: cache.Arrays = {}
+    failing, failed = getattr(source, "failed", None), np.zeros(size, dtype=bool)
     done = 0
     for layer, n in enumerate(_sizes(source, key.largest_n)):
         points = source.simulate(generator(key.seed, "pool", *address, layer), theta, n - done)
+        if failing is not None:
+            failed |= failing(points)
+            if failed.all():
+                raise ParameterError(f"{key.scenario}: all {size} draws of a part of a pool fail.")
+            # Any numbers, as no statistic has to know a data set that failed.
+            points[failed] = points[np.argmin(failed)]
         for name, (reduce, combine) in reductions.items():
             part = reduce(points)
             kept[name] = combine(kept[name], done, part, n - done) if done else part
         arrays |= {_label(n, name): values for name, values in kept.items()}
         done = n
+    if failed.any():
+        chosen = np.arange(size)
+        rng = generator(key.seed, "instead", *address)
+        chosen[failed] = rng.choice(np.flatnonzero(~failed), np.count_nonzero(failed))
+        arrays = {name: values[chosen] for name, values in arrays.items()}
     return arrays
 
 
@@ -534,18 +552,53 @@ def observed_data(key: PoolKey, n: int) -> Array:
     if (precomputed_data := getattr(source, "precomputed_data", None)) is not None:
         data: Array = precomputed_data(n, key.run)
         return data
-    return _data(key, n, "observed", (key.run,), np.asarray(source.TRUTH))
+
+    def observed(*again: int) -> Array:
+        return _data(key, n, "observed", (key.run, *again), np.asarray(source.TRUTH))
+
+    return observed(*unfailed(source, observed))
 
 
-def predictive_theta(key: PoolKey, index: int) -> Array:
-    """The ``index``-th prior draw ``(d,)`` beyond the pool."""
-    rng = generator(key.seed, "predictive-prior", key.run, index)
-    return simulators.load(key.scenario).prior(rng, 1)[0]
+def predictive_theta(key: PoolKey, n: int, index: int) -> Array:
+    """The ``index``-th prior draw ``(d,)`` beyond the pool, for data of ``n`` points."""
+    source = simulators.load(key.scenario)
+    again = unfailed(source, functools.partial(_predictive, key, n, index))
+    return source.prior(generator(key.seed, "predictive-prior", key.run, index, *again), 1)[0]
 
 
 def predictive_data(key: PoolKey, n: int, index: int) -> Array:
     """Public data ``(n, p)`` simulated from the ``index``-th prior draw beyond the pool."""
-    return _data(key, n, "predictive", (key.run, index), predictive_theta(key, index))
+    predictive = functools.partial(_predictive, key, n, index)
+    return predictive(*unfailed(simulators.load(key.scenario), predictive))
+
+
+def _predictive(key: PoolKey, n: int, index: int, *again: int) -> Array:
+    address = (key.run, index, *again)
+    theta = simulators.load(key.scenario).prior(
+        generator(key.seed, "predictive-prior", *address), 1
+    )
+    return _data(key, n, "predictive", address, theta[0])
+
+
+def unfailed(source: simulators.Scenario, draw: Callable[..., Array]) -> tuple[int, ...]:
+    """What to add to an address so that a data set drawn there does not fail, mostly nothing.
+
+    Args:
+        source: says which data sets ``failed``, if any may.
+        draw: makes a data set ``(n, p)``, with what is added.
+
+    Raises:
+        ParameterError: all that were drawn fail.
+    """
+    failed = getattr(source, "failed", None)
+    for again in ((), *((number,) for number in range(TRIES))):
+        if failed is None or not failed(draw(*again)[None])[0]:
+            return again
+    raise ParameterError(f"{source.SCENARIO}: {TRIES:,} simulations fail, one after the other.")
+
+
+TRIES = 1000
+"""Data sets of which one should not fail."""
 
 
 def _data(key: PoolKey, n: int, role: str, address: tuple[int, ...], theta: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,6 +32,20 @@ def counted(count: int, one: str, several: str | None = None) -> str:
         several: what several are called; ``one`` with an s if not given.
     """
     return f"{count:,} {one if count == 1 else several or f'{one}s'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names one after another: "a, b and c"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def duration(seconds: float) -> str:
+    """A time in a unit that people read."""
+    for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0)):
+        if seconds >= size:
+            return f"{plain(seconds / size, 2)} {unit}"
+    return f"{plain(1000.0 * seconds, 2)} ms"
 
 
 def runs_in_words(table: pd.DataFrame) -> str:

@@ -12,12 +12,12 @@ if (!state.listens) {
 
 export default function ({ data }) {
   state.making = data.making;
-  const name = `${data.session} ${data.number}`;
+  const name = `${data.session} ${data.file}`;
   if (!data.text || state.saved.has(name)) return;
   state.saved.add(name);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([data.text], { type: "application/json" }));
-  link.download = `release-${data.number}.json`;
+  link.download = data.file;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -12,6 +12,8 @@ import pytest
 from hypothesis.internal.conjecture import providers
 
 from abcdp_core import pool, predictive, runner, workers
+from abcdp_core.posterior import fit
+from abcdp_core.posterior import pool as fixed_pool
 
 # The same examples on every run and machine; the first call of a compiled function is slow.
 hypothesis.settings.register_profile(
@@ -98,6 +100,13 @@ def forget() -> None:
     predictive.paired_distances.cache_clear()
     predictive.pool_distances.cache_clear()
     pool._median_bandwidth.cache_clear()
+
+
+@pytest.fixture
+def few_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few for whether a model fits, and for what to expect: they take most of the time."""
+    monkeypatch.setattr(fit.fit, "__defaults__", (fit.one_by_one, 1000))
+    monkeypatch.setattr(fixed_pool, "LOOKED_FOR", 10)
 
 
 @pytest.fixture

@@ -33,11 +33,15 @@ CORE_ARROWS: dict[str, set[str]] = {
     "statistic": set(),
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
-    "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
+    # draws from a posterior, of any prior, simulator and noise
+    "posterior": {"parameters", "sentences", "streams", "summaries"},
+    "simulators": {
+        *("distances", "parameters", "posterior", "registry", "statistic", "streams", "supports"),
+    },
     # a person's own file says what it is; it joins by the registry, which does not know this part
     "own_model": {
-        *("cache", "distances", "fingerprint", "mechanisms", "parameters", "registry"),
-        *("sentences", "statistic", "streams", "summaries", "supports", "syntax"),
+        *("cache", "distances", "fingerprint", "mechanisms", "parameters", "posterior"),
+        *("registry", "sentences", "statistic", "streams", "summaries", "supports", "syntax"),
     },
     "pool": {
         *("cache", "distances", "fingerprint", "interruption", "parameters", "registry"),
@@ -47,17 +51,17 @@ CORE_ARROWS: dict[str, set[str]] = {
     "releases": {"mechanisms", "parameters", "pool", "privacy", "simulators"},
     "privacy": set(),
     "mechanisms": {
-        *("distances", "parameters", "privacy", "registry", "statistic", "streams", "summaries"),
-        "supports",
+        *("distances", "parameters", "posterior", "privacy", "registry", "statistic"),
+        *("summaries", "supports"),
     },
     "theory": {"summaries"},
-    "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
+    "online": {"parameters", "privacy", "streams", "summaries", "threads"},
     "error_curve": {"cache", "fingerprint", "mechanisms", "pool", "simulators", "theory"},
     "error_gaps": {"sentences"},
     # somebody else's release, and nothing private
     "published": {
-        *("figures", "mechanisms", "own_model", "parameters", "privacy", "registry", "sentences"),
-        *("streams", "summaries", "supports", "syntax"),
+        *("figures", "own_model", "parameters", "posterior", "privacy", "registry", "sentences"),
+        *("streams", "syntax"),
     },
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
@@ -70,7 +74,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "experiments": {
         *("distances", "error_curve", "error_gaps", "figures", "mechanisms", "online"),
-        *("parameters", "planning", "pool", "predictive", "privacy", "published"),
+        *("parameters", "planning", "pool", "posterior", "predictive", "privacy", "published"),
         *("registry", "releases", "results", "sentences", "simulators", "streams", "summaries"),
         *("theory", "trials"),
     },
@@ -79,7 +83,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "store": {"cache", "experiments", "fingerprint", "results"},
     "workers": {"experiments", "fingerprint", "interruption", "parameters", "registry", "threads"},
     "runner": {
-        *("cache", "experiments", "interruption", "parameters", "results", "store", "workers"),
+        *("experiments", "interruption", "parameters", "results", "store", "workers"),
     },
     "first_view": {"cache", "experiments", "runner"},
     "output": {
@@ -93,16 +97,16 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
         *("sentences", "store", "summaries", "workers"),
     },
-    # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
-    # (a model of one's own keeps its public pools, and nothing of records)
+    # somebody's own data: never the runner or the ledger, which keep what they are given; of the
+    # cache see below
     "own_data": {
-        *("output", "own_model", "figures", "mechanisms", "parameters", "pool", "privacy"),
-        *("registry", "sentences"),
-        *("results", "simulators", "statistic", "streams", "summaries", "supports"),
+        *("cache", "figures", "fingerprint", "mechanisms", "output", "own_model", "parameters"),
+        *("pool", "posterior", "privacy", "registry", "results", "sentences", "simulators"),
+        *("statistic", "streams", "summaries"),
     },
     "commands": {
         *("experiments", "figures", "interruption", "ledger", "mechanisms", "output", "own_data"),
-        *("own_model", "parameters", "pool", "published", "registry"),
+        *("own_model", "parameters", "pool", "posterior", "published", "registry"),
         *("results", "runner", "sentences", "simulators", "store", "streams", "syntax"),
         "workers",
     },
@@ -112,8 +116,8 @@ CORE_ARROWS: dict[str, set[str]] = {
 
 UI_MAY_IMPORT = {
     *("cache", "experiments", "output", "figures", "ledger", "lessons", "mechanisms"),
-    *("own_data", "own_model", "parameters", "pool", "privacy", "published", "registry"),
-    *("releases", "results", "runner", "sentences", "streams", "summaries", "workers"),
+    *("own_data", "own_model", "parameters", "pool", "posterior", "privacy", "published"),
+    *("registry", "releases", "results", "runner", "workers"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 
@@ -213,6 +217,12 @@ def test_a_part_of_the_core_imports_along_the_arrows(part: str) -> None:
         if core_imports(file) - allowed
     }
     assert wrong == {}
+
+
+def test_of_somebodys_own_data_only_what_is_simulated_is_kept() -> None:
+    """The module knows the public pool, and none of the records."""
+    kept = {file.name for file in part_files("own_data") if "cache" in core_imports(file)}
+    assert kept == {"simulated.py"}
 
 
 def test_the_interface_reaches_the_core_by_its_upper_parts_only() -> None:

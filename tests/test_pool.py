@@ -133,6 +133,39 @@ def test_each_draw_is_simulated_once_for_all_that_is_kept(monkeypatch: pytest.Mo
     assert np.array_equal(daily[: pool.CHUNK], data[..., 1])
 
 
+def test_draws_that_fail_make_way_for_others_of_their_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+        """Fails beyond a weight, at the last size alone."""
+        fails = (theta[:, 0] > limit) & (n == 200)
+        return np.where(fails[:, None, None], np.nan, simulate(rng, theta, n))
+
+    plain, simulate, limit = pool.build(KEY), uniform_mixture.simulate, 0.3
+    further = [pool.predictive_theta(KEY, 300, index) for index in range(9)]
+    monkeypatch.setattr(uniform_mixture, "simulate", failing)
+    monkeypatch.setattr(
+        uniform_mixture, "failed", lambda data: np.isnan(data).any(axis=(1, 2)), raising=False
+    )
+    made, left = pool.build(KEY), plain.theta[:, 0] <= limit
+    assert 10 < (~left).sum() < 100
+    rows = [np.flatnonzero((plain.theta == each).all(axis=1))[0] for each in made.theta]
+    assert np.array_equal(np.flatnonzero(left), np.flatnonzero(rows == np.arange(KEY.pool_size)))
+    assert left[rows].all()
+    assert np.array_equal(np.array(rows) // pool.CHUNK, np.arange(KEY.pool_size) // pool.CHUNK)
+    for n, values in made.statistics.items():
+        assert np.array_equal(values, plain.statistics[n][rows])
+    for index, before in enumerate(further):
+        after = pool.predictive_theta(KEY, 300, index)
+        assert after[0] <= limit
+        assert np.array_equal(after, before) == (before[0] <= limit)
+        assert np.isfinite(pool.predictive_data(KEY, 300, index)).all()
+    assert max(each[0] for each in further) > limit
+    limit = -1.0
+    with pytest.raises(ParameterError, match="all 50 draws of a part of a pool fail"):
+        pool.build(KEY)
+    with pytest.raises(ParameterError, match="1,000 simulations fail, one after the other"):
+        pool.observed_data(KEY, 300)
+
+
 def test_a_precomputed_pool_is_read_and_not_made(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,12 @@ def test_irregular_plurals_are_given() -> None:
     assert sentences.counted(2, "person", "people") == "2 people"
 
 
+def test_names_one_after_another_and_times_in_their_units() -> None:
+    assert [sentences.listed("abc"[:k]) for k in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+    said = [sentences.duration(each) for each in (7300.0, 60.0, 59.0, 1.26, 0.0123)]
+    assert said == ["2 h", "1 min", "59 s", "1.3 s", "12 ms"]
+
+
 def test_sizes_budgets_and_accountants() -> None:
     assert sentences.sizes_in_words(5000, 5000, 1000) == "N = 5,000, T = 1,000"
     assert sentences.sizes_in_words(10, 300, 20) == ("N = 10 against 300 simulated points, T = 20")

@@ -179,6 +179,11 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     place.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to use instead")
 
 
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Add the option that :func:`workers` reads."""
+    parser.add_argument("--workers", metavar="W", help="processes on this machine (one per core)")
+
+
 def workers(text: str | None, tasks: int) -> int:
     """As many as asked for, else one per processor; never more than there is work for.
 

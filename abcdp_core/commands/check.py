@@ -1,10 +1,11 @@
 """``python -m abcdp_core check FILE``: does a model or a pool of one's own keep what it states?
 
 Of a model, a Python file with ``MODEL``, it runs the simulator twice under one seed and refuses it
-if anything differs. It searches for a record whose change moves a statistic by more than is
-claimed. It says how large a public pool has to be and how long that takes here. Then it simulates
-data sets, releases from each with every mechanism that serves the model, and says how far off that
-is and how often intervals hold the truth.
+if anything differs. It simulates as many draws as a release begins with, and refuses the model if
+that fails anywhere, unless failures are excluded. It searches for a record whose change moves a
+statistic by more than is claimed. It says how large a public pool has to be and how long that takes
+here. Then it simulates data sets, releases from each with every mechanism that serves the model,
+and says how far off that is and how often intervals hold the truth.
 
 Of a pool that was made elsewhere, a TOML file beside its table, it reads both and says what is
 wrong where; what the sensitivity is and where it comes from; and, by draws that are held out, how
@@ -30,11 +31,13 @@ from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
 from abcdp_core.commands.layout import between, folded, number, table
 from abcdp_core.commands.run import compute
-from abcdp_core.mechanisms import private_summary
 from abcdp_core.own_model import Model, contract, examination, held_out
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.parameters import EPSILON_TOTAL, Parameter, ParameterError, most_draws
-from abcdp_core.sentences import amount, counted, plain
+from abcdp_core.posterior.fit import REPLICATES
+from abcdp_core.posterior.pool import minimum_pool
+from abcdp_core.posterior.rounds import FIRST, Effort
+from abcdp_core.sentences import amount, counted, duration, plain
 
 RUNS = Parameter("integer", "Data sets", low=2, high=1000, special=(0.0,))
 
@@ -91,10 +94,18 @@ def run(options: argparse.Namespace) -> int:
     asked = asked if asked is None else int(source.POOL_SIZE.parse("pool_size", asked))
     with progress.of_fraction("simulated data sets") as told:
         found = examination.simulated(model, n, seed, told)
+    with progress.of_fraction("first draws") as told:
+        failures = examination.first_draws(model, found, seed, told)
+    if failures.failed and model.failures == "refused":
+        raise OwnError(
+            f"{failures.said} It fails at {failures.failed:,} of {failures.draws:,} draws; with "
+            f'failures="excluded" these count for nothing.'
+        )
     with progress.of_fraction("scales of numbers") as told:
         contract.pilot(model, told)
     room = f"N = {n:,}" if model.neighbours == "replace" else f"room for {n:,} records"
     say(f"{model.title} ({model.name}): {room}, reproducible under its seed.")
+    say(folded(_of_failures(failures)))
     say(*(folded(f"Note: {words}") for words in examination.warnings(model, found)))
     if model.statistics:
         _search(model, found, seed)
@@ -105,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
     if asked is None and pool_size < needed:
         say(folded(f"More are not possible in a study of N = {n:,}."))
     if model.statistics:
-        say(folded(_of_release(source.OWN_TABLE, found.seconds)))
+        say(folded(_of_release(found.seconds)))
     file = shlex.quote(str(options.file))
     after = (
         f"Next: python -m abcdp_core plan {model.name} --plugin {file} --n {n} "
@@ -134,6 +145,15 @@ def name_in(file: Path) -> str:
         if isinstance(model, Model) and model.file == file.name:
             return name
     raise OwnError(f"{file}: has no MODEL, so there is nothing to check.")
+
+
+def _of_failures(failures: examination.Failures) -> str:
+    """How many draws fail, and where the first of them does."""
+    if not failures.failed:
+        return f"None of {failures.draws:,} draws fails."
+    fail = "fails and counts" if failures.failed == 1 else "fail and count"
+    share = f"{failures.failed:,} of {failures.draws:,} draws {fail} for nothing"
+    return f"{share}. {failures.said}"
 
 
 def _size(source: Any, text: str | None) -> int:
@@ -206,11 +226,11 @@ def needed_pool(source: Any) -> int:
 
 
 def _pool(needed: int, pool_size: int, seconds: float, workers: int) -> list[str]:
-    time = in_words(seconds * pool_size)
-    shared = "" if workers == 1 else f", {in_words(seconds * pool_size / workers)} with {workers}"
+    time = duration(seconds * pool_size)
+    shared = "" if workers == 1 else f", {duration(seconds * pool_size / workers)} with {workers}"
     lines = [
         f"A pool of {needed:,} draws is large enough for every mechanism that serves the model.",
-        f"A simulated data set takes {in_words(seconds)} here, {pool_size:,} of them {time} with "
+        f"A simulated data set takes {duration(seconds)} here, {pool_size:,} of them {time} with "
         f"one worker{shared}.",
     ]
     if pool_size < needed:
@@ -218,21 +238,14 @@ def _pool(needed: int, pool_size: int, seconds: float, workers: int) -> list[str
     return lines
 
 
-def _of_release(table: Any, seconds: float) -> str:
-    """What a release simulates, which has a pool of its own, and whether that is enough."""
-    draws, least = table.draws, private_summary.minimum_pool(len(table.summaries))
-    said = f"`release` simulates {draws:,}, which takes {in_words(seconds * draws)}"
-    if draws < least:
-        said += f": fewer than {least:,}, so intervals will be wide; a larger pool_size helps"
-    return f"{said}."
-
-
-def in_words(seconds: float) -> str:
-    """A time in a unit that people read."""
-    for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0)):
-        if seconds >= size:
-            return f"{plain(seconds / size, 2)} {unit}"
-    return f"{plain(1000.0 * seconds, 2)} ms"
+def _of_release(seconds: float) -> str:
+    """What a release simulates."""
+    most = Effort.simulations + REPLICATES
+    return (
+        f"`release` simulates {FIRST + REPLICATES:,} to {most:,} data sets, "
+        f"{duration(seconds * (FIRST + REPLICATES))} to {duration(seconds * most)} with one "
+        "worker; `release ... --rehearse` shows what comes of it, with simulated data."
+    )
 
 
 # -------------------------------------------------------------------- coverage and error
@@ -321,7 +334,7 @@ def _check_pool(options: argparse.Namespace) -> int:
     origin = "from kinds, bounds and groups"
     if found.protected != found.unit:
         origin = "in part as declared" if found.declared is None else "as declared"
-    needed = private_summary.minimum_pool(numbers)
+    needed = minimum_pool(numbers)
     say(
         f"{found.title} ({found.name}): {counted(draws, 'draw')}, "
         f"{counted(len(found.parameters), 'parameter')}, "

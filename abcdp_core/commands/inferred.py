@@ -11,9 +11,9 @@ from abcdp_core.output.files import as_json
 from abcdp_core.output.page import LIBRARY, page
 from abcdp_core.output.tables import as_csv, column_kinds
 from abcdp_core.parameters import Params
+from abcdp_core.posterior.outcome import Posterior
 from abcdp_core.published import report
 from abcdp_core.published.models import Model
-from abcdp_core.published.posteriors import Posterior
 from abcdp_core.published.problems import Problem
 from abcdp_core.results import Result, versions
 
@@ -21,7 +21,8 @@ from abcdp_core.results import Result, versions
 def record(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, Any]:
     """What was done, ready for JSON."""
     name, file = problem.name, shlex.quote(f"{problem.name}.toml")
-    tables = {"posterior": report.draws(posterior), "summary": report.table(posterior)}
+    found = posterior.summary
+    tables = {"posterior": report.draws(posterior), "summary": report.table(found)}
     return {
         "problem": name,
         "pool" if not isinstance(problem.source, Model) else "simulator": problem.simulator,
@@ -30,16 +31,15 @@ def record(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, 
         "effective_sample_size_wanted": problem.wanted,
         "seed": problem.seed,
         "command": f"python -m abcdp_core infer {file} --out {shlex.quote(f'results/{name}')}",
-        "way": report.WAYS[posterior.way],
-        "effective_sample_size": posterior.ess,
-        "simulated": posterior.simulated,
-        "kept": len(posterior.theta),
+        "way": report.WAYS[found.way],
+        "effective_sample_size": found.effective,
+        "simulated": found.simulated,
+        "failed": found.failed,
         "rounds": [
             {"draws": draws, "effective_sample_size": ess} for draws, ess in posterior.rounds
         ],
-        "beyond_all_simulated_queries": list(posterior.beyond),
-        "apart_from_all_simulated_queries": posterior.apart,
-        "summary": report.sentence(problem, posterior),
+        "fit": found.fit and found.fit.record(),
+        "summary": report.sentence(problem, found),
         "privacy": _privacy(problem),
         "spent_by_the_release": problem.spent and dataclasses.asdict(problem.spent),
         "run_time_seconds": round(seconds, 3),
@@ -56,8 +56,8 @@ def _privacy(problem: Problem) -> str:
 
 def texts(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, str]:
     """Name of a file -> its content; the figure's script is another one."""
-    drawn = report.figure(problem, posterior)
-    main = report.table(posterior)
+    drawn = report.figure(problem, posterior.summary)
+    main = report.table(posterior.summary)
     result = Result(
         "infer", Params(), {"main": main}, drawn.sentence, _privacy(problem), seed=problem.seed
     )

@@ -4,9 +4,11 @@ The mechanism is the recommended one of the scenario, or the one that is named; 
 said before a file is opened.
 
 It says what will be spent and asks before it does; what comes out is one file that is never written
-over another. With ``--budget`` the cost is taken from a budget before the data are read, and what
-does not fit is refused (see ``budget``). However it ends, by Ctrl-C, another signal, a full disk or
-a closed pipe, it says whether the budget is spent.
+over another. It is written as soon as the budget is spent. What follows from it may take long and
+is added to it; where that was interrupted, the same command goes on from the file, reads no data
+and spends nothing. With ``--budget`` the cost is taken from a budget before the data are read, and
+what does not fit is refused (see ``budget``). However it ends, by Ctrl-C, another signal, a full
+disk or a closed pipe, it says whether the budget is spent.
 """
 
 from __future__ import annotations
@@ -15,17 +17,20 @@ import argparse
 import contextlib
 import dataclasses
 import sys
+import time
 from collections.abc import Mapping
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.commands import arguments, budget, progress
+from abcdp_core.commands import arguments, budget, progress, rehearsal
 from abcdp_core.commands.ending import UnheardError, say
+from abcdp_core.commands.simulations import done_by
 from abcdp_core.interruption import held
-from abcdp_core.own_data import columns, place, releasable, release, series
+from abcdp_core.own_data import columns, place, releasable, release, series, verification
 from abcdp_core.own_data.budget_ledger import MAY_COUNT, Taken, may_count, taken
 from abcdp_core.own_data.document import KEYS, Document
 from abcdp_core.own_data.request import (
@@ -49,6 +54,8 @@ OPTIONS = {
         "sparse-vector, private-summary: seed of the public draws, not of the noise (1)",
     ),
     "draws": ("M", "noisy-counts, private-summary: draws from the posterior (1000)"),
+    "simulations": ("S", "private-summary: at most so many data sets are simulated (100,000)"),
+    "effective_sample_size": ("M", "private-summary: that is enough of importance weights (1000)"),
     "draws_seed": ("S", "noisy-counts: public seed of these draws, not of the noise (1)"),
 }
 """Option that is a field of some request by the same name -> its value, and what it is."""
@@ -59,9 +66,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scenario", metavar="SCENARIO",
                         help=f"of {', '.join(scenarios())}, a model of your own by --plugin, or "
                         "the file of a pool, FILE.toml")  # fmt: skip
-    parser.add_argument("--data", type=arguments.path, required=True, metavar="FILE",
+    parser.add_argument("--data", type=arguments.path, metavar="FILE",
                         help="CSV in UTF-8: one column, or a table of records for a model or a "
                         "pool of your own")  # fmt: skip
+    parser.add_argument("--rehearse", action="store_true",
+                        help="the same with data that are simulated at a draw of the prior: "
+                        "nothing is read, spent or released")  # fmt: skip
+    parser.add_argument("--rows", metavar="N",
+                        help="with --rehearse: rows of the simulated data (the most)")  # fmt: skip
     parser.add_argument("--column", metavar="NAME",
                         help="what it holds, where a scenario takes several: labels or sizes for "
                         "tuberculosis-patients")  # fmt: skip
@@ -86,8 +98,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="take from a budget what a sensitivity is needed for that somebody "
                         "declared and nothing derives")  # fmt: skip
     parser.add_argument("--yes", action="store_true", help="spend it without being asked")
+    arguments.add_workers(parser)
     parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE.json",
-                        help="a new file for what is released")  # fmt: skip
+                        help="a new file for what is released; with --rehearse, FILE.html for the "
+                        "picture")  # fmt: skip
     arguments.add_plugins(parser)
 
 
@@ -105,8 +119,20 @@ def run(options: argparse.Namespace) -> int:
         if options.scenario.endswith(".toml"):
             options.scenario = arguments.plug_in_pool(Path(options.scenario))
         request = _request(options)
-        column = columns.chosen(request.scenario, options.column)
-        _release(request, column, options, stand)
+        arguments.workers(options.workers, 1)
+        if options.rehearse:
+            rehearsal.run(request, options)
+            return 0
+        if options.data is None:
+            raise ParameterError("--data FILE is needed, or --rehearse.")
+        stand.document = _unfinished(request, options.out)
+        if stand.document is None:
+            column = columns.chosen(request.scenario, options.column)
+            _release(request, column, options, stand)
+        else:
+            stand.shown = f"in {options.out}"
+            say(f"{options.out} was released before; nothing is read, and nothing more is spent.")
+        _finish(stand, options)
     except UnheardError as error:
         raise UnheardError(error.error, stand.words(error)) from error
     except KeyboardInterrupt as error:
@@ -148,7 +174,10 @@ class _Stand:
         if self.document is None:
             return f"nothing was released{f', {MAY_COUNT}' if may_count(error) else '.'}"
         spent = f"{self.document.request.spends} is spent"
-        return f"{spent}; what was released is {self.shown or 'lost'}."
+        more = ""
+        if self.shown and not self.document.is_complete:
+            more = "; the same command adds what follows from it, at no further cost"
+        return f"{spent}; what was released is {self.shown or 'lost'}{more}."
 
 
 def _release(
@@ -163,7 +192,7 @@ def _release(
             say(_recommendation(request))
             values = _values(request, column, options.data)
             _check_size(request, len(values), options.data)
-            _confirm(_asked(request, len(values)), sure=options.yes)
+            _confirm(_asked(request, len(values), options.workers), sure=options.yes)
             with progress.of_fraction("Public pool") as bar:
                 prepared = release.prepare(request, values, bar)
             # From here on a signal waits: what is paid for is written first.
@@ -174,8 +203,36 @@ def _release(
         if stand.document is not None:
             raise
         raise ParameterError(f"out = {options.out}: {error.strerror}; choose a new file.") from None
-    made = stand.document
-    say(made.summary, made.in_own_words, made.statement, f"Written to {options.out}")
+
+
+def _unfinished(request: ReleaseRequest, out: Path) -> Document | None:
+    """What was released before by the same request, to this file, if what follows is missing."""
+    try:
+        _, content = verification.read_file(out)
+        if not verification.is_bare(content) or verification.is_before(content):
+            return None
+        found = verification.document_in(content)
+        # Another model of the same name may have been meant.
+        verification.check(verification.compared(content, found))
+    except ParameterError:
+        return None
+    return found if found.request == request else None
+
+
+def _finish(stand: _Stand, options: argparse.Namespace) -> None:
+    """Add what follows from what was released, and say it; misfit comes first."""
+    made = cast(Document, stand.document)
+    if not made.is_complete:
+        say(made.summary, f"Written to {options.out}; what follows from it is computed now.")
+        began = time.monotonic()
+        with done_by(options.workers, options.plugin) as each:
+            complete = release.complete(made, each)
+        place.replace(options.out, complete.to_json())
+        stand.document = made = complete
+        say(f"Computed in {time.monotonic() - began:.0f} s.")
+    else:
+        say(made.summary)
+    say(made.in_own_words, made.marks_in_words, made.statement, f"Written to {options.out}")
 
 
 def _recommendation(request: ReleaseRequest) -> str:
@@ -280,7 +337,7 @@ def _check_size(request: ReleaseRequest, n: int, file: Path) -> None:
         raise ParameterError(f"data = {file}: {error}") from error
 
 
-def _asked(request: ReleaseRequest, n: int) -> str:
+def _asked(request: ReleaseRequest, n: int, workers: str | None) -> str:
     """What it costs and what it is good for, from what is public."""
     expected = releasable.of(request).expected(request, n)
     hint = (
@@ -289,7 +346,8 @@ def _asked(request: ReleaseRequest, n: int) -> str:
         else "What error to expect is simulated by `python -m abcdp_core run error-by-size "
         f"--set scenario={request.scenario}`."
     )
-    parts = (question(request, n), hint, request.reach(n), request.drowned(n))
+    time = rehearsal.estimate(request, n, workers)
+    parts = (question(request, n), hint, request.reach(n), request.drowned(n), time)
     return " ".join(part for part in parts if part)
 
 

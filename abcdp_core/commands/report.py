@@ -13,10 +13,12 @@ from pathlib import Path
 
 from abcdp_core.commands import arguments
 from abcdp_core.commands.ending import say
+from abcdp_core.commands.simulations import done_by
 from abcdp_core.output import paper
 from abcdp_core.output.formats import ExportError
-from abcdp_core.own_data import place, report, verification
+from abcdp_core.own_data import place, release, report, verification
 from abcdp_core.parameters import ParameterError
+from abcdp_core.posterior.rounds import Each
 
 ENDINGS = (".html", ".pdf")
 
@@ -33,6 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         ".pdf")  # fmt: skip
     parser.add_argument("--about", default="", metavar="WORDS",
                         help="what the data are, for the head of the report")  # fmt: skip
+    arguments.add_workers(parser)
     arguments.add_plugins_or_pools(parser)
 
 
@@ -52,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
     _check_free(out)
     if len(options.about) > LONGEST_ABOUT or not options.about.isprintable():
         raise ParameterError(f"about: must be at most {LONGEST_ABOUT} characters in one line.")
-    made = _page(options.document, options.about).encode()
+    with done_by(options.workers, options.plugin) as each:
+        made = _page(options.document, options.about, each).encode()
     if ending == ".pdf":
         made = _pdf(made.decode())
     try:
@@ -72,11 +76,13 @@ def _check_free(out: Path) -> None:
         raise ParameterError(f"out = {out}: is there already; choose a new file.")
 
 
-def _page(file: Path, about: str) -> str:
+def _page(file: Path, about: str, each: Each) -> str:
     text, content = verification.read_file(file)
     try:
-        document = verification.document_in(content)
-        verification.check(verification.compared(content, document))
+        bare = verification.document_in(content)
+        document = release.complete(bare, each)
+        is_bare = verification.is_bare(content)
+        verification.check(verification.compared(content, bare if is_bare else document))
     except ParameterError as error:
         raise ParameterError(f"{file}: {error}") from error
     return report.page(document, text, file.name, about)

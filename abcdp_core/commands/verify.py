@@ -10,6 +10,7 @@ import argparse
 
 from abcdp_core.commands import arguments
 from abcdp_core.commands.ending import say
+from abcdp_core.commands.simulations import done_by
 from abcdp_core.own_data import verification
 from abcdp_core.parameters import ParameterError
 
@@ -18,6 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("document", type=arguments.path, metavar="FILE.json",
                         help="what `release` wrote")  # fmt: skip
+    arguments.add_workers(parser)
     arguments.add_plugins_or_pools(parser)
 
 
@@ -30,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
     arguments.plug_in(options.plugin, pools=True)
     _, content = verification.read_file(options.document)
     try:
-        findings = verification.verify(content)
+        with done_by(options.workers, options.plugin) as simulations:
+            findings = verification.verify(content, simulations)
         for each in findings:
             say(f"{'agrees ' if each.agrees else 'DIFFERS'}  {each.what}")
         for words in verification.cannot_be_known(content):

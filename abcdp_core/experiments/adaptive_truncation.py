@@ -18,9 +18,9 @@ What is known is kept as weighted particles. Ours weights them by the exact dens
 person's value (MATH A6); the grid is the reference (MATH A8). All three approximate one posterior.
 
 **Other ways of asking.** With ``channel`` a person can answer by a symbol instead (MATH A14):
-*sign*, on which side of a place the value lies, or *optimal*, the table of symbols that tells most
-for the score asked for. They are placed by the same draw of $(\mu, \sigma)$, and the particles are
-weighted by the exact probability of the symbol.
+*sign*, on which side of a place the value lies, or *optimal*, the table of symbols on fine cells
+that tells most for the score asked for. They are placed by the same draw of $(\mu, \sigma)$, and
+the particles are weighted by the exact probability of the symbol.
 
 **σ is hardly learnt at a small budget.** The best interval for $\mu$ is then so narrow that an
 answer is a noisy sign, which tells next to nothing about $\sigma$. Its posterior then is little

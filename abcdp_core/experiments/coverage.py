@@ -233,14 +233,19 @@ def _described(release: Release, pool_size: int) -> tuple[int, int, str, float, 
 
 def _observe(public: pool.PublicSide, task: Task, dataset: int) -> tuple[Array, pool.Comparison]:
     """A truth ``(d,)``, and data simulated at it against the pool."""
-    rng, source = generator(task.seed, "coverage-prior", dataset), public.scenario
-    truth = (
-        source.prior(rng, 1)[0]
-        if task.params.truths == "prior"
-        else edge_truth(rng, _on_edge(np.array(dataset)))
-    )
-    chance = generator(task.seed, "coverage-data", dataset)
-    data = source.simulate(chance, truth[None], task.params.n)[0]
+    source = public.scenario
+
+    def drawn(*again: int) -> tuple[Array, Array]:
+        rng = generator(task.seed, "coverage-prior", dataset, *again)
+        truth = (
+            source.prior(rng, 1)[0]
+            if task.params.truths == "prior"
+            else edge_truth(rng, _on_edge(np.array(dataset)))
+        )
+        chance = generator(task.seed, "coverage-data", dataset, *again)
+        return truth, source.simulate(chance, truth[None], task.params.n)[0]
+
+    truth, data = drawn(*pool.unfailed(source, lambda *again: drawn(*again)[1]))
     return truth, pool.compare(pool.open_pool(public.key), data, synthetic=True)
 
 

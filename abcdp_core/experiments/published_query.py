@@ -12,13 +12,14 @@ $$w_i = \frac{\pi(x_i)\, f(z \mid s_i)}{\sum_r (n_r / n)\, q_r(x_i)}, \qquad
 s_i \sim p(s \mid x_i)$$
 
 then have the right posterior, with no tolerance: on average over the simulation $f(z \mid s_i)$ is
-the likelihood of the noisy query (the balance heuristic of Veach & Guibas 1995). The first 20 000
+the likelihood of the noisy query (the balance heuristic of Veach & Guibas 1995). The first 10 000
 draws are the prior's; each later round draws from what was fitted to the weighted draws before.
 
 Where a few draws have all weight, the effective sample size $(\sum w)^2 / \sum w^2$ is small, and
 weights do not carry: that is where it is below 200. Then simulated numbers get noise of
 their own, and draws near the query are moved by a regression: an approximation, and the page says
-so.
+so. At last data sets are simulated at draws of the posterior, with noise, to see whether the model
+makes such numbers as were released.
 
 The reference is the same posterior by a long run of its own, with nothing that adapts. The queries
 are those of Xiong, Ju & Zhang, Simulation-based Bayesian Inference from Privacy Protected Data,
@@ -41,10 +42,12 @@ from abcdp_core import figures as fig
 from abcdp_core.experiments import Link, Onward
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.published import inference, problems, reference, report
-from abcdp_core.published.inference import Draws
+from abcdp_core.posterior import fit
+from abcdp_core.posterior import rounds as engine
+from abcdp_core.posterior.outcome import Moments, Posterior, Summary
+from abcdp_core.posterior.rounds import Draws, Effort, Found, Question, Way
+from abcdp_core.published import problems, reference, report
 from abcdp_core.published.models import Model
-from abcdp_core.published.posteriors import Moments, Posterior, Way
 from abcdp_core.published.problems import Problem
 from abcdp_core.results import Result, Tables
 
@@ -55,7 +58,7 @@ MOMENTS = ("mean", "sd", "low", "high")
 
 COLUMNS = {
     "main": ("simulated", "parameter", *MOMENTS, *(f"prior_{name}" for name in MOMENTS)),
-    "way": ("simulated", "way", "effective_sample_size", "beyond"),
+    "way": ("simulated", "way", "effective_sample_size", "p_value", "fit"),
     "released": ("number", "released", "noise"),
     "reference": ("parameter", "mean", "sd", "effective_sample_size", "draws"),
     "sample": (
@@ -63,9 +66,9 @@ COLUMNS = {
         *("mean_off", "mean_standard_errors", "sd_ratio", "sd_standard_errors"),
     ),
 }
-"""``way``: ``weights`` or ``regression``; ``beyond``: numbers of the query that are beyond all
-simulated from the prior. ``sample``: what the publishers offer as a reference, as
-:func:`abcdp_core.published.reference.against` sets it beside the exact answer."""
+"""``way``: ``weights`` or ``regression``; ``p_value`` and ``fit``: whether the model makes such
+numbers, in figures and words, once all is simulated. ``sample``: what the publishers offer as a
+reference, as :func:`abcdp_core.published.reference.against` sets it beside the exact answer."""
 
 PUBLISHERS = "Xiong, Ju & Zhang, Transactions on Machine Learning Research, 2025"
 
@@ -167,30 +170,39 @@ Rounds = tuple[tuple[Draws, ...], ...]
 class _UnsimulatedError(Exception):
     """A round whose draws are still missing."""
 
-    def __init__(self, tasks: Sequence[inference.Task]) -> None:
+    def __init__(self, tasks: Sequence[engine.Task]) -> None:
         super().__init__()
         self.tasks = tuple(tasks)
 
 
-def _replayed(problem: Problem, rounds: Rounds) -> Posterior:
+def _question(problem: Problem) -> Question:
+    return Question(_model(problem), problem.noise, problem.query, problem.seed)
+
+
+def _replayed(problem: Problem, there: Rounds, effort: Effort) -> Found:
     """The posterior, if all its rounds are there.
+
+    Args:
+        problem: what was released.
+        there: draws of its rounds.
+        effort: what may be simulated, or the rounds themselves.
 
     Raises:
         _UnsimulatedError: has the tasks of the first one that is not.
     """
-    there = iter(rounds)
+    left = iter(there)
 
     def each(
         name: str,  # noqa: ARG001 - part of the interface
-        work: Callable[[inference.Task], Draws],  # noqa: ARG001 - part of the interface
-        tasks: Sequence[inference.Task],
+        work: Callable[[engine.Task], Draws],  # noqa: ARG001 - part of the interface
+        tasks: Sequence[engine.Task],
     ) -> Iterable[Draws]:
-        found = next(there, None)
+        found = next(left, None)
         if found is None:
             raise _UnsimulatedError(tasks)
         return found
 
-    return inference.infer(problem, each)
+    return engine.infer(_question(problem), effort, each)
 
 
 @dataclass(frozen=True)
@@ -204,7 +216,7 @@ class _State:
     """
 
     rounds: Rounds = ()
-    waiting: tuple[inference.Task, ...] = ()
+    waiting: tuple[engine.Task, ...] = ()
     told: int = 0
 
     @property
@@ -228,9 +240,8 @@ def work(task: Task | Onward[Task]) -> Link:
     here = Onward.of(task, _State())
     whole, done = here.task, here.done + 1
     problem, state = whole.problem, cast(_State, here.state)
-    # A round ends with a small part: then there are two of them in a link. Of too few draws, where
-    # weights do not carry, nothing can be inferred.
-    enough = max(done / whole.links * problem.draws, inference.fewest(problem))
+    # A round ends with a small part: then there are two of them in a link.
+    enough = done / whole.links * problem.draws
     while state.simulated < enough:
         following = _next(problem, state)
         if following is None:
@@ -239,8 +250,9 @@ def work(task: Task | Onward[Task]) -> Link:
     made = _count(state.whole)
     # Of the first parts several may have the same draws, as many as something can be inferred from.
     if made > state.told and _is_worth_while(state, done, whole.links):
-        # As if no more were allowed.
-        tables = _tables(_replayed(dataclasses.replace(problem, draws=made), state.whole))
+        sizes = tuple(_count((each,)) for each in state.whole)
+        found = _replayed(problem, state.whole, Effort(rounds=sizes))
+        tables = _tables(problem, found, is_last=done == whole.links)
         state = dataclasses.replace(state, told=made)
     else:
         tables = {name: pd.DataFrame(columns=list(COLUMNS[name])) for name in ("main", "way")}
@@ -249,34 +261,45 @@ def work(task: Task | Onward[Task]) -> Link:
 
 def _next(problem: Problem, state: _State) -> _State | None:
     """With one more part simulated; ``None`` if there is nothing more to simulate."""
-    rounds, waiting = state.rounds, state.waiting
+    there, waiting = state.rounds, state.waiting
     if not waiting:
         try:
-            _replayed(problem, rounds)
+            _replayed(problem, there, Effort(problem.wanted, problem.draws))
         except _UnsimulatedError as unsimulated:
-            rounds, waiting = (*rounds, ()), unsimulated.tasks
+            there, waiting = (*there, ()), unsimulated.tasks
         else:
             return None
-    draws = inference.simulate(waiting[0])
-    rounds = (*rounds[:-1], (*rounds[-1], draws))
-    return dataclasses.replace(state, rounds=rounds, waiting=waiting[1:])
+    draws = engine.simulate(waiting[0])
+    there = (*there[:-1], (*there[-1], draws))
+    return dataclasses.replace(state, rounds=there, waiting=waiting[1:])
 
 
 def _is_worth_while(state: _State, done: int, links: int) -> bool:
     """At the end, after each round, and in the first whenever there are twice as many draws."""
     doubled = len(state.rounds) == 1 and done & (done - 1) == 0
-    return done == links or not state.waiting or doubled
+    # A round has ended if another one was begun: nothing else adds to what was told.
+    return done == links or len(state.rounds) > 1 or not state.waiting or doubled
 
 
-def _tables(posterior: Posterior) -> Tables:
-    """What is kept of a posterior."""
-    main = report.table(posterior)
-    main.insert(0, "simulated", posterior.simulated)
+REPLICATES = 5000
+"""Data sets simulated to see whether the model makes such numbers; of at most ten numbers the
+smallest p-value is 0.005."""
+
+
+def _tables(problem: Problem, found: Found, *, is_last: bool) -> Tables:
+    """What is kept of a posterior; whether the model fits is asked at the end."""
+    question = _question(problem)
+    fitted = fit.fit(question, found, size=REPLICATES) if is_last else None
+    model = _model(problem)
+    made = Posterior.of(found, model.parameters, model.prior.theta, fitted).summary
+    main = report.table(made)
+    main.insert(0, "simulated", made.simulated)
     way = {
-        "simulated": [posterior.simulated],
-        "way": [posterior.way],
-        "effective_sample_size": [posterior.ess],
-        "beyond": [", ".join(posterior.beyond)],
+        "simulated": [made.simulated],
+        "way": [made.way],
+        "effective_sample_size": [made.effective],
+        "p_value": [math.nan if fitted is None else fitted.p_value],
+        "fit": ["" if fitted is None else " ".join([fitted.statement, *fitted.remarks])],
     }
     return {"main": main[list(COLUMNS["main"])], "way": pd.DataFrame(way)}
 
@@ -296,7 +319,7 @@ def collect(params: Params, rows: Tables) -> Result:
         experiment=EXPERIMENT,
         params=params,
         tables={**tables, **_published(problem)},
-        summary=report.finding(problem, _posterior(tables)),
+        summary=_said(problem, tables),
         privacy=f"{report.NO_COST} {report.spent(problem)}",
     )
 
@@ -324,27 +347,30 @@ def _published(problem: Problem) -> Tables:
     }
 
 
-def _posterior(tables: Tables) -> Posterior:
-    """A posterior again from its tables, without its draws."""
+def _posterior(tables: Tables) -> Summary:
+    """What was said of a posterior, again from its tables."""
     main: pd.DataFrame = tables["main"]
     way: Any = tables["way"].iloc[0]
     found, prior = (
         Moments(*(main[f"{prefix}{name}"].to_numpy() for name in MOMENTS))
         for prefix in ("", "prior_")
     )
-    nothing = np.empty(0)
-    return Posterior(
+    return Summary(
         tuple(main.parameter),
-        nothing,
-        nothing,
         found,
         prior,
         cast(Way, way.way),
         float(way.effective_sample_size),
         int(way.simulated),
-        ((int(way.simulated), float(way.effective_sample_size)),),
-        tuple(way.beyond.split(", ")) if way.beyond else (),
     )
+
+
+def _said(problem: Problem, tables: Tables) -> str:
+    """What was found; a model that does not fit comes first."""
+    way: Any = tables["way"].iloc[0]
+    finding = report.finding(problem, _posterior(tables))
+    parts = (way.fit, finding) if way.p_value < fit.MISFIT else (finding, way.fit)
+    return " ".join(part for part in parts if part)
 
 
 def width_share(main: pd.DataFrame) -> float:

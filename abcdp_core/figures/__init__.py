@@ -3,7 +3,8 @@
 :mod:`looks` has the template, the colours and what a screen or paper asks for; :mod:`builders` the
 empty figures and traces that studies share; :mod:`statistics` what they draw alike: means over
 runs and errors; :mod:`mirrored` histograms with and without noise; :mod:`joined` two figures on
-the same axes; :mod:`ranked` rows of marks with names; :mod:`mechanisms` and
+the same axes; :mod:`ranked` rows of marks with names; :mod:`replicates` released numbers
+over what a model makes; :mod:`mechanisms` and
 :mod:`asking` the colours that mechanisms and ways of asking keep. A study gives each figure as
 :class:`Drawn`.
 """
@@ -85,6 +86,7 @@ from abcdp_core.figures.ranked import (
     row_marks,
     upright,
 )
+from abcdp_core.figures.replicates import replicates
 from abcdp_core.figures.statistics import (
     BINS,
     DECADES,
@@ -197,6 +199,7 @@ __all__ = [
     "plain_ticks",
     "points",
     "ranked",
+    "replicates",
     "row_marks",
     "rows",
     "run_line",

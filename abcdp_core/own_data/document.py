@@ -97,6 +97,24 @@ class Document(ABC):
         """A parameter's value in words; empty if nothing is known of it."""
 
     @property
+    def is_complete(self) -> bool:
+        """Whether what follows from what was released is computed."""
+        return True
+
+    @property
+    def misfit(self) -> tuple[str, ...]:
+        """Sentences to be said before the result where the model does not fit."""
+        return ()
+
+    def pictures(self) -> dict[str, fig.Drawn]:
+        """Further figures, by name."""
+        return {}
+
+    def fit_rows(self) -> fig.Drawn | None:
+        """Released numbers over what the model makes, a row each; ``None`` without a fit."""
+        return None
+
+    @property
     def statement(self) -> str:
         """What is protected, and how much."""
         request = self.request
@@ -123,6 +141,7 @@ class Document(ABC):
         spent = cost(self.event)
         return {
             "mode": "release",
+            "format": FORMAT,
             "mechanism": self.request.mechanism,
             "statement": self.statement,
             "remains": remains(self),
@@ -171,6 +190,9 @@ def verifying(file: str, document: Document) -> str:
     plugin = "" if table is None else f" --plugin {shlex.quote(table.file)}"
     return f"python -m abcdp_core verify {file}{plugin}"
 
+
+FORMAT = 2
+"""Of a document. Those of version 0.2.0 have none; posteriors of private summaries were others."""
 
 KEYS = ("mode", "statement", "public", "release", "event", "cost", "versions")
 """What a document's file holds among other things, by which it is known."""
@@ -251,13 +273,23 @@ def figure(document: Document) -> go.Figure:
         row_height=44 if len(set(axes)) == 1 else 80,
     )
     drawn.update_layout(title={"subtitle": {"text": document.settings}}, showlegend=False)
-    for row, each in enumerate(parameters):
-        for style, x in document.marks(row):
-            drawn.add_trace(_mark(style, x).update(**fig.panel(row)))
-        drawn.layout["yaxis" + fig.panel(row)["yaxis"][1:]].update(
-            tickvals=[0.5], ticktext=[f"<b>{_wrapped(each.name)}</b>{_below(document.said(row))}"]
+    rows = [
+        (each.name, document.said(row), document.marks(row)) for row, each in enumerate(parameters)
+    ]
+    return filled(drawn, rows)
+
+
+def filled(
+    stack: go.Figure, rows: Sequence[tuple[str, str, Sequence[tuple[fig.Style, Array]]]]
+) -> go.Figure:
+    """A stack of empty rows with a name, a value in words, and marks in each."""
+    for row, (name, said, marks) in enumerate(rows):
+        for style, x in marks:
+            stack.add_trace(_mark(style, x).update(**fig.panel(row)))
+        stack.layout["yaxis" + fig.panel(row)["yaxis"][1:]].update(
+            tickvals=[0.5], ticktext=[f"<b>{_wrapped(name)}</b>{_below(said)}"]
         )
-    return drawn.update_yaxes(showline=False, ticks="", showgrid=False)
+    return stack.update_yaxes(showline=False, ticks="", showgrid=False)
 
 
 INTERVAL = fig.Style("90 % interval", fig.PRIVATE.color)
@@ -266,10 +298,15 @@ MEAN = fig.Style("their mean", fig.PRIVATE.color, marker="diamond")
 ESTIMATE = fig.Style("mean", fig.PRIVATE.color, marker="diamond")
 PRIOR_INTERVAL = fig.Style("90 % interval of the prior", fig.PRIOR.color)
 PRIOR = fig.Style("mean of the prior", fig.PRIOR.color, marker="line-ns-open")
-SIZES = {KEPT.name: (18, 2), MEAN.name: (13, 0), ESTIMATE.name: (13, 0), PRIOR.name: (30, 2)}
+MADE = fig.Style("90 % of what the model makes", fig.THEORY.color)
+RELEASED = fig.Style("released", fig.PRIVATE.color)
+SIZES = {
+    **{KEPT.name: (18, 2), MEAN.name: (13, 0), ESTIMATE.name: (13, 0), PRIOR.name: (30, 2)},
+    RELEASED.name: (11, 0),
+}
 """Name of a style -> size of its marks, and width of their lines."""
 
-WIDTHS = {INTERVAL.name: 6, PRIOR_INTERVAL.name: 2}
+WIDTHS = {INTERVAL.name: 6, PRIOR_INTERVAL.name: 2, MADE.name: 6}
 """Name of a style -> width of a line."""
 
 

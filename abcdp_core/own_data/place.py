@@ -93,6 +93,22 @@ def write_new(out: Path, content: bytes) -> None:
             part.unlink()
 
 
+def replace(out: Path, text: str) -> None:
+    """Write a file anew, in one step; the old one stays where that fails.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    part = out.with_name(f".{out.name}.{secrets.token_hex(8)}.part")
+    try:
+        write_new(part, text.encode())
+        part.replace(out)
+        sync(out.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+
+
 def _taken(part: Path, keys: Collection[str]) -> int:
     """A file that no other process has as well; the lock ends with the process that has it."""
     while True:

@@ -6,6 +6,7 @@ flows::
 
     request, values ──measure──► what the noise is added to      private, may be stopped
     request, n, that ──draw──► Document                          the budget is spent
+    Document ──infer──► Document with its posterior              where that takes simulations
     a document's JSON ──read──► Document                         from what is in it alone
 
 The recommended mechanism is chosen by what is public, before a file is opened.
@@ -25,6 +26,7 @@ from abcdp_core.own_data.budget_ledger import Reservation
 from abcdp_core.own_data.document import Document
 from abcdp_core.own_data.request import ReleaseRequest, check_takes_series, scenarios
 from abcdp_core.parameters import ParameterError, shown
+from abcdp_core.posterior.rounds import Each
 from abcdp_core.privacy.discrete import RandBelow
 
 Array = NDArray[np.float64]
@@ -128,6 +130,8 @@ class Releasable:
             function that publishes anything.
         read: request, n, a document's own part of the JSON, reservation -> the document again,
             with all that follows from what was released computed anew.
+        infer: document, what does simulations, seconds -> the document with what follows from what
+            was released; as it is where nothing is left to be computed.
         largest_file: request -> bytes that the file of its document has at most.
         expected: request, n -> the error to expect, where a formula or the public pool tells; else
             ``None``.
@@ -142,6 +146,7 @@ class Releasable:
     read: Callable[[Any, int, Mapping[str, Any], Reservation | None], Document]
     largest_file: Callable[[Any], int]
     expected: Callable[[Any, int], Expected | Simulated | None]
+    infer: Callable[[Any, Each, float], Document] = lambda document, each, seconds: document  # noqa: ARG005
 
     @property
     def name(self) -> str:

@@ -5,9 +5,10 @@ result and nothing to compare with. What comes out is a
 :class:`~abcdp_core.own_data.document.Document`. What goes in stays in memory: no cache, no log, no
 error holds anything that was computed from the series.
 
-:func:`prepare` takes nearly all the time and may be stopped: nothing is spent by it. The budget is
-spent when :func:`spend` has made a document, whatever becomes of it. How either is done is in the
-file of the mechanism that the request is for (:mod:`~abcdp_core.own_data.releasable`).
+:func:`prepare` may be stopped: nothing is spent by it. The budget is spent when :func:`spend` has
+made a document, whatever becomes of it. :func:`complete` adds what follows from it. How each is
+done is in the file of the mechanism that the request is for
+(:mod:`~abcdp_core.own_data.releasable`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from abcdp_core.own_data.budget_ledger import Taken
 from abcdp_core.own_data.document import LARGEST_FILE, Document
 from abcdp_core.own_data.request import ReleaseRequest
 from abcdp_core.parameters import ParameterError
+from abcdp_core.posterior.rounds import Each, one_by_one
 from abcdp_core.privacy.discrete import RandBelow
 
 Array = NDArray[np.float64]
@@ -51,7 +53,7 @@ def make(
             of it is too large.
         ValueError: a value is not finite.
     """
-    return spend(prepare(request, values, progress), randbelow)
+    return complete(spend(prepare(request, values, progress), randbelow))
 
 
 @dataclass(frozen=True)
@@ -113,3 +115,14 @@ def spend(
         paid.keep()
     reservation = None if paid is None else paid.reservation
     return draw(request, prepared.n, prepared.measured, randbelow, reservation)
+
+
+def complete(document: Document, each: Each = one_by_one, seconds: float = math.inf) -> Document:
+    """With what follows from what was released; costs nothing, and may be done again.
+
+    Args:
+        document: released.
+        each: does simulations.
+        seconds: after which no round of them begins.
+    """
+    return releasable.of(document.request).infer(document, each, seconds)

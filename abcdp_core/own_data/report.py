@@ -92,13 +92,23 @@ def _learnt(document: Document) -> str:
         + "</tr>"
         for first, *row in rows
     )
+    before = "".join(f'<p class="lead"><b>{_said(words)}</b></p>\n' for words in document.misfit)
     return _section(
         "What was learnt",
-        f"<figure>{picture}<figcaption>{_said(document.marks_in_words)}</figcaption></figure>\n"
+        f"{before}<figure>{picture}<figcaption>{_said(document.marks_in_words)}</figcaption></figure>\n"
         f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead>\n'
         f"<tbody>{body}</tbody></table></div>\n"
-        f'<p class="below">{_said(document.in_own_words)}</p>',
+        f'<p class="below">{_said(document.in_own_words)}</p>{_fit(document)}',
     )
+
+
+def _fit(document: Document) -> str:
+    """Whether the model makes such numbers, as a picture."""
+    drawn = document.fit_rows()
+    if drawn is None:
+        return ""
+    picture = strips.drawn(drawn.figure, drawn.sentence)
+    return f"\n<figure>{picture}<figcaption>{_said(drawn.sentence)}</figcaption></figure>"
 
 
 IN_WORDS = "The table below has the numbers."

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from abcdp_core.output.settings import params_from_json
-from abcdp_core.own_data import releasable
+from abcdp_core.own_data import releasable, release
 from abcdp_core.own_data.budget_ledger import Reservation, reservation_in
 from abcdp_core.own_data.document import KEYS, LARGEST_FILE, Document
 from abcdp_core.own_data.request import ReleaseRequest, own_sizes, scenarios
 from abcdp_core.parameters import ParameterError, shown
+from abcdp_core.posterior.rounds import Each, one_by_one
 
 ROUNDING = 1e-9
 """Relative difference up to which two numbers agree: other processors round in other ways."""
@@ -37,6 +38,7 @@ PARTS = {
     "n": "number of values, one that is allowed",
     "public": "settings, all allowed",
     "model": "file of the model or the pool, by its digest",
+    "format": "format of the document",
     "release": "what was released, in a form that the mechanism gives",
     "own_units": "the same in your units",
     "series": "shares of the series, from the counts",
@@ -104,20 +106,32 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def verify(content: Any) -> list[Finding]:
+def verify(content: Any, each: Each = one_by_one) -> list[Finding]:
     """Compare a document with what is computed again, key by key.
 
     Args:
         content: what is in its file.
+        each: does simulations.
 
     Raises:
         ParameterError: it is no document of a release, or says what cannot be.
     """
-    return compared(content, document_in(content))
+    document = document_in(content)
+    return compared(content, document if is_bare(content) else release.complete(document, each))
+
+
+def is_before(content: Mapping[str, Any]) -> bool:
+    """Whether a document was made by a version whose posteriors of released numbers were others."""
+    return "format" not in content
+
+
+def is_bare(content: Mapping[str, Any]) -> bool:
+    """Whether a document has no posterior that is computed again."""
+    return is_before(content) or content.get("posterior", content) is None
 
 
 def document_in(content: Any) -> Document:
-    """The document that follows from settings, size and what was released.
+    """The document that follows from settings, size and what was released, without its posterior.
 
     Args:
         content: what is in its file.
@@ -149,6 +163,13 @@ def compared(content: Mapping[str, Any], document: Document) -> list[Finding]:
     if "mechanism" not in content:
         del again["mechanism"]
     skipped = {"versions", "ledger"}
+    if is_before(content):
+        del again["format"]
+        if not document.is_complete:
+            skipped.add("posterior")
+            content = {**content, "remains": content["remains"][:-1]}
+            again["remains"].pop()
+            again["public"] = {name: again["public"][name] for name in content["public"]}
     keys = [key for key in (*again, *(content.keys() - again.keys())) if key not in skipped]
     return [
         Finding(
@@ -323,6 +344,8 @@ def _width(rows: list[Any]) -> int:
 def cannot_be_known(content: Mapping[str, Any]) -> list[str]:
     """What is not recomputed, in words."""
     more = ["the versions of what it was made by"]
+    if is_before(content) and content.get("mechanism") == "private-summary":
+        more.append("the posterior, which was computed in another way by this document's version")
     if "model" in content:
         more.append("the name that the file of the model or the pool had: its digest says which")
         more.append("what the file of a model imports or reads: the digest is of its own text")

@@ -29,7 +29,7 @@ A file that says ``MODEL = Model(...)`` is a scenario for every study that takes
 
 from __future__ import annotations
 
-from abcdp_core.own_model.model import Column, Model, Parameter, one_at_a_time
+from abcdp_core.own_model.model import Column, Model, Parameter, one_at_a_time, shares
 from abcdp_core.own_model.statistics import count, declared, histogram, mean, total
 
 __all__ = [
@@ -41,5 +41,6 @@ __all__ = [
     "histogram",
     "mean",
     "one_at_a_time",
+    "shares",
     "total",
 ]

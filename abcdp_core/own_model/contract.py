@@ -29,7 +29,7 @@ from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.distances.standardised import Standardised
 from abcdp_core.own_model import lattice
-from abcdp_core.own_model.blame import TWICE, check_again
+from abcdp_core.own_model.blame import TWICE, OwnError, check_again
 from abcdp_core.own_model.model import Model
 from abcdp_core.statistic import Statistic, added, whole_only
 from abcdp_core.streams import generator
@@ -60,6 +60,7 @@ def scenario(model: Model) -> ModuleType:
     sizes = model.sizes
     highest = _highest(model)
     low, high = (np.array([getattr(p, end) for p in model.parameters]) for end in ("low", "high"))
+    on_simplex = len(model.parameters[0].concentrations) == len(model.parameters)
     label, help_ = (
         "N · records in the private data",
         "More records: one of them matters less, so the same privacy needs less noise.",
@@ -75,7 +76,7 @@ def scenario(model: Model) -> ModuleType:
         "COORDINATES": tuple(column.name for column in model.columns),
         "AXES": {each.name: (each.low, each.high) for each in model.parameters},
         "UNITS": {each.name: each.unit for each in model.parameters},
-        "SUPPORT": supports.box(low, high),
+        "SUPPORT": supports.SIMPLEX if on_simplex else supports.box(low, high),
         "DOMAIN": (float(model.low.min()), float(model.high.max())),
         "OBSERVED": None,
         "N": par.Parameter(
@@ -102,11 +103,15 @@ def scenario(model: Model) -> ModuleType:
         "DISTANCES": (model.distance_kind,),
         "DISTANCE_AXIS": highest,
         "STATISTICS": statistics(model),
+        "PRIOR": model.prior_law,
+        "IS_SERIES": model.is_series,
         "prior": model.draw,
         "simulate": model.records,
         "distance": functools.cache(functools.partial(_distance, model)),
     }
     stated = {name: value for name, value in stated.items() if name != "STATISTICS" or value}
+    if model.failures == "excluded":
+        stated["failed"] = model.failed
     if model.statistics:
         table = lattice.of_model(model)
         stated |= lattice.stated(
@@ -164,7 +169,7 @@ _pilots: dict[Model, Array] = {}
 
 
 def pilot(model: Model, progress: Callable[[float], None] | None = None) -> Array:
-    """Records ``(k, n, d)`` of public draws; always the same, and kept on disk.
+    """Records ``(k, n, d)`` of public draws that do not fail; always the same, and kept on disk.
 
     Args:
         model: of a scenario.
@@ -185,10 +190,11 @@ def has_pilot(model: Model) -> bool:
 
 
 def _simulated(model: Model, progress: Callable[[float], None] | None) -> Array:
-    """Records of public draws.
+    """Records of public draws that do not fail.
 
     Raises:
-        OwnError: the model makes something else of the same generator, or raises.
+        OwnError: the model makes something else of the same generator, or raises; or hardly any
+            draw is left.
     """
     size = _usual(model) * len(model.columns)
     draws = max(PART, min(PILOT, MOST_VALUES // size))
@@ -202,10 +208,14 @@ def _simulated(model: Model, progress: Callable[[float], None] | None) -> Array:
     # In parts, as a pool is made: some simulators need room for all that they are asked at once.
     for start in range(0, draws, PART):
         rng = generator(0, "own-model-data", start)
-        parts.append(model.records(rng, theta[start : start + PART], _usual(model)))
+        records = model.records(rng, theta[start : start + PART], _usual(model))
+        parts.append(records[~model.failed(records)])
         if progress is not None:
             progress(min((start + PART) / draws, 1.0))
-    return np.concatenate(parts)
+    left = np.concatenate(parts)
+    if len(left) < TWICE:
+        raise OwnError(f"{model.file}: simulate fails at {draws - len(left)} of {draws} draws.")
+    return left
 
 
 PART = 20
@@ -218,8 +228,10 @@ def _usual(model: Model) -> int:
 
 
 def _prior_mean(model: Model) -> Array:
-    """Mean ``(p,)`` of the prior; where a function draws, of draws from it."""
-    if model.prior is None and not any(callable(each.prior) for each in model.parameters):
+    """Mean ``(p,)`` of the prior; where that is not in the middle, of draws from it."""
+    if model.prior is None and all(
+        each.prior in ("uniform", "normal") and not each.concentrations for each in model.parameters
+    ):
         return np.array([(each.low + each.high) / 2.0 for each in model.parameters])
     mean: Array = model.draw(generator(0, "own-model-mean"), 100_000).mean(axis=0)
     return mean

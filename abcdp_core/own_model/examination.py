@@ -51,20 +51,44 @@ MOST_PAIRS = 50_000
 """Pairs of neighbours up to which all are looked at."""
 
 
+FIRST_DRAWS = 10_000
+"""Parameter draws that are simulated to see where that fails: as many as a release begins with."""
+
+LONGEST = 60.0
+"""Seconds for which that may last."""
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Where simulations fail.
+
+    Attributes:
+        draws: from the prior that were simulated.
+        failed: how many of them did.
+        said: how the first of them did, at which parameters; empty if none did.
+    """
+
+    draws: int
+    failed: int
+    said: str
+
+
 @dataclass(frozen=True)
 class Simulated:
     """Data sets at draws from the prior; public.
 
     Attributes:
-        records: ``(k, n, d)``.
+        records: of those that did not fail ``(k, n, d)``.
         numbers: of their statistics ``(k, m)``; ``None`` without any.
         seconds: that one of them took.
+        failures: those that failed.
         by_chance: whether the first of them differ under another seed.
     """
 
     records: Array
     numbers: Array | None
     seconds: float
+    failures: Failures
     by_chance: bool = True
 
 
@@ -79,17 +103,15 @@ def simulated(model: Model, n: int, seed: int, progress: Progress | None = None)
 
     Raises:
         OwnError: the model makes something else of the same generator, or changes parameters
-            that it is given; or one of its functions raises.
+            that it is given; or one of its functions raises, its simulator at every draw.
     """
     theta, other = (model.draw(generator(seed, "check-prior"), DRAWS) for _ in range(2))
     check_again(model.file, "prior is", theta, other)
     first = _timed(model, theta[:FIRST], n, generator(seed, "check-data", 0))
     second = _timed(model, theta[:FIRST], n, generator(seed, "check-data", 0))
     check_again(model.file, "simulate is", first.records, second.records)
-    if model.statistics and not np.array_equal(_numbers(first), _numbers(second)):
+    if first.numbers is not None and not np.array_equal(first.numbers, _numbers(second)):
         raise OwnError(f"{model.file}: statistics are not reproducible on the same records.")
-    if model.statistics:
-        _look_at_records_alone(model, first.records, generator(seed, "check-alone"))
     another = _timed(model, theta[:FIRST], n, generator(seed, "check-another-seed"))
     # What is fast is fastest all at once; what is slow says how far it is.
     step = DRAWS if first.seconds * DRAWS < PATIENCE else FIRST
@@ -99,12 +121,52 @@ def simulated(model: Model, n: int, seed: int, progress: Progress | None = None)
             progress(start / DRAWS)
         rng = generator(seed, "check-data", start)
         parts.append(_timed(model, theta[start : start + step], n, rng))
+    left = [part for part in parts if len(part.records)]
+    failures = _together([part.failures for part in parts])
+    if not left:
+        raise OwnError(f"{failures.said} All of {DRAWS} draws fail.")
+    if model.statistics:
+        _look_at_records_alone(model, left[0].records[:FIRST], generator(seed, "check-alone"))
+    same = np.array_equal(first.records, another.records, equal_nan=True)
     return Simulated(
-        np.concatenate([part.records for part in parts]),
-        None if first.numbers is None else np.concatenate([_numbers(part) for part in parts]),
+        np.concatenate([part.records for part in left]),
+        np.concatenate([_numbers(part) for part in left]) if model.statistics else None,
         parts[-1].seconds,
-        not np.array_equal(first.records, another.records, equal_nan=True),
+        failures,
+        not same or not len(first.records),
     )
+
+
+def first_draws(
+    model: Model, found: Simulated, seed: int, progress: Progress | None = None
+) -> Failures:
+    """Simulate as many draws as a release begins with, or fewer where that takes too long.
+
+    Args:
+        model: whose.
+        found: the first of them.
+        seed: of all chance.
+        progress: called with the fraction done.
+    """
+    n = found.records.shape[1]
+    theta = model.draw(generator(seed, "check-first"), FIRST_DRAWS)
+    possible = min(FIRST_DRAWS, int(LONGEST / max(found.seconds, 1e-9)))
+    parts = [found.failures]
+    for start in range(DRAWS, possible, DRAWS):
+        rng, some = generator(seed, "check-first-data", start), theta[start : start + DRAWS]
+        parts.append(_failures(model, *model.tried(rng, some, n)))
+        if progress is not None:
+            progress(min((start + DRAWS) / possible, 1.0))
+    return _together(parts)
+
+
+def _together(parts: list[Failures]) -> Failures:
+    said = next((part.said for part in parts if part.said), "")
+    return Failures(sum(part.draws for part in parts), sum(part.failed for part in parts), said)
+
+
+def _failures(model: Model, records: Array, said: str) -> Failures:
+    return Failures(len(records), int(model.failed(records).sum()), said)
 
 
 Progress = Callable[[float], None]
@@ -118,9 +180,10 @@ PATIENCE = 1.0
 
 def _timed(model: Model, theta: Array, n: int, rng: np.random.Generator) -> Simulated:
     begun = time.perf_counter()
-    records = model.records(rng, theta, n)
-    numbers = model.numbers(records) if model.statistics else None
-    return Simulated(records, numbers, (time.perf_counter() - begun) / len(theta))
+    records, said = model.tried(rng, theta, n)
+    failures, left = _failures(model, records, said), records[~model.failed(records)]
+    numbers = model.numbers(left) if model.statistics and len(left) else None
+    return Simulated(left, numbers, (time.perf_counter() - begun) / len(theta), failures)
 
 
 def _numbers(part: Simulated) -> Array:
@@ -179,7 +242,7 @@ def warnings(model: Model, found: Simulated) -> list[str]:
     for place, column in enumerate(model.columns):
         values = found.records[..., place]
         values = values[~np.isnan(values)]
-        at_ends = np.isin(values, [column.low, column.high]).mean() if values.size else 0.0
+        at_ends = np.isin(values, [column.low, column.high]).mean()
         if at_ends > MANY and not column.whole:
             words.append(
                 f"{100 * at_ends:.0f} % of simulated values of column {column.name} are at its "

@@ -60,8 +60,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, fingerprint, registry, supports
-from abcdp_core.mechanisms.private_summary import minimum_pool
+from abcdp_core import registry, supports
 from abcdp_core.own_model.blame import TWICE, OwnError, call, call_quietly, check_again
 from abcdp_core.own_model.model import Model, Parameter
 from abcdp_core.own_model.pool_file import PoolFile, Summary
@@ -71,7 +70,6 @@ from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-Progress = Callable[[float], None]
 
 GRID = 2**32
 """Steps of the lattice in the most that one record moves a sum. A power of two, so that floating
@@ -141,8 +139,10 @@ class Table:
         statistic: the numbers together.
         bounds: between which a record's numbers are known to lie, in a sentence.
         wrong: values ``(n, d)`` to a sentence on why they are none, without a value; or empty.
-        pool: rows, seed and progress to parameters ``(T, p)`` and numbers ``(T, k)``, in units.
-        draws: of the pool, where it is simulated; 0 where it is there.
+        simulate: generator, parameters ``(m, p)`` and rows to numbers ``(m, k)``, in units; NaN
+            where that fails. ``None`` where the pool is there.
+        check: rows and seed; refuses what makes something else each time, or of a record alone.
+        pool: parameters ``(T, p)`` and numbers ``(T, k)``, in units, where they are there.
         records: how many there are, where a file of numbers does not tell; else ``None``.
         together: whether what one record moves was declared for all numbers together, so that none
             has a unit.
@@ -160,8 +160,9 @@ class Table:
     statistic: OfRecords
     bounds: str
     wrong: Callable[[Array], str]
-    pool: Callable[[int, int, Progress | None], tuple[Array, Array]]
-    draws: int = 0
+    simulate: Callable[[np.random.Generator, Array, int], Array] | None = None
+    check: Callable[[int, int], None] = lambda n, seed: None  # noqa: ARG005 - nothing is made
+    pool: tuple[Array, Array] | None = None
     records: int | None = None
     together: bool = False
 
@@ -318,8 +319,8 @@ def of_model(model: Model) -> Table:
         ),
         bounds=_bounds([(each.name, each.low, each.high) for each in model.columns]),
         wrong=lambda values: "",  # noqa: ARG005 - records are what they are
-        pool=lambda n, seed, progress: _pool(model, n, seed, progress),
-        draws=_draws(model),
+        simulate=lambda rng, theta, n: _simulated(model, summaries, rng, theta, n),
+        check=lambda n, seed: _check(model, summaries, n, seed),
     )
 
 
@@ -416,50 +417,33 @@ def _quietly(
     return found
 
 
-def _draws(model: Model) -> int:
-    """Of the pool: enough to be moved to what is released, unless somebody asked for fewer."""
-    return model.draws(minimum_pool(len(summaries_of(model))))
-
-
-def _pool(model: Model, n: int, seed: int, progress: Progress | None) -> tuple[Array, Array]:
-    """Parameters ``(T, p)`` and numbers ``(T, k)`` of public draws; kept on disk."""
-    key = {"model": model.name, "n": n, "seed": seed, "pool_size": _draws(model)}
-    entry = cache.entry("own-pool", key, fingerprint.of(model.module))
-    made = cache.load_or_make(entry, lambda: _simulated(model, n, seed, progress))
-    return made["theta"], made["numbers"]
-
-
-def _simulated(model: Model, n: int, seed: int, progress: Progress | None) -> dict[str, Array]:
-    """A pool of a model.
+def _simulated(
+    model: Model, summaries: tuple[Summary, ...], rng: np.random.Generator, theta: Array, n: int
+) -> Array:
+    """Numbers ``(m, k)`` in units, at parameters ``(m, p)``; NaN where a simulation failed.
 
     Raises:
-        OwnError: the model raises or makes something else, or a statistic of single records looks
-            at several.
+        OwnError: the model raises or makes something else, or fails although it must not.
     """
-    draws = _draws(model)
-    theta = model.draw(generator(seed, "own-summary-prior"), draws)
-    summaries, parts = summaries_of(model), []
-    _check_again(model, summaries, n, seed)
-    for start in range(0, draws, PART):
-        rng = generator(seed, "own-summary-pool", start)
+    found, step = np.empty((len(theta), len(summaries))), max(1, AT_ONCE // (n * len(summaries)))
+    for start in range(0, len(theta), PART):
         data = model.records(rng, theta[start : start + PART], n)
-        if start == 0:
-            _check_alone(model, summaries, data[0, :LOOKED_AT])
-        step = max(1, AT_ONCE // (n * len(summaries)))
-        parts += [
-            _together(model, summaries, data[first : first + step])
-            for first in range(0, len(data), step)
-        ]
-        if progress is not None:
-            progress(min((start + PART) / draws, 1.0))
-    return {"theta": theta, "numbers": np.concatenate(parts)}
+        failed = model.failed(data)
+        for first in range(0, len(data), step):
+            part = slice(first, first + step)
+            numbers = np.full((len(data[part]), len(summaries)), np.nan)
+            done = ~failed[part]
+            if done.any():
+                numbers[done] = _together(model, summaries, data[part][done])
+            found[start + first : start + first + len(numbers)] = numbers
+    return found
 
 
-def _check_again(model: Model, summaries: tuple[Summary, ...], n: int, seed: int) -> None:
+def _check(model: Model, summaries: tuple[Summary, ...], n: int, seed: int) -> None:
     """Refuse a model whose documents nobody could verify, as it makes something else each time.
 
     Raises:
-        OwnError: it does; or it raises.
+        OwnError: it does, or raises; or a statistic of single records looks at several.
     """
     for what, first, second in zip(
         ("prior is", "simulate is", "the statistics are"),
@@ -467,13 +451,21 @@ def _check_again(model: Model, summaries: tuple[Summary, ...], n: int, seed: int
         strict=True,
     ):
         check_again(model.file, what, first, second)
+    data = model.records(
+        generator(seed, "own-summary-alone"),
+        model.draw(generator(seed, "own-summary-prior"), PART),
+        n,
+    )
+    data = data[~model.failed(data)]
+    if len(data):
+        _check_alone(model, summaries, data[0, :LOOKED_AT])
 
 
 def _made(model: Model, summaries: tuple[Summary, ...], n: int, seed: int) -> tuple[Array, ...]:
     """Parameters, data sets and numbers of the first draws."""
-    theta = model.draw(generator(seed, "own-summary-prior"), _draws(model))[:TWICE]
+    theta = model.draw(generator(seed, "own-summary-prior"), PART)[:TWICE]
     data = model.records(generator(seed, "own-summary-again"), theta, n)
-    return theta, data, _together(model, summaries, data)
+    return theta, data, _together(model, summaries, data[~model.failed(data)])
 
 
 def _check_alone(model: Model, summaries: tuple[Summary, ...], data: Array) -> None:
@@ -551,7 +543,7 @@ def of_pool(pool: PoolFile) -> Table:
             ]
         ),
         wrong=lambda values: _wrong(pool, values, in_records=not declared),
-        pool=lambda n, seed, progress: (pool.theta, np.rint(pool.numbers * scale) / scale),  # noqa: ARG005 - it is there
+        pool=(pool.theta, np.rint(pool.numbers * scale) / scale),
         records=pool.n,
         together=pool.declared is not None,
     )

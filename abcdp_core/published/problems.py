@@ -44,17 +44,17 @@ from numpy.typing import NDArray
 
 from abcdp_core import syntax
 from abcdp_core.parameters import Parameter, ParameterError, shown
-from abcdp_core.published import models, pools
-from abcdp_core.published.models import Model
-from abcdp_core.published.noise import (
+from abcdp_core.posterior.noise import (
     BinomialSample,
     DiscreteLaplace,
     Gaussian,
+    IndependentNoise,
     Laplace,
     Law,
     Noise,
-    Together,
 )
+from abcdp_core.published import models, pools
+from abcdp_core.published.models import Model
 from abcdp_core.published.pools import Pool
 from abcdp_core.sentences import counted
 from abcdp_core.streams import SEED_LIMIT
@@ -298,7 +298,7 @@ def _noise(given: Any, names: Sequence[str]) -> Noise:
         laws.append(_law(rest, len(mine), f"noise {place}", tuple(map(names.index, mine))))
     if left:
         raise ParameterError(f"noise: {left[0]} has none; each number needs one of the laws.")
-    return Together(tuple(laws))
+    return IndependentNoise(tuple(laws))
 
 
 def _numbers(
@@ -368,7 +368,7 @@ def _gaussian(table: _Table, of: tuple[int, ...]) -> Law:
 
 
 def _discrete(table: _Table, of: tuple[int, ...]) -> Law:
-    return DiscreteLaplace(table.scale(), table.number("step", SCALE, 1.0), of=of)
+    return DiscreteLaplace(table.scale(), (table.number("step", SCALE, 1.0),), of=of)
 
 
 def _binomial(table: _Table, of: tuple[int, ...]) -> Law:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
+from abcdp_core.posterior.fit import Fit
+from abcdp_core.posterior.outcome import Moments, Posterior, Summary
 from abcdp_core.privacy import in_digits
 from abcdp_core.published.models import Model
-from abcdp_core.published.posteriors import Moments, Posterior
 from abcdp_core.published.problems import Problem
 from abcdp_core.sentences import counted
 
@@ -25,19 +26,23 @@ NO_COST = "Costs no privacy budget: nothing private was read."
 MOST_DECIMALS = 6
 """Of a number in a sentence; smaller ones have an exponent."""
 
-FEW = 3
-"""Numbers of a query that are named in a sentence, at most."""
-
 POSTERIOR = dataclasses.replace(fig.PRIVATE, name="posterior")
 
 NEIGHBOURS = {"replace": "replaced by another", "add-remove": "added or removed"}
 """How neighbours differ -> what happens to one unit."""
 
-WAYS = {"weights": "importance weights", "regression": "noise in the simulator and regression"}
+WAYS = {
+    "weights": "importance weights",
+    "regression": "regression, approximate",
+    "nearest": "nearest draws, approximate",
+}
 """Way -> the same in words."""
 
+KEPT = 20_000
+"""Draws of a posterior that are written, at most; of more so many of equal weight."""
 
-def table(posterior: Posterior) -> pd.DataFrame:
+
+def table(posterior: Summary) -> pd.DataFrame:
     """A row for each parameter: posterior and prior."""
     found, prior = posterior.found, posterior.prior
     columns: dict[str, Any] = {"parameter": list(posterior.parameters)}
@@ -51,13 +56,16 @@ def _columns(moments: Moments, prefix: str) -> dict[str, Array]:
 
 def draws(posterior: Posterior) -> pd.DataFrame:
     """A row for each draw: its weight, and each parameter under ``theta.NAME``."""
-    names = [f"theta.{name}" for name in posterior.parameters]
-    found = pd.DataFrame(posterior.theta, columns=names)
-    found.insert(0, "weight", posterior.weights)
+    names = [f"theta.{name}" for name in posterior.summary.parameters]
+    indices, weights = np.arange(len(posterior.weights)), posterior.weights
+    if len(indices) > KEPT:
+        indices, weights = posterior.evenly(KEPT), np.full(KEPT, 1.0 / KEPT)
+    found = pd.DataFrame(posterior.theta[indices], columns=names)
+    found.insert(0, "weight", weights)
     return found
 
 
-def sentence(problem: Problem, posterior: Posterior) -> str:
+def sentence(problem: Problem, posterior: Summary) -> str:
     """What was found, how, and that it costs nothing."""
     return f"{finding(problem, posterior)} {NO_COST}"
 
@@ -72,15 +80,18 @@ def spent(problem: Problem) -> str:
     return f"The release itself spent ε_total = {epsilon}{whom}, as stated with it."
 
 
-def finding(problem: Problem, posterior: Posterior) -> str:
-    """Means and standard deviations, and how they were made."""
-    found = posterior.found
+def finding(problem: Problem, posterior: Summary) -> str:
+    """A misfit first; means and standard deviations, and how they were made."""
+    found, fit = posterior.found, posterior.fit
     means = ", ".join(
         f"{name} {_number(mean, sd)} ± {_number(sd, sd)}"
         for name, mean, sd in zip(posterior.parameters, found.mean, found.sd, strict=True)
     )
-    made = f"{how(problem, posterior)}{caution(posterior)}"
-    return f"Posterior mean ± standard deviation: {means}. {made}"
+    said = [f"Posterior mean ± standard deviation: {means}.", how(problem, posterior)]
+    if fit is None:
+        return " ".join(said)
+    told = [fit.statement, *said] if fit.is_misfit else [*said, fit.statement]
+    return " ".join([*told, *fit.remarks])
 
 
 def _number(value: float, sd: float) -> str:
@@ -92,37 +103,23 @@ def _number(value: float, sd: float) -> str:
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
-APART = (
-    " Together, the numbers of the query are farther from queries simulated from the prior than "
-    "any of these is from the others: the query, the model, its prior or the noise law may be "
-    "wrong."
-)
-
-
-def caution(posterior: Posterior) -> str:
-    """What speaks against the model, after a space; else nothing."""
-    if not posterior.beyond:
-        return APART if posterior.apart else ""
-    count = len(posterior.beyond)
-    which = ", ".join(posterior.beyond) if count <= FEW else counted(count, "number")
-    return (
-        f" Of the query, {which} {'is' if count == 1 else 'are'} beyond all queries simulated from "
-        f"the prior: the model, its prior or the noise law may be wrong."
-    )
-
-
-def how(problem: Problem, posterior: Posterior) -> str:
+def how(problem: Problem, posterior: Summary) -> str:
     """Which way was taken, with the effective sample size and why."""
-    size = f"effective sample size {posterior.ess:,.0f}"
+    size = f"effective sample size {posterior.effective:,.0f}"
     made = "draw of the pool" if not isinstance(problem.source, Model) else "simulation"
     of = f"of {counted(posterior.simulated, made, _several(made))}"
-    if posterior.way == "regression":
+    failed = (
+        f" {counted(posterior.failed, made, _several(made))} failed." if posterior.failed else ""
+    )
+    if posterior.way != "weights":
+        wider = " Two of them differ; the wider is shown." if posterior.differ else ""
+        by = "a regression" if posterior.way == "regression" else "the nearest draws"
         return (
-            f"By noise in the simulator and regression, an approximation: importance weights do "
-            f"not carry ({size} {of})."
+            f"By {by}, an approximation: importance weights do not carry ({size} {of}).{wider}"
+            f"{failed}"
         )
-    short = f"; {problem.wanted:,} were wanted" if posterior.ess < problem.wanted else ""
-    return f"By importance weights ({size} {of}{short})."
+    short = f"; {problem.wanted:,} were wanted" if posterior.effective < problem.wanted else ""
+    return f"By importance weights ({size} {of}{short}).{failed}"
 
 
 def _several(made: str) -> str:
@@ -134,7 +131,7 @@ def title(problem: Problem) -> str:
     return problem.source.title if isinstance(problem.source, Model) else problem.name
 
 
-def figure(problem: Problem, posterior: Posterior) -> Drawn:
+def figure(problem: Problem, posterior: Summary) -> Drawn:
     """A row for each parameter: mean and 90 % interval of the posterior, and of the prior below."""
     names = posterior.parameters
     drawn = fig.ranked(
@@ -154,3 +151,18 @@ def figure(problem: Problem, posterior: Posterior) -> Drawn:
         )
     fig.key(drawn, [(style.name, style.color) for style in (POSTERIOR, fig.PRIOR)])
     return Drawn(drawn, finding(problem, posterior))
+
+
+def fit_figure(problem: Problem, posterior: Summary) -> Drawn:
+    """The query over what the model makes."""
+    fit = cast(Fit, posterior.fit)
+    made = "hardly ever makes" if fit.is_misfit else "makes"
+    drawn = fig.replicates(
+        problem.source.numbers,
+        problem.query,
+        fit.band,
+        [each.name for each in fit.numbers],
+        f"The model {made} such numbers",
+        problem.noise.in_words(),
+    )
+    return Drawn(drawn, " ".join([fit.statement, *fit.remarks]))

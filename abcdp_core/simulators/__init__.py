@@ -77,6 +77,9 @@ class Scenario(Protocol):
     One that takes minutes to simulate has ``precomputed(pool_size, n, run)``: parameters ``(T, d)``
     of a pool made beforehand and the distances ``(T,)`` of the ``run``-th observed data set to it;
     and ``precomputed_data(n, run)``, that data set ``(n, p)``.
+
+    One whose simulations may fail says by ``failed(data)`` which of the data sets ``(k, n, p)`` are
+    to count for nothing, ``(k,)``.
     """
 
     __name__: str

@@ -19,7 +19,7 @@ mean 1 and standard deviation $\sigma$ (a negative binomial count).
 |---|---|---|
 | R, infections by one case | U(0.5, 4) | from a dying outbreak to above all early estimates |
 | D, days infectious | U(4, 10) | early clinical estimates; the data say little of it |
-| log₁₀ of those infectious on the first day | U(1, 3) | 10 to 1000 people |
+| log₁₀ of those infectious on the first day | U(1, 5) | 10 to 100 000 people |
 | σ, spread of a day's reporting | U(0.05, 0.6) | a weekday's rhythm to half the cases late |
 
 Early on only the growth rate $(R - 1)/D$ is visible, so R is known as well as D is; and only the
@@ -38,6 +38,7 @@ from abcdp_core import supports
 from abcdp_core.distances import Distance
 from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.parameters import Parameter
+from abcdp_core.posterior.priors import Prior, Uniform
 from abcdp_core.simulators import covid
 from abcdp_core.statistic import Quantity, Question, Statistic, largest_length, largest_sum
 
@@ -50,7 +51,7 @@ NEIGHBOURS = "add-remove"
 PUBLISHED = "the Netherlands"
 COORDINATES = ("day", "new cases")
 LOW = np.array([0.5, 4.0, 1.0, 0.05])
-HIGH = np.array([4.0, 10.0, 3.0, 0.6])
+HIGH = np.array([4.0, 10.0, 5.0, 0.6])
 """The prior is uniform between these."""
 AXES = dict(
     zip(
@@ -63,6 +64,8 @@ UNITS = {"R": "", "infectious period": "days", "log₁₀ infectious": "", "spre
 TRUTH = None
 PRIOR_MEAN = (LOW + HIGH) / 2.0
 SUPPORT = supports.box(LOW, HIGH)
+PRIOR = Prior(tuple(Uniform(low, high) for low, high in zip(LOW, HIGH, strict=True)))
+IS_SERIES = True
 DOMAIN = (0.0, 1e6)
 N = Parameter(
     kind="integer",
@@ -213,8 +216,9 @@ OWN_SIZES = (14, 60)
 OWN_COLUMNS = ("daily-counts",)
 OWN_MODEL = (
     "For the new cases of each day while an epidemic begins, 14 to 60 days in a row: a stochastic "
-    "epidemic with one reproduction number R for all of them, 10 to 1000 infectious people on the "
-    "first day, one in ten infections confirmed, in a population of 17.4 million."
+    "epidemic with one reproduction number R for all of them, 10 to 100,000 infectious people on "
+    "the first day, one in ten infections confirmed, in a population of 17.4 million. All weekdays "
+    "are alike in it."
 )
 OWN_ROWS = "days"
 OWN_DATA = "a series of daily cases for {n} days"
@@ -241,6 +245,10 @@ OWN_QUANTITIES = (
 )
 OWN_QUESTIONS = (Question("R", "R < 1", 1.0), Question("R", "R < 2", 2.0))
 OWN_HEADLINE = OWN_NAMES["R"]
+OWN_JAGGED = (
+    "In this model all weekdays are alike: where fewer cases are reported on weekends and more on "
+    "Mondays, its intervals are not to be relied on."
+)
 OWN_FINDING = "One case infects {low} to {high} others"
 
 

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from abcdp_core.distances import Distance
 from abcdp_core.distances.outbreaks import ClippedOutbreaks
 from abcdp_core.parameters import Parameter
+from abcdp_core.posterior.priors import Normal, Uniform
 from abcdp_core.simulators import outbreak, shipped
 from abcdp_core.streams import generator
 
@@ -165,6 +166,54 @@ SAN_FRANCISCO = np.array(
 def prior(rng: np.random.Generator, size: int, burden_deviation: float = BURDEN_DEVIATION) -> Array:
     """Parameters ``(size, 4)`` from the prior; see :func:`draw_prior`."""
     return draw_prior(rng, size, burden_deviation)[0]
+
+
+LAWS = (
+    Uniform(1.01, 20.0),
+    Uniform(0.01, 30.0),
+    Uniform(0.0, 1.0),
+    Normal(BURDEN_MEAN, BURDEN_DEVIATION),
+)
+"""Laws of R1, t1, R2 and β by which the prior's density is told; they refuse nothing."""
+
+
+def log_relative(theta: Array) -> Array:
+    """Log-density ``(m,)`` of the prior at ``(m, 4)``, relative to that of :data:`LAWS`.
+
+    Of each β the other three are drawn until they are accepted, so the density is divided by the
+    share that is.
+    """
+    most = (1.0 - (1.0 - outbreak.COMPLIANCE) * theta[:, 0]) / outbreak.COMPLIANCE
+    low, accepted = 0.01 * most, _reason(theta) == len(REFUSALS)
+    inside = accepted & (low < theta[:, 2]) & (theta[:, 2] < most)
+    found = np.full(len(theta), -np.inf)
+    share = accepted_share(theta[inside, 3])
+    found[inside] = -np.log(0.99 * most[inside] * share)
+    return found
+
+
+def accepted_share(burden: Array) -> Array:
+    """Share of tries ``(m,)`` that are accepted given β ``(m,)``, from public draws.
+
+    Observations per year are proportional to β, so those at one β tell all.
+    """
+    most = np.searchsorted(_observed_a_year(), MOST_OBSERVED / burden)
+    return most / TRIES
+
+
+TRIES = 400_000
+"""Draws from which the share is known to a part in 1000."""
+
+
+@functools.cache
+def _observed_a_year() -> Array:
+    """Observations per year for a β of 1, rising; of tries refused at any β there is none."""
+    rng = generator(0, "tuberculosis-prior")
+    uniform = rng.uniform((1.01, 0.01, 0.01), (20.0, 30.0, 1.0), (TRIES, 3))
+    uniform[:, 2] *= (1.0 - (1.0 - outbreak.COMPLIANCE) * uniform[:, 0]) / outbreak.COMPLIANCE
+    # So small a β that there are never too many.
+    theta = np.column_stack([uniform, np.full(TRIES, 1e-3)])
+    return np.sort(balance(theta[_reason(theta) == len(REFUSALS)])[:, 2] / 1e-3)
 
 
 def draw_prior(

@@ -40,6 +40,7 @@ from abcdp_core import supports
 from abcdp_core.distances import Distance
 from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.parameters import Parameter
+from abcdp_core.posterior.priors import Prior
 from abcdp_core.simulators import shipped, tuberculosis
 from abcdp_core.statistic import Quantity, Question, Statistic, largest_length, largest_sum
 from abcdp_core.streams import generator
@@ -58,6 +59,7 @@ TRUTH = None
 PRIOR_MEAN = tuberculosis.PRIOR_MEAN
 PRIOR_SD = tuberculosis.PRIOR_SD
 SUPPORT = supports.box(np.array([1.0, 0.0, 0.0, 0.0]), np.array([20.0, 30.0, 1.0, 400.0]))
+PRIOR = Prior(tuberculosis.LAWS, tuberculosis.prior, tuberculosis.log_relative)
 DOMAIN = (0.0, math.inf)
 ROWS = 1000
 """Rows of a simulated report. Of the 23 000 of the pool none has more than 574 clusters."""

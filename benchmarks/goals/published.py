@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 
 import numpy as np
@@ -14,11 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import workers
-from abcdp_core.commands.infer import tasks_by
+from abcdp_core.commands.simulations import done_by
+from abcdp_core.posterior import rounds
+from abcdp_core.posterior.outcome import Posterior, Summary
+from abcdp_core.posterior.proposals import Proposal
+from abcdp_core.posterior.rounds import Draws, Effort, Question
 from abcdp_core.published import inference, problems, reference
-from abcdp_core.published.inference import Draws, Task
 from abcdp_core.published.models import Model, sir_epidemic
-from abcdp_core.published.posteriors import Posterior
 from abcdp_core.published.problems import Problem
 from abcdp_core.streams import generator
 from benchmarks.goals import SEED, Measured, goal, share
@@ -38,8 +39,8 @@ def _timed(name: str) -> tuple[Posterior, float]:
     """The posterior of an example on two workers, and the seconds that it took."""
     problem = _problem(name)
     started = time.monotonic()
-    with workers.executor_for(2) as executor:
-        posterior = inference.infer(problem, tasks_by(executor))
+    with done_by("2") as each:
+        posterior = inference.infer(problem, each)
     return posterior, time.monotonic() - started
 
 
@@ -53,7 +54,7 @@ def _exact(name: str) -> pd.DataFrame:
 @goal("published-mean-sir-epidemic", at_most=WITHIN, problem="sir_epidemic")
 def mean_error(problem: str) -> Measured:
     """Largest difference of a posterior mean from the exact one, in exact standard deviations."""
-    exact, found = _exact(problem), _timed(problem)[0].found
+    exact, found = _exact(problem), _timed(problem)[0].summary.found
     apart = np.abs(found.mean - exact["mean"].to_numpy()) / exact.sd.to_numpy()
     return Measured(float(apart.max()), math.nan, math.nan, 1)
 
@@ -63,7 +64,7 @@ def mean_error(problem: str) -> Measured:
 @goal("published-sd-sir-epidemic", at_most=WITHIN, problem="sir_epidemic")
 def sd_error(problem: str) -> Measured:
     """Largest relative difference of a posterior standard deviation from the exact one."""
-    apart = np.abs(_timed(problem)[0].found.sd / _exact(problem).sd.to_numpy() - 1.0)
+    apart = np.abs(_timed(problem)[0].summary.found.sd / _exact(problem).sd.to_numpy() - 1.0)
     return Measured(float(apart.max()), math.nan, math.nan, 1)
 
 
@@ -86,20 +87,14 @@ def seconds(problem: str) -> Measured:
 # --------------------------------------------------------------------------------------- coverage
 
 
-@dataclasses.dataclass(frozen=True)
-class Effort:
-    """Queries that are simulated, and what their posteriors may take."""
-
-    queries: int
-    wanted: int
-    draws: int
-
+QUERIES = 1000
 
 EFFORTS = {
-    "linear_regression": Effort(1000, 1000, 500_000),
-    "log_linear": Effort(1000, 1000, 500_000),
-    "sir_epidemic": Effort(1000, 400, 60_000),
+    "linear_regression": Effort(1000, 500_000),
+    "log_linear": Effort(1000, 500_000),
+    "sir_epidemic": Effort(400, 60_000),
 }
+"""What the posterior of a query may take."""
 
 COARSE = 0.1
 """Days of a leap of epidemics whose intervals are counted."""
@@ -109,10 +104,10 @@ COMPARED = 20
 """Queries of which intervals by long and by short leaps are compared."""
 
 
-def _coarse(rng: np.random.Generator, x: Array) -> Array:
+def _coarse(rng: np.random.Generator, theta: Array) -> Array:
     """Infected ``(m, 10)`` by leaps of :data:`COARSE` days."""
     people, exact_below = sir_epidemic.PEOPLE, sir_epidemic.EXACT_BELOW
-    return sir_epidemic.epidemics(rng, np.exp(x), people, exact_below, COARSE)
+    return sir_epidemic.epidemics(rng, np.exp(theta), people, exact_below, COARSE)
 
 
 def _quick(problem: Problem) -> Problem:
@@ -127,43 +122,37 @@ def _quick(problem: Problem) -> Problem:
     return dataclasses.replace(problem, source=model)
 
 
-def _with_one_first_round(
-    name: str,  # noqa: ARG001 - part of the interface
-    work: Callable[[Task], Draws],
-    tasks: Sequence[Task],
-) -> Iterable[Draws]:
-    """Do tasks here; those of the first round, which know nothing of the query, only once."""
-    for task in tasks:
-        if task.round > 0:
-            yield work(task)
-            continue
-        x, summaries = _from_prior(task.model, task.seed, task.chunk, task.size)
-        yield Draws(x, summaries, task.noise.log_density(np.array(task.query), summaries))
-
-
 @functools.cache
-def _from_prior(model: Model, seed: int, chunk: int, size: int) -> tuple[Array, Array]:
-    """Draws from the prior and their summaries."""
-    rng = generator(seed, "published-coverage-prior", chunk)
-    x = model.prior(rng, size)
-    return x, model.simulate(rng, x)
+def _from_prior(name: str) -> Draws:
+    """The first round, which knows nothing of a query, for all queries."""
+    return rounds.many(_question(_quick(_problem(name))), Proposal(), 0, rounds.FIRST)
 
 
-def _inferred(problem: Problem, effort: Effort, run: int) -> tuple[Array, Posterior]:
+def _question(problem: Problem) -> Question:
+    source = problem.source
+    assert isinstance(source, Model)
+    return Question(source, problem.noise, problem.query, problem.seed)
+
+
+def _inferred(
+    problem: Problem, effort: Effort, run: int, first: Draws | None = None
+) -> tuple[Array, Summary]:
     """Parameters ``(d,)`` drawn from the prior, and the posterior from a query simulated there."""
-    simulated_by = _quick(problem).source
-    assert isinstance(simulated_by, Model)
-    rng = generator(SEED, "published-coverage", run)
-    x = simulated_by.prior(rng, 1)
-    query = problem.noise.noisy(rng, simulated_by.simulate(rng, x))[0]
-    simulated = dataclasses.replace(problem, query=query, wanted=effort.wanted, draws=effort.draws)
-    truth = simulated_by.theta(x)[0]
-    return truth, inference.infer(simulated, _with_one_first_round)
+    question, rng = _question(problem), generator(SEED, "published-coverage", run)
+    model = question.model
+    truth = model.prior.theta(model.prior.draw(rng, 1))
+    # Of the queries by long and by short leaps, both are simulated by long ones.
+    by = _question(_quick(problem)).model
+    z = problem.noise.noisy(rng, by.simulate(rng, truth))[0]
+    found = rounds.infer(dataclasses.replace(question, z=z), effort, first=first)
+    made = Posterior.of(found, model.parameters, model.prior.theta, None)
+    return truth[0], made.summary
 
 
 def _held(name: str, run: int) -> tuple[NDArray[np.bool_], bool]:
     """Which 90 % intervals ``(d,)`` hold the truth for one query, and whether weights carried."""
-    truth, posterior = _inferred(_quick(_problem(name)), EFFORTS[name], run)
+    quick = _quick(_problem(name))
+    truth, posterior = _inferred(quick, EFFORTS[name], run, _from_prior(name))
     found = posterior.found
     return (found.low <= truth) & (truth <= found.high), posterior.way == "weights"
 
@@ -185,7 +174,7 @@ def _all_held(name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     executor: Executor | None
     with workers.executor_for(workers.processor_count()) as executor:
         every = map if executor is None else executor.map
-        runs = range(EFFORTS[name].queries)
+        runs = range(QUERIES)
         held, carried = zip(*every(functools.partial(_held, name), runs), strict=True)
     return np.array(held), np.array(carried)
 

@@ -266,8 +266,8 @@ def test_an_error_is_short_and_printable_whatever_was_typed(
 
 def test_every_command_is_a_file_and_every_file_is_a_command_or_what_they_share() -> None:
     files = {file.stem for file in Path(commands.__file__).parent.glob("*.py")}
-    shared = {"arguments", "ending", "inferred", "layout", "progress", "public_pool"}
-    assert files == {*COMMANDS, "__init__", *shared}
+    shared = {"arguments", "ending", "inferred", "layout", "progress", "public_pool", "rehearsal"}
+    assert files == {*COMMANDS, "__init__", "simulations", *shared}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from abcdp_core.__main__ import IMPOSSIBLE, INTERRUPTED, main
-from abcdp_core.commands import ending
-from abcdp_core.commands.infer import tasks_by
+from abcdp_core.commands import ending, simulations
 from abcdp_core.output.page import LIBRARY
+from abcdp_core.posterior import rounds
 from abcdp_core.published import inference, problems, reference, report
 from abcdp_core.workers import LostWorkersError
 
@@ -25,7 +25,7 @@ REGRESSION = reference.EXAMPLES / "linear_regression.toml"
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first round of a few thousand draws."""
-    monkeypatch.setattr(inference, "FIRST", 6000)
+    monkeypatch.setattr(rounds, "FIRST", 6000)
 
 
 def infer(problem: Path, out: Path) -> int:
@@ -56,7 +56,9 @@ def test_a_problem_becomes_files_and_a_line(
     command = "python -m abcdp_core infer linear_regression.toml --out results/linear_regression"
     assert record["command"] == command
     assert record["effective_sample_size"] >= 2000
-    assert record["rounds"][-1]["draws"] == record["simulated"]
+    assert sum(each["draws"] for each in record["rounds"]) == record["simulated"]
+    assert record["fit"]["p_value"] > 0.01
+    assert record["fit"]["statement"] in said
     assert record["summary"] == said
     spent = {"epsilon_total": 1.0, "unit": "one record", "neighbours": "replace"}
     assert record["spent_by_the_release"] == spent
@@ -82,9 +84,9 @@ def pool_problem(folder: Path, scale: float, query: str = "1.0") -> Path:
 @pytest.mark.parametrize(
     ("scale", "words"),
     [
-        (1.0, "of 1,500 draws of the pool; 2,000 were wanted). Costs"),
-        (1e-9, "By noise in the simulator and regression, an approximation: importance weights do "
-               "not carry (effective sample size 1 of 1,500 draws of the pool). Costs"),
+        (1.0, "of 1,500 draws of the pool; 2,000 were wanted)."),
+        (1e-9, "By a regression, an approximation: importance weights do not carry (effective "
+               "sample size 1 of 1,500 draws of the pool)."),
     ],
 )  # fmt: skip
 def test_a_pool_says_how_it_was_used(
@@ -120,23 +122,31 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
     assert not (tmp_path / "out").exists()
 
 
-def test_lost_workers_are_said_in_one_line() -> None:
+def shared_by(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers at once, and which."""
+    monkeypatch.setattr(simulations, "ALONE", 0.0)
+    monkeypatch.setattr(simulations, "executor_for", lambda _: executor)
+
+
+def test_lost_workers_are_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(ThreadPoolExecutor):
         def submit(self, *_: Any, **__: Any) -> Future[Any]:
             future: Future[Any] = Future()
             future.set_exception(BrokenExecutor())
             return future
 
-    this = problems.read(REGRESSION)
-    with Broken(2) as executor, pytest.raises(LostWorkersError, match="Nothing was written"):
-        inference.infer(this, tasks_by(executor))
+    shared_by(Broken(2), monkeypatch)
+    words = "a worker process was lost: .* With --workers 1 there"
+    with simulations.done_by("2") as each, pytest.raises(LostWorkersError, match=words):
+        inference.infer(problems.read(REGRESSION), each)
 
 
 @pytest.mark.usefixtures("small")
-def test_workers_change_nothing() -> None:
+def test_workers_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     this = problems.read(REGRESSION)
-    with ThreadPoolExecutor(2) as executor:
-        found = inference.infer(this, tasks_by(executor))
+    shared_by(ThreadPoolExecutor(2), monkeypatch)
+    with simulations.done_by("2") as each:
+        found = inference.infer(this, each)
     np.testing.assert_array_equal(found.theta, inference.infer(this).theta)
 
 
@@ -146,10 +156,10 @@ def test_ctrl_c_leaves_what_was_there(
 ) -> None:
     (tmp_path / "infer.csv").write_text("earlier", encoding="utf-8")
 
-    def interrupted(task: inference.Task) -> inference.Draws:
+    def interrupted(task: rounds.Task) -> rounds.Draws:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(inference, "simulate", interrupted)
+    monkeypatch.setattr(rounds, "simulate", interrupted)
     assert infer(REGRESSION, tmp_path) == INTERRUPTED
     assert "there as a whole, or not at all" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["infer.csv"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ from abcdp_core.mechanisms import Release
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import NonPrivate
 from abcdp_core.results import Result
+from abcdp_core.simulators import uniform_mixture
 from tests.statistics import assert_distribution, assert_mean, rejects
 
 LOOKED_AT = ("embedding-noise-aware", "embedding-noise-ignored", "sparse-vector")
@@ -218,6 +221,26 @@ def test_what_spoils_intervals_is_said(
 def edge_weights(count: int) -> np.ndarray:
     rng = np.random.default_rng(4)
     return np.array([coverage.edge_truth(rng, np.array(index % 5)) for index in range(count)])
+
+
+def test_a_truth_whose_data_fail_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failed(data: np.ndarray) -> np.ndarray:
+        return np.asarray((data[..., 0] < 1.0).mean(axis=1) > 0.2)
+
+    def observed() -> list[tuple[np.ndarray, np.ndarray]]:
+        public: Any = SimpleNamespace(scenario=uniform_mixture, key=None)
+        return [coverage._observe(public, task, index) for index in range(12)]
+
+    (task, *_) = coverage.tasks(SMALL, 1)
+    monkeypatch.setattr(pool, "open_pool", lambda _: None)
+    monkeypatch.setattr(pool, "compare", lambda _, data, **__: data)
+    before = observed()
+    monkeypatch.setattr(uniform_mixture, "failed", failed, raising=False)
+    fails = failed(np.stack([data for _, data in before]))
+    assert 0 < fails.sum() < 12
+    for (truth, _), (another, data), fail in zip(before, observed(), fails, strict=True):
+        assert not failed(data[None])[0]
+        assert np.array_equal(truth, another) == (not fail)
 
 
 def test_along_an_edge_one_weight_in_turn_is_small() -> None:

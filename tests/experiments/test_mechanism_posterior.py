@@ -31,7 +31,7 @@ def private(result: Result) -> dict[str, object]:
         ({"epsilon_total": 0.01}, "weighted", r"1,000 draws with weights, effective sample size "),
         ({"epsilon_total": 100.0}, "moved", r"size is only 1\S*, so 300 draws were .* and moved"),
         ({"epsilon_total": 100.0, "pool_size": 200}, "kept", r"so 200 draws were .* their own\. "),
-        ({"mechanism": "private-summary"}, "moved", r": 250 draws nearest to what .* and moved by"),
+        ({"mechanism": "private-summary"}, "moved", r"only 2\S*, so 500 draws were .* and moved"),
         ({"mechanism": "soft-weights"}, "weighted", r"1,000 draws with weights, effective sample"),
         ({"mechanism": "embedding-estimate"}, "estimate", r"no sample\. .* of the estimate"),
         ({"mechanism": "private-embedding"}, "accepted", r": 10 draws of equal weight\."),

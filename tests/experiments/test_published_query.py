@@ -33,11 +33,12 @@ def test_parts_give_what_the_command_gives_in_one_go(problem: str, simulations: 
     posterior = inference.infer(whole)
     found = run(problem, simulations).tables
     assert_frame_equal(
-        found["main"].drop(columns="simulated"), report.table(posterior), check_exact=True
+        found["main"].drop(columns="simulated"), report.table(posterior.summary), check_exact=True
     )
     (way,) = found["way"].itertuples()
-    assert (way.way, way.effective_sample_size) == (posterior.way, posterior.ess)
-    assert way.simulated == posterior.simulated == simulations
+    said = posterior.summary
+    assert (way.way, way.effective_sample_size) == (said.way, said.effective)
+    assert way.simulated == said.simulated == simulations
 
 
 def test_what_is_shown_on_the_way_is_the_posterior_by_fewer_simulations() -> None:
@@ -48,7 +49,7 @@ def test_what_is_shown_on_the_way_is_the_posterior_by_fewer_simulations() -> Non
             assert simulations not in shown
             shown[simulations] = table
         here = link.successor  # type: ignore[assignment]
-    assert [*shown] == [4000, 8000, 16_000, 20_000, 25_000]
+    assert [*shown] == [4000, 8000, 10_000, 20_000, 25_000]
     for simulations in (4000, 20_000):
         exact = run("linear-regression", simulations).tables["main"]
         assert_frame_equal(shown[simulations], exact, check_exact=True)
@@ -58,14 +59,15 @@ def test_an_epidemic_is_simulated_in_many_parts() -> None:
     (task,) = study.tasks(study.Params("sir-epidemic"), 1)
     assert task.links == 100
     assert task.problem.wanted > task.problem.draws, "no effective sample size ends it early"
-    # Five hundred draws of the first part would be too few to infer anything from.
     first = study.work(task)
     assert first.successor.done == 1
-    assert first.tables["way"].simulated.tolist() == [1000]
+    assert first.tables["way"].simulated.tolist() == [500]
     result = study.collect(task.params, first.tables)
     assert result.summary
     assert study.figures(result)
-    assert not len(study.work(first.successor).tables["way"]), "the same draws once more"
+    second = study.work(first.successor)
+    assert second.tables["way"].simulated.tolist() == [1000]
+    assert not len(study.work(second.successor).tables["way"]), "not twice as many draws"
 
 
 def test_means_are_those_of_the_reference() -> None:
@@ -85,6 +87,16 @@ def test_the_title_says_how_wide_and_by_which_way() -> None:
     )
     assert study.headline(run("log-linear", 2000)).startswith("Weights do not carry; an approx")
     assert "an approximation" in run("log-linear", 2000).summary
+
+
+def test_whether_the_model_fits_is_told_and_a_misfit_first() -> None:
+    (way,) = run().tables["way"].itertuples()
+    assert way.p_value > 0.01
+    assert run().summary.endswith(way.fit)
+    assert way.fit.startswith("The model makes such numbers (p = ")
+    misfit = run().tables["way"].assign(p_value=0.001, fit="It does not fit.")
+    said = study._said(study._said_of(run().params), run().tables | {"way": misfit})
+    assert said.startswith("It does not fit. Posterior mean")
 
 
 def test_nothing_is_said_of_what_nobody_asked_for() -> None:

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core.own_data import discrete_counts, discrete_summary, noisy_counts, private_summary
+from abcdp_core.own_data import discrete_counts, discrete_summary, noisy_counts, summary_request
 from abcdp_core.simulators import tuberculosis_patients
 from benchmarks.goals import neighbouring_files
 from benchmarks.goals.neighbouring_files import CASES, loss, worst
+
+pytestmark = pytest.mark.usefixtures("few_simulations")
 
 SOME = 4
 """Random pairs of each case; the studies have more."""
@@ -57,13 +59,13 @@ def test_half_the_noise_that_is_stated_is_found(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_noise_for_half_the_sensitivity_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted, summed = noisy_counts.count_noise, private_summary.summary_noise
+    counted, summed = noisy_counts.count_noise, summary_request.summary_noise
 
     def too_little(made: Any) -> Any:
         return lambda *given: dataclasses.replace(made(*given), scale=half(made(*given).scale))
 
     monkeypatch.setattr(noisy_counts, "count_noise", too_little(counted))
-    monkeypatch.setattr(private_summary, "summary_noise", too_little(summed))
+    monkeypatch.setattr(summary_request, "summary_noise", too_little(summed))
     for case in ("incomes", "days"):
         assert loss(case, PAIR[case], 1) == 2.0, case
 

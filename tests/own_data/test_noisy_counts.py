@@ -67,7 +67,7 @@ def test_a_document_says_what_was_released_and_what_follows() -> None:
     content = json.loads(made.to_json())
     assert set(content) == {
         *("mode", "mechanism", "statement", "remains", "protected", "n", "public", "release"),
-        *("series", "posterior", "event", "cost", "versions"),
+        *("series", "posterior", "event", "cost", "versions", "format"),
     }
     assert content["mechanism"] == "noisy-counts"
     assert content["public"] == {

@@ -79,7 +79,7 @@ def test_a_document_says_all_that_may_be_said_and_nothing_else() -> None:
     content = json.loads(document.to_json())
     assert set(content) == {
         *("mode", "statement", "remains", "protected", "n", "public", "release", "event", "cost"),
-        "versions", "own_units", "mechanism",
+        "versions", "own_units", "mechanism", "format",
     }  # fmt: skip
     assert content["mode"] == "release"
     assert content["n"] == 25

@@ -16,14 +16,18 @@ import pytest
 from abcdp_core.__main__ import main
 from abcdp_core.own_data import document, release, verification
 from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
-from abcdp_core.own_data.private_summary import PrivateSummaryRequest
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
+from abcdp_core.own_data.summary_request import PrivateSummaryRequest
 from abcdp_core.own_data.verification import verify
 from abcdp_core.parameters import ParameterError
+from abcdp_core.simulators import tuberculosis_patients
+
+pytestmark = pytest.mark.usefixtures("few_simulations")
 
 Change = Callable[[Any], Any]
 
 DAYS = np.arange(14.0)
+REPORT = np.append(tuberculosis_patients.OBSERVED[:, 0], np.zeros(19_000))
 VALUES = np.random.default_rng(1).uniform(0.0, 100.0, 60)
 BOUNDS = {"low": 0.0, "high": 100.0, "epsilon_total": 1.0}
 
@@ -42,11 +46,11 @@ def made(name: str) -> Any:
     return json.loads(document.to_json())
 
 
-PEOPLE = {"tuberculosis-patients": np.append(np.ones(9), np.zeros(19_991)), "covid-people": DAYS}
+PEOPLE = {"tuberculosis-patients": REPORT, "covid-people": DAYS}
 
 
 def _made_of_people(name: str) -> Any:
-    request = PrivateSummaryRequest(name, epsilon_total=1.0, draws=100)
+    request = PrivateSummaryRequest(name, epsilon_total=1.0, draws=100, simulations=2000)
     document = release.make(request, PEOPLE[name], random.Random(1).randrange)
     return json.loads(document.to_json())
 
@@ -127,6 +131,14 @@ OF_PEOPLE: list[tuple[Change, str]] = [
     (at("release", "names", 0, to="people"), "release"),
     (at("release", "divided_by", 0, to=2), "release"),
     (at("public", "pool_seed", to=2), "posterior"),
+    (at("public", "simulations", to=1000), "posterior"),
+    (at("posterior", "rounds", to=[1000]), "posterior"),
+    (at("posterior", "way", to="weights"), "posterior"),
+    (at("posterior", "failed", to=1), "posterior"),
+    (at("posterior", "effective_sample_size", to=up), "posterior"),
+    (at("posterior", "fit", "p_value", to=0.5), "posterior"),
+    (at("posterior", "fit", "statement", to="It fits."), "posterior"),
+    (at("format", to=3), "format"),
     (at("posterior", "means", 1, to=lambda mean: mean + 1e-6), "posterior"),
     (at("posterior", "prior_means", 1, to=lambda mean: mean + 1e-6), "posterior"),
     (at("posterior", "probabilities", 0, "remark", to="proved"), "posterior"),
@@ -135,7 +147,7 @@ OF_PEOPLE: list[tuple[Change, str]] = [
     (at("event", "neighbours", to="replace"), "event"),
 ]
 CHANGES = [
-    *((name, *each) for name in PEOPLE for each in OF_PEOPLE),
+    *(("covid-people", *each) for each in OF_PEOPLE),
     *((name, *each) for name in ("noisy-counts", "covid") for each in BOTH),
     *(("noisy-counts", *each) for each in OF_COUNTS),
     *(("uniform-mixture", *each) for each in OF_DRAWS),
@@ -280,6 +292,30 @@ def test_what_cannot_be_is_refused_in_a_sentence(change: Change, words: str) -> 
         verify(content)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_of_a_document_of_0_2_0_all_but_the_posterior_is_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``released_by_0_2_0.json`` was made by that version, from 14 days of 7 cases."""
+    file = Path(__file__).with_name("released_by_0_2_0.json")
+    old = json.loads(file.read_text(encoding="utf-8"))
+    assert "format" not in old
+    assert main(["verify", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "not recomputed: the posterior, which was computed in another way" in printed
+    assert "posterior with means" not in printed
+    for change, key in (
+        (at("release", "names", 0, to="day 0"), "release"),
+        (at("cost", "epsilon", to=0.5), "cost"),
+        (at("remains", 0, to=""), "remains"),
+        (at("event", "scale", to=0.5), "event"),
+    ):
+        content = copy.deepcopy(old)
+        change(content)
+        assert wrong(content) == [key]
+    # What has a format is compared as a whole.
+    assert "posterior" in wrong(copy.deepcopy(old) | {"format": 2})
 
 
 def test_a_command_says_a_line_for_each_and_what_cannot_be_known(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +19,11 @@ from abcdp_core.workers import processor_count
 from tests.own_model.test_contract import EXAMPLES
 
 pytestmark = pytest.mark.usefixtures("own_registry")
+
+
+@pytest.fixture(autouse=True)
+def _few_first_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examination, "FIRST_DRAWS", 1000)
 
 
 def own_file(folder: Path, old: str = "", new: str = "", example: str = "gaussian") -> str:
@@ -45,6 +51,7 @@ def test_what_holds_is_said_with_how_long_a_pool_takes(
     assert "none moves a statistic by more. A search is no proof." in said
     assert "A pool of 2,000 draws is large enough" in said
     assert "2,000 of them" in said
+    assert "None of 1,000 draws fails." in said
     assert "with 2." in said
     assert "intervals may be off" not in said
 
@@ -158,6 +165,37 @@ def test_a_file_that_cannot_be_used_is_refused_in_one_line(
     assert said.count("\n") == 1
 
 
+SOME = """    y = cor"""
+FAILS = """    x[mean_x[:, 0] > 1.0] = np.nan
+    y = cor"""
+
+
+def test_where_simulations_fail_is_said_and_refused_unless_that_is_excluded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ["--runs", "0", "--n", "100"]
+    file = Path(own_file(tmp_path, SOME, FAILS))
+    assert main(["check", str(file), *options]) == 2
+    said = capsys.readouterr().err
+    assert re.fullmatch(
+        r"error: my_model\.py: simulate fails at mean of x = 1\.\d+, .* \(nothing but NaN\)\. "
+        r"It fails at 2\d\d of 1,000 draws; with failures=\"excluded\" these count for nothing\.\n",
+        said,
+    )
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("    sizes=", '    failures="excluded",\n    sizes='))
+    assert main(["check", str(file), *options]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search(
+        r" 2\d\d of 1,000 draws fail and count for nothing\. my_model\.py: simulate fails at mean",
+        said,
+    )
+    monkeypatch.setattr(examination, "LONGEST", 0.0)
+    file.write_text(text.replace(FAILS, SOME))
+    assert main(["check", str(file), *options]) == 0
+    assert "None of 20 draws fails." in capsys.readouterr().out
+
+
 def test_a_file_without_a_model_has_nothing_to_check(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -187,12 +225,4 @@ def test_data_sets_too_large_for_so_many_draws_are_checked_with_fewer(
     assert ", 300 of them " in said
     assert "A pool of 300 is smaller than that" in said
     assert "More are not possible in a study of N = 100." in said
-    assert "`release` simulates 10,000, which takes " in said
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(0.0123, "12 ms"), (12.3, "12 s"), (90.0, "1.5 min"), (7200.0, "2 h")],
-)
-def test_times_are_in_units_that_people_read(seconds: float, said: str) -> None:
-    assert check.in_words(seconds) == said
+    assert "`release` simulates " in said

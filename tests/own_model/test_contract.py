@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import pool, registry, simulators
+from abcdp_core import pool, registry, simulators, supports
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.distances.standardised import Standardised
-from abcdp_core.own_model import Column, Model, Parameter, contract, histogram, total
+from abcdp_core.own_model import Column, Model, Parameter, contract, histogram, shares, total
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.statistic import added, whole_only
 from tests.own_model.test_model import LARGEST, MODEL, changed
@@ -156,6 +156,36 @@ def test_means_of_a_prior_are_known_by_its_name_or_drawn() -> None:
     three = Parameter("ν", 0.0, 4.0, prior=lambda _, size: around(3.0, size))
     mixed = changed(parameters=(MODEL.parameters[0], three)).scenario("mine_mixed", "mine.py")
     assert mixed.PRIOR_MEAN.tolist() == pytest.approx([0.0, 3.0], abs=0.02)
+
+
+def test_shares_alone_are_moved_on_their_simplex() -> None:
+    two = shares(("a", "b"), (1.0, 3.0))
+    for parameters, on_simplex in (
+        (two, True),
+        ((*two, MODEL.parameters[1]), False),
+        ((*two, *shares(("c", "d"))), False),
+    ):
+        source = changed(parameters=parameters).scenario("mine_shares", "mine.py")
+        assert (source.SUPPORT is supports.SIMPLEX) == on_simplex
+        assert source.SUPPORT.contains(np.stack([source.TRUTH, source.PRIOR_MEAN])).all()
+        assert source.PRIOR_MEAN[:2] == pytest.approx([0.25, 0.75], abs=0.01)
+
+
+def test_draws_that_fail_are_no_public_draws() -> None:
+    def some(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+        return np.where(theta[:, :1, None] > 1.0, np.nan, rng.random((len(theta), n, 1)))
+
+    model = changed(name="failing", simulate=some, failures="excluded")
+    assert 100 < len(contract.pilot(model)) < contract.PILOT
+    assert np.isfinite(contract.pilot(model)).all()
+    said = model.scenario("mine_failing", "mine.py").failed(np.array([[[np.nan]], [[0.0]]]))
+    assert said.tolist() == [True, False]
+    assert not hasattr(scenario("gaussian"), "failed")
+    none = dataclasses.replace(
+        model, name="none", simulate=lambda _, theta, n: np.full((len(theta), n, 1), np.nan)
+    )
+    with pytest.raises(OwnError, match="simulate fails at 200 of 200 draws"):
+        contract.pilot(none)
 
 
 def test_the_distance_of_numbers_is_in_standard_deviations_of_public_draws() -> None:

@@ -486,10 +486,7 @@ def test_records_that_are_absent_are_the_same_as_absent_ones() -> None:
     )  # fmt: skip
     found = examination.simulated(model, 10, 1)
     assert not found.by_chance
-    without = dataclasses.replace(
-        model, simulate=lambda _, theta, n: np.full((len(theta), n, 1), np.nan)
-    )
-    words = examination.warnings(without, examination.simulated(without, 10, 1))
+    words = examination.warnings(model, found)
     assert [each.split(" ")[0] for each in words] == ["Simulated", "Statistic"]
 
 

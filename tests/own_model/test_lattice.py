@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 
 from abcdp_core.own_data.discrete_summary import summary_noise
-from abcdp_core.own_data.likeness import Likeness
 from abcdp_core.own_model import (
     Column,
     Model,
@@ -42,7 +41,6 @@ from abcdp_core.own_model.pool_file import Summary
 from abcdp_core.own_model.statistics import OwnStatistic
 from abcdp_core.privacy import cost
 from tests.own_model import test_pool_file as pools
-from tests.statistics import assert_frequencies, rejects
 
 Array = NDArray[np.float64]
 
@@ -65,6 +63,15 @@ STATISTICS = (
     count("c", lambda records: records[..., 0] > 0.0),
     histogram("h", first, (-9.0, 0.0, 1.0, 9.0)),
 )
+
+
+def numbers_of(here: Model, size: int = 20, seed: int = 1) -> Array:
+    """Checked as before a release, and simulated at draws of the prior."""
+    table = of_model(here)
+    assert table.simulate is not None
+    table.check(20, seed)
+    rng = np.random.default_rng(seed)
+    return table.simulate(rng, here.draw(rng, size), 20)
 
 
 def model(*statistics: OwnStatistic, **given: Any) -> Model:
@@ -177,7 +184,7 @@ def test_a_function_that_looks_at_other_records_is_refused_and_sees_none_of_the_
     # One part of a pool is enough to see it.
     here = model(centred, pool_size=20)
     with pytest.raises(OwnError, match="statistic m makes something else of a record alone"):
-        of_model(here).pool(20, 1, None)
+        numbers_of(here)
     # Of a record by itself the mean is the record, so it makes 0, whatever the others are.
     records = np.array(EXTREMES)[:, None]
     found = of_model(here).statistic
@@ -196,7 +203,7 @@ def test_what_nobody_could_verify_is_refused_before_anything_is_released(what: s
         changing = declared("d", lambda data: ours.random((*data.shape[:-2], 1)), ("d",), 1.0)
         here = dataclasses.replace(here, statistics=(changing,))
     with pytest.raises(OwnError, match=rf"{what} (is|are) not reproducible: the same generator"):
-        of_model(here).pool(20, 1, None)
+        numbers_of(here)
 
 
 def test_a_file_whose_name_no_document_can_hold_is_refused() -> None:
@@ -213,12 +220,12 @@ def test_a_pool_is_the_same_however_much_of_it_is_in_memory_at_once(
         shapes.append(records.shape)
         return first(records)
 
-    here = model(total("t", watched, LOW, HIGH), STATISTICS[3], pool_size=50)
-    usual = lattice_module._simulated(here, 20, 1, None)["numbers"]
+    here = model(total("t", watched, LOW, HIGH), STATISTICS[3])
+    usual = numbers_of(here, 50)
     assert max(shapes)[0] == 20
     monkeypatch.setattr(lattice_module, "AT_ONCE", 3 * 4 * 20)
     shapes.clear()
-    assert np.array_equal(lattice_module._simulated(here, 20, 1, None)["numbers"], usual)
+    assert np.array_equal(numbers_of(here, 50), usual)
     assert max(shape for shape in shapes if len(shape) == 3)[0] == 3
 
 
@@ -230,7 +237,7 @@ def test_a_count_that_looks_at_other_records_is_refused_too() -> None:
     )
     for own in (above, cells):
         with pytest.raises(OwnError, match="makes something else of a record alone"):
-            of_model(model(own, pool_size=20)).pool(20, 1, None)
+            numbers_of(model(own, pool_size=20))
 
 
 def test_a_function_that_returns_one_array_again_and_again_is_not_taken_for_one_that_looks(
@@ -243,21 +250,8 @@ def test_a_function_that_returns_one_array_again_and_again_is_not_taken_for_one_
         found[...] = first(records)
         return found
 
-    _, numbers = of_model(model(mean("m", same, LOW, HIGH), pool_size=20)).pool(20, 1, None)
+    numbers = numbers_of(model(mean("m", same, LOW, HIGH), pool_size=20))
     assert np.unique(numbers).size > 1
-
-
-def test_a_pool_says_how_far_it_is_and_is_kept(empty_cache: Path) -> None:
-    seen: list[float] = []
-    table = of_model(model(pool_size=50))
-    theta, numbers = table.pool(20, 1, seen.append)
-    assert seen == [0.4, 0.8, 1.0]
-    assert (theta.shape, numbers.shape) == ((50, 1), (50, 6))
-    assert len({*theta[:, 0].tolist()}) == len({*numbers[:, 0].tolist()}) == 50
-    again = table.pool(20, 1, seen.append)
-    assert seen == [0.4, 0.8, 1.0]
-    assert np.array_equal(again[1], numbers)
-    assert not np.array_equal(table.pool(20, 2, None)[0], theta)
 
 
 @pytest.mark.parametrize(("steps", "refused"), [(-2, True), (-1, False), (1, False), (2, True)])
@@ -269,20 +263,19 @@ def test_a_record_alone_may_differ_by_one_step_for_the_last_digit(
         alone = records.shape[-2] == 1
         return np.where(alone | (first(records) < 0.0), 0.25, 0.25 + steps / GRID)
 
-    table = of_model(model(mean("m", moved, 0.0, 1.0), pool_size=20))
     with pytest.raises(OwnError, match="m makes") if refused else contextlib.nullcontext():
-        table.pool(20, 1, None)
+        numbers_of(model(mean("m", moved, 0.0, 1.0)))
 
 
 def test_one_number_that_is_none_among_others_is_refused() -> None:
     def odd(records: Array) -> Array:
         return np.stack([first(records), np.where(first(records) > 0.1, np.nan, 0.0)], axis=-1)
 
-    found = of_model(model(OwnStatistic("two", ("a", "b"), "sum", odd, LOW, HIGH)))
+    here = model(OwnStatistic("two", ("a", "b"), "sum", odd, LOW, HIGH))
     with pytest.raises(OwnError, match="statistic two makes NaN or infinity"):
-        found.pool(20, 1, None)
+        numbers_of(here)
     with pytest.raises(OwnError, match="statistic two of record 1 is NaN or infinite"):
-        found.statistic.whole_of(np.full((20, 1), 0.2))
+        of_model(here).statistic.whole_of(np.full((20, 1), 0.2))
 
 
 def test_what_a_function_says_of_private_records_is_told_to_nobody() -> None:
@@ -322,22 +315,21 @@ def test_a_declared_number_is_rounded_within_what_is_added_for_that() -> None:
 
 def test_a_record_in_several_cells_and_numbers_too_far_are_refused() -> None:
     several = OwnStatistic("h", ("a", "b"), "histogram", lambda r: np.ones((*r.shape[:-1], 2)))
-    found = of_model(model(several))
     for made in (
-        lambda: found.pool(20, 1, None),
-        lambda: found.statistic.whole_of(np.ones((20, 1))),
+        lambda: numbers_of(model(several)),
+        lambda: of_model(model(several)).statistic.whole_of(np.ones((20, 1))),
     ):
         with pytest.raises(OwnError, match="statistic h counts a record in several cells"):
             made()
     far = declared("far", lambda r: np.full((*r.shape[:-2], 1), 2.0), ("far",), 1e-6)
     with pytest.raises(OwnError, match="statistic far reaches more than 1,048,576 times"):
-        of_model(model(far)).pool(20, 1, None)
+        numbers_of(model(far))
 
 
 def test_one_record_in_several_cells_is_enough(empty_cache: Path) -> None:
     both = OwnStatistic("h", ("a", "b"), "histogram", lambda r: np.repeat(r > 0.5, 2, axis=-1))
     with pytest.raises(OwnError, match="statistic h counts a record in several cells"):
-        of_model(model(both)).pool(20, 1, None)
+        numbers_of(model(both))
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
@@ -420,7 +412,8 @@ def test_what_is_public_of_a_pool_is_what_its_file_says(tmp_path: Path) -> None:
         "Known beforehand: average \u22124 to 4, spent 0 to 10; what lies outside counts as the "
         "nearer bound."
     )
-    theta, numbers = table.pool(50, 1, None)
+    assert table.pool is not None
+    theta, numbers = table.pool
     assert np.array_equal(theta, pool.theta)
     assert np.array_equal(numbers[:, 1:3], pool.numbers[:, 1:3])
     assert np.abs(numbers - pool.numbers).max() <= 0.5 / GRID
@@ -454,44 +447,3 @@ def test_whole_numbers_overflow_nowhere() -> None:
     found = lattice_module._whole((Summary("s", "sum", 0.0, 1.0),), np.ones((large, 1)), "replace")
     assert found.sum(axis=0).tolist() == [large * GRID]
     assert 10**9 * GRID < 2**63
-
-
-# ------------------------------------------------------------------ what the simulations reach
-
-
-def test_numbers_that_are_usual_one_by_one_and_not_together_are_noticed() -> None:
-    rng = np.random.default_rng(1)
-    x = rng.standard_normal(2000)
-    pool = np.column_stack([x, x + 0.1 * rng.standard_normal(2000)])
-    likeness = Likeness.of(pool)
-    assert likeness.level == pytest.approx(4.0 / 2001.0 + 1.0 / 501.0)
-    assert not likeness.outside(np.array([1.5, -1.5])).any()
-    assert likeness.is_apart(np.array([1.5, -1.5]))
-    assert not likeness.is_apart(np.array([1.5, 1.5]))
-    assert likeness.outside(np.array([0.0, 9.0])).tolist() == [False, True]
-    # Whatever the units are; a number that is always the same says nothing.
-    units = np.array([1000.0, 1.0, 0.0])
-    scaled = Likeness.of(np.column_stack([pool, x]) * units)
-    assert scaled.is_apart(np.array([1500.0, -1.5, 0.0]))
-    assert not scaled.is_apart(np.array([1500.0, 1.5, 0.0]))
-
-
-def test_data_of_the_model_are_taken_for_others_as_rarely_as_is_stated() -> None:
-    """Each run has a pool of its own: 200 runs see 0.1 where 0.014 is stated."""
-
-    def said(shift: float) -> NDArray[np.int64]:
-        rng, found = np.random.default_rng(2), 0
-        for _ in range(200):
-            likeness = Likeness.of(rng.standard_normal((400, 1)))
-            z = rng.standard_normal(1) + shift
-            found += bool(likeness.outside(z).any() or likeness.is_apart(z))
-        return np.array([found, 200 - found])
-
-    level = 2.0 / 401.0 + 1.0 / 101.0
-
-    def at_most_the_level(counts: NDArray[np.int64]) -> None:
-        if counts[0] > level * 200:
-            assert_frequencies(counts, np.array([level, 1.0 - level]))
-
-    at_most_the_level(said(0.0))
-    assert rejects(at_most_the_level, said(3.0))

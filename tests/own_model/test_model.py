@@ -18,14 +18,15 @@ from abcdp_core.own_model import (
     count,
     declared,
     histogram,
-    lattice,
     mean,
     one_at_a_time,
+    shares,
 )
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.parameters import check_work
+from abcdp_core.posterior.priors import Prior
 from abcdp_core.streams import generator
-from tests.statistics import assert_distribution, rejects
+from tests.statistics import assert_distribution, assert_same_distribution, rejects
 
 RNG = np.random.default_rng(0)
 
@@ -59,6 +60,72 @@ def test_a_prior_by_name_has_the_law_that_it_says() -> None:
     assert_distribution(uniform, stats.uniform(-2.0, 4.0).cdf)
     assert_distribution(normal, cut)
     assert rejects(assert_distribution, normal, stats.truncnorm(-2.0, 2.0, 2.0, 1.2).cdf)
+
+
+def digits(rng: np.random.Generator, size: int) -> np.ndarray:
+    return rng.integers(4, size=size)
+
+
+def even(values: np.ndarray) -> np.ndarray:
+    return np.where(values % 2.0 == 0.0, 0.0, -np.inf)
+
+
+EVERY_KIND = (
+    Parameter("uniform", -0.1, 0.3),
+    Parameter("normal", 0.0, 4.0, prior="normal"),
+    *shares(("a", "b", "c"), (0.5, 1.0, 3.0), unit="%"),
+    Parameter("log-uniform", 0.1, 10.0, prior="log-uniform"),
+    Parameter("whole", -2, 3, whole=True),
+    Parameter("whole, log-uniform", 1, 6, prior="log-uniform", whole=True),
+    Parameter("digit", 0, 3, prior=digits, whole=True, log_prior=even),
+)
+
+
+def test_the_law_of_a_prior_is_what_is_drawn() -> None:
+    model = changed(parameters=EVERY_KIND)
+    drawn, law = model.draw(generator(1, "prior"), 20_000), model.prior_law
+    made = Prior(law.laws).theta(generator(1, "law").standard_normal((20_000, law.dimensions)))
+    for ours, theirs in zip(drawn.T, made.T, strict=True):
+        assert_same_distribution(ours, theirs)
+        assert ours.min() >= theirs.min() - 0.1
+    assert rejects(assert_same_distribution, drawn[:, 2], made[:, 3])
+    assert drawn[:, 2:5].sum(axis=1) == pytest.approx(1.0)
+    assert np.array_equal(drawn[:, 6:], np.rint(drawn[:, 6:]))
+    # What draws by a function is even with a density of 1, and odd never.
+    assert np.array_equal(law.draw(generator(1, "prior"), 20_000), law.to_x(drawn))
+    assert law.log_relative is not None
+    assert np.array_equal(law.log_relative(drawn), even(drawn[:, -1]))
+    flat = changed(parameters=shares(("a", "b"))).prior_law
+    assert flat.draw_theta is None
+    assert flat.theta(np.zeros((1, 1))).tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("log_prior", "said"),
+    [
+        (None, ""),
+        (
+            lambda theta: theta,
+            r"log_prior makes an array \(2, 2\) of float64; it must be \(2,\), o",
+        ),
+        (lambda theta: theta[:, 0].astype(str), "of <U32; it must be"),
+        (lambda theta: theta[:, 0] * np.nan, "log_prior makes NaN or infinity"),
+        (lambda theta: theta[:, 0] + np.inf, "makes NaN or infinity"),
+        (lambda theta: theta[:, 9], "log_prior cannot be computed"),
+    ],
+)
+def test_a_joint_prior_has_the_density_that_is_given(log_prior: Any, said: str) -> None:
+    def prior(rng: np.random.Generator, size: int) -> np.ndarray:
+        return rng.random((size, 2))
+
+    theta = np.array([[0.5, 1.0], [0.0, 2.0]])
+    right = changed(prior=prior, log_prior=lambda theta: np.log(theta.prod(axis=1) + 1.0))
+    assert right.prior_law.log_relative(theta) == pytest.approx(np.log([1.5, 1.0]))  # type: ignore[misc]
+    law = changed(prior=prior, log_prior=log_prior).prior_law
+    assert law.has_density == (log_prior is not None)
+    if law.log_relative is not None:
+        with pytest.raises(OwnError, match=said):
+            law.log_relative(theta)
 
 
 class _Ends:
@@ -182,7 +249,7 @@ def test_where_records_are_added_an_absent_one_is_all_nan() -> None:
     )
     records = model.records(RNG, np.zeros((2, 2)), 10)
     assert model.numbers(records).tolist() == [[5.0], [5.0]]
-    with pytest.raises(OwnError, match="simulate makes NaN in column value"):
+    with pytest.raises(OwnError, match=r"fails at μ = 0, ν = 0 \(NaN in column value\)"):
         changed(simulate=some).records(RNG, np.zeros((2, 2)), 10)
 
     def partly(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
@@ -192,10 +259,65 @@ def test_where_records_are_added_an_absent_one_is_all_nan() -> None:
         return records
 
     columns = (Column("value", -3.0, 3.0), Column("other", -3.0, 3.0))
-    with pytest.raises(OwnError, match="simulate makes NaN in column other"):
+    with pytest.raises(OwnError, match=r"simulate fails at .* \(NaN in column other\)"):
         dataclasses.replace(model, simulate=partly, columns=columns).records(
             RNG, np.zeros((2, 2)), 10
         )
+
+
+def failing(*values: float, from_row: int) -> Any:
+    """Fails where the first parameter is above 0: the rest of its records are these."""
+
+    def simulate(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+        records = rng.random((len(theta), n, 2))
+        if not values and (theta[:, 0] > 0.0).any():
+            raise ValueError("above 0")
+        records[theta[:, 0] > 0.0, from_row:] = values or 0.0
+        return records
+
+    return simulate
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "simulate", "why"),
+    [
+        ("replace", failing(0.0, np.nan, from_row=8), "NaN in column other"),
+        ("replace", failing(np.nan, np.nan, from_row=0), "nothing but NaN"),
+        ("replace", failing(from_row=0), r"line \d+: ValueError: above 0"),
+        ("add-remove", failing(0.0, np.nan, from_row=8), "NaN in column other"),
+        ("add-remove", failing(np.nan, np.nan, from_row=0), "nothing but NaN"),
+        ("add-remove", failing(from_row=0), r"line \d+: ValueError: above 0"),
+    ],
+)
+def test_simulations_that_fail_are_refused_with_a_parameter_or_count_for_nothing(
+    neighbours: Any, simulate: Any, why: str
+) -> None:
+    model = changed(
+        file="test_model.py", simulate=simulate, neighbours=neighbours, sizes=(10,),
+        columns=(Column("value", 0.0, 1.0), Column("other", 0.0, 1.0)),
+        statistics=(count("large", lambda records: records[..., 0] > 0.5),),
+    )  # fmt: skip
+    theta = np.array([[-1.0, 0.0], [1.23, 0.4], [-2.0, 3.0], [2.0, 1.0]])
+    with pytest.raises(OwnError, match=rf"simulate fails at μ = 1\.23, ν = 0\.4 \({why}\)\.$"):
+        model.records(generator(1, "data"), theta, 10)
+    excluding = dataclasses.replace(model, failures="excluded")
+    first, second = (excluding.records(generator(1, "data"), theta, 10) for _ in range(2))
+    assert excluding.failed(first).tolist() == [False, True, False, True]
+    assert np.isnan(first[[1, 3]]).all()
+    assert np.isfinite(first[[0, 2]]).all()
+    assert not np.array_equal(first[0], first[2])
+    assert np.array_equal(first, second, equal_nan=True)
+
+
+def test_what_fails_for_many_parameters_alone_is_made_one_by_one() -> None:
+    def single(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+        assert len(theta) == 1
+        return np.zeros((1, n, 1))
+
+    theta = np.zeros((2, 2))
+    assert not changed(simulate=single, failures="excluded").records(RNG, theta, 3).any()
+    with pytest.raises(OwnError, match=r"simulate with parameters \(2, 2\) cannot be computed"):
+        changed(simulate=single).records(RNG, theta, 3)
 
 
 def nan_in_the_first_set(records: np.ndarray) -> np.ndarray:
@@ -218,11 +340,11 @@ def fails(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
         ),
         (
             {"simulate": fails},
-            r"test_model\.py: simulate with parameters \(4, 2\) cannot .*line \d+: IndexError",
+            r"test_model\.py: simulate fails at μ = -?[\d.]+, ν = [\d.]+ \(line \d+: IndexError",
         ),
         (
             {"simulate": one_at_a_time(fails)},
-            r"line \d+: IndexError: list index out of range; at parameters -?[\d.]+, [\d.]+\)\.$",
+            r"ν = [\d.]+ \(line \d+: IndexError: list index out of range\)\.$",
         ),
         (
             {"statistics": (count("few", lambda records: records.mean()),)},
@@ -231,6 +353,10 @@ def fails(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
         (
             {"prior": lambda _, size: np.full((size, 2), 9.0)},
             "prior of μ draws a value outside -2 to 2",
+        ),
+        (
+            {"parameters": (Parameter("μ", 0, 1, prior=lambda _, k: np.full(k, 0.5), whole=True),)},
+            "prior of μ draws what is no whole number",
         ),
         ({"prior": lambda _, size: np.zeros(size)}, r"array \(4,\); it must be \(4, 2\)"),
         (
@@ -321,6 +447,11 @@ LARGEST = declared("largest", lambda records: records[..., 0].max(axis=-1), ["la
             {"neighbours": "add-remove", "sizes": (10,), "statistics": ()},
             "statistics must not be empty where",
         ),
+        ({"log_prior": len}, "log_prior: needs a function for prior"),
+        ({"parameters": shares(("a", "b")), "prior": len}, "shares of a whole have a prior of"),
+        ({"parameters": shares(("a", "b"))[::-1]}, "must be next to each other, in their order"),
+        ({"parameters": shares(("a", "b"))[:1]}, "must be next to each other, in their order"),
+        ({"failures": "ignored"}, "failures = ignored: must be refused or excluded"),
         ({"truth": (1.0,)}, "must be one number for each parameter"),
         ({"pool_size": 9}, "pool_size = 9: must be a whole number from 10 up"),
         ({"pool_size": 200.5}, "pool_size = 200.5: must be a whole number"),
@@ -356,6 +487,16 @@ def test_a_model_that_does_not_fit_together_is_refused(values: dict[str, Any], s
         (lambda: Column("x", float("-inf"), 0.0), "column x: low = -inf: must be a finite"),
         (lambda: Column("x", 1.0, 1.0), "column x: low = 1, high = 1"),
         (lambda: Parameter("μ", 0.0, 1.0, prior="beta"), "prior = beta: must be uniform"),  # type: ignore[arg-type]
+        (lambda: Parameter("μ", 0.0, 1.0, prior="log-uniform"), "low = 0, high = 1: must be above"),
+        (lambda: Parameter("μ", 0.5, 2.0, whole=True), "must be whole numbers, as the parameter"),
+        (
+            lambda: Parameter("μ", 0, 2, prior="normal", whole=True),
+            "must be another one for a whole",
+        ),
+        (lambda: Parameter("μ", 0, 2, log_prior=even), "log_prior: needs a function for prior"),
+        (lambda: shares(("a",)), "shares a: concentration = None: must be one number above 0 for"),
+        (lambda: shares(("a", "b"), (1.0, 0.0)), "shares a, b: concentration = "),
+        (lambda: shares(("a", "b"), (1.0,)), "must be one number above 0 for each of two or more"),
         (lambda: Column("x", 1.2, 1.8, whole=True), "no whole number lies between them"),
         (lambda: Column("x", 2.0, 1.0), "column x: low = 2, high = 1"),
     ],
@@ -384,18 +525,6 @@ def test_a_pool_is_as_large_as_the_largest_data_set_allows(
     """Nothing could be released from a register of 30,000 records otherwise."""
     assert changed(sizes=sizes).draws() == draws
     check_work(sizes[-1], draws)
-
-
-def test_what_is_released_of_a_large_register_has_the_pool_that_it_needs() -> None:
-    """With 666 draws of 300,000 records intervals were thirty times as wide as they could be."""
-    register = changed(sizes=(300_000,))
-    assert register.draws() == 1000
-    assert lattice.of_model(register).draws == 1000
-    cells = histogram("cells", lambda records: records[..., 0], tuple(range(-3, 257)))
-    # Nobody asked for the usual 10,000, which are not quite enough for 259 numbers.
-    assert lattice.of_model(changed(statistics=(cells,))).draws == 10_380
-    # Who asks for fewer gets these.
-    assert lattice.of_model(changed(sizes=(300_000,), pool_size=200)).draws == 200
 
 
 def test_labels_say_where_a_sensitivity_is_declared() -> None:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core.own_data import discrete_summary, private_summary
+from abcdp_core.own_data import discrete_summary, summary_request
 from abcdp_core.own_model import lattice
 from benchmarks.goals import neighbouring_files
 from benchmarks.goals.neighbouring_files import loss
 from tests.own_model.test_own_release import written
 
-pytestmark = pytest.mark.usefixtures("own_registry")
+pytestmark = pytest.mark.usefixtures("own_registry", "few_simulations")
 
 EXTREMES = ("-8", "8", "-2", "2", "-2.0000000001", "1.9999999999999998", "0", "-0.0", "5e-324",
             "1e300", "-1e300", "3", "-1")  # fmt: skip
@@ -78,12 +78,12 @@ def test_half_the_noise_that_is_stated_is_found(
         half = lambda scale, randbelow, parts: drawn(scale // 2, randbelow, parts)  # noqa: E731
         broken.setattr(discrete_summary, "laplace", half)
         assert loss(name, WORST[name], 1) == math.inf
-    summed = private_summary.summary_noise
+    summed = summary_request.summary_noise
 
     def too_little(*given: Any) -> Any:
         return dataclasses.replace(summed(*given), scale=summed(*given).scale / 2.0)
 
-    monkeypatch.setattr(private_summary, "summary_noise", too_little)
+    monkeypatch.setattr(summary_request, "summary_noise", too_little)
     assert loss(name, WORST[name], 1) == 2.0
 
 

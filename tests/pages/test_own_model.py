@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import registry, simulators
-from abcdp_core.own_data import private_summary
-from abcdp_core.own_model import Model, contract, lattice
+from abcdp_core.own_data import simulated, summary_request
+from abcdp_core.own_model import Model, contract
 from abcdp_core.own_model.blame import OwnError
+from abcdp_core.posterior.rounds import Draws
 from tests.pages.app import ROOT, opened, settled, texts
-from tests.pages.test_your_own_data import button, documents, give
+from tests.pages.test_your_own_data import button, documents, give, one_round  # noqa: F401
 from ui.jobs import queue
 from ui.jobs.job import RefusedError
 from ui.view import knobs
@@ -70,8 +71,8 @@ def fresh(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No simulations are kept, and no job is known: one that failed is known to all for a while."""
     jobs = queue.Queue()
     monkeypatch.setattr(queue, "current", lambda: jobs)
-    private_summary._pools.clear()
-    private_summary._fitted.cache_clear()
+    simulated._pools.clear()
+    summary_request._with_noise.cache_clear()
 
 
 def first_look() -> AppTest:
@@ -92,7 +93,7 @@ def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     assert chosen.options[-1] == "Waiting times"
     said = texts(app)
     assert "columns minutes: the model Waiting times of the file waiting.py" in said
-    assert "The 120 public simulations reach, with this noise, minutes: " in said
+    assert "The 10,000 public simulations reach, with this noise, minutes: " in said
     assert "Another patient in place of one" in said
     assert "a table of 20 records" in said
     assert "The sensitivity of longest was declared by who wrote the model" in said
@@ -195,15 +196,13 @@ def test_what_ends_badly_is_said_to_all_and_made_once(
 
 def with_pools(monkeypatch: pytest.MonkeyPatch, then: Callable[[Any], None]) -> None:
     """Have something done at each public pool that is simulated; it is given what it is told by."""
-    simulated = lattice._simulated
+    made = simulated._simulated
 
-    def instead(
-        model: Model, n: int, seed: int, told: Callable[[float], None] | None
-    ) -> dict[str, NDArray[np.float64]]:
+    def instead(model: Any, seed: int, size: int, told: Any) -> Draws:
         then(told)
-        return simulated(model, n, seed, told)
+        return made(model, seed, size, told)
 
-    monkeypatch.setattr(lattice, "_simulated", instead)
+    monkeypatch.setattr(simulated, "_simulated", instead)
 
 
 @pytest.mark.usefixtures("fresh")

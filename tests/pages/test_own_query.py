@@ -84,11 +84,11 @@ def test_a_problem_and_its_table_become_a_posterior(small: AppTest) -> None:
     assert not app.exception
     here = app.session_state[published_problem.STATE]
     assert here.found is not None
-    assert here.found.way == "weights"
+    assert here.found.summary.way == "weights"
     # The posterior of the pool given z = 0.5, by weights computed anew.
     weights = np.exp(-0.5 * (0.5 - ROWS[:, 1]) ** 2)
     mean = weights @ ROWS[:, 0] / weights.sum()
-    assert here.found.found.mean[0] == pytest.approx(mean, abs=1e-3)
+    assert here.found.summary.found.mean[0] == pytest.approx(mean, abs=1e-3)
     said = texts(app)
     assert f"Posterior mean ± standard deviation: ` a_b ` {mean:.2f} ±" in said
     assert f"ε_total = 2 for ` {MARKED} ` added or removed, as stated with it." in said

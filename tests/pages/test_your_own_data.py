@@ -26,10 +26,10 @@ from streamlit.testing.v1.element_tree import Button
 from streamlit.typing import UploadedFile
 
 from abcdp_core.experiments import error_by_size
-from abcdp_core.mechanisms import private_summary as mechanism
 from abcdp_core.own_data import budget_ledger, release
 from abcdp_core.own_data.budget import Budget
 from abcdp_core.own_data.document import Document
+from abcdp_core.posterior import rounds
 from abcdp_core.results import Result
 from tests.pages.app import opened, settled, texts
 from ui.figures import downloads
@@ -53,9 +53,9 @@ def everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def few_draws_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How exact an announced error is, is for the tests of the mechanism; each costs a second."""
-    monkeypatch.setattr(mechanism, "LOOKED_FOR", 20)
+def one_round(few_simulations: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How exact a posterior is, is for other tests."""
+    monkeypatch.setattr(rounds, "_next_size", lambda *_: 0)
 
 
 def page(
@@ -131,7 +131,7 @@ def test_what_comes_out_is_one_document_that_the_browser_saves(
     assert "Demonstration" not in texts(app)
     assert "non-private" not in document.to_json()
     handed = told_to_browser(app)
-    assert (handed["making"], handed["number"]) == (False, 1)
+    assert (handed["making"], handed["file"]) == (False, "release-1.json")
     assert handed["text"] == document.to_json()
     # The next one needs a confirmation of its own.
     assert not app.checkbox[0].value
@@ -140,7 +140,8 @@ def test_what_comes_out_is_one_document_that_the_browser_saves(
     )
     app = release_it(app)
     assert len(documents(app)) == 2
-    assert told_to_browser(app) == handed | {"number": 2, "text": documents(app)[1].to_json()}
+    more = {"file": "release-2.json", "text": documents(app)[1].to_json()}
+    assert told_to_browser(app) == handed | more
     assert any("A page keeps 2 releases at most" in each.value for each in app.info)
     assert "Release" not in [each.label for each in app.button]
     # A page that is drawn again makes no file.

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import expit
 
+from abcdp_core.posterior.noise import BinomialSample
 from abcdp_core.published import models, problems, reference
 from abcdp_core.published.models import linear_regression, log_linear, sir_epidemic
-from abcdp_core.published.noise import BinomialSample
 from tests.statistics import (
     assert_distribution,
     assert_frequencies,
@@ -23,24 +22,11 @@ from tests.statistics import (
 @pytest.mark.parametrize("name", models.names())
 def test_every_model_keeps_its_promise(name: str) -> None:
     model = models.load(name)
-    x = model.prior(np.random.default_rng(1), 7)
-    assert x.shape == model.theta(x).shape == (7, len(model.parameters))
-    assert model.log_prior(x).shape == (7,)
-    first, again = (model.simulate(np.random.default_rng(2), x) for _ in range(2))
+    theta = model.prior.theta(model.prior.draw(np.random.default_rng(1), 7))
+    assert theta.shape == (7, len(model.parameters))
+    first, again = (model.simulate(np.random.default_rng(2), theta) for _ in range(2))
     assert first.shape == (7, len(model.numbers)) == (7, len(set(model.numbers)))
     np.testing.assert_array_equal(first, again)
-
-
-def test_priors_have_their_densities() -> None:
-    x = np.random.default_rng(1).normal(size=(5, 5))
-    expected = np.sum(stats.norm.logpdf(x[:, :3]), axis=1)
-    np.testing.assert_allclose(linear_regression.log_prior(x[:, :3]), expected)
-    # A density on the scale of log-odds is that of p, times dp/dx = p (1 − p).
-    p = expit(x)
-    expected = (stats.beta.logpdf(p, 2.0, 2.0) + np.log(p * (1.0 - p))).sum(axis=1)
-    np.testing.assert_allclose(log_linear.log_prior(x), expected)
-    expected = stats.norm.logpdf(x[:, :2], np.log([0.4, 0.125]), np.sqrt([0.5, 0.2])).sum(axis=1)
-    np.testing.assert_allclose(sir_epidemic.log_prior(x[:, :2]), expected)
 
 
 @pytest.mark.parametrize(
@@ -56,16 +42,11 @@ def test_priors_have_their_densities() -> None:
 )
 def test_draws_of_a_prior_have_its_density(name: str, laws: list[Any]) -> None:
     model = models.load(name)
-    theta = model.theta(model.prior(np.random.default_rng(1), 5000))
+    theta = model.prior.theta(model.prior.draw(np.random.default_rng(1), 5000))
     for column, law in zip(theta.T, laws, strict=True):
         assert_distribution(column, law.cdf)
         assert rejects(assert_distribution, column + 0.3 * law.std(), law.cdf)
     assert len(np.unique(theta)) == theta.size
-
-
-def test_log_odds_far_out_have_a_density() -> None:
-    found = log_linear.log_prior(np.array([[800.0, -800.0, 0.0, 0.0, 0.0]]))
-    assert found[0] == pytest.approx(5 * np.log(6.0) - 3200.0 - 12.0 * np.log(2.0))
 
 
 # ------------------------------------------------------------------------------------- regression
@@ -112,8 +93,8 @@ def test_records_of_a_regression_are_clipped() -> None:
 
 
 def test_features_of_a_class_add_up_to_its_size() -> None:
-    x = log_linear.prior(np.random.default_rng(1), 200)
-    pairs = log_linear.simulate(np.random.default_rng(2), x).reshape(200, 2, 2, 2).sum(axis=3)
+    p = np.random.default_rng(1).random((200, 5))
+    pairs = log_linear.simulate(np.random.default_rng(2), p).reshape(200, 2, 2, 2).sum(axis=3)
     np.testing.assert_array_equal(pairs[:, :, 0], pairs[:, :, 1])
     np.testing.assert_array_equal(pairs[:, :, 0].sum(axis=1), 100)
     names = log_linear.MODEL.numbers
@@ -122,8 +103,8 @@ def test_features_of_a_class_add_up_to_its_size() -> None:
 
 def test_each_count_has_the_probability_of_its_place() -> None:
     p = np.array([0.3, 0.1, 0.4, 0.6, 0.9])
-    x = np.tile(np.log(p / (1.0 - p)), (2000, 1))
-    counts = log_linear.simulate(np.random.default_rng(1), x).sum(axis=0).astype(int)
+    found = log_linear.simulate(np.random.default_rng(1), np.tile(p, (2000, 1)))
+    counts = found.sum(axis=0).astype(int)
     for place, size, share in ((0, 0.3, 0.1), (2, 0.3, 0.4), (4, 0.7, 0.6), (6, 0.7, 0.9)):
         three = np.array([*counts[place : place + 2], 200_000 - counts[place : place + 2].sum()])
         law = np.array([size * share, size * (1.0 - share), 1.0 - size])

@@ -10,15 +10,15 @@ import pytest
 
 from abcdp_core.own_model import tables
 from abcdp_core.parameters import ParameterError
-from abcdp_core.published import models, pools, problems, reference
-from abcdp_core.published.models import linear_regression
-from abcdp_core.published.noise import (
+from abcdp_core.posterior.noise import (
     BinomialSample,
     DiscreteLaplace,
     Gaussian,
+    IndependentNoise,
     Laplace,
-    Together,
 )
+from abcdp_core.published import models, pools, problems, reference
+from abcdp_core.published.models import linear_regression
 from abcdp_core.published.problems import Spent
 from tests.oracles import log_linear
 
@@ -52,7 +52,7 @@ def test_a_problem_is_read_with_its_defaults(tmp_path: Path) -> None:
     [
         ('law = "gaussian"\nscale = [1, 2.5]', Gaussian((1.0, 2.5))),
         ('law = "discrete-laplace"\nscale = 3', DiscreteLaplace((3.0, 3.0))),
-        ('law = "discrete-laplace"\nscale = 3\nstep = 0.5', DiscreteLaplace((3.0, 3.0), 0.5)),
+        ('law = "discrete-laplace"\nscale = 3\nstep = 0.5', DiscreteLaplace((3.0, 3.0), (0.5,))),
         ('law = "binomial-sample"\ntrials = 4\npopulation = 200', BinomialSample(4, 200.0)),
         (
             'law = "binomial-sample"\ntrials = 4\npopulation = 200\noffset = 10',
@@ -100,7 +100,7 @@ def three(folder: Path, noise: str, query: str = "[1.5, 0, 2]") -> problems.Prob
 
 
 def test_numbers_may_have_laws_of_their_own(tmp_path: Path) -> None:
-    assert three(tmp_path, TWO_LAWS).noise == Together(
+    assert three(tmp_path, TWO_LAWS).noise == IndependentNoise(
         (DiscreteLaplace((3.0,), of=(1,)), Gaussian((1.0, 2.5), of=(2, 0)))
     )
 

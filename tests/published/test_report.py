@@ -8,24 +8,17 @@ import numpy as np
 import pytest
 
 from abcdp_core import figures as fig
+from abcdp_core.posterior.fit import Edge, Fit, Number
+from abcdp_core.posterior.outcome import Moments, Posterior, Summary, moments
 from abcdp_core.published import problems, reference, report
-from abcdp_core.published.posteriors import Moments, Posterior, moments
 from abcdp_core.published.problems import Spent
 
 PRIOR = Moments(*(np.array(each) for each in ([0.0] * 3, [1.0] * 3, [-1.6] * 3, [1.6] * 3)))
 THETA = np.array([[0.0, 10.0, -1.0], [1.0, 30.0, -1.0], [2.0, 20.0, -1.0]])
 WEIGHTS = np.array([0.5, 0.25, 0.25])
-FOUND = Posterior(
-    ("β0", "β1", "β2"),
-    THETA,
-    WEIGHTS,
-    moments(THETA, WEIGHTS),
-    PRIOR,
-    "weights",
-    2500.0,
-    30_000,
-    ((30_000, 2500.0),),
-)
+FITS = Fit(0.4, (), 0.4, 1.0, (), np.array([[-1.0] * 9, [0.0] * 9, [1.0] * 9]))
+MISFIT = dataclasses.replace(FITS, p_value=0.002, numbers=(Number("x1", "high", 1e-4),))
+FOUND = Summary(("β0", "β1", "β2"), moments(THETA, WEIGHTS), PRIOR, "weights", 2500.0, 30_000)
 PROBLEM = problems.read(reference.EXAMPLES / "linear_regression.toml")
 
 
@@ -42,17 +35,31 @@ def test_the_sentence_has_means_to_two_digits_of_their_spread() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"ess": 700.0}, "(effective sample size 700 of 30,000 simulations; 2,000 were wanted)."),
-        ({"ess": 700.0, "simulated": 1}, "700 of 1 simulation; 2,000 were wanted)."),
-        ({"beyond": ("y",)}, "simulations). Of the query, y is beyond all queries simulated from"),
-        ({"beyond": ("y", "x1")}, "Of the query, y, x1 are beyond all queries simulated from the"),
-        ({"beyond": tuple("abcd")}, "Of the query, 4 numbers are beyond all queries simulated"),
-        ({"apart": True}, "simulations). Together, the numbers of the query are farther from"),
-        ({"ess": 7.0, "way": "regression"}, "do not carry (effective sample size 7 of 30,000"),
+        ({"effective": 700.0}, "sample size 700 of 30,000 simulations; 2,000 were wanted)."),
+        ({"effective": 700.0, "simulated": 1}, "700 of 1 simulation; 2,000 were wanted)."),
+        ({"failed": 1}, "30,000 simulations). 1 simulation failed. Costs"),
+        ({"effective": 7.0, "way": "regression"}, "By a regression, an approximation: importance "
+         "weights do not carry (effective sample size 7 of 30,000 simulations). Costs"),
+        ({"effective": 7.0, "way": "nearest"}, "By the nearest draws, an approximation:"),
+        ({"way": "regression", "differ": True}, "Two of them differ; the wider is shown. Costs"),
+        ({"fit": FITS}, "30,000 simulations). The model makes such numbers (p = 0.40)"),
     ],
-)
+)  # fmt: skip
 def test_the_sentence_says_what_was_missed(changes: dict[str, object], words: str) -> None:
     assert words in report.sentence(PROBLEM, dataclasses.replace(FOUND, **changes))  # type: ignore[arg-type]
+
+
+def test_a_misfit_is_said_first_and_a_remark_last() -> None:
+    edges = (Edge("β1", "upper", 0.4),)
+    found = dataclasses.replace(FOUND, fit=dataclasses.replace(MISFIT, edges=edges))
+    said = report.finding(PROBLEM, found)
+    assert said.startswith("The model hardly ever makes such numbers (p = 0.002): x1 is higher")
+    assert said.endswith("upper end for β1: the data may ask for more than the prior allows.")
+    drawn = report.fit_figure(PROBLEM, found)
+    assert fig.one_line(drawn.figure) == "The model hardly ever makes such numbers"
+    assert drawn.sentence.startswith("The model hardly ever makes such numbers (p = 0.002)")
+    found = dataclasses.replace(FOUND, fit=FITS)
+    assert fig.one_line(report.fit_figure(PROBLEM, found).figure) == "The model makes such numbers"
 
 
 @pytest.mark.parametrize(
@@ -77,12 +84,17 @@ def test_a_figure_has_a_row_with_posterior_and_prior_for_each_parameter() -> Non
     assert report.sentence(PROBLEM, FOUND) == f"{drawn.sentence} {report.NO_COST}"
 
 
-def test_tables_hold_all_draws_and_both_laws() -> None:
+def test_tables_hold_draws_and_both_laws(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Posterior(FOUND, THETA, WEIGHTS, THETA, THETA, THETA, ((30_000, 2500.0),))
     assert report.table(FOUND).columns.tolist() == [
         *("parameter", "mean", "sd", "low", "high"),
         *("prior_mean", "prior_sd", "prior_low", "prior_high"),
     ]
-    np.testing.assert_array_equal(report.draws(FOUND)["theta.β1"], THETA[:, 1])
+    np.testing.assert_array_equal(report.draws(found)["theta.β1"], THETA[:, 1])
+    monkeypatch.setattr(report, "KEPT", 2)
+    kept = report.draws(found)
+    assert kept.weight.tolist() == [0.5, 0.5]
+    assert kept["theta.β1"].iloc[0] == 10.0
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from typing import Any, cast
 import streamlit as st
 
 from abcdp_core.experiments import error_by_size
-from abcdp_core.own_data import expectation, private_summary
-from abcdp_core.own_data.private_summary import PrivateSummaryRequest
+from abcdp_core.own_data import expectation, simulated, summary_request
 from abcdp_core.own_data.releasable import Expected, Releasable, Simulated, points
 from abcdp_core.own_data.request import ReleaseRequest, SeriesRequest, source_of
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
+from abcdp_core.own_data.summary_request import PrivateSummaryRequest
 from abcdp_core.privacy.promise import odds
 from abcdp_core.results import Result
 from ui.figures import blocks, charts
@@ -78,9 +78,9 @@ def show(view: View, by: Releasable, planned: int, width: float | None) -> str:
 
 def ready(request: ReleaseRequest, n: int) -> bool:
     """Return whether the pool is there, if one is needed, for `n` values; if not, make it."""
-    if isinstance(request, PrivateSummaryRequest) and not private_summary.has_pool(request, n):
-        key = request.scenario, n, request.pool_seed
-        made = functools.partial(private_summary.public_pool, *key)
+    if isinstance(request, PrivateSummaryRequest) and not summary_request.is_ready(request, n):
+        key = request.scenario, n, request.pool_seed, request.first
+        made = functools.partial(simulated.public_pool, *key)
         return progress.prepare_pool(Preparation(key, made))
     return True
 

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import streamlit as st
 
 from abcdp_core.figures import Drawn
 from abcdp_core.parameters import ParameterError
+from abcdp_core.posterior.fit import REPLICATES, Fit
+from abcdp_core.posterior.outcome import Posterior
+from abcdp_core.posterior.rounds import Draws
 from abcdp_core.published import given, inference, report
-from abcdp_core.published.inference import Draws, Task
 from abcdp_core.published.pools import Pool
-from abcdp_core.published.posteriors import Posterior
 from abcdp_core.published.problems import Problem
 from ui.figures import charts, labels
 from ui.figures.verbatim import verbatim
 from ui.jobs import progress, queue, work
 from ui.jobs.job import Job, RefusedError
+from ui.release import release_state
 from ui.server import settings, streamlit_internals
 from ui.view.view import View
 
@@ -110,18 +114,20 @@ def _infer(problem: Problem, job: Job) -> None:
 
     def each(
         name: str,  # noqa: ARG001 - part of the interface
-        task: Callable[[Task], Draws],
-        tasks: Sequence[Task],
+        task: Callable[[Any], Draws],
+        tasks: Sequence[Any],
     ) -> Iterable[Draws]:
         nonlocal done
         for draws in work.in_parts(task, tasks):
             done += len(draws)
-            job.progress(done / problem.draws)
+            job.progress(done / (problem.draws + REPLICATES))
             yield draws
 
     job.progress(0.0)
     try:
-        job.outcome = inference.infer(problem, each)
+        # Rounds end well before the limit, so that there is an answer.
+        seconds = math.inf if job.limit is None else job.limit / 2.0
+        job.outcome = inference.infer(problem, each, seconds)
     except ParameterError as error:
         raise RefusedError(str(error)) from error
 
@@ -241,16 +247,20 @@ def _spent(problem: Problem) -> str:
 
 def _show(view: View, problem: Problem, found: Posterior) -> None:
     """Show the posterior: figure, sentence, label, table and file."""
-    drawn = Drawn(report.figure(problem, found).figure, report.finding(problem, found))
-    charts.show(view, "own-query", drawn, is_kept=False)
+    said, fit = found.summary, found.summary.fit
     # Names come from the file; in Markdown they are shown as text.
-    named = dataclasses.replace(
-        found,
-        parameters=tuple(map(verbatim, found.parameters)),
-        beyond=tuple(map(verbatim, found.beyond)),
-    )
-    st.markdown(report.finding(problem, named))
-    st.dataframe(report.table(found), hide_index=True, width="content")
+    shown = said.renamed(verbatim)
+    if fit is not None and fit.is_misfit:
+        st.warning(cast(Fit, shown.fit).statement)
+    drawn = Drawn(report.figure(problem, said).figure, report.finding(problem, said))
+    charts.show(view, "own-query", drawn, is_kept=False)
+    if fit is not None and fit.is_misfit:
+        # It stands above.
+        shown = dataclasses.replace(shown, fit=None)
+    st.markdown(report.finding(problem, shown))
+    release_state.say_limit()
+    st.dataframe(report.table(said), hide_index=True, width="content")
+    charts.show(view, "own-query-fit", report.fit_figure(problem, said), is_kept=False)
     labels.plain(f"{report.NO_COST} {_spent(problem)}")
     label, draws = "Weighted draws as CSV", report.draws(found).to_csv(index=False)
     key = "own-query-draws"

@@ -7,15 +7,20 @@ and nothing of it is kept on disk.
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
 from abcdp_core.own_data import release
 from abcdp_core.own_data.document import Document
 from abcdp_core.own_data.request import ReleaseRequest
+from abcdp_core.posterior.fit import REPLICATES
+from abcdp_core.posterior.rounds import Draws
 from ui.figures.verbatim import verbatim
-from ui.jobs import progress, queue
+from ui.jobs import progress, queue, work
 from ui.jobs.job import Job, UnwantedError
 from ui.release import budget
 from ui.release.uploads import Held
@@ -42,12 +47,16 @@ class ReleaseState:
         job: the release under way.
         digest: of the file that it is from.
         failed: why the last one came to nothing.
+        inference: what computes what follows from the last one.
+        unfinished: why that came to nothing.
     """
 
     made: list[Released] = field(default_factory=list)
     job: Job | None = None
     digest: str = ""
     failed: str = ""
+    inference: Job | None = None
+    unfinished: str = ""
 
     def begin(self, request: ReleaseRequest, held: Held, digest: str) -> None:
         """Make a release when its turn comes."""
@@ -55,14 +64,29 @@ class ReleaseState:
         what = functools.partial(_make, request, held)
         self.job = queue.current().submit_private(progress.session_id(), what)
 
+    def infer(self) -> None:
+        """Compute what follows from the last release; it costs nothing, and may be tried again."""
+        self.unfinished = ""
+        what = functools.partial(_infer, self.made[-1].document)
+        self.inference = queue.current().submit_private(progress.session_id(), what)
+
     def collect(self) -> None:
         """Keep what has come out."""
+        job = self.inference
+        if job is not None and not job.active:
+            self.inference = None
+            if job.state == "done":
+                self.made[-1] = Released(self.digest, job.outcome, job.outcome.to_json())
+            else:
+                self.unfinished = verbatim(job.error) if job.error else "It was stopped."
         job = self.job
         if job is None or job.active:
             return
         self.job = None
         if job.state == "done":
             self.made.append(Released(self.digest, job.outcome, job.outcome.to_json()))
+            if not job.outcome.is_complete:
+                self.infer()
         else:
             reason = "It was stopped." if job.state == "stopped" else verbatim(job.error)
             spent = "" if settings.current().budget else " or spent"
@@ -94,3 +118,32 @@ def _make(request: ReleaseRequest, held: Held, job: Job) -> None:
         # The last moment: others may have kept it waiting for their budget.
         check(1.0)
         job.outcome = release.spend(prepared, paid=paid)
+
+
+def say_limit() -> None:
+    """Say that simulations have ended at a server's limit, if they may have."""
+    if (limit := settings.current().work_limit) is not None:
+        st.caption(
+            f"This server simulates for {limit / 2.0:.0f} seconds at most; the command has no "
+            "limit."
+        )
+
+
+def _infer(document: Document, job: Job) -> None:
+    """Compute what follows from a release; rounds end well before the limit of a job."""
+    done, most = 0, getattr(document.request, "simulations", 0) + REPLICATES
+
+    def each(
+        name: str,  # noqa: ARG001 - part of the interface
+        task: Callable[[Any], Draws],
+        tasks: Sequence[Any],
+    ) -> Iterable[Draws]:
+        nonlocal done
+        for draws in work.in_parts(task, tasks):
+            done += len(draws)
+            job.progress(min(done / most, 1.0))
+            yield draws
+
+    job.progress(0.0)
+    seconds = math.inf if job.limit is None else job.limit / 2.0
+    job.outcome = release.complete(document, each, seconds)

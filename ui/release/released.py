@@ -31,24 +31,35 @@ def show(view: View) -> bool:
         return False
     st.header("4 · What was released in this session")
     last = made[-1].document
-    text = f"{last.summary} {last.in_own_words}"
-    charts.show(view, "released", Drawn(figure(last), text), is_kept=False)
-    st.caption(last.marks_in_words)
+    for words in last.misfit:
+        st.warning(words)
+    if last.is_complete:
+        text = f"{last.summary} {last.in_own_words}"
+        charts.show(view, "released", Drawn(figure(last), text), is_kept=False)
+        st.caption(last.marks_in_words)
+        release_state.say_limit()
     st.markdown(last.summary)
     st.dataframe(last.table(), hide_index=True, width="content")
+    if last.is_complete:
+        for name, drawn in last.pictures().items():
+            charts.show(view, name, drawn, is_kept=False)
+            st.caption(drawn.sentence)
+    else:
+        _ask_for_the_rest()
     labels.plain(f"{last.statement}\n\n" + "\n".join(f"- {text}" for text in remains(last)))
     with st.container(horizontal=True):
         for number, each in enumerate(made, start=1):
             st.download_button(
                 f"Release {number} as JSON",
                 each.text,
-                f"release-{number}.json",
+                _file(each, number),
                 "application/json",
                 f"own-json-{number}",
                 type="primary" if each is made[-1] else "secondary",
                 on_click="ignore",
             )
-        _other_files(made[-1], len(made))
+        if last.is_complete:
+            _other_files(made[-1], len(made))
     simulated = (
         " The synthetic series are simulated from what was released, which costs no further "
         "privacy."
@@ -59,6 +70,25 @@ def show(view: View) -> bool:
         f"The report is for people to read.{simulated if _offers_series(last) else ''}"
     )
     return True
+
+
+def _file(released: Released, number: int) -> str:
+    """Its name; what is saved before all follows from it has another one."""
+    return f"release-{number}{'' if released.document.is_complete else '-numbers'}.json"
+
+
+def _ask_for_the_rest() -> None:
+    """Wait for what follows from the numbers, or offer to compute it."""
+    here = release_state.current()
+    if here.inference is not None:
+        words = "Simulating what follows from these numbers, which costs nothing: {:.0%} at most"
+        progress.wait_for(here.inference, words.format(0), words, cancel="own-inference-cancel")
+        return
+    st.warning(
+        f"What follows from these numbers was not computed. {here.unfinished} It costs nothing: "
+        "try again here, or by the command, which goes on from the file."
+    )
+    st.button("Compute what follows", key="own-inference", on_click=here.infer)
 
 
 def _other_files(released: Released, number: int) -> None:
@@ -96,7 +126,7 @@ def keep_in_browser() -> None:
     data = {
         "session": progress.session_id(),
         "making": here.job is not None,
-        "number": len(here.made),
+        "file": _file(here.made[-1], len(here.made)) if here.made else "",
         "text": here.made[-1].text if here.made else "",
     }
     component("leaving", "leaving.js")(key="leaving", data=data, height=0)

@@ -14,8 +14,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from abcdp_core.own_data import columns, series
-from abcdp_core.own_data.private_summary import table_for
 from abcdp_core.own_data.request import SERIES, columns_of, own_sizes, rows_of
+from abcdp_core.own_data.simulated import table_for
 from ui.figures.verbatim import verbatim
 from ui.server import streamlit_internals
 

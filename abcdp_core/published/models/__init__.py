@@ -13,17 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import registry
+from abcdp_core.posterior.priors import Prior
 
 Array = NDArray[np.float64]
-
-Sampler = Callable[[np.random.Generator, int], Array]
-Simulator = Callable[[np.random.Generator, Array], Array]
-Function = Callable[[Array], Array]
-
-
-def same(x: Array) -> Array:
-    """Parameters that need no other scale."""
-    return x
 
 
 @dataclass(frozen=True)
@@ -34,10 +26,8 @@ class Model:
         title: what is modelled, in words.
         parameters: names of the d parameters.
         numbers: names of the k numbers of the summary.
-        prior: draws ``(size, d)`` of a generator, on a scale x where every real number is allowed.
-        log_prior: density of ``x (m, d)`` on that scale: ``(m,)``.
-        simulate: summaries ``(m, k)`` of data sets simulated at ``x (m, d)``, one each.
-        theta: parameters ``(m, d)`` as people know them, of ``x (m, d)``.
+        prior: of the parameters.
+        simulate: summaries ``(m, k)`` of data sets simulated at parameters ``(m, d)``, one each.
         chunk: draws that are simulated in one go, of a fraction of a second.
         most: draws in all, if the problem does not say.
     """
@@ -45,10 +35,8 @@ class Model:
     title: str
     parameters: tuple[str, ...]
     numbers: tuple[str, ...]
-    prior: Sampler
-    log_prior: Function
-    simulate: Simulator
-    theta: Function = same
+    prior: Prior
+    simulate: Callable[[np.random.Generator, Array], Array]
     chunk: int = 5000
     most: int = 2_000_000
 

@@ -14,6 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.posterior.priors import Normal, Prior
 from abcdp_core.published.models import Model
 
 Array = NDArray[np.float64]
@@ -33,22 +34,16 @@ BOUND = 10.0
 """Covariates and response are clipped to ± this and divided by it."""
 
 
-def prior(rng: np.random.Generator, size: int) -> Array:
-    """Coefficients ``(size, 3)``, each standard normal."""
-    return rng.standard_normal((size, 3))
-
-
-def log_prior(x: Array) -> Array:
-    """Their log-density ``(m,)``."""
-    found: Array = -0.5 * (x**2).sum(axis=1) - 1.5 * math.log(2.0 * math.pi)
-    return found
-
-
-def simulate(rng: np.random.Generator, x: Array) -> Array:
+def simulate(rng: np.random.Generator, theta: Array) -> Array:
     """Summaries ``(m, 9)`` of data sets at coefficients ``(m, 3)``."""
-    normal = rng.standard_normal((3, len(x), RECORDS))
+    normal = rng.standard_normal((3, len(theta), RECORDS))
     first, second = normal[0] + MEANS[0], normal[1] + MEANS[1]
-    response = x[:, :1] + x[:, 1:2] * first + x[:, 2:] * second + math.sqrt(VARIANCE) * normal[2]
+    response = (
+        theta[:, :1]
+        + theta[:, 1:2] * first
+        + theta[:, 2:] * second
+        + math.sqrt(VARIANCE) * normal[2]
+    )
     return summary(
         *(np.clip(values, -BOUND, BOUND) / BOUND for values in (first, second, response))
     )
@@ -67,8 +62,7 @@ MODEL = Model(
     title="linear regression",
     parameters=("β0", "β1", "β2"),
     numbers=("y", "x1 y", "x2 y", "y y", "x1", "x2", "x1 x1", "x1 x2", "x2 x2"),
-    prior=prior,
-    log_prior=log_prior,
+    prior=Prior((Normal(0.0, 1.0),) * 3),
     simulate=simulate,
     chunk=4000,
 )

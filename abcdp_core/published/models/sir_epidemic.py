@@ -19,6 +19,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.posterior.priors import Normal, Prior
 from abcdp_core.published.models import Model
 
 Array = NDArray[np.float64]
@@ -42,22 +43,9 @@ VARIANCES = (0.5, 0.2)
 """Of log β and log γ."""
 
 
-def prior(rng: np.random.Generator, size: int) -> Array:
-    """Logarithms ``(size, 2)`` of β and γ."""
-    return rng.normal(MEANS, np.sqrt(VARIANCES), (size, 2))
-
-
-def log_prior(x: Array) -> Array:
-    """Their log-density ``(m,)``."""
-    variances = np.array(VARIANCES)
-    each = -0.5 * (x - np.array(MEANS)) ** 2 / variances - 0.5 * np.log(2.0 * math.pi * variances)
-    found: Array = each.sum(axis=1)
-    return found
-
-
-def simulate(rng: np.random.Generator, x: Array) -> Array:
+def simulate(rng: np.random.Generator, theta: Array) -> Array:
     """Infected ``(m, 10)`` at logarithms ``(m, 2)`` of both rates."""
-    return epidemics(rng, np.exp(x), PEOPLE, EXACT_BELOW)
+    return epidemics(rng, np.exp(theta), PEOPLE, EXACT_BELOW)
 
 
 def epidemics(
@@ -142,8 +130,12 @@ MODEL = Model(
     title="SIR epidemic",
     parameters=("log β", "log γ"),
     numbers=tuple(f"infected on day {day}" for day in DAYS),
-    prior=prior,
-    log_prior=log_prior,
+    prior=Prior(
+        tuple(
+            Normal(mean, math.sqrt(variance))
+            for mean, variance in zip(MEANS, VARIANCES, strict=True)
+        )
+    ),
     simulate=simulate,
     chunk=500,
     most=400_000,

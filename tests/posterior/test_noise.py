@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.parameters import ParameterError
-from abcdp_core.published.noise import (
+from abcdp_core.posterior.noise import (
     BinomialSample,
     DiscreteLaplace,
     Gaussian,
+    IndependentNoise,
     Laplace,
     Noise,
-    Together,
+    NoNoise,
 )
 from tests.statistics import assert_distribution, assert_frequencies, rejects
 
@@ -37,7 +38,7 @@ def test_gaussian_is_that_of_scipy() -> None:
 @pytest.mark.parametrize(("scale", "step"), [(2.0, 1.0), (0.3, 1.0), (2.0, 0.5)])
 def test_discrete_laplace_adds_up_to_one(scale: float, step: float) -> None:
     values = step * np.arange(-200, 201)
-    noise = DiscreteLaplace((scale,), step)
+    noise = DiscreteLaplace((scale,), (step,))
     density = [noise.log_density(np.array([z]), np.array([[3.0 * step]]))[0] for z in values]
     assert np.exp(density).sum() == pytest.approx(1.0, rel=1e-12)
     ratio = np.exp(density[201] - density[202])
@@ -75,7 +76,7 @@ def test_draws_have_the_law_of_the_density(noise: Noise, cdf: stats.rv_continuou
 @pytest.mark.parametrize(
     ("noise", "number", "values"),
     [
-        (DiscreteLaplace((1.5,), 0.5), 1.0, 0.5 * np.arange(-40, 44)),
+        (DiscreteLaplace((1.5,), (0.5,)), 1.0, 0.5 * np.arange(-40, 44)),
         (BinomialSample(8, 50.0, 10.0), 20.0, np.arange(9) / 8),
     ],
 )
@@ -113,10 +114,10 @@ def test_laws_of_several_numbers_together_are_those_of_each() -> None:
         law.log_density(query[list(of)], summaries[:, list(of)])
         for law, of in zip(alone, [law.of for law in EACH], strict=True)
     )
-    np.testing.assert_allclose(Together(EACH).log_density(query, summaries), expected)
-    Together(EACH).check(query)
+    np.testing.assert_allclose(IndependentNoise(EACH).log_density(query, summaries), expected)
+    IndependentNoise(EACH).check(query)
     many = np.tile(summaries[:1], (4000, 1))
-    noisy = Together(EACH).noisy(np.random.default_rng(1), many)
+    noisy = IndependentNoise(EACH).noisy(np.random.default_rng(1), many)
     shares = [np.rint(noisy[:, 4] * 8) / 8 - noisy[:, 4], np.rint(noisy[:, 1]) - noisy[:, 1]]
     np.testing.assert_allclose(shares, 0.0, atol=1e-12)
     for number, law in ((3, stats.laplace(many[0, 3], 2.0)), (0, stats.laplace(many[0, 0], 0.5)),
@@ -127,13 +128,13 @@ def test_laws_of_several_numbers_together_are_those_of_each() -> None:
 
 def test_of_several_laws_a_number_is_told_by_its_place_among_all() -> None:
     with pytest.raises(ParameterError, match=r"query, number 2 = 2\.5: must be a multiple of 1"):
-        Together(EACH).check(np.array([0.0, 2.5, 0.0, 0.0, 0.5]))
+        IndependentNoise(EACH).check(np.array([0.0, 2.5, 0.0, 0.0, 0.5]))
     with pytest.raises(ParameterError, match=r"query, number 5 = 1\.125: must be a share"):
-        Together(EACH).check(np.array([0.0, 2.0, 0.0, 0.0, 1.125]))
+        IndependentNoise(EACH).check(np.array([0.0, 2.0, 0.0, 0.0, 1.125]))
     with pytest.raises(ParameterError, match=r"multiples of 1, but number 2 is 0\.5"):
-        Together(EACH).log_density(np.zeros(5), np.full((1, 5), 0.5))
+        IndependentNoise(EACH).log_density(np.zeros(5), np.full((1, 5), 0.5))
     with pytest.raises(ParameterError, match="population = 50, but number 5 is 51"):
-        Together(EACH).log_density(np.zeros(5), np.full((1, 5), 51.0))
+        IndependentNoise(EACH).log_density(np.zeros(5), np.full((1, 5), 51.0))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,7 @@ def test_a_query_that_a_law_cannot_give_is_refused(
 
 def test_rounding_is_no_reason_to_refuse() -> None:
     BinomialSample(1000, 1e6).check(np.arange(1001) / 1000)
-    noise, numbers = DiscreteLaplace((1.0,), 0.1), 0.1 * np.arange(100)
+    noise, numbers = DiscreteLaplace((1.0,), (0.1,)), 0.1 * np.arange(100)
     noise.check(numbers)
     assert np.isfinite(noise.log_density(np.array([0.7]), numbers[:, None])).all()
 
@@ -176,16 +177,37 @@ def test_simulated_numbers_that_a_law_cannot_have_are_refused() -> None:
     [
         (Laplace((0.1, 0.1)), "Laplace noise of scale 0.1"),
         (Gaussian((0.2, 0.1)), "Gaussian noise of scales 0.1 to 0.2"),
-        (DiscreteLaplace((3.0,), 0.5), "discrete Laplace noise of scale 3 in steps of 0.5"),
+        (
+            DiscreteLaplace((3.0, 2.0), (0.5, 1.0)),
+            "discrete Laplace noise of scales 2 to 3 in steps of 0.5 to 1",
+        ),
         (
             BinomialSample(1000, 1e6, 1e4),
             "a random sample of 1,000 people, 10,000 added to either side",
         ),
         (
-            Together((Laplace((0.1, 0.1), of=(0, 2)), Gaussian((2.0,), of=(1,)))),
+            IndependentNoise((Laplace((0.1, 0.1), of=(0, 2)), Gaussian((2.0,), of=(1,)))),
             "Laplace noise of scale 0.1 (2 numbers); Gaussian noise of scale 2 (1 number)",
         ),
     ],
 )
 def test_a_law_has_words(noise: Noise, words: str) -> None:
     assert noise.in_words() == words
+
+
+def test_each_number_may_have_a_step_of_its_own() -> None:
+    both = DiscreteLaplace((2.0, 0.3), (1.0, 0.25))
+    query, summaries = np.array([3.0, 0.5]), np.array([[1.0, 0.75], [4.0, 0.0]])
+    each = [
+        DiscreteLaplace((scale,), (step,)).log_density(query[[j]], summaries[:, [j]])
+        for j, (scale, step) in enumerate(zip(both.scale, both.step, strict=True))
+    ]
+    np.testing.assert_allclose(both.log_density(query, summaries), each[0] + each[1])
+    both.check(query)
+    with pytest.raises(ParameterError, match=r"number 1 = 0\.5: must be a multiple of 1 for"):
+        both.check(query[::-1])
+
+
+def test_without_noise_only_equal_numbers_are_possible() -> None:
+    found = NoNoise().log_density(QUERY, np.array([QUERY, [1.0, -2.5]]))
+    assert found.tolist() == [0.0, -np.inf]

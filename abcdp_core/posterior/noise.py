@@ -1,4 +1,4 @@
-r"""Noise laws of a published query ``z (k,)`` given the numbers ``s (k,)`` without noise.
+r"""Noise laws of released numbers, a query ``z (k,)`` given the numbers ``s (k,)`` without noise.
 
 | law | $f(z \mid s)$ of each number |
 |---|---|
@@ -14,6 +14,7 @@ either side. Numbers have independent noise, all of one law or groups of them of
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -74,7 +75,7 @@ def _place(law: Law, number: int) -> int:
 
 
 @dataclass(frozen=True)
-class Together:
+class IndependentNoise:
     """Several laws, each for numbers of its own, which together are all.
 
     Attributes:
@@ -155,12 +156,13 @@ class DiscreteLaplace:
 
     Attributes:
         scale: of each number ``(j,)``, above 0, in its own unit.
-        step: the query, the simulated numbers and the noise are multiples of it.
+        step: the query, the simulated numbers and the noise are multiples of it; one for all, or
+            for each ``(j,)``.
         of: :attr:`Law.of`.
     """
 
     scale: tuple[float, ...]
-    step: float = 1.0
+    step: tuple[float, ...] = (1.0,)
     of: tuple[int, ...] = ()
 
     def log_density(self, query: Array, summaries: Array) -> Array:
@@ -170,34 +172,40 @@ class DiscreteLaplace:
             ParameterError: a summary is not on the steps.
         """
         scale, apart = np.array(self.scale), _mine(self, query - summaries)
-        steps = apart / self.step
+        steps = apart / np.array(self.step)
         off = np.abs(steps - np.rint(steps)) > ROUNDING
         if off.any():
             row, number = np.argwhere(off)[0]
             raise ParameterError(
                 f"noise: discrete-laplace needs simulated numbers that are multiples of "
-                f"{self.step:g}, but number {_place(self, number)} is "
+                f"{self._steps()[number]:g}, but number {_place(self, number)} is "
                 f"{_mine(self, summaries)[row, number]:.6g}."
             )
-        least = np.tanh(self.step / (2.0 * scale))
+        least = np.tanh(np.array(self._steps()) / (2.0 * scale))
         found: Array = -(np.abs(apart) / scale).sum(axis=1) + np.log(least).sum()
         return found
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
         """Queries ``(m, k)``: the difference of two whole parts is discrete Laplace noise."""
         mine = _mine(self, summaries)
-        draws = rng.standard_exponential((2, *mine.shape)) * np.array(self.scale) / self.step
+        step = np.array(self.step)
+        draws = rng.standard_exponential((2, *mine.shape)) * np.array(self.scale) / step
         first, second = np.floor(draws)
-        released: Array = mine + self.step * (first - second)
+        released: Array = mine + step * (first - second)
         return released
 
     def check(self, query: Array) -> None:
         """All numbers must be multiples of the step."""
-        _check_multiples(self, query, self.step, "discrete-laplace noise")
+        _check_multiples(self, query, self._steps(), "discrete-laplace noise")
 
     def in_words(self) -> str:
         """The law in a few words."""
-        return f"discrete Laplace noise of {_scales(self.scale)} in steps of {self.step:g}"
+        steps = _scales(self.step).partition(" ")[2]
+        return f"discrete Laplace noise of {_scales(self.scale)} in steps of {steps}"
+
+    def _steps(self) -> tuple[float, ...]:
+        """One for each number."""
+        return self.step * (len(self.scale) // len(self.step))
 
 
 @dataclass(frozen=True)
@@ -279,7 +287,8 @@ class BinomialSample:
 
     def check(self, query: Array) -> None:
         """All numbers must be shares of the sample."""
-        _check_multiples(self, query, 1.0 / self.trials, f"a share of trials = {self.trials}")
+        steps = (1.0 / self.trials,) * len(_mine(self, query))
+        _check_multiples(self, query, steps, f"a share of trials = {self.trials}")
         mine = _mine(self, query)
         wrong = (mine < 0.0) | (mine > 1.0)
         if wrong.any():
@@ -294,12 +303,33 @@ class BinomialSample:
         return f"a random sample of {self.trials:,} people, {self.offset:,g} added to either side"
 
 
-def _check_multiples(law: Law, query: Array, step: float, what: str) -> None:
+def _check_multiples(law: Law, query: Array, steps: Sequence[float], what: str) -> None:
     mine = _mine(law, query)
-    off = np.abs(mine / step - np.rint(mine / step)) > ROUNDING
+    off = np.abs(mine / np.array(steps) - np.rint(mine / np.array(steps))) > ROUNDING
     if off.any():
         number = int(np.argmax(off))
         raise ParameterError(
             f"query, number {_place(law, number)} = {shown(float(mine[number]))}: must be a "
-            f"multiple of {step:g} for {what}."
+            f"multiple of {steps[number]:g} for {what}."
         )
+
+
+@dataclass(frozen=True)
+class NoNoise:
+    """What is released as it is, which no budget allows; for comparison."""
+
+    def log_density(self, query: Array, summaries: Array) -> Array:
+        """Logarithms ``(m,)``: 0 where all numbers agree."""
+        found: Array = np.where((summaries == query).all(axis=1), 0.0, -np.inf)
+        return found
+
+    def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
+        """The summaries ``(m, k)``."""
+        return summaries
+
+    def check(self, query: Array) -> None:
+        """Every number can come."""
+
+    def in_words(self) -> str:
+        """The law in a few words."""
+        return "no noise"

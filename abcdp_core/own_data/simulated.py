@@ -1,0 +1,235 @@
+"""What is simulated of a scenario whose numbers are released: its model, and the public pool.
+
+The pool is the first round of the posterior: draws from the prior with their numbers. It is shipped
+with the scenario, given by somebody's file, or simulated from the public seed and kept. It tells
+what to expect before anything is spent. Nothing in it is private.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import cache, fingerprint, simulators
+from abcdp_core.own_model.lattice import Table
+from abcdp_core.posterior.noise import Noise, NoNoise
+from abcdp_core.posterior.pool import FixedPool
+from abcdp_core.posterior.priors import Prior
+from abcdp_core.posterior.proposals import Proposal
+from abcdp_core.posterior.rounds import FIRST, Draws, Each, Question, many, one_by_one
+from abcdp_core.statistic import Quantity, Statistic, stated_by
+
+Array = NDArray[np.float64]
+Progress = Callable[[float], None]
+
+CHUNK = 200
+"""Draws that are simulated in one go."""
+
+
+def table_for(scenario: str) -> Table | None:
+    """What is read and released by a model or a pool of one's own; ``None`` for other scenarios."""
+    found: Table | None = getattr(simulators.load(scenario), "OWN_TABLE", None)
+    return found
+
+
+def statistic_of(scenario: str) -> Statistic:
+    """That on a lattice, of records; else the first that is stated: that of the smaller unit."""
+    table = table_for(scenario)
+    stated = stated_by(simulators.load(scenario))
+    return next(iter(stated.values())) if table is None else table.statistic
+
+
+def size_of(scenario: str, n: int) -> int:
+    """How many numbers data of ``n`` rows have, whatever stands in them."""
+    if table_for(scenario) is not None:
+        return len(statistic_of(scenario).names)
+    source: Any = simulators.load(scenario)
+    return len(statistic_of(scenario).reduce(source.from_series(np.zeros(n))))
+
+
+def names_of(scenario: str, n: int) -> tuple[str, ...]:
+    """What the numbers of ``n`` rows are called."""
+    names, k = statistic_of(scenario).names, size_of(scenario, n)
+    return names if len(names) == k else tuple(f"day {day}" for day in range(1, k + 1))
+
+
+@dataclass(frozen=True)
+class ScenarioModel:
+    """A scenario as the posterior needs it: prior, and simulator of the numbers.
+
+    Attributes:
+        scenario: by its name, so that it can be sent to workers.
+        digest: of the file of a model of one's own: another may have stated one of this name.
+        n: rows of each data set.
+    """
+
+    scenario: str
+    digest: str
+    n: int
+
+    @property
+    def _source(self) -> Any:
+        return simulators.load(self.scenario)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """In a person's own words."""
+        source = self._source
+        return tuple(source.OWN_NAMES[axis] for axis in source.AXES)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of what is released."""
+        return names_of(self.scenario, self.n)
+
+    @property
+    def chunk(self) -> int:
+        """Draws that are simulated in one go."""
+        return CHUNK
+
+    @property
+    def is_series(self) -> bool:
+        """Whether the numbers follow one another in time."""
+        return bool(getattr(self._source, "IS_SERIES", False))
+
+    @property
+    def prior(self) -> Prior:
+        """Of the parameters."""
+        found: Prior = self._source.PRIOR
+        return found
+
+    def simulate(self, rng: np.random.Generator, theta: Array) -> Array:
+        """Numbers ``(m, k)`` at parameters ``(m, p)``."""
+        table = table_for(self.scenario)
+        if table is not None and table.simulate is not None:
+            return table.simulate(rng, theta, self.n)
+        data = self._source.simulate(rng, theta, self.n)
+        return statistic_of(self.scenario).reduce(data)
+
+
+def model_of(scenario: str, n: int) -> ScenarioModel | None:
+    """The model of a scenario; ``None`` where there is only a pool that somebody made."""
+    table = table_for(scenario)
+    if table is not None and table.simulate is None:
+        return None
+    return ScenarioModel(scenario, "" if table is None else table.digest, n)
+
+
+# --------------------------------------------------------------------------------------- the pool
+
+
+@dataclass(frozen=True, eq=False)
+class PublicPool:
+    """Simulated data sets.
+
+    Attributes:
+        draws: from the prior.
+        theta: parameters of those that did not fail ``(T, p)``.
+        quantities: what else is told of each draw.
+    """
+
+    draws: Draws = field(repr=False)
+    theta: Array = field(repr=False)
+    quantities: tuple[Quantity, ...]
+
+    @functools.cached_property
+    def numbers(self) -> Array:
+        """Of the draws that did not fail ``(T, k)``."""
+        return self.draws.numbers[self.draws.done]
+
+    @functools.cached_property
+    def values(self) -> Array:
+        """Parameters and quantities ``(T, d)``."""
+        return self.told(self.theta, self.numbers)
+
+    def told(self, theta: Array, numbers: Array) -> Array:
+        """Parameters and quantities ``(m, d)`` of parameters and numbers."""
+        return np.column_stack([theta, *(each.of(theta, numbers) for each in self.quantities)])
+
+    def with_noise(self, noise: Noise, seed: int) -> FixedPool:
+        """The pool with noise on its numbers."""
+        return FixedPool.of(self.theta, self.numbers, noise, seed)
+
+
+def public_pool(
+    scenario: str, n: int, seed: int, size: int = FIRST, progress: Progress | None = None
+) -> PublicPool:
+    """The pool that is there, or one for data sets of ``n`` rows.
+
+    Args:
+        scenario: whose.
+        n: rows of each data set.
+        seed: of the draws.
+        size: how many, where they are simulated.
+        progress: called with the fraction done, where that takes long.
+
+    Raises:
+        OwnError: a model of one's own fails, or makes something else each time.
+    """
+    table = table_for(scenario)
+    key = scenario, "" if table is None else table.digest, n, seed, size
+    found = _pools.get(key)
+    if found is None:
+        source: Any = simulators.load(scenario)
+        if table is not None and table.pool is not None:
+            theta, numbers = table.pool
+            draws = Draws(theta, numbers, np.zeros(len(theta)))
+        else:
+            draws = _drawn(ScenarioModel(*key[:3]), seed, size, progress)
+            theta = source.PRIOR.theta(draws.x[draws.done])
+        found = PublicPool(draws, theta, source.OWN_QUANTITIES)
+        for oldest in list(_pools)[: 1 - KEPT]:
+            _pools.pop(oldest, None)
+        _pools[key] = found
+    return found
+
+
+def has_pool(scenario: str, n: int, seed: int, size: int = FIRST) -> bool:
+    """Whether a pool is there, or comes with the program: making one takes long."""
+    table = table_for(scenario)
+    is_given = hasattr(simulators.load(scenario), "precomputed_pool") or (
+        table is not None and table.pool is not None
+    )
+    return is_given or (scenario, "" if table is None else table.digest, n, seed, size) in _pools
+
+
+KEPT = 4
+"""Pools in memory."""
+
+_pools: dict[tuple[str, str, int, int, int], PublicPool] = {}
+
+
+def _drawn(model: ScenarioModel, seed: int, size: int, progress: Progress | None) -> Draws:
+    """Draws from the prior: shipped, kept on disk, or simulated now."""
+    source: Any = simulators.load(model.scenario)
+    if hasattr(source, "precomputed_pool"):
+        theta, numbers = source.precomputed_pool(source.POOL_SIZE_DEFAULT)
+        x = model.prior.to_x(theta)
+        shipped = Draws(x, numbers, model.prior.log_density(x))
+        # Shipped parameters are rounded, a few across a bound.
+        return shipped.some(np.isfinite(shipped.log_prior))
+    table = table_for(model.scenario)
+    if table is None:
+        return _simulated(model, seed, size, progress)
+    table.check(model.n, seed)
+    stated = {"model": model.scenario, "n": model.n, "seed": seed, "pool_size": size}
+    entry = cache.entry("own-pool", stated, fingerprint.of(source.MODEL.module))
+    made = cache.load_or_make(entry, lambda: vars(_simulated(model, seed, size, progress)))
+    return Draws(made["x"], made["numbers"], made["log_prior"])
+
+
+def _simulated(model: ScenarioModel, seed: int, size: int, progress: Progress | None) -> Draws:
+    def each(name: str, work: Callable[[Any], Draws], tasks: Any) -> Any:
+        for done, made in enumerate(one_by_one(name, work, tasks), start=1):
+            if progress is not None:
+                progress(done / len(tasks))
+            yield made
+
+    told: Each = each
+    question = Question(model, NoNoise(), np.empty(0), seed)
+    return many(question, Proposal(), 0, size, told)

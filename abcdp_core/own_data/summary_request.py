@@ -1,0 +1,351 @@
+r"""A request for a few numbers of a person's data, and what to expect of it (MATH E5, M9)."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.mechanisms.private_summary import SummaryNoise, law
+from abcdp_core.own_data.discrete_summary import summary_noise
+from abcdp_core.own_data.releasable import Simulated
+from abcdp_core.own_data.request import (
+    DRAWS,
+    POOL_SEED,
+    SERIES,
+    OwnParameter,
+    ReleaseRequest,
+    columns_of,
+    own_sizes,
+    rows_of,
+    source_of,
+)
+from abcdp_core.own_data.simulated import (
+    PublicPool,
+    has_pool,
+    names_of,
+    public_pool,
+    size_of,
+    statistic_of,
+    table_for,
+)
+from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.posterior.pool import FixedPool, minimum_pool
+from abcdp_core.posterior.rounds import FIRST, Effort
+from abcdp_core.statistic import Quantity
+
+Array = NDArray[np.float64]
+
+LARGEST_NOISE = 2.0**48
+"""Scale up to which noise goes beyond what a document holds, 2^53, less often than once in 10^7:
+numbers without noise are at most half of that."""
+
+LITTLE = 0.9
+"""Error, in prior standard deviations, above which a release says little."""
+
+SIMULATIONS = Parameter(
+    kind="integer",
+    label="Simulations",
+    help="At most so many data sets are simulated for the posterior. They cost no privacy.",
+    low=1000,
+    high=10_000_000,
+)
+WANTED = Parameter(
+    kind="integer",
+    label="Effective sample size",
+    help="Simulations end when importance weights carry as much as so many independent draws.",
+    low=200,
+    high=100_000,
+)
+
+ARTICLE = re.compile(r"^(one|an?) ")
+
+NAMED = 3
+"""Numbers of a longer list that are named: its first, its middle, its last."""
+
+
+@dataclass(frozen=True)
+class PrivateSummaryRequest(ReleaseRequest):
+    """What is asked for; public.
+
+    Attributes:
+        draws: from the posterior.
+        pool_seed: of all simulations.
+        simulations: of data sets, at most.
+        effective_sample_size: that is enough.
+    """
+
+    mechanism: ClassVar[str] = "private-summary"
+
+    draws: int = DRAWS.field(1000)
+    pool_seed: int = POOL_SEED.field(1)
+    simulations: int = SIMULATIONS.field(Effort.simulations)
+    effective_sample_size: int = WANTED.field(Effort.wanted)
+
+    @classmethod
+    def serves(cls, scenario: str) -> bool:
+        """A scenario of people, whose numbers are multiples of fractions."""
+        return columns_of(scenario) != (SERIES,)
+
+    def check_together(self) -> None:
+        """Refuse noise whose numbers would soon be larger than a document may have.
+
+        Raises:
+            ParameterError: it is; nothing has been spent then.
+        """
+        if table_for(self.scenario) is None:
+            return
+        event = self.event(own_sizes(self.scenario)[1])
+        if event.steps().max() > LARGEST_NOISE:
+            raise ParameterError(
+                f"epsilon_total = {self.epsilon_total:.4g}: where one record moves all numbers by "
+                f"Δ₁ = {_fraction(event.sensitivity)} the noise is too large to be written down; "
+                "spend more, or release fewer numbers."
+            )
+
+    @property
+    def unit(self) -> str:
+        """That of the scenario's statistic, without its article and without any condition."""
+        table = table_for(self.scenario)
+        return ARTICLE.sub("", self.protected if table is None else table.unit)
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """Of a model or a pool of one's own."""
+        table = table_for(self.scenario)
+        return () if table is None else table.declared
+
+    @property
+    def neighbours(self) -> str:
+        """Those of the scenario's statistic."""
+        return statistic_of(self.scenario).neighbours
+
+    @property
+    def protected(self) -> str:
+        """That of the scenario's statistic."""
+        return statistic_of(self.scenario).unit
+
+    def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
+        """The parameters, and what else is told."""
+        source: Any = source_of(self)
+        names: dict[str, str] = source.OWN_NAMES
+        told = [(names[axis], source.UNITS[axis]) for axis in source.AXES]
+        told += [(each.name, each.unit) for each in quantities(self)]
+        return tuple(OwnParameter(name, unit, 0.0, 1.0) for name, unit in told)
+
+    def check_values(self, values: Array) -> None:
+        """Of records whose number is private, those that are all NaN are none."""
+        if table_for(self.scenario) is not None and self.neighbours == "add-remove":
+            values = values[~np.isnan(values).all(axis=-1)]
+        super().check_values(values)
+
+    def event(self, n: int) -> SummaryNoise:
+        """The numbers with their noise."""
+        return summary_noise(
+            statistic_of(self.scenario), n, size_of(self.scenario, n), self.epsilon_total
+        )
+
+    def noise_in_words(self, n: int) -> str:
+        """The noise of the numbers."""
+        event, k = self.event(n), size_of(self.scenario, n)
+        numbers = "Its number" if k == 1 else f"Each of its {k} numbers"
+        table = table_for(self.scenario)
+        has_unit = table is not None and not table.together
+        unit = ", in units of the most that one record moves it," if has_unit else ""
+        return (
+            f"{numbers} gets noise of scale b = {event.scale:.4g}{unit} which is Δ₁/ε_total with "
+            f"Δ₁ = {_fraction(event.sensitivity)}.{_as_declared(self)}"
+        )
+
+    def settings_in_words(self) -> str:
+        """By its name."""
+        return self.mechanism
+
+    def data_in_words(self, n: int) -> str:
+        """What it is; its number of rows only where that is public."""
+        what: str = cast(Any, source_of(self)).OWN_DATA
+        return what.format(n=f"{n:,}")
+
+    def learnt(self, n: int) -> str:
+        """All that is inferred."""
+        names = [each.name for each in self.own_parameters(n)]
+        return f"{'; '.join(names[:-1])}; and {names[-1]}" if len(names) > 1 else names[0]
+
+    def unprotected(self, n: int) -> list[str]:
+        """Settings, and several people together."""
+        source: Any = source_of(self)
+        table = table_for(self.scenario)
+        public = "Every setting is public."
+        if table is not None and self.neighbours == "replace":
+            n = table.records or n
+        if self.tells_size or (table is not None and self.neighbours == "replace"):
+            rows = rows_of(self.scenario)
+            public = f"The number of {rows}, {n:,}, is public, and so is every setting."
+        chosen = "A setting" if table is None else "A setting, a prior or a bound"
+        return [
+            f"{public} {chosen} that was chosen by looking at the data tells something that is not "
+            "accounted for, and so does word that a file was refused, as too long or misspelt. "
+            f"{source.OWN_HIDDEN}".rstrip(),
+            source.OWN_REPEATED,
+            *([_as_declared(self).strip()] if self.declared else []),
+        ]
+
+    @property
+    def first(self) -> int:
+        """Draws of the public pool, where it is simulated."""
+        return min(FIRST, self.simulations)
+
+    def reach(self, n: int) -> str:
+        """What the public simulations reach of what data could be."""
+        return _reach(self, n)
+
+    def drowned(self, n: int) -> str:
+        """Where the release leaves nearly all of the prior's deviation of everything, and why."""
+        found = expected(self, n)
+
+        def is_told(errors: tuple[float, ...]) -> bool:
+            return any(
+                here <= LITTLE * prior for here, prior in zip(errors, found.prior, strict=True)
+            )
+
+        if is_told(found.error):
+            return ""
+        if not is_told(found.plain):
+            return (
+                "Even without noise the error of everything is expected to be more than "
+                f"{100 * LITTLE:.0f} % of what it is without any data, so what comes out will say "
+                "little more than the prior, and a larger ε_total does not help."
+            )
+        return (
+            "With so much noise the error of everything is expected to be more than "
+            f"{100 * LITTLE:.0f} % of what it is without any data, so what comes out will say "
+            "little more than the prior. A larger ε_total helps."
+        )
+
+
+def _fraction(sensitivity: float) -> str:
+    """A sensitivity as the fraction that it stands for, or as it is."""
+    near = Fraction(sensitivity).limit_denominator(1000)
+    return str(near) if math.isclose(near, sensitivity) else f"{sensitivity:.4g}"
+
+
+def _as_declared(request: ReleaseRequest) -> str:
+    """What is to be said of what somebody declared; empty if nobody did."""
+    if not request.declared:
+        return ""
+    one = len(request.declared) == 1
+    return (
+        f" The sensitivity of {' and '.join(request.declared)} was declared by who wrote the model "
+        f"and is derived by nothing here: if {'it is' if one else 'one of them is'} larger, less "
+        "is protected than stated."
+    )
+
+
+def quantities(request: PrivateSummaryRequest) -> tuple[Quantity, ...]:
+    """What is told beside the parameters."""
+    found: tuple[Quantity, ...] = cast(Any, source_of(request)).OWN_QUANTITIES
+    return found
+
+
+# -------------------------------------------------------------------------- what to expect of it
+
+
+def pool_of(request: PrivateSummaryRequest, n: int) -> PublicPool:
+    """The public pool of a request; it is made if it is not there."""
+    return public_pool(request.scenario, n, request.pool_seed, request.first)
+
+
+def is_ready(request: PrivateSummaryRequest, n: int) -> bool:
+    """Whether the public pool is there: making one takes long."""
+    return has_pool(request.scenario, n, request.pool_seed, request.first)
+
+
+def with_noise(request: PrivateSummaryRequest, n: int, event: SummaryNoise) -> FixedPool:
+    """The public pool with noise of an event on its numbers."""
+    return _with_noise(pool_of(request, n), event, request.pool_seed)
+
+
+@functools.lru_cache(maxsize=4)
+def _with_noise(pool: PublicPool, event: SummaryNoise, seed: int) -> FixedPool:
+    return pool.with_noise(law(event, pool.numbers.shape[1]), seed)
+
+
+@functools.lru_cache(maxsize=8)
+def _error(pool: PublicPool, event: SummaryNoise, seed: int) -> Array:
+    return _with_noise(pool, event, seed).error(pool.told)
+
+
+def expected(request: PrivateSummaryRequest, n: int) -> Simulated:
+    """Errors over the public pool, with the noise and without it."""
+    event, pool = request.event(n), pool_of(request, n)
+    silent = dataclasses.replace(event, scale=0.0)
+    private, plain = (_error(pool, each, request.pool_seed) for each in (event, silent))
+    named = request.own_parameters(n)
+    return Simulated(
+        tuple(each.name for each in named),
+        tuple(each.unit for each in named),
+        error=tuple(private.tolist()),
+        plain=tuple(plain.tolist()),
+        prior=tuple(pool.values.std(axis=0).tolist()),
+        remark=_too_few(request, *pool.numbers.shape),
+    )
+
+
+def _too_few(request: PrivateSummaryRequest, simulations: int, numbers: int) -> str:
+    """What to say of a pool that is too small for so many numbers; empty if it is not."""
+    needed = minimum_pool(numbers)
+    table = table_for(request.scenario)
+    if simulations >= needed or table is None or table.pool is None:
+        return ""
+    return (
+        f"The pool has {simulations:,} draws, too few to be moved to what is released by a "
+        f"regression ({needed:,}): where importance weights do not carry the nearest are taken as "
+        "they are, so intervals are wider than the data allow. A larger pool helps."
+    )
+
+
+def _reach(request: PrivateSummaryRequest, n: int) -> str:
+    """What the public simulations reach with the noise, beside what is possible."""
+    scenario = request.scenario
+    table, fixed = table_for(scenario), with_noise(request, n, request.event(n))
+    released = fixed.draws.numbers + fixed.added
+    names, ends = names_of(scenario, n), np.stack([released.min(axis=0), released.max(axis=0)])
+    limits = [(0.0, math.inf)] * len(names)
+    if table is not None:
+        ends, limits = table.natural(ends, n), table.limits(n)
+    places = list(range(len(names)))
+    if len(names) > 2 * NAMED:
+        places = [0, len(names) // 2, len(names) - 1]
+    each = []
+    for place in places:
+        low, high = sorted(ends[:, place].tolist())
+        digits = (
+            0 if table is None or table.summaries[place].kind == "count" else digits_of(high - low)
+        )
+        said = f"{names[place]}: {number_text(low, digits)} to {number_text(high, digits)}"
+        if table is not None and all(map(math.isfinite, limits[place])):
+            least, most = (f"{end:,.12g}".replace("-", "\u2212") for end in limits[place])
+            said = f"{said} (possible: {least} to {most})"
+        each.append(said)
+    return (
+        f"The {len(released):,} public simulations reach, with this noise, {'; '.join(each)}. If "
+        "your data may lie beyond, the prior misses them: widen it before anything is spent."
+    )
+
+
+def digits_of(width: float) -> int:
+    """Decimals of numbers whose interval is so wide: two digits of it."""
+    return max(0, 1 - math.floor(math.log10(width))) if width > 0.0 else 3
+
+
+def number_text(number: float, digits: int) -> str:
+    """A number with so many decimals, and never a minus before a 0."""
+    text = f"{number:.{digits}f}"
+    return text.replace("-", "\u2212") if float(text) else text.removeprefix("-")

@@ -1,0 +1,310 @@
+r"""Does the model fit what was released? Replicates from the posterior beside it (MATH E9).
+
+A replicate is simulated at a draw of the posterior and gets fresh noise of the same law. Compared
+with z are each number, by the share of replicates that are as far out; all together, by the rank of
+their Mahalanobis distance; and of a series also the spread of its second differences, which tells
+the jagged from the smooth. The p-value is the number of these tests times the smallest of theirs
+(Bonferroni), at most 1. It looks at z and what is public, so it costs nothing. A parameter can
+absorb a misfit: a large p-value proves little.
+
+How much of the posterior lies in the outermost :data:`EDGE` of a prior's probability is another
+matter: it is a remark, and no misfit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.posterior.model import Model
+from abcdp_core.posterior.noise import Noise
+from abcdp_core.posterior.priors import Edges
+from abcdp_core.posterior.rounds import Draws, Each, Found, Question, one_by_one, simulated_at
+from abcdp_core.sentences import counted, listed
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+REPLICATES = 20_000
+
+MISFIT = 0.01
+"""A p-value below this is a misfit."""
+
+EDGE = 0.02
+"""Share of a prior's probability that is its edge, at either end."""
+
+PILED = 0.2
+"""Share of the posterior at an edge from which it is worth a remark."""
+
+NAMED = 4
+"""Numbers that are named in a sentence, at most."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A released number that the model hardly ever makes.
+
+    Attributes:
+        name: of it.
+        direction: on which side of the replicates.
+        probability: two-sided, that a replicate is as far out.
+    """
+
+    name: str
+    direction: Literal["high", "low"]
+    probability: float
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An end of a prior at which the posterior is piled.
+
+    Attributes:
+        parameter: whose prior.
+        end: which.
+        mass: share of the posterior in the outermost :data:`EDGE` of the prior.
+    """
+
+    parameter: str
+    end: Literal["upper", "lower"]
+    mass: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Whether a model makes such numbers as were released.
+
+    Attributes:
+        p_value: corrected for the number of tests.
+        numbers: that are unusual by themselves, where the model does not fit.
+        together: probability that replicates are as far from their mean as the released numbers.
+        curve: of a series, that second differences are spread so much (above 0) or so little
+            (below 0, the negative of it); 1 where it is none.
+        edges: where the posterior is piled.
+        band: quantiles 0.05, 0.5 and 0.95 of each number over replicates ``(3, k)``.
+    """
+
+    p_value: float
+    numbers: tuple[Number, ...]
+    together: float
+    curve: float
+    edges: tuple[Edge, ...]
+    band: Array = field(repr=False)
+
+    @property
+    def is_misfit(self) -> bool:
+        """Whether the model hardly ever makes such numbers."""
+        return self.p_value < MISFIT
+
+    @property
+    def is_jagged(self) -> bool:
+        """Whether a misfit is one of a series that jumps more than the model's."""
+        return self.is_misfit and 0.0 < self.curve < MISFIT
+
+    @property
+    def statement(self) -> str:
+        """The fit in words."""
+        if not self.is_misfit:
+            return (
+                f"The model makes such numbers (p = {self.p_value:.2f}); that it fits is not "
+                "proved by this."
+            )
+        p = "p below 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+        return (
+            f"The model hardly ever makes such numbers ({p}): {self._reason()}. What follows holds "
+            "only if the model were right."
+        )
+
+    def _reason(self) -> str:
+        if self.numbers:
+            sides = {"high": "higher", "low": "lower"}
+            each = [
+                f"{_names([one.name for one in self.numbers if one.direction == side])} "
+                f"{words} than it makes them"
+                for side, words in sides.items()
+                if any(one.direction == side for one in self.numbers)
+            ]
+            return " and ".join(each)
+        if abs(self.curve) < self.together:
+            how = "jumps more" if self.curve > 0.0 else "is smoother"
+            return f"from one number to the next the series {how} than the model's"
+        return "each is usual by itself, but not all of them together"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """A sentence for each edge."""
+        return tuple(
+            f"The posterior is piled against the prior's {each.end} end for {each.parameter}: the "
+            "data may ask for more than the prior allows."
+            for each in self.edges
+        )
+
+    def renamed(self, new: Callable[[str], str]) -> Fit:
+        """With other names of parameters and numbers."""
+        numbers = (dataclasses.replace(each, name=new(each.name)) for each in self.numbers)
+        ends = (dataclasses.replace(each, parameter=new(each.parameter)) for each in self.edges)
+        return dataclasses.replace(self, numbers=tuple(numbers), edges=tuple(ends))
+
+    def record(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "p_value": self.p_value,
+            "numbers": [dataclasses.asdict(each) for each in self.numbers],
+            "edges": [dataclasses.asdict(each) for each in self.edges],
+            "statement": " ".join([self.statement, *self.remarks]),
+        }
+
+
+def _names(names: Sequence[str]) -> str:
+    if len(names) > NAMED:
+        return f"{counted(len(names), 'number')} are"
+    return f"{listed(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+# ------------------------------------------------------------------------------- replicates
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """Replicates that are simulated in one go.
+
+    Attributes:
+        model: of which.
+        x: where ``(m, d)``.
+        seed, chunk: address of the random numbers.
+    """
+
+    model: Model
+    x: Array = field(repr=False)
+    seed: int
+    chunk: int
+
+
+def replicate(task: Replicates) -> Draws:
+    """Simulate."""
+    rng = generator(task.seed, "posterior-replicates", task.chunk)
+    return simulated_at(task.model, task.x, rng)
+
+
+def fit(question: Question, found: Found, each: Each = one_by_one, size: int = REPLICATES) -> Fit:
+    """How released numbers lie among replicates.
+
+    Args:
+        question: what was released, and what is to explain it.
+        found: the posterior.
+        each: does tasks.
+        size: replicates.
+    """
+    model, step = question.model, question.model.chunk
+    x = found.x[evenly(found.weights, size)]
+    tasks = [
+        Replicates(model, x[start : start + step], question.seed, chunk)
+        for chunk, start in enumerate(range(0, size, step))
+    ]
+    draws = Draws.joined(list(each("Fit", replicate, tasks)))
+    numbers = draws.numbers[draws.done]
+    ends = edges(found, model.prior.edges, model.parameters)
+    is_series = getattr(model, "is_series", False)
+    return compared(
+        question.z, numbers, question.noise, question.seed, model.numbers, ends, is_series=is_series
+    )
+
+
+def evenly(weights: Array, size: int) -> NDArray[np.int64]:
+    """So many indices in proportion to weights ``(m,)``, without randomness, in mixed order."""
+    reached = np.cumsum(weights)
+    points = reached[-1] * (np.arange(size) + 0.5) / size
+    chosen = np.minimum(np.searchsorted(reached, points), len(weights) - 1)
+    return generator(0, "posterior-order").permutation(chosen)
+
+
+def edges(found: Found, ends: Sequence[Edges], parameters: Sequence[str]) -> tuple[Edge, ...]:
+    """Where the posterior is piled."""
+    low, high = np.quantile(found.prior.x, [EDGE, 1.0 - EDGE], axis=0)
+    piled: list[Edge] = []
+    for each in ends:
+        x, name = found.x[:, each.x], parameters[each.parameter]
+        below = float(found.weights @ (x < low[each.x]))
+        above = float(found.weights @ (x > high[each.x]))
+        if below > PILED and not each.low_is_natural:
+            piled.append(Edge(name, "lower", below))
+        if above > PILED and not each.high_is_natural:
+            piled.append(Edge(name, "upper", above))
+    return tuple(piled)
+
+
+def compared(
+    z: Array,
+    numbers: Array,
+    noise: Noise,
+    seed: int,
+    names: Sequence[str],
+    ends: tuple[Edge, ...],
+    *,
+    is_series: bool = False,
+) -> Fit:
+    """Released numbers among replicates.
+
+    Args:
+        z: released ``(k,)``.
+        numbers: of the replicates, before noise ``(m, k)``.
+        noise: its law.
+        seed: root of all random numbers.
+        names: of the numbers.
+        ends: where the posterior is piled.
+        is_series: whether the numbers follow one another in time.
+    """
+    made = noise.noisy(generator(seed, "posterior-replicates-noise"), numbers)
+    higher, lower = _share(made >= z), _share(made <= z)
+    tails = np.minimum(1.0, 2.0 * np.minimum(higher, lower))
+    unit = np.median(np.abs(made), axis=0)
+    unit = np.where(unit > 0.0, unit, 1.0)
+    bent, bent_z = np.arcsinh(made / unit), np.arcsinh(z / unit)
+    together = _rank(bent, bent_z)
+    tests = [*tails.tolist(), together]
+    curve = 1.0
+    if is_series and len(z) > 3:
+        curve = _curve(bent, bent_z)
+        tests.append(abs(curve))
+    p_value = min(1.0, len(tests) * min(tests))
+    unusual = tuple(
+        Number(name, "high" if above < below else "low", tail)
+        for name, tail, above, below in zip(
+            names, tails.tolist(), higher.tolist(), lower.tolist(), strict=True
+        )
+        if tail * len(tests) < MISFIT
+    )
+    band = np.quantile(made, [0.05, 0.5, 0.95], axis=0)
+    return Fit(p_value, unusual, together, curve, ends, band)
+
+
+def _share(is_so: NDArray[np.bool_]) -> Array:
+    """Share of replicates ``(m, k)`` and of the release itself, of which it is so."""
+    found: Array = (is_so.sum(axis=0) + 1.0) / (len(is_so) + 1.0)
+    return found
+
+
+def _rank(made: Array, z: Array) -> float:
+    """Share of replicates as far from their mean as the release, in their covariance."""
+    mean = made.mean(axis=0)
+    covariance = np.atleast_2d(np.cov(made, rowvar=False))
+    covariance += 1e-10 * np.diag(np.maximum(np.diag(covariance), 1e-12))
+    root = np.linalg.cholesky(covariance)
+    away = np.linalg.solve(root, np.column_stack([z - mean, (made - mean).T]))
+    distance = (away**2).sum(axis=0)
+    return float(_share((distance[1:] >= distance[0])[:, None])[0])
+
+
+def _curve(made: Array, z: Array) -> float:
+    """Two-sided probability of so spread second differences; negative if they are spread less."""
+    of_made, of_z = (np.diff(each, n=2, axis=-1).std(axis=-1) for each in (made, z))
+    higher, lower = (
+        float(_share(is_so[:, None])[0]) for is_so in (of_made >= of_z, of_made <= of_z)
+    )
+    probability = min(1.0, 2.0 * min(higher, lower))
+    return probability if higher < lower else -probability

@@ -1,0 +1,64 @@
+"""What the engine needs of a model: its prior, and a simulator of the numbers that were released.
+
+A draw is simulated once, ``x -> numbers``; all that is private stays outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.posterior.priors import Prior
+
+Array = NDArray[np.float64]
+
+
+class Model(Protocol):
+    """A prior and a simulator; can be sent to workers."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the p parameters."""
+        ...
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the k numbers."""
+        ...
+
+    @property
+    def chunk(self) -> int:
+        """Draws that are simulated in one go, of a fraction of a second."""
+        ...
+
+    @property
+    def prior(self) -> Prior:
+        """Of the parameters, with the scale x on which draws are proposed."""
+        ...
+
+    def simulate(self, rng: np.random.Generator, theta: Array) -> Array:
+        """Numbers ``(m, k)`` of data sets at parameters ``(m, p)``; NaN where that fails."""
+        ...
+
+
+@dataclass(frozen=True)
+class SimulatedModel:
+    """A :class:`Model` of module-level functions.
+
+    Attributes:
+        parameters: names of the p parameters.
+        numbers: names of the k numbers.
+        prior: of the parameters.
+        simulate: generator and parameters ``(m, p)`` to numbers ``(m, k)``.
+        chunk: draws in one go.
+    """
+
+    parameters: tuple[str, ...]
+    numbers: tuple[str, ...]
+    prior: Prior
+    simulate: Callable[[np.random.Generator, Array], Array] = field(repr=False)
+    chunk: int = 5000

@@ -1,0 +1,444 @@
+"""From released numbers to a posterior: rounds of simulations until the weights carry (MATH E8)."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.parameters import ParameterError
+from abcdp_core.posterior.model import Model
+from abcdp_core.posterior.noise import Noise
+from abcdp_core.posterior.proposals import (
+    FIT,
+    Proposal,
+    mixture,
+    normalised,
+    tempered,
+    together,
+)
+from abcdp_core.posterior.regression import OF_ROUNDS, Regression
+from abcdp_core.streams import generator
+from abcdp_core.summaries import effective_sample_size, weighted_mean, weighted_variance
+
+Array = NDArray[np.float64]
+
+Way = Literal["weights", "regression", "nearest"]
+"""Which rung answered: draws by importance weights, nearest draws that were moved, or left where
+they are, as in a pool with few of them."""
+
+FIRST = 10_000
+"""Draws of the first round, from the prior."""
+
+PILOT = 5000
+"""Draws of a round that looks where the posterior is."""
+
+CARRIES = 200.0
+"""Effective sample size from which weights carry, although more was wanted; half of all draws does
+too."""
+
+MARGIN = 1.1
+"""Draws of a round, in those that would be enough."""
+
+REGRESSED = 20_000
+"""Draws of the last rounds that a regression is made of, or all."""
+
+WIDER = 2.0
+"""Factor of the variances that are proposed after a regression."""
+
+LOOKED = 4
+"""Regressions before weights are given up, at least."""
+
+SETTLED = 0.2
+"""Standard deviations by which a regression that has settled moves from one round to the next."""
+
+GRID = 2.0**32
+"""Draws are multiples of one over this, so that machines that round in other ways simulate at the
+same parameters."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is simulated.
+
+    Attributes:
+        wanted: effective sample size that is enough.
+        simulations: at most.
+        seconds: after which no round begins.
+        rounds: draws of each round, to compute a posterior again; then nothing else counts.
+    """
+
+    wanted: int = 1000
+    simulations: int = 100_000
+    seconds: float = math.inf
+    rounds: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was released, and what is to explain it.
+
+    Attributes:
+        model: prior and simulator.
+        noise: the law of the noise.
+        z: released ``(k,)``.
+        seed: root of all random numbers.
+    """
+
+    model: Model
+    noise: Noise
+    z: Array
+    seed: int
+
+
+# -------------------------------------------------------------------------------- simulations
+
+
+@dataclass(frozen=True)
+class Task:
+    """Draws that are simulated in one go, where and whenever that is.
+
+    Attributes:
+        model: of which.
+        proposal: where the draws come from.
+        seed, round, chunk: address of the random numbers.
+        size: how many draws.
+    """
+
+    model: Model
+    proposal: Proposal
+    seed: int
+    round: int
+    chunk: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws of one or more proposals.
+
+    Attributes:
+        x: ``(m, d)``.
+        numbers: simulated there, before noise ``(m, k)``; NaN where that failed, and outside the
+            prior's support, where nothing is simulated.
+        log_prior: of x ``(m,)``; 0 where the prior has no density.
+    """
+
+    x: Array = field(repr=False)
+    numbers: Array = field(repr=False)
+    log_prior: Array = field(repr=False)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Draws]) -> Draws:
+        """Several, one after the other."""
+        return cls(
+            np.concatenate([part.x for part in parts]),
+            np.concatenate([part.numbers for part in parts]),
+            np.concatenate([part.log_prior for part in parts]),
+        )
+
+    def some(self, chosen: NDArray[np.bool_]) -> Draws:
+        """Some of them, by a mask ``(m,)``."""
+        return Draws(self.x[chosen], self.numbers[chosen], self.log_prior[chosen])
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def done(self) -> NDArray[np.bool_]:
+        """Whether each was simulated ``(m,)``, or failed."""
+        return np.asarray(np.isfinite(self.numbers).all(axis=1))
+
+
+Each = Callable[[str, Callable[[Any], Draws], Sequence[Any]], Iterable[Draws]]
+"""What does tasks: the name of a round, what is to be done and with what, to outcomes in order."""
+
+
+def one_by_one(
+    name: str,  # noqa: ARG001 - part of the interface
+    work: Callable[[Any], Draws],
+    tasks: Sequence[Any],
+) -> Iterable[Draws]:
+    """Do tasks here."""
+    return map(work, tasks)
+
+
+def simulate(task: Task) -> Draws:
+    """Do one task."""
+    rng = generator(task.seed, "posterior-draws", task.round, task.chunk)
+    x = task.proposal.draw(task.model.prior, rng, task.size)
+    return simulated_at(task.model, np.rint(x * GRID) / GRID, rng)
+
+
+def simulated_at(model: Model, x: Array, rng: np.random.Generator) -> Draws:
+    """Simulate at ``x (m, d)``, where that is inside the support."""
+    prior = model.prior
+    log_prior = prior.log_density(x) if prior.has_density else np.zeros(len(x))
+    inside, numbers = np.isfinite(log_prior), np.full((len(x), len(model.numbers)), np.nan)
+    if inside.any():
+        numbers[inside] = model.simulate(rng, prior.theta(x[inside]))
+    return Draws(x, numbers, log_prior)
+
+
+def many(
+    question: Question, proposal: Proposal, number: int, size: int, each: Each = one_by_one
+) -> Draws:
+    """Draws of one round, in chunks."""
+    model, seed = question.model, question.seed
+    tasks = [
+        Task(model, proposal, seed, number, chunk, min(model.chunk, size - start))
+        for chunk, start in enumerate(range(0, size, model.chunk))
+    ]
+    return Draws.joined(list(each(f"Round {number + 1}", simulate, tasks)))
+
+
+# ------------------------------------------------------------------------------------- rounds
+
+
+@dataclass(frozen=True)
+class State:
+    """All that was simulated so far.
+
+    Attributes:
+        draws: of all rounds.
+        log_noise: log-density of what was released given each ``(m,)``.
+        log_drawn: log of how many draws of all proposals are expected at each, a density ``(m,)``.
+        proposals: of each round.
+        sizes: draws of each round.
+        effective: effective sample size after each round.
+        regressions: mean and standard deviation of x by each regression that was made.
+    """
+
+    draws: Draws
+    log_noise: Array = field(repr=False)
+    log_drawn: Array = field(repr=False)
+    proposals: tuple[Proposal, ...]
+    sizes: tuple[int, ...]
+    effective: tuple[float, ...] = ()
+    regressions: tuple[tuple[Array, Array], ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Draws of all rounds."""
+        return sum(self.sizes)
+
+    @property
+    def log_base(self) -> Array:
+        """Log of the prior over the mixture of all proposals ``(m,)`` (Veach & Guibas 1995)."""
+        prior = self.draws.log_prior
+        base = np.full(len(prior), -np.inf)
+        np.subtract(prior, self.log_drawn - math.log(self.total), out=base, where=prior > -np.inf)
+        return base
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether any draw could have led to what was released."""
+        return bool(np.isfinite(self.log_noise).any())
+
+    def counted(self) -> State:
+        """With the effective sample size of its weights; 0 if none is possible."""
+        weights = self.log_base + self.log_noise
+        size = effective_sample_size(normalised(weights)) if self.is_possible else 0.0
+        return dataclasses.replace(self, effective=(*self.effective, size))
+
+
+def _log_noise(question: Question, draws: Draws) -> Array:
+    """Log-density of what was released ``(m,)``; minus infinity given draws that failed."""
+    found, done = np.full(len(draws.x), -np.inf), draws.done
+    if done.any():
+        found[done] = question.noise.log_density(question.z, draws.numbers[done])
+    return found
+
+
+def _first(question: Question, draws: Draws) -> State:
+    """After draws from the prior."""
+    size = len(draws.x)
+    drawn = draws.log_prior + math.log(size)
+    log_noise = _log_noise(question, draws)
+    return State(draws, log_noise, drawn, (Proposal(),), (size,)).counted()
+
+
+def _next(question: Question, state: State, proposal: Proposal, size: int, each: Each) -> State:
+    """After so many draws of one more proposal."""
+    more = many(question, proposal, len(state.sizes), size, each)
+    proposals, sizes = (*state.proposals, proposal), (*state.sizes, size)
+    # What earlier rounds add at earlier draws is known.
+    own = math.log(size) + proposal.log_density(state.draws.x, state.draws.log_prior)
+    at_more = np.full(len(more.x), -np.inf)
+    for count, one in zip(sizes, proposals, strict=True):
+        at_more = np.logaddexp(at_more, math.log(count) + one.log_density(more.x, more.log_prior))
+    return dataclasses.replace(
+        state,
+        draws=Draws.joined([state.draws, more]),
+        log_noise=np.concatenate([state.log_noise, _log_noise(question, more)]),
+        log_drawn=np.concatenate([np.logaddexp(state.log_drawn, own), at_more]),
+        proposals=proposals,
+        sizes=sizes,
+    ).counted()
+
+
+def _regression(question: Question, state: State) -> tuple[Regression, Array]:
+    """On the draws of the last rounds that did not fail, and their noise ``(m, k)``."""
+    count = 0
+    for size in reversed(state.sizes):
+        count += size
+        if count >= REGRESSED:
+            break
+    last = np.arange(len(state.draws.x) - count, len(state.draws.x))
+    last = last[state.draws.done[last]]
+    numbers = state.draws.numbers[last]
+    rng = generator(question.seed, "posterior-noise", len(state.sizes))
+    noisy = question.noise.noisy(rng, numbers)
+    found = Regression.fit(noisy, state.draws.x[last], state.log_base[last])
+    return found, noisy - numbers
+
+
+def _proposed(question: Question, state: State) -> tuple[Proposal, State]:
+    """Where to simulate next: by tempered weights, and by a regression until these are whole."""
+    if not (question.model.prior.has_density and state.is_possible):
+        return Proposal(), state
+    rng = generator(question.seed, "posterior-proposal", len(state.sizes))
+    temperature, weights = tempered(state.log_base, state.log_noise)
+    by_weights = mixture(state.draws.x, weights, rng)
+    if temperature == 1.0:
+        return by_weights, state
+    moved = _regression(question, state)[0].moved(question.z, OF_ROUNDS)
+    mean = weighted_mean(moved.x, moved.weights)
+    deviation = np.sqrt(weighted_variance(moved.x, moved.weights))
+    regressions = (*state.regressions, (mean, deviation))
+    by_regression = mixture(moved.x, moved.weights, rng, wider=WIDER)
+    return together(by_weights, by_regression), dataclasses.replace(state, regressions=regressions)
+
+
+def _next_size(question: Question, effort: Effort, state: State) -> int:
+    """Draws of the next round; 0 if there is to be none.
+
+    Few until the weights tell where, then as many as are missing; but never more than there are: a
+    proposal that was fitted to more is better.
+    """
+    ess, left = state.effective[-1], effort.simulations - state.total
+    if ess >= effort.wanted or left <= 0 or _is_hopeless(state, left):
+        return 0
+    if not question.model.prior.has_density:
+        return min(state.total, left)
+    if ess < FIT:
+        return min(PILOT, left)
+    before = state.effective[-2] if len(state.effective) > 1 else 0.0
+    gain = max(ess - before, 1.0) / state.sizes[-1]
+    missing = math.ceil(MARGIN * (effort.wanted - ess) / gain)
+    return min(max(missing, PILOT // 2), state.total, left)
+
+
+def _is_hopeless(state: State, left: int) -> bool:
+    """Whether regressions have settled and weights will not carry with so many more draws."""
+    if len(state.regressions) < LOOKED or state.effective[-1] >= CARRIES:
+        return False
+    *_, (first, _), (second, deviation) = state.regressions
+    if (np.abs(second - first) > SETTLED * deviation).any():
+        return False
+    recent = (state.effective[-1] - state.effective[-3]) / sum(state.sizes[-2:])
+    gain = max(recent, state.effective[-1] / state.total)
+    return state.effective[-1] + gain * left < CARRIES
+
+
+# ------------------------------------------------------------------------------------ answers
+
+
+@dataclass(frozen=True)
+class Found:
+    """A posterior on the scale x.
+
+    Attributes:
+        x: ``(m, d)``.
+        weights: ``(m,)``, adding up to 1.
+        numbers: that the data may have had, before noise, with each ``(m, k)``.
+        way: which rung answered.
+        rounds: draws and effective sample size of the importance weights after each round.
+        sizes: draws of each round.
+        failed: simulations that failed.
+        differ: whether two regressions did; the wider is what is shown.
+        prior: draws of the first round.
+        indices: of a pool's draws, which they are or were ``(m,)``; else empty.
+    """
+
+    x: Array = field(repr=False)
+    weights: Array = field(repr=False)
+    numbers: Array = field(repr=False)
+    way: Way
+    effective: tuple[float, ...]
+    sizes: tuple[int, ...]
+    failed: int
+    differ: bool
+    prior: Draws = field(repr=False)
+    indices: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)
+
+
+def infer(
+    question: Question,
+    effort: Effort,
+    each: Each = one_by_one,
+    first: Draws | None = None,
+) -> Found:
+    """The posterior of released numbers; the same however its tasks are done.
+
+    Args:
+        question: what was released, and what is to explain it.
+        effort: how much is simulated.
+        each: does tasks.
+        first: draws from the prior that are there already, as :func:`prior_draws` gives.
+
+    Raises:
+        ParameterError: the simulator failed everywhere.
+    """
+    started = time.monotonic()
+    if first is None:
+        size = effort.rounds[0] if effort.rounds else min(FIRST, effort.simulations)
+        first = many(question, Proposal(), 0, size, each)
+    if not first.done.any():
+        raise ParameterError("simulator: failed at all parameters that the prior drew.")
+    state = _first(question, first)
+    while True:
+        if effort.rounds:
+            size = sum(effort.rounds[len(state.sizes) : len(state.sizes) + 1])
+        elif time.monotonic() - started > effort.seconds:
+            size = 0
+        else:
+            size = _next_size(question, effort, state)
+        if not size:
+            return _answer(question, effort, state, first)
+        proposal, state = _proposed(question, state)
+        state = _next(question, state, proposal, size, each)
+
+
+def _answer(question: Question, effort: Effort, state: State, prior: Draws) -> Found:
+    """By weights where they carry, by a regression where they do not."""
+    failed = int((~state.draws.done & np.isfinite(state.draws.log_prior)).sum())
+    found = functools.partial(
+        Found, effective=state.effective, sizes=state.sizes, failed=failed, prior=prior
+    )
+    if state.effective[-1] >= min(CARRIES, effort.wanted, state.total / 2):
+        weights = normalised(state.log_base + state.log_noise)
+        possible = weights > 0.0
+        draws = state.draws.some(possible)
+        return found(draws.x, weights[possible], draws.numbers, "weights", differ=False)
+    regression, noise = _regression(question, state)
+    moved = regression.moved(question.z, OF_ROUNDS)
+    # Noise is far narrower here than the data's own spread, which so says nothing of it.
+    numbers = question.z - noise[moved.indices]
+    x = _inside(question.model, moved.x, regression.x[moved.indices])
+    return found(x, moved.weights, numbers, "regression", differ=moved.differ)
+
+
+def _inside(model: Model, x: Array, start: Array) -> Array:
+    """Moved draws ``(m, d)``; who left the support goes back half way, again and again."""
+    for shrunk in (*(0.5,) * 8, 0.0) if model.prior.has_density else ():
+        outside = ~np.isfinite(model.prior.log_density(x))[:, None]
+        x = np.where(outside, start + shrunk * (x - start), x)
+    return x

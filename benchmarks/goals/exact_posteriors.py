@@ -1,0 +1,419 @@
+r"""Families of models whose posterior given noisy numbers is known by quadrature or sums (MATH E8).
+
+What the engine finds by draws and weights is found here without a draw. With $f$ the noise,
+$L(\theta) = \sum_s P(s \mid \theta) f(z - s)$. On the scale x, on which priors are standard
+normal, the posterior is $\varphi(x) L(\theta(x))$: trapezoid rule on a grid where that matters.
+
+| family | parameters | released | law of the numbers | error in posterior deviations |
+|---|---|---|---|---|
+| normal-mean | one | clipped mean | records in steps of 1/8, FFT | 0.001 |
+| poisson-log-uniform, poisson-gamma | one | sum | Poisson, incomplete gamma functions | 1e-4 |
+| product-identified | two factors | sum | as above, the other integrated out | 1e-4 |
+| heavy-tails | location, scale | two clipped means | records in steps of 0.1 to 1, FFT | 0.02 |
+| beta-binomial, dirichlet-shares | shares | counts | mixture of beta laws, convolutions | 1e-4 |
+| whole-number | trials | sum | binomial, sum | none |
+
+Budget: one record is replaced by another, n is public. A mean of records in [a, b] moves by
+(b − a)/n, a sum by b − a, a count by 1, a histogram by 2: the noise has that scale over the budget.
+*heavy-tails* releases the mean of one half of the records and the mean of absolute values of the
+other half. So the two are independent given the parameters, and each has the scale that it would
+have if it were of all records and had half of the budget.
+Sums are clipped at a bound per record that is never reached in practice, and simulated without:
+200 for rates up to 100 (probability 1e-18), 120 for rates up to 50, 50 for Gamma(2, 2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.interpolate import CubicSpline
+from scipy.special import betainc, betaincinv, gammainc, gammaincc, gammaln, ndtr, ndtri
+
+from abcdp_core.posterior.model import Model, SimulatedModel
+from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
+from abcdp_core.posterior.priors import Beta, Dirichlet, Gamma, Law, LogUniform, Prior, Uniform
+
+Array = NDArray[np.float64]
+Names = tuple[str, ...]
+Simulate = Callable[..., Array]
+
+FARTHEST = 7.0
+"""Ends of the scale x; a prior's probability beyond is 1e-12."""
+
+NEGLIGIBLE = 30.0
+"""Densities lower than the highest by this in their logarithm are left out; 18 of two at once."""
+
+CLIP, FAR = 4.0, 10.0
+"""Records of normal-mean and of heavy-tails are clipped to this on either side."""
+
+SUCCESS = 0.4
+"""Probability of success in each of a whole number of trials."""
+
+MU, TRIALS = Uniform(-2.0, 2.0), Uniform(1.0, 20.0, whole=True)
+FIRST, SECOND = LogUniform(0.1, 10.0), LogUniform(0.5, 5.0)
+PLACE, WIDTH = Uniform(-5.0, 5.0), LogUniform(0.1, 10.0)
+"""Priors: of the two factors of product-identified, and of heavy-tails."""
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """The exact posterior of one parameter.
+
+    Attributes:
+        values: rising grid, or atoms, ``(g,)``.
+        cumulative: distribution function at them ``(g,)``, from 0 to 1 on a grid.
+        whole: whether values are atoms; if not, the law is even between neighbours of the grid.
+    """
+
+    values: Array
+    cumulative: Array
+    whole: bool = False
+
+    def quantile(self, probability: float) -> float:
+        """The value below which this much probability is."""
+        if self.whole:
+            place = int(np.searchsorted(self.cumulative, probability))
+            return float(self.values[min(place, len(self.values) - 1)])
+        return float(np.interp(probability, self.cumulative, self.values))
+
+    @property
+    def mean(self) -> float:
+        """Expectation."""
+        values, masses = self._atoms()
+        return float(values @ masses)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation."""
+        values, masses = self._atoms()
+        return math.sqrt(float((values - self.mean) ** 2 @ masses))
+
+    def _atoms(self) -> tuple[Array, Array]:
+        if self.whole:
+            return self.values, np.diff(self.cumulative, prepend=0.0)
+        return (self.values[1:] + self.values[:-1]) / 2.0, np.diff(self.cumulative)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Models with an exact posterior, of any number of records and any budget.
+
+    Attributes:
+        exact: released numbers ``(k,)``, the budget and n to one posterior for each parameter.
+        whole: whether the parameters are whole numbers.
+    """
+
+    name: str
+    model: Callable[[int], Model]
+    noise: Callable[[float, int], Noise]
+    exact: Callable[[Array, float, int], tuple[Marginal, ...]]
+    whole: bool = False
+
+
+def released(
+    family: Family, epsilon_total: float, n: int, level: float, rng: np.random.Generator
+) -> Array:
+    """Released numbers ``(k,)`` of data whose parameters all have this prior probability below."""
+    model = family.model(n)
+    theta = model.prior.theta(np.full((1, model.prior.dimensions), ndtri(level)))
+    return family.noise(epsilon_total, n).noisy(rng, model.simulate(rng, theta))[0]
+
+
+def _marginal(law: Law, log_likelihood: Callable[[Array], Array], nodes: int = 2001) -> Marginal:
+    """Posterior of one parameter, of logarithms ``(g,)`` of the likelihood at values ``(g,)``."""
+    x = np.linspace(-FARTHEST, FARTHEST, nodes)
+
+    def log_density() -> Array:
+        return log_likelihood(Prior((law,)).theta(x[:, np.newaxis])[:, 0]) - x**2 / 2.0
+
+    for _ in range(3):
+        log = log_density()
+        x = _narrowed(x, log > log.max() - NEGLIGIBLE, nodes)
+    log = log_density()
+    return _added_up(law, x, np.exp(log - log.max()))
+
+
+def _narrowed(x: Array, kept: NDArray[np.bool_], nodes: int) -> Array:
+    """A grid from the last node before those that are kept to the first one after them."""
+    places = np.flatnonzero(kept)
+    return np.linspace(x[max(places[0] - 1, 0)], x[min(places[-1] + 1, len(x) - 1)], nodes)
+
+
+def _added_up(law: Law, x: Array, density: Array) -> Marginal:
+    """Posterior of a density ``(g,)`` on the scale x."""
+    steps = np.diff(x) * (density[1:] + density[:-1]) / 2.0
+    cumulative = np.concatenate(([0.0], np.cumsum(steps)))
+    return Marginal(Prior((law,)).theta(x[:, np.newaxis])[:, 0], cumulative / cumulative[-1])
+
+
+def _two_marginals(
+    laws: tuple[Law, Law], log_likelihood: Callable[[Array], Array]
+) -> tuple[Marginal, ...]:
+    """Posteriors of two parameters; the likelihood takes them ``(m, 2)``."""
+    axes = [np.linspace(-FARTHEST, FARTHEST, 17)] * 2
+    log = np.empty((0, 0))
+    for nodes in (17, 17, 61, 0):
+        x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+        theta = Prior(laws).theta(x)
+        log = (log_likelihood(theta) - (x**2).sum(axis=1) / 2.0).reshape([len(a) for a in axes])
+        if nodes:
+            kept = log > log.max() - 18.0
+            axes = [_narrowed(axes[i], kept.any(axis=1 - i), nodes) for i in (0, 1)]
+    density = np.exp(log - log.max())
+    return tuple(_smooth(laws[i], axes[i], density.sum(axis=1 - i)) for i in (0, 1))
+
+
+def _smooth(law: Law, x: Array, density: Array) -> Marginal:
+    """Posterior of a density on few nodes, with a spline between them."""
+    fine = np.linspace(x[0], x[-1], 2001)
+    return _added_up(law, fine, np.maximum(CubicSpline(x, density)(fine), 0.0))
+
+
+def _expected(cells: Array, low: float, step: float, n: int, z: float, scale: float) -> float:
+    """Density of z, but for a constant: Laplace noise on the mean of n records.
+
+    A record is ``low + step * j`` with probability ``cells[j]``. Their sum is found modulo a number
+    that is larger than all sums that have a probability.
+    """
+    places = np.arange(len(cells))
+    mean = float(cells @ places)
+    deviation = math.sqrt(float(cells @ (places - mean) ** 2) * n)
+    size = next_fast_len(len(cells) + math.ceil(14.0 * deviation), real=True)
+    first = round(n * mean) - size // 2
+    masses = np.roll(irfft(rfft(cells, size) ** n, size), -first)
+    masses[masses < 1e-13 * masses.max()] = 0.0
+    means = low + step * (first + np.arange(size)) / n
+    return float(masses @ np.exp(-np.abs(z - means) / scale))
+
+
+def _cells(below: Callable[[Array], Array], low: float, high: float, step: float) -> Array:
+    """Probabilities of the steps from low to high, of records with this distribution function."""
+    edges = np.arange(low + step / 2.0, high, step)
+    return np.diff(below(edges), prepend=0.0, append=1.0)
+
+
+def _logarithm(values: NDArray[np.floating[Any]]) -> Array:
+    """Logarithms, minus infinity at 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values), dtype=np.float64)
+
+
+def _log_each(likelihood: Callable[..., float], theta: Array) -> Array:
+    """Logarithms ``(m,)`` at parameters ``(m, p)``."""
+    return _logarithm(np.array([likelihood(*each) for each in theta.tolist()]))
+
+
+def _clipped_means(rng: np.random.Generator, theta: Array, n: int) -> Array:
+    records = rng.standard_normal((len(theta), n))
+    records += theta
+    return np.clip(records, -CLIP, CLIP, out=records).mean(axis=1, keepdims=True)
+
+
+def _mean_noise(widths: tuple[float, ...], epsilon_total: float, n: int) -> Noise:
+    return Laplace(tuple(width / (n * epsilon_total) for width in widths))
+
+
+def _exact_normal(z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ...]:
+    scale, step = 2.0 * CLIP / (n * epsilon_total), 1.0 / 8.0
+
+    def likelihood(mu: float) -> float:
+        cells = _cells(lambda edge: ndtr(edge - mu), -CLIP, CLIP, step)
+        return _expected(cells, -CLIP, step, n, float(z[0]), scale)
+
+    return (_marginal(MU, lambda mu: _log_each(likelihood, mu[:, np.newaxis]), nodes=201),)
+
+
+def _poisson_sums(rng: np.random.Generator, theta: Array, n: int) -> Array:
+    """Sums of n records at the rate that is the product of all parameters."""
+    return rng.poisson(n * theta.prod(axis=1, keepdims=True)).astype(np.float64)
+
+
+def _sum_noise(width: float, count: int, epsilon_total: float, _n: int) -> Noise:
+    return DiscreteLaplace((width / epsilon_total,) * count)
+
+
+def _log_poisson(z: float, scale: float, expected: Array) -> Array:
+    r"""Logarithms ``(g,)`` of $\sum_s e^{-m} m^s/s!\, e^{-|z - s|/b}$ at expectations m ``(g,)``.
+
+    Up to z, $m^s e^{s/b}$ are terms of a Poisson law of expectation $m e^{1/b}$, after it of
+    $m e^{-1/b}$; sums of those are incomplete gamma functions.
+    """
+    lifted, lowered = expected * math.exp(1.0 / scale), expected * math.exp(-1.0 / scale)
+    last = max(z + 1.0, 0.0)
+    up_to = _logarithm(gammaincc(last, lifted)) + (lifted - expected) - z / scale
+    after = _logarithm(gammainc(last, lowered)) + (lowered - expected) + z / scale
+    return np.logaddexp(up_to, after)
+
+
+def _exact_poisson(
+    z: Array, epsilon_total: float, n: int, law: Law, width: float
+) -> tuple[Marginal, ...]:
+    likelihood = partial(_log_poisson, float(z[0]), width / epsilon_total)
+    return (_marginal(law, lambda rate: likelihood(n * rate)),)
+
+
+def _exact_product(z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ...]:
+    """Of two log-uniform factors: the logarithm of the other one is integrated out in closed form.
+
+    Its integral is what the posterior would be if the product were log-uniform itself.
+    """
+    law = LogUniform(FIRST.low * SECOND.low, FIRST.high * SECOND.high)
+    (product,) = _exact_poisson(z, epsilon_total, n, law, 120.0)
+
+    def log_likelihood(factor: Array, other: LogUniform) -> Array:
+        products = factor * np.array([[other.low], [other.high]])
+        found = np.interp(np.log(products), np.log(product.values), product.cumulative)
+        return _logarithm(found[1] - found[0])
+
+    first = _marginal(FIRST, partial(log_likelihood, other=SECOND))
+    return first, _marginal(SECOND, partial(log_likelihood, other=FIRST))
+
+
+def _robust_means(rng: np.random.Generator, theta: Array, n: int) -> Array:
+    """Of location and scale ``(m, 2)``: Student's t of 2 degrees of freedom by its quantiles."""
+    share = rng.uniform(1e-16, 1.0 - 1e-16, (len(theta), n))
+    records = (share - 0.5) / np.sqrt(share * (1.0 - share) / 2.0)
+    records = np.clip(theta[:, :1] + theta[:, 1:] * records, -FAR, FAR)
+    half = n // 2
+    means = records[:, :half].mean(axis=1), np.abs(records[:, half:]).mean(axis=1)
+    return np.stack(means, axis=1)
+
+
+def _exact_heavy_tails(z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ...]:
+    half, unit = n // 2, 2.0 * FAR / (n * epsilon_total)
+
+    def likelihood(mu: float, scale: float) -> float:
+        def below(edge: Array) -> Array:
+            t = (edge - mu) / scale
+            return 0.5 + t / (2.0 * np.sqrt(2.0 + t**2))
+
+        step = max(step for step in (0.1, 0.2, 0.4, 1.0) if step <= max(0.4 * scale, 0.1))
+        signed = _cells(below, -FAR, FAR, step)
+        absolute = _cells(lambda edge: below(edge) - below(-edge), 0.0, FAR, step)
+        first = _expected(signed, -FAR, step, half, float(z[0]), 2.0 * unit)
+        return first * _expected(absolute, 0.0, step, half, float(z[1]), unit)
+
+    return _two_marginals((PLACE, WIDTH), partial(_log_each, likelihood))
+
+
+def _binomial_counts(rng: np.random.Generator, theta: Array, n: int) -> Array:
+    return rng.binomial(n, theta).astype(np.float64)
+
+
+def _multinomial_counts(rng: np.random.Generator, theta: Array, n: int) -> Array:
+    return rng.multinomial(n, theta).astype(np.float64)
+
+
+def _exact_shares(
+    z: Array, epsilon_total: float, n: int, concentration: tuple[float, ...], moved: float
+) -> tuple[Marginal, ...]:
+    """Of shares with a Dirichlet prior, whose first k counts have noise; of those k shares.
+
+    The counts have probability proportional to the product over cells of Γ(c + α)/c! times the
+    noise, where they add up to n.
+    """
+    counts, alphas = np.arange(n + 1.0), np.array(concentration)[:, np.newaxis]
+    log = gammaln(counts + alphas) - gammaln(counts + 1.0)
+    log[: len(z)] -= np.abs(z[:, np.newaxis] - counts) * epsilon_total / moved
+    weights = np.exp(log - log.max(axis=1, keepdims=True))
+    rest, found = sum(concentration), []
+    for cell, alpha in enumerate(concentration[: len(z)]):
+        others = reduce(lambda a, b: np.convolve(a, b)[: n + 1], np.delete(weights, cell, axis=0))
+        found.append(_beta_mixture(weights[cell] * others[::-1], alpha, rest - alpha))
+    return tuple(found)
+
+
+def _beta_mixture(weights: Array, first: float, second: float) -> Marginal:
+    """A share whose count c out of n has weights ``(n + 1,)``: Beta(c + first, n − c + second)."""
+    counts = np.flatnonzero(weights > 1e-11 * weights.max())
+    shares = weights[counts] / weights[counts].sum()
+    a, b = first + counts, second + len(weights) - 1.0 - counts
+    ends = betaincinv([a[0], a[-1]], [b[0], b[-1]], [1e-9, 1.0 - 1e-9])
+    low, high = np.arcsin(np.sqrt(ends)).tolist()
+    values = np.sin(np.linspace(low, high, 401)) ** 2
+    cumulative = betainc(a, b, values[:, np.newaxis]) @ shares
+    return Marginal(values, (cumulative - cumulative[0]) / (cumulative[-1] - cumulative[0]))
+
+
+def _trial_sums(rng: np.random.Generator, theta: Array, n: int) -> Array:
+    return rng.binomial((n * theta).astype(np.int64), SUCCESS).astype(np.float64)
+
+
+def _exact_trials(z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ...]:
+    values, scale = np.arange(TRIALS.low, TRIALS.high + 1.0), TRIALS.high / epsilon_total
+    log = []
+    for trials in n * values:
+        s = np.arange(trials + 1.0)
+        ways = gammaln(trials + 1.0) - gammaln(s + 1.0) - gammaln(trials - s + 1.0)
+        terms = ways + s * math.log(SUCCESS) + (trials - s) * math.log(1.0 - SUCCESS)
+        log.append(np.logaddexp.reduce(terms - np.abs(z[0] - s) / scale))
+    cumulative = np.cumsum(np.exp(np.array(log) - max(log)))
+    return (Marginal(values, cumulative / cumulative[-1], whole=True),)
+
+
+def _model(
+    names: Names, numbers: Names, laws: tuple[Law, ...], simulate: Simulate, chunk: int, n: int
+) -> Model:
+    return SimulatedModel(names, numbers, Prior(laws), partial(simulate, n=n), chunk)
+
+
+def _of_rate(name: str, law: Law, width: float) -> Family:
+    model = partial(_model, ("rate",), ("sum",), (law,), _poisson_sums, 5000)
+    exact = partial(_exact_poisson, law=law, width=width)
+    return Family(name, model, partial(_sum_noise, width, 1), exact)
+
+
+SHARES = tuple(f"share {cell}" for cell in range(1, 6))
+COUNTS = tuple(f"count {cell}" for cell in range(1, 6))
+
+_ALL = (
+    Family(
+        "normal-mean",
+        partial(_model, ("mu",), ("mean",), (MU,), _clipped_means, 500),
+        partial(_mean_noise, (2.0 * CLIP,)),
+        _exact_normal,
+    ),
+    _of_rate("poisson-log-uniform", LogUniform(0.01, 100.0), 200.0),
+    _of_rate("poisson-gamma", Gamma(2.0, 2.0), 50.0),
+    Family(
+        "product-identified",
+        partial(_model, ("first", "second"), ("sum",), (FIRST, SECOND), _poisson_sums, 5000),
+        partial(_sum_noise, 120.0, 1),
+        _exact_product,
+    ),
+    Family(
+        "heavy-tails",
+        partial(_model, ("place", "scale"), ("mean", "size"), (PLACE, WIDTH), _robust_means, 500),
+        partial(_mean_noise, (4.0 * FAR, 2.0 * FAR)),
+        _exact_heavy_tails,
+    ),
+    Family(
+        "beta-binomial",
+        partial(_model, ("share",), ("count",), (Beta(0.5, 0.5),), _binomial_counts, 5000),
+        partial(_sum_noise, 1.0, 1),
+        partial(_exact_shares, concentration=(0.5, 0.5), moved=1.0),
+    ),
+    Family(
+        "whole-number",
+        partial(_model, ("trials",), ("sum",), (TRIALS,), _trial_sums, 5000),
+        partial(_sum_noise, TRIALS.high, 1),
+        _exact_trials,
+        whole=True,
+    ),
+    Family(
+        "dirichlet-shares",
+        partial(_model, SHARES, COUNTS, (Dirichlet((1.0,) * 5),), _multinomial_counts, 5000),
+        partial(_sum_noise, 2.0, 5),
+        partial(_exact_shares, concentration=(1.0,) * 5, moved=2.0),
+    ),
+)
+
+FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}
+"""All families by their names."""

@@ -1,0 +1,57 @@
+"""Exact posteriors given noisy numbers, against draws of the prior with weights (MATH E8)."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from benchmarks.goals.exact_posteriors import FAMILIES, Marginal, released
+
+N, EPSILON_TOTAL = 30, 1.0
+
+DRAWS = {"normal-mean": 40_000, "heavy-tails": 40_000, "dirichlet-shares": 400_000}
+"""Of the others 100,000: of the effective sample size see the test."""
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_exact_posteriors_are_those_of_weighted_draws(name: str) -> None:
+    """Mean and deviation: within 5 standard errors of the draws, which detects 0.1 deviations."""
+    family = FAMILIES[name]
+    model, noise = family.model(N), family.noise(EPSILON_TOTAL, N)
+    z = released(family, EPSILON_TOTAL, N, 0.5, np.random.default_rng(1))
+    rng = np.random.default_rng(2)
+    theta = model.prior.theta(model.prior.draw(rng, DRAWS.get(name, 100_000)))
+    parts = np.split(theta, 20)
+    log = np.concatenate([noise.log_density(z, model.simulate(rng, part)) for part in parts])
+    weights = np.exp(log - log.max())
+    weights /= weights.sum()
+    assert 1.0 / (weights**2).sum() > 2500.0
+    marginals = family.exact(z, EPSILON_TOTAL, N)
+    assert len(marginals) == len(model.parameters)
+    for marginal, values in zip(marginals, theta.T, strict=True):
+        apart = (values - marginal.mean) / marginal.deviation
+        below = values <= marginal.quantile(0.95)
+        expected = np.interp(marginal.quantile(0.95), marginal.values, marginal.cumulative)
+        for found in (apart, apart**2 - 1.0, below - expected):
+            error = np.sqrt(weights**2 @ found**2)
+            assert abs(weights @ found) < 5.0 * error
+            assert error < 0.06
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_models_can_be_sent_to_workers(name: str) -> None:
+    model = pickle.loads(pickle.dumps(FAMILIES[name].model(N)))
+    theta = model.prior.theta(np.zeros((3, model.prior.dimensions)))
+    numbers = model.simulate(np.random.default_rng(1), theta)
+    assert numbers.shape == (3, len(model.numbers))
+
+
+def test_quantiles_of_whole_numbers_are_the_first_that_reach_them() -> None:
+    atoms = Marginal(np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.7, 1.0]), whole=True)
+    assert [atoms.quantile(p) for p in (0.1, 0.2, 0.5, 0.95)] == [1.0, 1.0, 2.0, 3.0]
+    assert atoms.mean == pytest.approx(2.1)
+    grid = Marginal(np.linspace(0.0, 1.0, 101), np.linspace(0.0, 1.0, 101))
+    assert grid.quantile(0.25) == pytest.approx(0.25)
+    assert grid.deviation == pytest.approx(12.0**-0.5, rel=1e-4)

@@ -1,0 +1,78 @@
+"""Whether a model that does not fit is told, and one that fits is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from abcdp_core.posterior import outcome
+from abcdp_core.posterior.fit import Fit
+from abcdp_core.posterior.model import SimulatedModel
+from abcdp_core.posterior.noise import DiscreteLaplace, Laplace
+from abcdp_core.posterior.priors import Normal, Prior, Uniform
+from abcdp_core.posterior.rounds import Effort, Question
+from benchmarks.goals.misfits import CORRELATED, MEAN, SERIES, Case
+
+Array = Any
+
+
+def fit_of(case: Case, z: Array) -> Fit:
+    found = outcome.of_model(Question(case.model, case.noise, z, 1), Effort(wanted=500))
+    assert found.summary.fit is not None
+    return found.summary.fit
+
+
+@pytest.mark.parametrize("case", [SERIES, MEAN, CORRELATED], ids=lambda each: each.name)
+def test_data_of_the_model_fit_and_others_do_not(case: Case) -> None:
+    rng = np.random.default_rng(2)
+    own, other = fit_of(case, case.own(rng)), fit_of(case, case.other(rng))
+    assert own.p_value > 0.01
+    assert "makes such numbers" in own.statement
+    assert other.p_value < 0.01
+    assert other.is_misfit
+    assert "hardly ever makes such numbers" in other.statement
+
+
+def test_a_misfit_names_the_numbers_and_the_direction() -> None:
+    fit = fit_of(MEAN, MEAN.other(np.random.default_rng(3)))
+    assert [(each.name, each.direction) for each in fit.numbers] == [("mean", "high")]
+    assert "mean is higher than it makes them" in fit.statement
+    assert fit.record()["p_value"] == fit.p_value
+    jagged = fit_of(SERIES, SERIES.other(np.random.default_rng(3)))
+    assert jagged.is_jagged
+
+
+def one(rng: np.random.Generator, theta: Array) -> Array:
+    return theta + 0.1 * rng.standard_normal(theta.shape)
+
+
+def test_an_edge_is_a_remark_and_no_misfit_and_natural_ends_are_none() -> None:
+    for laws, expected in (((Uniform(0.0, 2.0),), ["upper"]), ((Uniform(0.0, 1.0),), [])):
+        model = SimulatedModel(("rate",), ("mean",), Prior(laws), one)
+        z = np.array([laws[0].high])
+        found = outcome.of_model(Question(model, Laplace((0.01,)), z, 1), Effort(wanted=500))
+        fit = found.summary.fit
+        assert fit is not None
+        assert not fit.is_misfit
+        assert [each.end for each in fit.edges] == expected
+        assert len(fit.remarks) == len(expected)
+
+
+def steady(rng: np.random.Generator, theta: Array) -> Array:
+    return rng.poisson(np.exp(np.repeat(theta, 20, axis=1))).astype(float)
+
+
+def test_more_tests_take_a_smaller_p_value_each() -> None:
+    names = tuple(f"n{place}" for place in range(20))
+    model = SimulatedModel(("log rate",), names, Prior((Normal(3.0, 1.0),)), steady)
+    z = np.full(20, 20.0)
+    z[0] = 38.0
+    found = outcome.of_model(
+        Question(model, DiscreteLaplace((1.0,) * 20), z, 1), Effort(wanted=500)
+    )
+    fit = found.summary.fit
+    assert fit is not None
+    # One in 500 or so by itself, and one of 21 tests.
+    assert 0.005 < fit.p_value < 0.2

@@ -1,0 +1,115 @@
+"""Laws of parameters on the scale on which they are standard normal."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from abcdp_core.posterior.priors import (
+    Beta,
+    Dirichlet,
+    Gamma,
+    Law,
+    LogUniform,
+    Normal,
+    Prior,
+    Uniform,
+)
+from abcdp_core.simulators import tuberculosis, tuberculosis_patients
+
+LAWS: dict[str, tuple[Law, stats.rv_continuous]] = {
+    "uniform": (Uniform(-1.0, 3.0), stats.uniform(-1.0, 4.0)),
+    "log-uniform": (LogUniform(0.01, 100.0), stats.loguniform(0.01, 100.0)),
+    "normal": (Normal(1.0, 2.0), stats.norm(1.0, 2.0)),
+    "cut normal": (Normal(0.0, 1.0, -2.0, 1.0), stats.truncnorm(-2.0, 1.0)),
+    "beta": (Beta(0.5, 0.5), stats.beta(0.5, 0.5)),
+    "gamma": (Gamma(2.0, 3.0), stats.gamma(2.0, scale=3.0)),
+}
+
+X = np.linspace(-4.0, 4.0, 41)[:, None]
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_parameter_is_a_quantile_at_a_normal_probability(name: str) -> None:
+    law, exact = LAWS[name]
+    assert_allclose(law.theta(X), exact.ppf(stats.norm.cdf(X)), rtol=1e-9, atol=1e-12)
+    assert_allclose(Prior((law,)).to_x(law.theta(X)), X, atol=1e-5)
+
+
+def test_an_unbounded_parameter_has_no_largest_value() -> None:
+    far = np.array([[-30.0], [30.0]])
+    assert Normal(1.0, 2.0).theta(far).ravel().tolist() == [-59.0, 61.0]
+    for law, _ in LAWS.values():
+        assert np.isfinite(law.theta(far)).all()
+
+
+def test_whole_numbers_are_alike_and_go_back_to_their_middle() -> None:
+    law = Uniform(1.0, 20.0, whole=True)
+    x = np.random.default_rng(1).standard_normal((200_000, 1))
+    values, counts = np.unique(law.theta(x), return_counts=True)
+    assert values.tolist() == list(range(1, 21))
+    # Six standard deviations of a binomial count.
+    assert np.abs(counts - 10_000).max() < 6.0 * math.sqrt(200_000 * 0.05 * 0.95)
+    assert_allclose(law.theta(Prior((law,)).to_x(values[:, None])).ravel(), values)
+    rates = LogUniform(1.0, 1000.0, whole=True)
+    assert set(np.unique(rates.theta(np.array([[-9.0], [9.0]])))) == {1.0, 1000.0}
+
+
+def test_shares_add_up_to_one_and_have_the_moments_of_their_law() -> None:
+    law = Dirichlet((0.5, 1.0, 2.0, 4.0))
+    x = np.random.default_rng(2).standard_normal((100_000, 3))
+    theta = law.theta(x)
+    assert_allclose(theta.sum(axis=1), 1.0)
+    exact = stats.dirichlet([0.5, 1.0, 2.0, 4.0])
+    assert np.abs(theta.mean(axis=0) - exact.mean()).max() < 0.005
+    assert np.abs(theta.var(axis=0) / exact.var() - 1.0).max() < 0.05
+    inside = np.abs(x).max(axis=1) < 3.0
+    assert_allclose(Prior((law,)).to_x(theta)[inside], x[inside], atol=1e-4)
+
+
+def test_densities_are_normalised() -> None:
+    """An importance sample of the prior by a wider normal law has weights of mean 1."""
+    rng = np.random.default_rng(3)
+    prior = Prior((Uniform(0.0, 1.0), Normal(0.0, 1.0)))
+    x = 1.5 * rng.standard_normal((400_000, 2))
+    log_proposal = stats.norm(0.0, 1.5).logpdf(x).sum(axis=1)
+    assert abs(np.exp(prior.log_density(x) - log_proposal).mean() - 1.0) < 0.01
+    known_but_for_a_constant = Prior(
+        prior.laws, lambda rng, size: rng.random((size, 2)), lambda theta: 5.0 - theta[:, 0],
+        is_normalised=False,
+    )  # fmt: skip
+    weights = np.exp(known_but_for_a_constant.log_density(x) - log_proposal)
+    assert abs(weights.mean() - 1.0) < 0.02
+
+
+def test_a_prior_without_a_density_has_none() -> None:
+    prior = Prior((Uniform(0.0, 1.0),), lambda rng, size: rng.random((size, 1)))
+    assert not prior.has_density
+    with pytest.raises(ValueError, match="no density"):
+        prior.log_density(X)
+
+
+def test_the_prior_of_tuberculosis_is_told_by_its_density() -> None:
+    """Draws of the product, weighted, have the moments of what the scenario draws."""
+    prior = tuberculosis_patients.PRIOR
+    theta = prior.theta(np.random.default_rng(4).standard_normal((200_000, 4)))
+    weights = np.exp(tuberculosis.log_relative(theta))
+    # Of a share of 0.11 that is inside; its own error is 0.007.
+    assert abs(weights.mean() - 1.0) < 0.03
+    weights /= weights.sum()
+    drawn = tuberculosis.prior(np.random.default_rng(5), 50_000)
+    mean, deviation = drawn.mean(axis=0), drawn.std(axis=0)
+    assert np.abs((weights @ theta - mean) / deviation).max() < 0.05
+    assert np.isfinite(tuberculosis.log_relative(drawn)).all()
+
+
+def test_ends_that_were_chosen_are_told_from_natural_ones() -> None:
+    laws = (Uniform(0.0, 1.0), Dirichlet((1.0, 1.0, 1.0)), Uniform(2.0, 3.0), Gamma(1.0, 1.0))
+    assert [(each.parameter, each.x, each.low_is_natural) for each in Prior(laws).edges] == [
+        (4, 3, False),
+        (5, 4, True),
+    ]
