@@ -365,13 +365,14 @@ def test_a_browser_asks_while_a_release_is_made_and_saves_each_once(
     }"""
     saved: list[str] = []
     alone.on("download", lambda download: saved.append(download.suggested_filename))
-    for making, number, asks in ((True, 0, True), (False, 1, False), (True, 1, True)):
-        data = {"session": "a", "making": making, "number": number, "text": "{}" * number}
+    numbers, whole = "release-1-numbers.json", "release-1.json"
+    for making, file, asks in ((True, "", True), (False, numbers, False), (True, numbers, True)):
+        data = {"session": "a", "making": making, "file": file, "text": "{}" if file else ""}
         alone.evaluate(draw, [source, data])
         assert alone.evaluate(ASKS) == asks
     with alone.expect_download():
-        alone.evaluate(draw, [source, data | {"making": False, "number": 2}])
-    assert saved == ["release-1.json", "release-2.json"]
+        alone.evaluate(draw, [source, data | {"making": False, "file": whole}])
+    assert saved == [numbers, whole]
     alone.close()
 
 
