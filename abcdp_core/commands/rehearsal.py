@@ -55,11 +55,12 @@ def estimate(request: ReleaseRequest, n: int, workers: str | None) -> str:
     most = each * (request.simulations + REPLICATES)
     density = ""
     if not model.prior.has_density:
-        density = " The prior has no log_prior, so all of them are draws from it."
+        density = " The prior has no log_prior, so every data set is simulated at a draw from it."
     return (
-        f"At most {request.simulations:,} data sets are simulated for the posterior and "
-        f"{REPLICATES:,} to see whether the model fits; that takes about {duration(least)} to "
-        f"{duration(most)} here.{density}"
+        f"The posterior needs at most {request.simulations:,} simulated data sets and the check "
+        f"of the fit {REPLICATES:,}; simulating them takes about {duration(least)} to "
+        f"{duration(most)} "
+        f"here.{density}"
     )
 
 

@@ -223,7 +223,7 @@ def _finish(stand: _Stand, options: argparse.Namespace) -> None:
     """Add what follows from what was released, and say it; misfit comes first."""
     made = cast(Document, stand.document)
     if not made.is_complete:
-        say(made.summary, f"Written to {options.out}; what follows from it is computed now.")
+        say(made.summary, f"Written to {options.out}; the posterior is computed now.")
         began = time.monotonic()
         with done_by(options.workers, options.plugin) as each:
             complete = release.complete(made, each)

@@ -232,7 +232,7 @@ class PrivateSummaryDocument(Document):
     def in_own_words(self) -> str:
         """A misfit first; means and intervals, answers to the questions, how they were made."""
         if not self.is_complete:
-            return "What follows from these numbers is not computed yet."
+            return "The posterior is not computed yet."
         fit = self.found.fit
         each = "; ".join(
             f"{row.name}: {row.mean} ({row.low} to {row.high}){row.unit}" for row in self.rows()
@@ -306,7 +306,7 @@ class PrivateSummaryDocument(Document):
     def finding(self) -> str:
         """The value that the scenario is asked for most, if the model fits."""
         if not self.is_complete:
-            return "Released; what follows is not computed yet"
+            return "Released; the posterior is not computed yet"
         if self.found.fit.is_misfit:
             return "The model hardly ever makes such numbers"
         source = cast(Any, source_of(self.request))

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from abcdp_core.own_model.blame import OwnError, call, check_again, place_of
 from abcdp_core.own_model.model import Model
 from abcdp_core.own_model.statistics import OwnStatistic
+from abcdp_core.posterior.rounds import FIRST as FIRST_DRAWS
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -50,9 +51,6 @@ STEPS = 60
 MOST_PAIRS = 50_000
 """Pairs of neighbours up to which all are looked at."""
 
-
-FIRST_DRAWS = 10_000
-"""Parameter draws that are simulated to see where that fails: as many as a release begins with."""
 
 LONGEST = 60.0
 """Seconds for which that may last."""

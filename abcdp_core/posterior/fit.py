@@ -111,13 +111,13 @@ class Fit:
         """The fit in words."""
         if not self.is_misfit:
             return (
-                f"The model makes such numbers (p = {self.p_value:.2f}); that it fits is not "
-                "proved by this."
+                f"The model makes such numbers (p = {self.p_value:.2f}), which does not prove that "
+                "it fits."
             )
         p = "p below 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
         return (
-            f"The model hardly ever makes such numbers ({p}): {self._reason()}. What follows holds "
-            "only if the model were right."
+            f"The model hardly ever makes such numbers ({p}): {self._reason()}. The results "
+            "hold only if the model is right."
         )
 
     def _reason(self) -> str:
@@ -133,7 +133,7 @@ class Fit:
         if abs(self.curve) < self.together:
             how = "jumps more" if self.curve > 0.0 else "is smoother"
             return f"from one number to the next the series {how} than the model's"
-        return "each is usual by itself, but not all of them together"
+        return "each number is plausible on its own, but not all of them together"
 
     @property
     def remarks(self) -> tuple[str, ...]:

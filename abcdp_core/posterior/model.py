@@ -5,8 +5,6 @@ A draw is simulated once, ``x -> numbers``; all that is private stays outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -43,22 +41,3 @@ class Model(Protocol):
     def simulate(self, rng: np.random.Generator, theta: Array) -> Array:
         """Numbers ``(m, k)`` of data sets at parameters ``(m, p)``; NaN where that fails."""
         ...
-
-
-@dataclass(frozen=True)
-class SimulatedModel:
-    """A :class:`Model` of module-level functions.
-
-    Attributes:
-        parameters: names of the p parameters.
-        numbers: names of the k numbers.
-        prior: of the parameters.
-        simulate: generator and parameters ``(m, p)`` to numbers ``(m, k)``.
-        chunk: draws in one go.
-    """
-
-    parameters: tuple[str, ...]
-    numbers: tuple[str, ...]
-    prior: Prior
-    simulate: Callable[[np.random.Generator, Array], Array] = field(repr=False)
-    chunk: int = 5000

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any
 
@@ -36,7 +36,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.interpolate import CubicSpline
 from scipy.special import betainc, betaincinv, gammainc, gammaincc, gammaln, ndtr, ndtri
 
-from abcdp_core.posterior.model import Model, SimulatedModel
+from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
 from abcdp_core.posterior.priors import Beta, Dirichlet, Gamma, Law, LogUniform, Prior, Uniform
 
@@ -60,6 +60,25 @@ MU, TRIALS = Uniform(-2.0, 2.0), Uniform(1.0, 20.0, whole=True)
 FIRST, SECOND = LogUniform(0.1, 10.0), LogUniform(0.5, 5.0)
 PLACE, WIDTH = Uniform(-5.0, 5.0), LogUniform(0.1, 10.0)
 """Priors: of the two factors of product-identified, and of heavy-tails."""
+
+
+@dataclass(frozen=True)
+class SimulatedModel:
+    """A :class:`Model` of module-level functions.
+
+    Attributes:
+        parameters: names of the p parameters.
+        numbers: names of the k numbers.
+        prior: of the parameters.
+        simulate: generator and parameters ``(m, p)`` to numbers ``(m, k)``.
+        chunk: draws in one go.
+    """
+
+    parameters: tuple[str, ...]
+    numbers: tuple[str, ...]
+    prior: Prior
+    simulate: Callable[[np.random.Generator, Array], Array] = field(repr=False)
+    chunk: int = 5000
 
 
 @dataclass(frozen=True)

@@ -341,7 +341,7 @@ def test_a_misfit_is_said_first_and_what_is_usual_is_not_proved_to_fit(
     assert document.finding == "The model hardly ever makes such numbers"
     usual = document_of(PATIENTS)
     assert usual.misfit == ()
-    assert "that it fits is not proved by this." in usual.in_own_words
+    assert "which does not prove that it fits." in usual.in_own_words
     assert usual.content()["posterior"]["fit"]["numbers"] == []
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from abcdp_core.posterior import outcome
 from abcdp_core.posterior.fit import Fit
-from abcdp_core.posterior.model import SimulatedModel
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace
 from abcdp_core.posterior.priors import Normal, Prior, Uniform
 from abcdp_core.posterior.rounds import Effort, Question
+from benchmarks.goals.exact_posteriors import SimulatedModel
 from benchmarks.goals.misfits import CORRELATED, MEAN, SERIES, Case
 
 Array = Any

@@ -11,12 +11,11 @@ import pytest
 
 from abcdp_core.parameters import ParameterError
 from abcdp_core.posterior import rounds
-from abcdp_core.posterior.model import SimulatedModel
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace
 from abcdp_core.posterior.priors import Normal, Prior, Uniform
 from abcdp_core.posterior.rounds import Draws, Effort, Found, Question
 from abcdp_core.summaries import weighted_quantile
-from benchmarks.goals.exact_posteriors import FAMILIES, Family, Marginal, released
+from benchmarks.goals.exact_posteriors import FAMILIES, Family, Marginal, SimulatedModel, released
 
 Array = Any
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from abcdp_core import cache, experiments, runner, workers
+from abcdp_core.posterior.rounds import Draws, Each
 from ui.jobs.job import Job, Preparation, Request
 
 T = TypeVar("T")
@@ -76,6 +78,35 @@ def in_parts(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
     """Yield what comes of tasks, in order, done as the parts of a pool are."""
     with _parts() as executor:
         yield from executor.map(work, tasks)
+
+
+def simulations(job: Job, most: int) -> Each:
+    """Return a function that simulates for a posterior and shows the job's progress.
+
+    Args:
+        job: for which.
+        most: draws in all, at most.
+    """
+    done = 0
+
+    def each(
+        name: str,  # noqa: ARG001 - part of the interface
+        task: Callable[[Any], Draws],
+        tasks: Sequence[Any],
+    ) -> Iterable[Draws]:
+        nonlocal done
+        for draws in in_parts(task, tasks):
+            done += len(draws)
+            job.progress(min(done / most, 1.0))
+            yield draws
+
+    job.progress(0.0)
+    return each
+
+
+def seconds_to_simulate(job: Job) -> float:
+    """Return the seconds after which no round of simulations begins: half of the job's limit."""
+    return math.inf if job.limit is None else job.limit / 2.0
 
 
 @contextlib.contextmanager

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 import streamlit as st
 
@@ -19,7 +17,6 @@ from abcdp_core.figures import Drawn
 from abcdp_core.parameters import ParameterError
 from abcdp_core.posterior.fit import REPLICATES, Fit
 from abcdp_core.posterior.outcome import Posterior
-from abcdp_core.posterior.rounds import Draws
 from abcdp_core.published import given, inference, report
 from abcdp_core.published.pools import Pool
 from abcdp_core.published.problems import Problem
@@ -110,23 +107,8 @@ class ProblemState:
 
 def _infer(problem: Problem, job: Job) -> None:
     """Infer the posterior, unless the simulator does not suit the noise."""
-    done = 0
-
-    def each(
-        name: str,  # noqa: ARG001 - part of the interface
-        task: Callable[[Any], Draws],
-        tasks: Sequence[Any],
-    ) -> Iterable[Draws]:
-        nonlocal done
-        for draws in work.in_parts(task, tasks):
-            done += len(draws)
-            job.progress(done / (problem.draws + REPLICATES))
-            yield draws
-
-    job.progress(0.0)
+    each, seconds = work.simulations(job, problem.draws + REPLICATES), work.seconds_to_simulate(job)
     try:
-        # Rounds end well before the limit, so that there is an answer.
-        seconds = math.inf if job.limit is None else job.limit / 2.0
         job.outcome = inference.infer(problem, each, seconds)
     except ParameterError as error:
         raise RefusedError(str(error)) from error

@@ -7,10 +7,7 @@ and nothing of it is kept on disk.
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import streamlit as st
 
@@ -18,7 +15,6 @@ from abcdp_core.own_data import release
 from abcdp_core.own_data.document import Document
 from abcdp_core.own_data.request import ReleaseRequest
 from abcdp_core.posterior.fit import REPLICATES
-from abcdp_core.posterior.rounds import Draws
 from ui.figures.verbatim import verbatim
 from ui.jobs import progress, queue, work
 from ui.jobs.job import Job, UnwantedError
@@ -47,7 +43,7 @@ class ReleaseState:
         job: the release under way.
         digest: of the file that it is from.
         failed: why the last one came to nothing.
-        inference: what computes what follows from the last one.
+        inference: the job that computes the posterior of the last one.
         unfinished: why that came to nothing.
     """
 
@@ -65,7 +61,7 @@ class ReleaseState:
         self.job = queue.current().submit_private(progress.session_id(), what)
 
     def infer(self) -> None:
-        """Compute what follows from the last release; it costs nothing, and may be tried again."""
+        """Compute the posterior of the last release; this costs nothing and may be tried again."""
         self.unfinished = ""
         what = functools.partial(_infer, self.made[-1].document)
         self.inference = queue.current().submit_private(progress.session_id(), what)
@@ -130,20 +126,7 @@ def say_limit() -> None:
 
 
 def _infer(document: Document, job: Job) -> None:
-    """Compute what follows from a release; rounds end well before the limit of a job."""
-    done, most = 0, getattr(document.request, "simulations", 0) + REPLICATES
-
-    def each(
-        name: str,  # noqa: ARG001 - part of the interface
-        task: Callable[[Any], Draws],
-        tasks: Sequence[Any],
-    ) -> Iterable[Draws]:
-        nonlocal done
-        for draws in work.in_parts(task, tasks):
-            done += len(draws)
-            job.progress(min(done / most, 1.0))
-            yield draws
-
-    job.progress(0.0)
-    seconds = math.inf if job.limit is None else job.limit / 2.0
+    """Compute the posterior of a release."""
+    most = getattr(document.request, "simulations", 0) + REPLICATES
+    each, seconds = work.simulations(job, most), work.seconds_to_simulate(job)
     job.outcome = release.complete(document, each, seconds)

@@ -78,17 +78,17 @@ def _file(released: Released, number: int) -> str:
 
 
 def _ask_for_the_rest() -> None:
-    """Wait for what follows from the numbers, or offer to compute it."""
+    """Wait for the posterior of the numbers, or offer to compute it."""
     here = release_state.current()
     if here.inference is not None:
-        words = "Simulating what follows from these numbers, which costs nothing: {:.0%} at most"
+        words = "Computing the posterior from these numbers, at no privacy cost: {:.0%} at most"
         progress.wait_for(here.inference, words.format(0), words, cancel="own-inference-cancel")
         return
     st.warning(
-        f"What follows from these numbers was not computed. {here.unfinished} It costs nothing: "
-        "try again here, or by the command, which goes on from the file."
+        f"The posterior was not computed. {here.unfinished} Computing it costs no privacy: try "
+        "again here, or with the command, which continues from the file."
     )
-    st.button("Compute what follows", key="own-inference", on_click=here.infer)
+    st.button("Compute the posterior", key="own-inference", on_click=here.infer)
 
 
 def _other_files(released: Released, number: int) -> None:
