@@ -353,6 +353,8 @@ EPSILON_TOTAL = Parameter(
     high=1000.0,
     steps=_one_two_five(-3, 3),
 )
+EPSILON_TOTAL_DEFAULT = 0.2
+"""Of one release: at 1 a private result hardly differs from one without noise."""
 EPSILON_TOTAL_OR_INF = dataclasses.replace(EPSILON_TOTAL, special=(math.inf,))
 DELTA = Parameter(
     kind="real",

@@ -31,7 +31,7 @@ class ReleaseParams(ScenarioParams):
         help="Where the data come from.",
         options=tuple(dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))),
     ).field(uniform_mixture.SCENARIO)
-    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
+    epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
     c: int = par.C.field(10)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)

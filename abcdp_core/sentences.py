@@ -124,6 +124,67 @@ def amount(value: float, digits: int = 3) -> str:
     return f"{value:.{_decimals(value, digits)}f}".rstrip("0")
 
 
+def percent(share: float, level: float | None = None) -> str:
+    """A share in percent: two digits of it, or one of what it is short of all.
+
+    It is never rounded to nothing, to all, or across a level.
+
+    Args:
+        share: at least 0.
+        level: on whose side of it the number has to be.
+    """
+    value = 100.0 * share
+    missing = 100.0 - value
+    for end, which in ((value, f"less than {LEAST:g}"), (missing, f"more than {100.0 - LEAST:g}")):
+        if 0.0 < end < LEAST:
+            return f"{which} %"
+    if missing > 0.0 and missing < value:
+        first = _decimals(missing, 1)
+    else:
+        first = decimals(value) if value > 0.0 else 0
+    texts = [f"{value:.{places}f}" for places in range(first, 15)]
+    if level is not None:
+        texts = [text for text in texts if (float(f"{text}e-2") > level) == (share > level)]
+    text = texts[0] if texts else repr(value)
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
+
+
+LEAST = 0.001
+"""Percent that are told apart from none."""
+
+
+def decimals(width: float) -> int:
+    """Decimals of a number of which a spread is known: two digits of that, three if it is 0."""
+    return _decimals(width, 2) if width > 0.0 else 3
+
+
+def fixed(value: float, places: int) -> str:
+    """A number with so many decimals, and never a minus before a 0."""
+    text = f"{value:.{places}f}"
+    return text.replace("-", "\u2212") if float(text) else text.removeprefix("-")
+
+
+def interval(low: float, high: float) -> str:
+    """An interval, its ends to two digits of its width, as ``[49.29, 49.52]``."""
+    if not 1e-12 < high - low < 1e6:
+        return f"[{low:.4g}, {high:.4g}]".replace("-", "\u2212")
+    places = decimals(high - low)
+    return f"[{fixed(low, places)}, {fixed(high, places)}]"
+
+
+def estimate(mean: float, sd: float) -> str:
+    """A mean to two digits of its standard deviation, and that, as ``49.87 ± 0.31``.
+
+    Without a spread, as a single particle has none, it is the mean alone.
+    """
+    if sd == 0.0:
+        return f"{mean:.4g}".replace("-", "\u2212")
+    if not 1e-12 < sd < 1e6:
+        return f"{mean:.4g} ± {sd:.2g}".replace("-", "\u2212")
+    places = decimals(sd)
+    return f"{fixed(mean, places)} ± {fixed(sd, places)}"
+
+
 def above(value: float, bound: float) -> str:
     """A number that is larger than another, in two digits or in as many as show that it is.
 

@@ -100,3 +100,53 @@ def test_a_number_that_is_larger_is_so_as_it_is_written(
 )  # fmt: skip
 def test_a_small_probability_is_one_in_so_many(probability: float, text: str) -> None:
     assert sentences.one_in(probability) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0 %"),
+        (1e-7, "less than 0.001 %"),
+        (0.00123, "0.12 %"),
+        (0.05, "5 %"),
+        (0.1449, "14 %"),
+        (0.96, "96 %"),
+        (0.9912, "99.1 %"),
+        (0.99999999, "more than 99.999 %"),
+        (1, "100 %"),
+        (1.624, "162 %"),
+    ],
+)
+def test_shares_are_never_rounded_to_nothing_or_all(share: float, text: str) -> None:
+    assert sentences.percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "level", "text"),
+    [
+        (0.103, 0.1, "10.3 %"),
+        (0.1, 0.1, "10 %"),
+        (0.29, 0.29, "29 %"),
+        (0.0996, 0.1, "10 %"),
+        (0.0949, 0.0945, "9.5 %"),
+        (0.0952, 0.0955, "9.5 %"),
+        (0.998, 0.99, "99.8 %"),
+    ],
+)
+def test_a_share_beyond_what_is_allowed_is_not_rounded_to_it(
+    share: float, level: float, text: str
+) -> None:
+    assert sentences.percent(share, level) == text
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "words"),
+    [
+        (49.291, 49.518, "[49.29, 49.52]"),
+        (39.15, 39.1503, "[39.15000, 39.15030]"),
+        (-1416.3, 1234.6, "[\u22121416, 1235]"),
+        (-3.352e6, 3.352e6, "[\u22123.352e+06, 3.352e+06]"),
+    ],
+)
+def test_the_ends_of_an_interval_can_be_told_apart(left: float, right: float, words: str) -> None:
+    assert sentences.interval(left, right) == words

@@ -33,7 +33,13 @@ from abcdp_core.commands.layout import between, folded, number, table
 from abcdp_core.commands.run import compute
 from abcdp_core.own_model import Model, contract, examination, held_out
 from abcdp_core.own_model.blame import OwnError
-from abcdp_core.parameters import EPSILON_TOTAL, Parameter, ParameterError, most_draws
+from abcdp_core.parameters import (
+    EPSILON_TOTAL,
+    EPSILON_TOTAL_DEFAULT,
+    Parameter,
+    ParameterError,
+    most_draws,
+)
 from abcdp_core.posterior.fit import REPLICATES
 from abcdp_core.posterior.pool import minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
@@ -57,7 +63,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="a model, FILE.py, or a pool, FILE.toml")  # fmt: skip
     parser.add_argument("--n", metavar="N", help="records of the private data (the model's)")
     parser.add_argument(
-        "--epsilon-total", default="1", metavar="E", help="privacy budget of a release (1)"
+        "--epsilon-total",
+        default=f"{EPSILON_TOTAL_DEFAULT:g}",
+        metavar="E",
+        help=f"privacy budget of a release ({EPSILON_TOTAL_DEFAULT:g})",
     )
     parser.add_argument("--pool-size", metavar="T", help="public prior draws (what is needed)")
     parser.add_argument(

@@ -20,7 +20,7 @@ from abcdp_core.commands.ending import say
 from abcdp_core.commands.layout import between, folded, number, table
 from abcdp_core.commands.run import compute
 from abcdp_core.output import files
-from abcdp_core.parameters import ParameterError
+from abcdp_core.parameters import EPSILON_TOTAL_DEFAULT, ParameterError
 from abcdp_core.results import Result
 from abcdp_core.sentences import amount, counted
 
@@ -28,7 +28,7 @@ STUDY, FORMATS = "plan", ("csv", "json", "html")
 
 OPTIONS = {
     "n": ("N", "points of the private data (the scenario's)"),
-    "epsilon_total": ("E", "privacy budget (1)"),
+    "epsilon_total": ("E", f"privacy budget ({EPSILON_TOTAL_DEFAULT:g})"),
     "delta": ("D", "δ of mechanisms that are not pure (1e-6)"),
     "probability": (
         "Q",

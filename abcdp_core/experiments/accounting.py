@@ -62,7 +62,7 @@ from abcdp_core.mechanisms import Budget, Mechanism, Prepared
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import tradeoff
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import amount, plain
+from abcdp_core.sentences import percent, plain
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
 
 Array = NDArray[np.float64]
@@ -330,8 +330,8 @@ def _noise_figure(result: Result) -> go.Figure:
         names.append(f'<b><span style="color:{style.color}">{style.name}</span></b>')
         places = len(names) + np.arange(float(len(part)))
         names += [
-            f"{accountant} +{_percent(percent)} %"
-            for accountant, percent in zip(part.accountant, part.percent, strict=True)
+            f"{accountant} +{percent(more / 100.0)}"
+            for accountant, more in zip(part.accountant, part.percent, strict=True)
         ]
         marks = fig.row_marks(np.clip(part.percent.to_numpy(float), *PERCENT), places, style)
         series.append(
@@ -343,8 +343,8 @@ def _noise_figure(result: Result) -> go.Figure:
         )
     figure = fig.ranked(
         names,
-        f"The papers' accountant asks for {_percent(float(classic.percent.iloc[0]))} % more noise "
-        f"than soft weights need",
+        f"The papers' accountant asks for {percent(float(classic.percent.iloc[0]) / 100.0)} more "
+        "noise than soft weights need",
         "% more noise than needed",
         f"ε_total = {params.epsilon_total[0]:g}, δ = {params.delta:g}, c = {params.c:,}, "
         f"N = {params.n:,}, T = {params.pool_size:,}; needed: by the best accountant known here",
@@ -358,11 +358,6 @@ def _noise_figure(result: Result) -> go.Figure:
         ticktext=["1", "100", "10,000"],
         tickangle=0,
     )
-
-
-def _percent(value: float) -> str:
-    """To two digits, whole from ten on."""
-    return f"{value:,.0f}" if value >= 9.5 else amount(value, 2)
 
 
 def _tradeoff_figure(result: Result) -> go.Figure:

@@ -55,7 +55,7 @@ from abcdp_core.online.stream import Answer
 from abcdp_core.parameters import ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted, plain
+from abcdp_core.sentences import counted, estimate, interval, plain
 from abcdp_core.summaries import weighted_quantile
 
 Array = NDArray[np.float64]
@@ -150,17 +150,17 @@ def _summary(params: Params, last: pd.Series[Any]) -> str:
     of_sigma = params.sigma_in_words(
         params.sampler, last.mean_sigma, last.sd_sigma, last.sigma_width
     )
-    where = f"in {online.ends(last.left, last.right)}"
+    where = f"in {interval(last.left, last.right)}"
     if params.channel in online.TABLES:
         where = (
             f"on which side of {last.left:.4g} the value lies"
             if last.left == last.right
-            else f"for the value's place, told apart in {online.ends(last.left, last.right)}"
+            else f"for the value's place, told apart in {interval(last.left, last.right)}"
         )
     return (
         f"After {int(last.t):,} of {counted(params.n, 'person', 'people')}, {_way(params)}, "
         f"ε_total = {params.epsilon_total:g} each: "
-        f"μ = {online.estimate(last.mean_mu, last.sd_mu)} (true {params.mu:.4g}); "
+        f"μ = {estimate(last.mean_mu, last.sd_mu)} (true {params.mu:.4g}); "
         f"{of_sigma}; the last person was asked {where}. ± is a posterior standard deviation."
     )
 
@@ -290,7 +290,7 @@ def _middle(result: Result, people: int) -> str | None:
     if cloud.empty:
         return None
     ends = weighted_quantile(cloud[["mu"]].to_numpy(), cloud.weight.to_numpy(), [0.025, 0.975])
-    return online.ends(*ends[:, 0].tolist())
+    return interval(*ends[:, 0].tolist())
 
 
 def _besides(
@@ -309,7 +309,7 @@ def _besides(
         # Where σ is left open a few far particles make a deviation that says little.
         told = known[PLACED] if among is None else f"{among} for 95 % of its particles"
         texts.append(
-            f"One that is placed right from the start, {online.ends(row.left, row.right)}, gives "
+            f"One that is placed right from the start, {interval(row.left, row.right)}, gives "
             f"{told}; only someone who knows μ and σ can place it."
         )
     if missed:
@@ -428,8 +428,8 @@ def _particles_sentence(result: Result) -> str:
     times = result.tables["particles"].t.unique()
     each = [
         f"after {t:,} {'person' if t == 1 else 'people'} "
-        f"μ = {online.estimate(row.mean_mu, row.sd_mu)}, "
-        f"σ = {online.estimate(row.mean_sigma, row.sd_sigma)}"
+        f"μ = {estimate(row.mean_mu, row.sd_mu)}, "
+        f"σ = {estimate(row.mean_sigma, row.sd_sigma)}"
         for t, row in ((t, main.loc[t]) for t in dict.fromkeys([times.min(), times.max()]))
     ]
     return (

@@ -491,7 +491,7 @@ def finding(result: Result, metric: str, table: str = "main") -> str:
         return f"No mechanism is clearly better than the prior{at}"
     first = f"{fig.called(best).capitalize()}"
     if len(means) == 1:
-        return f"{first}: {_times(least, prior)} of the prior's error{at}"
+        return f"{first}: {sentences.percent(least / prior)} of the prior's error{at}"
     known = "sparse-vector" in means.index and best != "sparse-vector"
     other = "sparse-vector" if known else str(means.index[-1])
     ratio = float(means[other]) / least if least else math.inf
@@ -499,10 +499,6 @@ def finding(result: Result, metric: str, table: str = "main") -> str:
         return f"{first} and {fig.called(other)} have about the same error{at}"
     times = sentences.plain(ratio, 2)
     return f"{first} is nearest; {fig.called(other)}: {times} times its error{at}"
-
-
-def _times(part: float, whole: float) -> str:
-    return f"{100.0 * part / whole:.0f} %"
 
 
 def _title(result: Result, name: str, metric: str) -> str:

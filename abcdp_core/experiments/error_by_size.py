@@ -69,7 +69,7 @@ class Params(ScenarioParams):
         help="The model that series are simulated from.",
         options=(uniform_mixture.SCENARIO, covid.SCENARIO),
     ).field(uniform_mixture.SCENARIO)
-    epsilon_total: float = par.EPSILON_TOTAL.field(0.2)
+    epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
     c: int = par.C.field(uniform_mixture.C_DEFAULT)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)

@@ -65,7 +65,7 @@ PRIVACY = "Error averaged over data sets and noise: nothing is released."
 class Params(BaseParams):
     """One setting, and how many data sets are averaged."""
 
-    epsilon_total: float = par.EPSILON_TOTAL.field(0.2)
+    epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
     c: int = par.C.field(10)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)

@@ -38,6 +38,7 @@ from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import percent
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.theory import false_share, flip
 from abcdp_core.theory import sparse_vector_run as theory
@@ -91,7 +92,7 @@ DATA_SETS = Parameter(
 class Params(BaseParams):
     """Sizes of the data, budgets and threshold; the c in use is marked among all that are tried."""
 
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(1.0, many=True)
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT, many=True)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
     c: int = par.C.field(uniform_mixture.C_DEFAULT)
     n: tuple[int, ...] = uniform_mixture.N.field(uniform_mixture.N_DEFAULT, many=True)
@@ -325,17 +326,6 @@ def _by_median(params: Params, tables: Tables) -> str:
     if largest == most:
         return f"{what} at every c up to {most}, where {false}."
     return f"{what} up to c = {largest}, where {false}."
-
-
-def percent(share: float, level: float = 0.0) -> str:
-    """A share in words; never rounded to nothing or to all, nor across a level from 1 to 99 %."""
-    if 0.0 < share < 0.005:
-        return "less than 1 %"
-    if 0.995 < share < 1.0:
-        return "more than 99 %"
-    texts = (f"{100.0 * share:.{decimals}f}" for decimals in range(12))
-    same = (text for text in texts if (float(f"{text}e-2") > level) == (share > level))
-    return f"{next(same, repr(100.0 * share))} %"
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:

@@ -101,7 +101,7 @@ DISTANCES = Parameter(
 class Params(BaseParams):
     """Every combination of n, c and epsilon_total is looked at."""
 
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(1.0, many=True)
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT, many=True)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
     c: tuple[int, ...] = par.C.field(10, many=True)
     n: tuple[int, ...] = uniform_mixture.N.field(uniform_mixture.N_DEFAULT, many=True)

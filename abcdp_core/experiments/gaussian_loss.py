@@ -87,7 +87,7 @@ class Params(BaseParams):
     )
     bound: tuple[float, ...] = BOUND.field((0.2, 0.5), many=True)
     sigma: tuple[float, ...] = SIGMA.field(0.1, many=True)
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(1.0, many=True)
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT, many=True)
     delta: float = par.DELTA.field(1e-4)
     n: tuple[int, ...] = uniform_mixture.N.field(uniform_mixture.N_DEFAULT, many=True)
     pool_size: int = par.POOL_SIZE.field(1000)

@@ -68,7 +68,7 @@ class Params(ScenarioParams):
     """One release by one mechanism."""
 
     mechanism: str = trials.MECHANISM.field("private-embedding")
-    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
+    epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     delta: float = par.DELTA.field(1e-4)
     c: int = par.C.field(10)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)

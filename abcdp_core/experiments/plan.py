@@ -68,6 +68,7 @@ from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.planning import Asked, Estimate, Goal, Prior
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import amount
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
 from abcdp_core.trials import SCENARIO
 
@@ -168,7 +169,7 @@ class Params(ScenarioParams):
 
     scenario: str = SCENARIO.field(uniform_mixture.SCENARIO)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
-    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
+    epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     delta: float = par.DELTA.field(1e-6)
     goal: str = GOAL.field("smallest-error")
     wanted: float = WANTED.field(0.02)
@@ -507,18 +508,18 @@ def advice(result: Result) -> str:
     best, value = str(main.mechanism.iloc[0]), float(goal.value.iloc[0])
     what = f"{goal_of(params).quantity}{_unit(params)}"
     error = (
-        f"{goal_of(params).quantity} {_number(value)}{_between(_records(goal)[0])}{_unit(params)}"
+        f"{goal_of(params).quantity} {amount(value, 2)}{_between(_records(goal)[0])}{_unit(params)}"
     )
     if params.goal == "smallest-error":
         if not main.meets.any():
             return (
                 f"{at} no mechanism is predicted to err clearly less than the prior mean, whose "
-                f"{what} is {_number(_prior_error(params))}; the nearest is {_named(result, 0)}: "
-                f"{_number(value)}. Averaged over truths from the prior."
+                f"{what} is {amount(_prior_error(params), 2)}; the nearest is {_named(result, 0)}: "
+                f"{amount(value, 2)}. Averaged over truths from the prior."
             )
         return (
             f"{at}, {_named(result, 0)} is predicted to err least: {error}; the prior mean "
-            f"{_number(_prior_error(params))}.{_as_good(result, 0)} {_sure(params, best)}"
+            f"{amount(_prior_error(params), 2)}.{_as_good(result, 0)} {_sure(params, best)}"
         )
     meeting, rows = main[main.meets], _records(goal)
     wanted = _wanted(params)
@@ -529,14 +530,14 @@ def advice(result: Result) -> str:
         does = "does" if len(meeting) == 1 else "do"
         return (
             f"{at}, {_named(result, first)} is predicted to meet the goal: "
-            f"{_number(rows[first]['value'])}{_between(rows[first])} where at most {wanted} is "
+            f"{amount(rows[first]['value'], 2)}{_between(rows[first])} where at most {wanted} is "
             f"wanted, in {what}.{unsure}{_as_good(result, first)} {len(meeting):,} of "
             f"{sentences.counted(len(main), 'mechanism')} {does}. "
             f"{_sure(params, str(meeting.mechanism.iloc[0]))}"
         )
     nearest = ""
     if math.isfinite(value):
-        shown = sentences.above(value, params.wanted) if value > params.wanted else _number(value)
+        shown = sentences.above(value, params.wanted) if value > params.wanted else amount(value, 2)
         nearest = f" The nearest is {_named(result, 0)}: {shown}{_between(rows[0])}"
         nearest += f"{_too_sure(result, best)}."
     return (
@@ -545,13 +546,9 @@ def advice(result: Result) -> str:
     )
 
 
-def _number(value: float) -> str:
-    return sentences.amount(value, 2)
-
-
 def _wanted(params: Params) -> str:
     """As it was asked for: it is no estimate."""
-    return sentences.amount(params.wanted, 6)
+    return amount(params.wanted, 6)
 
 
 def _between(row: Mapping[str, Any]) -> str:
@@ -559,7 +556,11 @@ def _between(row: Mapping[str, Any]) -> str:
     low, high = row["value_low"], row["value_high"]
     if not math.isfinite(low):
         return ""
-    ends = f"{_number(low)} to {_number(high)}" if math.isfinite(high) else f"from {_number(low)}"
+    ends = (
+        f"{amount(low, 2)} to {amount(high, 2)}"
+        if math.isfinite(high)
+        else f"from {amount(low, 2)}"
+    )
     return f" (95 % interval {ends})"
 
 
@@ -716,7 +717,7 @@ def _ranked(result: Result) -> go.Figure:
     params, main = cast(Params, result.params), result.tables["main"]
     goal = result.tables["goal"]
     named = [
-        f"{fig.called(name)} {_number(value) if math.isfinite(value) else 'no draws'}"
+        f"{fig.called(name)} {amount(value, 2) if math.isfinite(value) else 'no draws'}"
         for name, value in zip(main.mechanism, goal.value, strict=True)
     ]
     what = f"{goal_of(params).quantity}{_unit(params)}"

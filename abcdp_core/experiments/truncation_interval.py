@@ -59,7 +59,7 @@ from abcdp_core.online.families import FAMILIES
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import plain
+from abcdp_core.sentences import interval, plain
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -381,7 +381,7 @@ def _cost(params: Params, main: pd.DataFrame) -> str:
 
 def _ends(a: float, b: float) -> str:
     """An interval; that none is narrower is said, and its ends can be told apart."""
-    text = f"[{a:.3g}, {b:.3g}]" if f"{a:.3g}" != f"{b:.3g}" else online.ends(a, b)
+    text = f"[{a:.3g}, {b:.3g}]" if f"{a:.3g}" != f"{b:.3g}" else interval(a, b)
     is_narrowest = 0.5 * (b - a) < 1.01 * intervals.NARROWEST
     return f"{text} (none narrower is looked at)" if is_narrowest else text
 

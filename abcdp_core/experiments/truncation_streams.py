@@ -37,7 +37,7 @@ from abcdp_core.online.stream import Answer
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted
+from abcdp_core.sentences import amount, counted, estimate
 
 Array = NDArray[np.float64]
 
@@ -153,7 +153,7 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
             after = "" if last.t == params.n else f" after {int(last.t):,} people"
             parts.append(
                 f"at ε_total = {budget:g} {interval}{after} μ = "
-                f"{online.estimate(last.mean_mu, last.sd_mu)}, {narrow}"
+                f"{estimate(last.mean_mu, last.sd_mu)}, {narrow}"
             )
     return (
         f"Streams of {counted(params.n, 'person', 'people')}, one for each budget and way of "
@@ -220,7 +220,7 @@ def finding(params: Params, main: pd.DataFrame) -> str:
         return "What is known of μ and σ, answer by answer"
     ends = dict.fromkeys([min(known), max(known)])
     each = " and ".join(
-        f"{_digits(known[budget])} times at ε_total = {budget:g}" for budget in ends
+        f"{amount(known[budget], 2)} times at ε_total = {budget:g}" for budget in ends
     )
     return f"Adaptive against fixed intervals, sharpness about μ: {each}"
 
@@ -230,10 +230,6 @@ def _times_sharper(adaptive: pd.DataFrame, fixed: pd.DataFrame) -> float:
     last = min(len(adaptive), len(fixed)) - 1
     spreads = float(fixed.sd_mu.iloc[last]), float(adaptive.sd_mu.iloc[last])
     return spreads[0] / spreads[1] if min(spreads) > 0.0 else np.nan
-
-
-def _digits(ratio: float) -> str:
-    return f"{ratio:,.0f}" if ratio >= 10.0 else f"{ratio:.2g}"
 
 
 def _empty(params: Params, budgets: list[float], ways: list[tuple[str, str]]) -> go.Figure:

@@ -100,7 +100,7 @@ SIZES = Parameter(
 class Params(BaseParams):
     """Every combination of the lists is run on the same noise, scaled."""
 
-    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
+    epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     epsilon_abc: float = tuberculosis.EPSILON_ABC.field(tuberculosis.EPSILON_ABC_DEFAULT)
     c: int = par.C.field(tuberculosis.C_DEFAULT)
     n: tuple[int, ...] = SIZES.field((100, 1000), many=True)
@@ -126,7 +126,7 @@ class Params(BaseParams):
         return sparse_vector.calibrate(self.epsilon_total, sensitivity, self.c, resample=resample)
 
 
-PRESETS: dict[str, BaseParams] = {"p21-figure-5": Params()}
+PRESETS: dict[str, BaseParams] = {"p21-figure-5": Params(epsilon_total=1.0)}
 
 tasks = experiments.single_task
 

@@ -48,7 +48,7 @@ from abcdp_core.mechanisms import (
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted
+from abcdp_core.sentences import counted, percent
 from abcdp_core.simulators import ScenarioParams, tuberculosis_patients
 from abcdp_core.streams import generator
 
@@ -98,7 +98,7 @@ RUNS = Parameter(
 class Params(ScenarioParams):
     """One budget, spent for each unit."""
 
-    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
+    epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     pool_size: int = tuberculosis_patients.POOL_SIZE.field(tuberculosis_patients.POOL_SIZE_DEFAULT)
     runs: int = RUNS.field(20)
     scenario: str = SCENARIO.field(tuberculosis_patients.SCENARIO)
@@ -200,25 +200,21 @@ def _private(widths: pd.DataFrame) -> list[Any]:
     return list(widths[widths.release == "private"].itertuples())
 
 
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.0f} %"
-
-
 def _in_words(params: Params, widths: pd.DataFrame) -> str:
     bare = widths[widths.release == "non-private"].width_share.item()
     one = params.runs == 1
     said = "; ".join(
-        f"with {row.unit} protected {_percent(row.width_share)}"
+        f"with {row.unit} protected {percent(row.width_share)}"
         + (
             ""
             if one
-            else f" ({_percent(row.width_share_low)[:-2]} to {_percent(row.width_share_high)})"
+            else f" ({percent(row.width_share_low)[:-2]} to {percent(row.width_share_high)})"
         )
         for row in _private(widths)
     )
     return (
         f"Width of 90 % intervals, as a share of the prior's, on average over the parameters, at "
-        f"ε_total = {params.epsilon_total:g}: without noise {_percent(bare)}; {said}. "
+        f"ε_total = {params.epsilon_total:g}: without noise {percent(bare)}; {said}. "
         f"{counted(params.runs, 'release')} of the same data for each unit"
         f"{'' if one else '; in brackets the narrowest and the widest'}."
     )
@@ -243,8 +239,8 @@ def finding(result: Result) -> str:
     """What is left of the prior's uncertainty for each unit."""
     small, large = _private(result.tables["widths"])
     return (
-        f"Protect {small.unit} and intervals are {_percent(small.width_share)} as wide as the "
-        f"prior's; protect {large.unit}, {_percent(large.width_share)}"
+        f"Protect {small.unit} and intervals are {percent(small.width_share)} as wide as the "
+        f"prior's; protect {large.unit}, {percent(large.width_share)}"
     )
 
 

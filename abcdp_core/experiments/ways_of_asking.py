@@ -52,6 +52,7 @@ from abcdp_core.online import parameters as online
 from abcdp_core.online.families import FAMILIES
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import interval, percent
 
 Array = NDArray[np.float64]
 
@@ -285,7 +286,7 @@ def _rows(result: Result) -> dict[str, dict[Any, Any]]:
 def _summary(params: Params, main: pd.DataFrame) -> str:
     rows = _here(params, main)
     each = "; ".join(
-        f"{NAMES[way]} {rows[way]['score']:.4g}, {_percent(rows[way]['share'])} of the value itself"
+        f"{NAMES[way]} {rows[way]['score']:.4g}, {percent(rows[way]['share'])} of the value itself"
         for way in WAYS
     )
     return (
@@ -320,18 +321,6 @@ def _what(params: Params) -> str:
         "determinant": "Determinant of the information about μ and σ",
         "weights": f"Information about μ and about σ, which has the weight {params.weight:g},",
     }[params.score]
-
-
-def _percent(share: float) -> str:
-    """A share in percent: of nearly all as many digits as show what is missing."""
-    percent = 100.0 * share
-    if percent > 99.99:
-        return "nearly 100 %"
-    if percent > 99.0:
-        return f"{percent:.2f} %"
-    if percent >= 0.001:
-        return f"{_rounded(percent)} %"
-    return "less than 0.001 %" if percent > 0.0 else "0 %"
 
 
 def _rounded(value: float) -> str:
@@ -370,10 +359,10 @@ def why(result: Result) -> str:
     interval, optimal = rows["truncation"], rows["optimal"]
     losses = (
         f"Of the {_what(params)[0].lower()}{_what(params)[1:]} that the value itself has, "
-        f"the best interval keeps {_percent(interval['share_before_chance'])} before its "
-        f"noise and {_percent(interval['share'])} after it, the {optimal['symbols']:.0f} symbols "
-        f"{_percent(optimal['share_before_chance'])} before chance and "
-        f"{_percent(optimal['share'])} after it."
+        f"the best interval keeps {percent(interval['share_before_chance'])} before its "
+        f"noise and {percent(interval['share'])} after it, the {optimal['symbols']:.0f} symbols "
+        f"{percent(optimal['share_before_chance'])} before chance and "
+        f"{percent(optimal['share'])} after it."
     )
     if optimal["score"] < WINS * interval["score"]:
         return losses
@@ -386,12 +375,12 @@ def _reason(result: Result, interval: Mapping[str, Any], optimal: Mapping[str, A
     if optimal["symbols"] == 2 and math.isinf(_symbols(result).low.iloc[0]):
         return (
             f"a symbol says only on *which side* the value lies, and is wrong in "
-            f"{_percent(optimal['wrong'])}; {hides}, and puts even the farthest on the wrong side "
-            f"in {_percent(interval['wrong'])}"
+            f"{percent(optimal['wrong'])}; {hides}, and puts even the farthest on the wrong side "
+            f"in {percent(interval['wrong'])}"
         )
     return (
         f"a symbol says only in *which part* the value lies, each as clearly as ε_total allows; "
-        f"{hides}, and the {_percent(interval['between'])} of the answers that fall within the "
+        f"{hides}, and the {percent(interval['between'])} of the answers that fall within the "
         "interval tell less than is allowed"
     )
 
@@ -512,7 +501,7 @@ def _symbols_figure(result: Result) -> go.Figure:
     count, reach = len(symbols), _reach(params)
     wrong = "the wrong one" if count == 2 else "one that is not true"
     figure = fig.figure(
-        f"{count} symbols: {wrong} with a chance of {_percent(row['wrong'])}",
+        f"{count} symbols: {wrong} with a chance of {percent(row['wrong'])}",
         VALUES,
         "chance of each answer",
         height=290,
@@ -577,7 +566,7 @@ def _clipped_figure(result: Result) -> go.Figure:
     reach, (a, b) = _reach(params), (row["a"], row["b"])
     scale = (b - a) / row["epsilon_total"]
     figure = fig.figure(
-        f"Best interval: wrong side with a chance of {_percent(row['wrong'])}",
+        f"Best interval: wrong side with a chance of {percent(row['wrong'])}",
         VALUES,
         "answer, in σ from μ",
         height=290,
@@ -601,7 +590,7 @@ def _clipped_sentence(result: Result) -> str:
     row = _rows(result)["truncation"]
     scale = _rounded((row["b"] - row["a"]) / row["epsilon_total"])
     return (
-        f"The line is the value clipped to {online.ends(row['a'], row['b'])}, before noise. The "
+        f"The line is the value clipped to {interval(row['a'], row['b'])}, before noise. The "
         f"bands hold 50 % and 90 % of the answers from each value, with noise of scale {scale}."
         " On the wrong side is an answer that lies beyond the middle of the interval as seen from "
         "a value outside it."

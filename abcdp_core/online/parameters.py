@@ -24,6 +24,7 @@ from abcdp_core.online.smc import Smc
 from abcdp_core.online.stream import Adaptive, Fixed, Placed, Sampler, Stream
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.privacy import Gaussian, Laplace, statement_of_largest
+from abcdp_core.sentences import estimate
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -383,30 +384,3 @@ def channel(name: str, epsilon_total: float, score: str = "mu") -> Channel:
     unit_scale = noise.unit_scale("laplace", epsilon_total, 0.0)
     best = intervals.best(unit_scale, score=score)
     return Truncation(best.a, best.b, "laplace", unit_scale)
-
-
-def estimate(mean: float, sd: float) -> str:
-    """A mean to two digits of its standard deviation, and that, as ``49.87 ± 0.31``.
-
-    Without a spread, as a single particle has none, it is the mean alone.
-    """
-    if sd == 0.0:
-        return f"{mean:.4g}"
-    if not 1e-12 < sd < 1e6:
-        return f"{mean:.4g} ± {sd:.2g}"
-    digits = _digits(sd)
-    # Nothing is added, so that no minus stands before a rounded 0.
-    return f"{round(mean, digits) + 0.0:.{digits}f} ± {sd:.{digits}f}"
-
-
-def ends(left: float, right: float) -> str:
-    """An interval, its ends to two digits of its width, as ``[49.29, 49.52]``."""
-    if not 1e-12 < right - left < 1e6:
-        return f"[{left:.4g}, {right:.4g}]"
-    digits = _digits(right - left)
-    return f"[{round(left, digits) + 0.0:.{digits}f}, {round(right, digits) + 0.0:.{digits}f}]"
-
-
-def _digits(size: float) -> int:
-    """Digits after the point that two digits of a size need."""
-    return max(0, 1 - math.floor(math.log10(size)))

@@ -63,6 +63,7 @@ from abcdp_core.own_data.series import to_domain
 from abcdp_core.parameters import Parameter
 from abcdp_core.privacy import Event
 from abcdp_core.privacy.discrete import RandBelow
+from abcdp_core.sentences import plain
 from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
 from abcdp_core.streams import generator
 
@@ -111,8 +112,8 @@ class NoisyCountsRequest(SeriesRequest):
         event = self.event(n)
         return (
             f"Each of the {event.cells} counts gets noise of scale t = {event.scale:.4g}, whose "
-            f"standard deviation is {_said(event.deviation)} "
-            f"{'value' if _said(event.deviation) == '1' else 'values'}."
+            f"standard deviation is {plain(event.deviation, 2)} "
+            f"{'value' if plain(event.deviation, 2) == '1' else 'values'}."
         )
 
     def settings_in_words(self) -> str:
@@ -125,17 +126,10 @@ class NoisyCountsRequest(SeriesRequest):
         if event.deviation <= math.sqrt(n * _prior_variance(self) * (_total(self) + n)):
             return ""
         return (
-            f"The noise on each count (standard deviation {_said(event.deviation)}) is larger than "
-            f"what the prior leaves open of {n:,} values, so what comes out will say little more "
-            "than the prior. A larger ε_total or more data help."
+            f"The noise on each count (standard deviation {plain(event.deviation, 2)}) is larger "
+            f"than what the prior leaves open of {n:,} values, so what comes out will say little "
+            "more than the prior. A larger ε_total or more data help."
         )
-
-
-def _said(deviation: float) -> str:
-    """A number of values that is not whole, without an exponent."""
-    if deviation < 0.01:
-        return "below 0.01"
-    return f"{deviation:,.0f}" if deviation >= 9.95 else f"{deviation:.2g}"
 
 
 def _statistic(source: Any) -> Statistic:

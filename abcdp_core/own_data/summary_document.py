@@ -29,8 +29,6 @@ from abcdp_core.own_data.request import rows_of, source_of
 from abcdp_core.own_data.simulated import names_of, table_for
 from abcdp_core.own_data.summary_request import (
     PrivateSummaryRequest,
-    digits_of,
-    number_text,
     quantities,
 )
 from abcdp_core.own_model.lattice import Table
@@ -38,7 +36,7 @@ from abcdp_core.posterior.fit import Fit
 from abcdp_core.posterior.outcome import Posterior
 from abcdp_core.posterior.rounds import Way
 from abcdp_core.privacy.discrete import deviation
-from abcdp_core.sentences import counted
+from abcdp_core.sentences import counted, decimals, fixed
 from abcdp_core.statistic import Question
 from abcdp_core.summaries import weighted_mean, weighted_quantile
 
@@ -221,11 +219,11 @@ class PrivateSummaryDocument(Document):
         noise = units * np.abs(table.per_unit(self.n))
         found = []
         for each, value, spread in zip(table.summaries, self.natural, noise.tolist(), strict=True):
-            digits = 0 if each.kind == "count" else digits_of(spread)
+            digits = 0 if each.kind == "count" else decimals(spread)
             # What has a unit may all be as small as that; of a count it is nothing.
             least = 1e-4 if each.kind == "count" else 1e-12
-            size = number_text(spread, digits_of(spread)) if spread >= least else "below 0.0001"
-            found.append(f"{each.name}: {number_text(value, digits)} ({size})")
+            size = fixed(spread, decimals(spread)) if spread >= least else "below 0.0001"
+            found.append(f"{each.name}: {fixed(value, digits)} ({size})")
         return found
 
     @property
@@ -277,9 +275,9 @@ class PrivateSummaryDocument(Document):
             least = 0.1 * abs(prior.quantiles[0, i])
             if high > max(low, least) and least > 0.0 and float(f"{high:.{digits}f}") == 0.0:
                 # One of the small values of a prior over many decades.
-                digits = digits_of(high - low)
+                digits = decimals(high - low)
             numbers = (told.mean[i], low, high, prior.mean[i], *prior.quantiles[[0, 2], i])
-            found.append(Row(each.name, unit_of(each), *(number_text(x, digits) for x in numbers)))
+            found.append(Row(each.name, unit_of(each), *(fixed(x, digits) for x in numbers)))
         return found
 
     def _times(self) -> list[tuple[str, str, Inverse, Inverse]]:
@@ -490,8 +488,8 @@ def _decimals(width: float, prior: Array, high: float) -> int:
     half = float(min(halves[halves > 0.0], default=0.0))
     finest = 2.0 * FINEST * half
     if width > 0.0:
-        return digits_of(max(width, finest))
-    return max(digits_of(half), digits_of(max(abs(high), finest)) if high else 0)
+        return decimals(max(width, finest))
+    return max(decimals(half), decimals(max(abs(high), finest)) if high else 0)
 
 
 def _probability(share: float, *, forced: bool) -> str:

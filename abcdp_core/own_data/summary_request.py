@@ -39,6 +39,7 @@ from abcdp_core.own_data.simulated import (
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
+from abcdp_core.sentences import decimals, fixed
 from abcdp_core.statistic import Quantity
 
 Array = NDArray[np.float64]
@@ -314,8 +315,8 @@ def _too_few(request: PrivateSummaryRequest, simulations: int, numbers: int) -> 
 def _reach(request: PrivateSummaryRequest, n: int) -> str:
     """What the public simulations reach with the noise, beside what is possible."""
     scenario = request.scenario
-    table, fixed = table_for(scenario), with_noise(request, n, request.event(n))
-    released = fixed.draws.numbers + fixed.added
+    table, drawn = table_for(scenario), with_noise(request, n, request.event(n))
+    released = drawn.draws.numbers + drawn.added
     names, ends = names_of(scenario, n), np.stack([released.min(axis=0), released.max(axis=0)])
     limits = [(0.0, math.inf)] * len(names)
     if table is not None:
@@ -327,9 +328,9 @@ def _reach(request: PrivateSummaryRequest, n: int) -> str:
     for place in places:
         low, high = sorted(ends[:, place].tolist())
         digits = (
-            0 if table is None or table.summaries[place].kind == "count" else digits_of(high - low)
+            0 if table is None or table.summaries[place].kind == "count" else decimals(high - low)
         )
-        said = f"{names[place]}: {number_text(low, digits)} to {number_text(high, digits)}"
+        said = f"{names[place]}: {fixed(low, digits)} to {fixed(high, digits)}"
         if table is not None and all(map(math.isfinite, limits[place])):
             least, most = (f"{end:,.12g}".replace("-", "\u2212") for end in limits[place])
             said = f"{said} (possible: {least} to {most})"
@@ -338,14 +339,3 @@ def _reach(request: PrivateSummaryRequest, n: int) -> str:
         f"The {len(released):,} public simulations reach, with this noise, {'; '.join(each)}. If "
         "your data may lie beyond, the prior misses them: widen it before anything is spent."
     )
-
-
-def digits_of(width: float) -> int:
-    """Decimals of numbers whose interval is so wide: two digits of it."""
-    return max(0, 1 - math.floor(math.log10(width))) if width > 0.0 else 3
-
-
-def number_text(number: float, digits: int) -> str:
-    """A number with so many decimals, and never a minus before a 0."""
-    text = f"{number:.{digits}f}"
-    return text.replace("-", "\u2212") if float(text) else text.removeprefix("-")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any, cast
 
 import numpy as np
@@ -17,14 +16,11 @@ from abcdp_core.posterior.outcome import Moments, Posterior, Summary
 from abcdp_core.privacy import in_digits
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
-from abcdp_core.sentences import counted
+from abcdp_core.sentences import counted, estimate
 
 Array = NDArray[np.float64]
 
 NO_COST = "Costs no privacy budget: nothing private was read."
-
-MOST_DECIMALS = 6
-"""Of a number in a sentence; smaller ones have an exponent."""
 
 POSTERIOR = dataclasses.replace(fig.PRIVATE, name="posterior")
 
@@ -84,7 +80,7 @@ def finding(problem: Problem, posterior: Summary) -> str:
     """A misfit first; means and standard deviations, and how they were made."""
     found, fit = posterior.found, posterior.fit
     means = ", ".join(
-        f"{name} {_number(mean, sd)} ± {_number(sd, sd)}"
+        f"{name} {estimate(mean, sd)}"
         for name, mean, sd in zip(posterior.parameters, found.mean, found.sd, strict=True)
     )
     said = [f"Posterior mean ± standard deviation: {means}.", how(problem, posterior)]
@@ -92,15 +88,6 @@ def finding(problem: Problem, posterior: Summary) -> str:
         return " ".join(said)
     told = [fit.statement, *said] if fit.is_misfit else [*said, fit.statement]
     return " ".join([*told, *fit.remarks])
-
-
-def _number(value: float, sd: float) -> str:
-    """A number to two digits of a standard deviation."""
-    decimals = max(0, 1 - math.floor(math.log10(sd))) if sd > 0.0 else MOST_DECIMALS
-    if decimals > MOST_DECIMALS:
-        return f"{value:.3g}"
-    # Adding 0 takes the minus off a zero.
-    return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
 def how(problem: Problem, posterior: Summary) -> str:

@@ -175,7 +175,7 @@ def test_at_a_large_pool_what_pays_once_is_ahead() -> None:
 
 @EVERY
 def test_the_posterior_is_the_release_that_the_comparison_scores(name: str) -> None:
-    params = mechanism_posterior.Params(mechanism=name, n=300, pool_size=1000)
+    params = mechanism_posterior.Params(mechanism=name, n=300, pool_size=1000, epsilon_total=1.0)
     errors = runner.run_to_end(mechanism_posterior, params, seed=1).tables["errors"]
     row = (
         result_of()

@@ -8,14 +8,13 @@ import math
 import numpy as np
 import pytest
 
-from abcdp_core import pool, runner
+from abcdp_core import parameters, pool, runner
 from abcdp_core.experiments import error_by_size
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.results import Result
 from abcdp_core.simulators import covid, uniform_mixture
 from abcdp_core.streams import generator
 from tests.statistics import assert_mean_of_repeats
-from ui.view import knobs
 
 SMALL = error_by_size.Params(n=300, pool_size=300, epsilon_abc=0.3, c=5, epsilon_total=5.0, runs=3)
 
@@ -203,7 +202,7 @@ def test_the_first_view_shows_what_privacy_costs_or_says_why_not(scenario: str, 
     usual = error_by_size.Params.defaults(scenario)
     params = error_by_size.Params(
         scenario=scenario,
-        epsilon_total=float(knobs.STARTS["epsilon_total"]),
+        epsilon_total=parameters.EPSILON_TOTAL_DEFAULT,
         **usual | {"n": n, "pool_size": 1000},
         runs=2,
     )

@@ -16,7 +16,7 @@ from abcdp_core.results import Result
 @functools.cache
 def run(**changes: object) -> Result:
     usual = {"mechanism": "embedding-noise-aware", "n": 300, "pool_size": 1000}
-    params = study.Params(**usual | changes)  # type: ignore[arg-type]
+    params = study.Params(**{"epsilon_total": 1.0} | usual | changes)  # type: ignore[arg-type]
     return runner.run_to_end(study, params, seed=1)
 
 

@@ -14,6 +14,7 @@ from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation
 from abcdp_core.experiments import truncation_streams as study
 from abcdp_core.results import Result
+from abcdp_core.sentences import amount
 
 EXPERIMENT = experiments.load(study.EXPERIMENT)
 STREAM = experiments.load(adaptive_truncation.EXPERIMENT)
@@ -159,8 +160,8 @@ def test_the_title_says_how_much_sharper_and_waits_for_both(small: Result) -> No
     first, last = (ends[budget, "fixed"] / ends[budget, "adaptive"] for budget in (2.0, 10.0))
     told = study.finding(SMALL, main)
     assert told == (
-        f"Adaptive against fixed intervals, sharpness about μ: {study._digits(first)} times at "
-        f"ε_total = 2 and {study._digits(last)} times at ε_total = 10"
+        f"Adaptive against fixed intervals, sharpness about μ: {amount(first, 2)} times at "
+        f"ε_total = 2 and {amount(last, 2)} times at ε_total = 10"
     )
     alone = main[main.interval == "adaptive"]
     for table in (alone, main.assign(sd_mu=0.0)):

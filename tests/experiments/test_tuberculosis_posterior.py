@@ -16,7 +16,7 @@ from abcdp_core.results import Result
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.streams import generator
 
-SMALL = study.Params(runs=3, observed_set=(0, 4))
+SMALL = study.Params(epsilon_total=1.0, runs=3, observed_set=(0, 4))
 
 BURDENS = pytest.mark.parametrize("burden", tuberculosis.PRIORS)
 

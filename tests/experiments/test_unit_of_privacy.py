@@ -17,7 +17,7 @@ from abcdp_core.results import Result
 @functools.cache
 def run(scenario: str = "tuberculosis-patients", **changes: object) -> Result:
     usual = study.Params.defaults(scenario) | {"scenario": scenario, "pool_size": 2000, "runs": 3}
-    params = study.Params(**usual | changes)
+    params = study.Params(**{"epsilon_total": 1.0} | usual | changes)
     return runner.run_to_end(study, params, seed=1)
 
 

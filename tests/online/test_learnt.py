@@ -9,8 +9,8 @@ import pytest
 
 from abcdp_core.experiments import adaptive_truncation
 from abcdp_core.online import learnt
-from abcdp_core.online.parameters import ends, estimate
 from abcdp_core.online.prior import Prior
+from abcdp_core.sentences import estimate
 
 PARAMS = adaptive_truncation.Params(particles=1000)
 
@@ -77,16 +77,3 @@ def test_the_grid_has_no_chance_and_a_known_sigma_is_not_learnt() -> None:
 )
 def test_a_mean_is_said_to_the_digits_of_its_error(mean: float, sd: float, words: str) -> None:
     assert estimate(mean, sd) == words
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "words"),
-    [
-        (49.291, 49.518, "[49.29, 49.52]"),
-        (39.15, 39.1503, "[39.15000, 39.15030]"),
-        (-1416.3, 1234.6, "[-1416, 1235]"),
-        (-3.352e6, 3.352e6, "[-3.352e+06, 3.352e+06]"),
-    ],
-)
-def test_the_ends_of_an_interval_can_be_told_apart(left: float, right: float, words: str) -> None:
-    assert ends(left, right) == words

@@ -230,7 +230,7 @@ def test_what_will_be_spent_is_said_before() -> None:
     said = question(request_of(), 60)
     for words in ("ε_total = 1 ", "60 values", "between 0 and 100", "scale t = 2,", "2.8 values."):
         assert words in said
-    for epsilon, deviation in ((0.001, "2,828 values."), (1000.0, "below 0.01 values."),
+    for epsilon, deviation in ((0.001, "2,828 values."), (1000.0, "below 0.000001 values."),
                                (1.9, "1.4 values."), (2.6, "1 value.")):  # fmt: skip
         assert question(request_of(epsilon_total=epsilon), 60).endswith(f"is {deviation}")
 

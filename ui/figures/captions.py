@@ -10,6 +10,7 @@ import pandas as pd
 from abcdp_core import mechanisms
 from abcdp_core.experiments import coverage, distance_forms, flip_guideline
 from abcdp_core.results import Result
+from abcdp_core.sentences import amount
 
 
 def counts(result: Result) -> str:
@@ -122,16 +123,11 @@ def median_warning(result: Result) -> str:
         "about a *typical* draw."
     )
     if far <= close:
-        return f"{what} Here {_count(close)} of {params.pool_size:,} draws are close enough anyway."
+        return (
+            f"{what} Here {amount(close, 2)} of {params.pool_size:,} draws are close enough anyway."
+        )
     return (
-        f"{what} {_count(far)} of {params.pool_size:,} draws are too far and {_count(close)} close "
-        f"enough. Even where each far one is seldom kept, so many of them can fill the c places."
+        f"{what} {amount(far, 2)} of {params.pool_size:,} draws are too far and {amount(close, 2)} "
+        "close enough. Even where each far one is seldom kept, so many of them can fill the c "
+        "places."
     )
-
-
-def _count(mean: float) -> str:
-    """An average count: whole from ten on."""
-    return f"{mean:,.0f}" if mean >= WHOLE_FROM or mean == round(mean) else f"{mean:.2g}"
-
-
-WHOLE_FROM = 10

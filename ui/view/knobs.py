@@ -25,9 +25,8 @@ SHARED = FOUR + MORE
 REFERENCE = "posterior"
 """The experiment whose parameters define the shared knobs."""
 
-STARTS: dict[str, Scalar] = {"epsilon_total": 0.2, "plan.runs": 80}
-"""Where pages start elsewhere than commands do: at 1 a private result hardly differs from another,
-and a plan of 256 data sets takes longer than anybody waits.
+STARTS: dict[str, Scalar] = {"plan.runs": 80}
+"""Where pages start elsewhere than commands do: a plan of 256 data sets takes too long for a page.
 
 Whoever changes what a knob starts from adds the former value to :data:`ui.view.link.CHANGES`.
 """
@@ -298,7 +297,7 @@ def _of_experiment(experiment: str, name: str) -> Knob:
 def _shared(name: str, scenario: str) -> Knob:
     params = experiments.load(REFERENCE).Params
     usual = _of_experiment(REFERENCE, name)
-    starts = STARTS | params.defaults(scenario)
+    starts = params.defaults(scenario)
     return Knob(params.specification(scenario)[name], starts.get(name, usual.default))
 
 
