@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from abcdp_core.parameters import Params
 
 
 ROUNDING = 1e-6
@@ -62,6 +64,70 @@ def sizes_in_words(n: int, points: int, pool_size: int) -> str:
 def budget_name(epsilon_total: float) -> str:
     """A budget, of which infinity stands for no noise."""
     return "no noise" if math.isinf(epsilon_total) else f"ε_total = {epsilon_total:g}"
+
+
+def with_budget(epsilon_total: float) -> str:
+    """Under which budget something is so."""
+    name = budget_name(epsilon_total)
+    return "without noise" if math.isinf(epsilon_total) else f"with {name}"
+
+
+SYMBOLS = {
+    "epsilon_total": "ε_total",
+    "epsilon_abc": "ε_abc",
+    "n": "N",
+    "c": "c",
+    "pool_size": "T",
+    "sigma": "σ",
+    "bound": "B_ρ",
+    "delta": "δ",
+}
+"""Parameter -> how it is written."""
+
+AXES = {
+    "epsilon_total": "privacy budget ε_total",
+    "epsilon_abc": "threshold ε_abc",
+    "mae": "mean absolute error",
+    "mse": "mean squared error",
+    "effective_sample_size": "effective sample size",
+}
+"""Column -> what an axis of it is called."""
+
+
+def setting(name: str, value: Any) -> str:
+    """One value of a parameter, as ``N = 5,000``."""
+    if name == "epsilon_total":
+        return budget_name(value)
+    if name == "pseudo_n":
+        return f"{value:,} simulated points"
+    if name == "resample":
+        return f"threshold {'redrawn' if value else 'kept'}"
+    return f"{SYMBOLS[name]} = {value:,g}"
+
+
+def settings_line(
+    params: Params, names: Sequence[str], varying: Collection[str] = (), runs: int = 0
+) -> str:
+    """What is the same in a whole figure, as ``N = 5,000, T = 1,000, 10 runs``.
+
+    Args:
+        params: of the study.
+        names: of the parameters that are named, unless they vary; of several values the first.
+        varying: names of those that do.
+        runs: how many there are so far; 0 if it has none.
+    """
+    texts = []
+    for name in names:
+        value = vars(params)[name]
+        if name not in varying and value != "same":
+            texts.append(setting(name, value[0] if isinstance(value, tuple) else value))
+    return ", ".join([*texts, counted(runs, "run")] if runs else texts)
+
+
+def from_to(values: Iterable[float], digits: int = 3) -> str:
+    """The smallest and the largest of some numbers; one if they are the same in these digits."""
+    found = list(values)
+    return " to ".join(dict.fromkeys(amount(end, digits) for end in (min(found), max(found))))
 
 
 def overpaid(epsilon_total: float, accountant: str) -> str:

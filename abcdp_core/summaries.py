@@ -163,6 +163,13 @@ def resampled_means(values: Array, rng: np.random.Generator, resamples: int = 10
     return means
 
 
+def first_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
+    """The rows that have the first value of some columns."""
+    for name in names:
+        table = table[table[name] == table[name].iloc[0]]
+    return table
+
+
 def over_runs(
     table: pd.DataFrame, column: str, by: Sequence[str], run: str = "run"
 ) -> pd.DataFrame:

@@ -26,8 +26,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "fingerprint": {"registry", "syntax"},
     "interruption": set(),
     "summaries": {"streams"},
-    "sentences": set(),
-    "figures": {"privacy"},
+    "sentences": {"parameters"},
+    "figures": {"privacy", "results", "sentences", "summaries"},
     "threads": set(),
     "supports": set(),
     "statistic": set(),
@@ -49,13 +49,13 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "predictive": {"cache", "fingerprint", "pool", "simulators"},
     "releases": {"mechanisms", "parameters", "pool", "privacy", "simulators"},
-    "privacy": set(),
+    "privacy": {"sentences"},
     "mechanisms": {
         *("distances", "parameters", "posterior", "privacy", "registry", "statistic"),
         *("summaries", "supports"),
     },
     "theory": {"summaries"},
-    "online": {"parameters", "privacy", "streams", "summaries", "threads"},
+    "online": {"parameters", "privacy", "sentences", "streams", "summaries", "threads"},
     "error_curve": {"cache", "fingerprint", "mechanisms", "pool", "simulators", "theory"},
     "error_gaps": {"sentences"},
     # somebody else's release, and nothing private
@@ -72,11 +72,16 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("cache", "distances", "error_curve", "fingerprint", "mechanisms", "parameters", "pool"),
         *("privacy", "sentences", "simulators", "statistic", "streams", "summaries", "supports"),
     },
+    "tasks": {"parameters", "results"},
+    "study": {
+        *("figures", "mechanisms", "parameters", "pool", "privacy", "results", "sentences"),
+        *("simulators", "streams", "summaries", "tasks", "trials"),
+    },
     "experiments": {
         *("distances", "error_curve", "error_gaps", "figures", "mechanisms", "online"),
         *("parameters", "planning", "pool", "posterior", "predictive", "privacy", "published"),
         *("registry", "releases", "results", "sentences", "simulators", "streams", "summaries"),
-        *("theory", "trials"),
+        *("study", "tasks", "theory", "trials"),
     },
     "compiled": {"cache"},
     "recompiled": {"fingerprint"},
@@ -117,7 +122,7 @@ CORE_ARROWS: dict[str, set[str]] = {
 UI_MAY_IMPORT = {
     *("cache", "experiments", "output", "figures", "ledger", "lessons", "mechanisms"),
     *("own_data", "own_model", "parameters", "pool", "posterior", "privacy", "published"),
-    *("registry", "releases", "results", "runner", "workers"),
+    *("registry", "releases", "results", "runner", "sentences", "workers"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 

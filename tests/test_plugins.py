@@ -78,8 +78,8 @@ def test_labels_say_what_it_promises(with_mechanism: Path) -> None:
     assert "report-noisy-max" in pure
     assert "sparse-vector" in pure
     posterior = json.loads((with_mechanism / "mechanism-posterior.json").read_text())
-    assert "pure differential privacy with ε_total = 1 " in posterior["privacy"]
-    assert posterior["summary"].startswith("report-noisy-max at ε_total = 1: 10 draws")
+    assert "pure differential privacy with ε_total = 0.2 " in posterior["privacy"]
+    assert posterior["summary"].startswith("report-noisy-max at ε_total = 0.2: 10 draws")
 
 
 def test_a_scenario_in_a_file_runs_all_accuracy_studies(tmp_path: Path) -> None:

@@ -99,6 +99,10 @@ class Style:
     dash: str = "solid"
     marker: str = "circle"
 
+    def called(self, name: str, **looks: str) -> Style:
+        """The same for a series of another name, and with another dash or marker."""
+        return replace(self, name=name, **looks)
+
 
 PRIVATE = Style("private", VERMILLION, "solid", "circle")
 NON_PRIVATE = Style("non-private", BLUE, "dash", "square")

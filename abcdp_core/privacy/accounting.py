@@ -24,6 +24,7 @@ from abcdp_core.privacy.events import (
     NonPrivate,
     NormNoise,
 )
+from abcdp_core.sentences import overpaid
 
 Array = NDArray[np.float64]
 
@@ -160,7 +161,11 @@ def guarantee(spent: Cost, protected: str, neighbours: str = "replace") -> str:
 
 
 def statement_of_largest(
-    budgets: Sequence[float], at: Callable[[float], Event], protected: str, delta: float = 0.0
+    budgets: Sequence[float],
+    at: Callable[[float], Event],
+    protected: str,
+    delta: float = 0.0,
+    accountant: str = "exact",
 ) -> str:
     """What is guaranteed where results of several budgets, or without noise, stand together.
 
@@ -169,6 +174,7 @@ def statement_of_largest(
         at: finite budget -> what was done with it.
         protected: what one unit of the data is, e.g. "one of the N points".
         delta: for events whose guarantee depends on it.
+        accountant: that made the noise; one that asks for more than is needed is named.
     """
     finite = [budget for budget in budgets if math.isfinite(budget)]
     if not finite:
@@ -177,7 +183,8 @@ def statement_of_largest(
     bare = len(finite) < len(budgets)
     if len(set(finite)) > 1:
         text += f" This is the largest {'finite ' if bare else ''}budget shown."
-    return f"{text} {UNPROTECTED}" if bare else text
+    text = f"{text} {UNPROTECTED}" if bare else text
+    return text + overpaid(max(finite), accountant)
 
 
 ADDS_UP = "Every further release from the same data adds to it."

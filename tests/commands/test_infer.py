@@ -39,7 +39,7 @@ def test_a_problem_becomes_files_and_a_line(
     assert infer(REGRESSION, tmp_path) == 0
     assert {file.name for file in tmp_path.iterdir()} == FILES
     said = capsys.readouterr().out.split("\n")[0]
-    assert said.startswith("Posterior mean ± standard deviation: β0 -")
+    assert said.startswith("Posterior mean ± standard deviation: β0 \u2212")
     assert "By importance weights (effective sample size" in said
     assert said.endswith("Costs no privacy budget: nothing private was read.")
 

@@ -9,8 +9,8 @@ import pytest
 
 from abcdp_core import pool, runner
 from abcdp_core.experiments import mse_curves, posterior
-from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
+from abcdp_core.sentences import amount
 
 SMALL = mse_curves.Params(
     epsilon_total=(1.0, 100.0, math.inf), c=(5, 20), n=(100, 300), pool_size=500, runs=3,
@@ -24,11 +24,6 @@ def run(**changes: object) -> Result:
         dataclasses.replace(SMALL, **changes),  # type: ignore[arg-type]
         seed=1,
     )
-
-
-def test_the_first_runs_of_many_are_the_runs_of_few() -> None:
-    few, many = (run(runs=runs).tables["main"] for runs in (2, 4))
-    assert few.equals(many[many.run < 2].reset_index(drop=True))
 
 
 def test_runs_have_data_and_pools_of_their_own() -> None:
@@ -65,30 +60,6 @@ def test_a_run_that_accepts_nothing_has_the_error_of_the_prior() -> None:
     )
 
 
-def test_a_tie_is_said_once() -> None:
-    empty = run(epsilon_abc=(0.001,), epsilon_total=(math.inf,)).summary
-    assert empty.startswith("Over 3 runs at each of 4 settings the mean absolute error")
-    assert "mean is 0.128 at all of them; the prior mean alone has 0.128." in empty
-    one = run(c=(5,), n=(300,), epsilon_total=(1.0,), runs=1).summary
-    assert one.startswith("Over 1 run the mean absolute error of the posterior mean is 0.")
-    assert "(ε_total = 1, ε_abc = 0.2, c = 5, N = 300)" in one
-    both = run(resample=(True, False)).summary
-    assert "threshold kept)" in both or "threshold redrawn)" in both
-
-
-def test_marks_are_open_where_runs_accepted_nothing() -> None:
-    result = run(epsilon_abc=(0.05,), c=(5,), n=(300,))
-    statistics = mse_curves.error_statistics(result.tables["main"], "mae")
-    empty = (result.tables["main"].accepted == 0).groupby(result.tables["main"].epsilon_total)
-    assert statistics.sort_values("epsilon_total").empty_share.tolist() == empty.mean().tolist()
-    assert statistics.empty_share.max() > 0
-    assert statistics.empty_share.min() == 0
-    (line,) = [t for t in mse_curves.figures(result)["mae"].figure.data if t.name == "c = 5"]
-    shown = dict(zip(line.x, line.marker.symbol, strict=True))
-    for row in statistics.itertuples():
-        assert shown[row.position].endswith("-open") == (row.empty_share > 0)
-
-
 def test_the_noise_scale_is_the_theorems() -> None:
     main = run(resample=(True, False), sensitivity="published").tables["main"]
     finite = main[np.isfinite(main.epsilon_total)]
@@ -114,53 +85,6 @@ def test_bandwidth_by_the_median_heuristic_changes_the_distances() -> None:
     assert not np.allclose(number.mae, median.mae)
 
 
-def test_statistics_are_means_over_runs_with_intervals_around_them() -> None:
-    main = run().tables["main"]
-    statistics = mse_curves.error_statistics(main, "mae")
-    chosen = statistics.query("c == 5 and n == 100 and epsilon_total == 1").iloc[0]
-    values = main.query("c == 5 and n == 100 and epsilon_total == 1").mae
-    assert chosen["mean"] == pytest.approx(values.mean())
-    assert chosen.low <= chosen["mean"] <= chosen.high
-    assert (statistics.position[np.isinf(statistics.epsilon_total)] == 400.0).all()
-
-
-def test_lines_and_panels_follow_what_varies() -> None:
-    result = run(n=(100,))
-    figures = mse_curves.figures(result)
-    assert set(figures) == {"mae", "mse"}
-    names = {trace.name for trace in figures["mae"].figure.data}
-    assert {"c = 5", "c = 20", "prior mean"} <= names
-    marked = mse_curves.mark(figures["mae"].figure, result, "mae", n=100, c=5, epsilon_total=1.0)
-    assert marked.data[-1].name == "your setting"
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"c": (600,)}, "c = 600"),
-        ({"c": ()}, "c = empty list"),
-        ({"epsilon_total": (1.0, math.nan)}, "epsilon_total = nan"),
-        ({"bandwidth": "mean"}, "bandwidth = mean"),
-        ({"n": (20_000,), "pool_size": 100_000}, "n . pool_size"),
-    ],
-)
-def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:
-    with pytest.raises(ParameterError, match=words):
-        run(**changes)
-
-
-def test_the_rival_that_needs_no_simulation_is_drawn_and_far_below() -> None:
-    result = run(n=(300,))
-    rival, main = result.tables["rival"], result.tables["main"]
-    assert set(rival.epsilon_total) == set(main.epsilon_total)
-    assert set(rival.run) == set(main.run)
-    large = rival[rival.epsilon_total >= 1.0].mse.mean()
-    # (1 − Σθ²) / (5N) without noise (MATH E7).
-    assert 0.2 * 0.709 / 1500 < large < 5.0 * 0.709 / 1500
-    names = {trace.name for trace in mse_curves.figures(result)["mae"].figure.data}
-    assert "counts with noise, no ABC" in names
-
-
 def test_a_pool_of_a_further_run_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     build = pool.build
@@ -173,3 +97,16 @@ def test_a_pool_of_a_further_run_is_made_once(monkeypatch: pytest.MonkeyPatch) -
     params = dataclasses.replace(SMALL, n=(100,), pool_size=37, runs=3)
     runner.run_to_end(mse_curves, params, seed=71)
     assert sorted(made) == [0, 1, 2]
+
+
+def test_a_setting_is_marked_where_its_errors_are() -> None:
+    result = run(n=(100,))
+    here = {"n": 100.0, "c": 5.0, "epsilon_abc": 0.2, "epsilon_total": 1.0}
+    main = result.tables["main"].query("c == 5 and epsilon_total == 1")
+    figure = mse_curves.figures(result)["mae"].figure
+    marked, said = mse_curves.mark(figure, result, "mae", **here)
+    assert marked.data[-1].name == "your setting"
+    assert marked.data[-1].y.tolist() == pytest.approx([main.mae.mean()])
+    assert f"the mean absolute error is {amount(main.mae.mean())} (95 % interval" in said
+    figure = mse_curves.figures(result)["mae"].figure
+    assert mse_curves.mark(figure, result, "mae", **here | {"c": 6.0}) == (figure, "")

@@ -65,8 +65,8 @@ def by_setting(view: View, each: Result) -> Drawn:
     here = {name: float(view[name]) for name in knobs.FOUR}
 
     def marked() -> Drawn:
-        chart = mse_curves.mark(go.Figure(usual.figure), each, metric, **here)
-        return Drawn(chart, mse_curves.error_here(each, metric, here) + usual.sentence)
+        chart, said = mse_curves.mark(go.Figure(usual.figure), each, metric, **here)
+        return Drawn(chart, said + usual.sentence)
 
     return charts.kept(each, (metric, *here.values()), marked)
 

@@ -1,0 +1,113 @@
+"""What makes tasks, tables, results and figures of what a study states."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from abcdp_core import simulators
+from abcdp_core.parameters import Params
+from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
+from abcdp_core.results import Result, Tables
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.study.tables import At, Cells, Rows, Total
+from abcdp_core.tasks import Run, with_values
+
+if TYPE_CHECKING:
+    # Only who draws waits for Plotly.
+    from abcdp_core.figures import Drawn
+
+P = TypeVar("P", bound=Params)
+W = TypeVar("W")
+
+
+def nothing(run: Run[Any]) -> None:
+    """The world of a study that follows from formulas alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Study(Generic[P, W]):
+    """A study: what its module states, put together.
+
+    Attributes:
+        name: of the study.
+        params: its parameters; with a field ``runs`` it is repeated so often.
+        tables: name -> what makes it; the first is ``main``.
+        says: the result in one short paragraph.
+        privacy: what is protected and how much, if that is not what one event costs.
+        event: what a release at some place does with the data, where there is noise; its largest
+            budget is what the result says of privacy.
+        views: name -> what draws it from a result; ``None`` for a view with nothing to draw.
+        world: what all cells of a run share.
+        totals: name -> what makes it of those, once the rows of all runs are together.
+    """
+
+    name: str
+    params: type[P]
+    tables: Mapping[str, Cells[W] | Rows[W]]
+    says: Callable[[Result], str]
+    views: Mapping[str, Callable[[Result], Drawn | None]]
+    privacy: str | Callable[[P], str] = ""
+    event: Callable[[At], Event] | None = None
+    world: Callable[[Run[P]], W] = nothing  # type: ignore[assignment]
+    totals: Mapping[str, Total] = field(default_factory=dict)
+
+    def contract(self) -> tuple[dict[str, tuple[str, ...]], Any, Any, Any, Any]:
+        """Return ``COLUMNS, tasks, work, collect, figures`` of an experiment's module."""
+        every = {**self.tables, **self.totals}
+        columns = {name: tuple(table.columns.split()) for name, table in every.items()}
+        return columns, self.tasks, self.work, self.collect, self.figures
+
+    def tasks(self, params: P, seed: int) -> list[Run[P]]:
+        """One task for each run; each as if it had the fewest, so that stored ones stay valid."""
+        if "runs" not in vars(params):
+            return [Run(params, 0, seed)]
+        single = with_values(params, runs=int(params.specification()["runs"].low))
+        return [Run(single, run, seed) for run in range(vars(params)["runs"])]
+
+    def work(self, run: Run[P]) -> Tables:
+        """Compute the tables of a run."""
+        world = self.world(run)
+        return {name: table.of(world, run) for name, table in self.tables.items()}
+
+    def collect(self, params: P, rows: Tables) -> Result:
+        """Put the rows of the runs so far together, and say what they show."""
+        tables = {**rows, **{name: total.make(rows) for name, total in self.totals.items()}}
+        privacy = self.privacy if isinstance(self.privacy, str) else self.privacy(params)
+        privacy = privacy or self._guarantee(params)
+        result = Result(self.name, params, tables, "", privacy)
+        return replace(result, summary=self.says(result))
+
+    def done(self, at: At) -> Event:
+        """What a release does with the data; without noise where the budget is infinite."""
+        assert self.event is not None
+        return NonPrivate() if math.isinf(at.epsilon_total) else self.event(at)
+
+    def _guarantee(self, params: P) -> str:
+        """The guarantee of one release with the largest budget, at the first of all settings."""
+        values = vars(params)
+        first = {key: each[0] if isinstance(each, tuple) else each for key, each in values.items()}
+        scenario = simulators.load(first.get("scenario", uniform_mixture.SCENARIO))
+        return statement_of_largest(
+            values["epsilon_total"],
+            lambda budget: self.done(At(**first | {"epsilon_total": budget})),
+            scenario.PROTECTED,
+            first.get("delta", 0.0),
+            first.get("accountant", "exact"),
+        )
+
+    def figures(self, result: Result) -> dict[str, Drawn]:
+        """Draw every view that there is something to draw of."""
+        drawn = {name: view(result) for name, view in self.views.items()}
+        return {name: each for name, each in drawn.items() if each is not None}
+
+    def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
+        # Workers are given the module's name: views and cells may be lambdas.
+        return _study_of, (self.params.__module__,)
+
+
+def _study_of(module: str) -> Any:
+    return importlib.import_module(module).STUDY
