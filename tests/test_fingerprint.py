@@ -9,7 +9,7 @@ import pytest
 from abcdp_core import experiments, fingerprint, registry, store
 
 CURVES = "abcdp_core.experiments.mse_curves"
-THEORY = "abcdp_core.experiments.truncation_theory"
+THEORY = "abcdp_core.ledger.truncation_theory"
 MIXTURE = "abcdp_core.simulators.uniform_mixture"
 
 

@@ -99,8 +99,8 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("experiments", "figures", "output", "parameters", "results", "streams", "summaries"),
     },
     "ledger": {
-        *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
-        *("sentences", "store", "summaries", "workers"),
+        *("cache", "experiments", "output", "figures", "online", "parameters", "results"),
+        *("runner", "sentences", "store", "streams", "summaries", "tasks", "workers"),
     },
     # somebody's own data: never the runner or the ledger, which keep what they are given; of the
     # cache see below

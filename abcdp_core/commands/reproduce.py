@@ -16,7 +16,6 @@ from typing import NoReturn
 
 from tqdm import tqdm
 
-from abcdp_core import experiments
 from abcdp_core.commands import arguments, progress
 from abcdp_core.commands.ending import UnheardError, say
 from abcdp_core.figures import Drawn
@@ -51,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     """
     seed = arguments.seed(options.seed)
     plan = reproduction.plan(reading.load(), options.claims, options.profile, seed)
-    tasks = [experiments.load(run.experiment).tasks(plan.params(run), seed) for run in plan.runs]
+    tasks = [reproduction.study_of(run).tasks(plan.params(run), seed) for run in plan.runs]
     workers = arguments.workers(options.workers, max(map(len, tasks), default=1))
     arguments.check_writable("out", options.out)
     arguments.make_ready(options.out, "reproduce", "csv", "json", "html", "md")
@@ -142,6 +141,6 @@ def _figures(done: list[Computed]) -> dict[str, Drawn]:
         # A figure that fails must not cost the verdicts; the report says that it is missing.
         with contextlib.suppress(Exception):
             if computed.result is not None:
-                drawn = experiments.load(computed.run.experiment).figures(computed.result)
+                drawn = reproduction.study_of(computed.run).figures(computed.result)
                 figures[computed.run.name] = next(iter(drawn.values()))
     return figures

@@ -106,10 +106,18 @@ def load(name: str) -> Experiment:
         ParameterError: there is none of that name.
     """
     found = registry.scan(__name__, "EXPERIMENT")
+    if name in GONE:
+        raise ParameterError(f"experiment = {name}: {GONE[name]}")
     if name not in found:
         raise ParameterError(f"experiment = {name}: must be one of {', '.join(found)}.")
     return cast(Experiment, found[name])
 
+
+GONE = {
+    "data-needed": "retired; `plan` says how many people a wanted error takes.",
+    "truncation-theory": "retired; `reproduce Y23` checks these statements.",
+}
+"""Name of a study that is no more -> what took its place."""
 
 RETIRED = {"y23-figure-1": "y23-figure-2"}
 """Name of a preset that is no more -> the one that took its place."""

@@ -21,7 +21,7 @@ import pandas as pd
 from abcdp_core import workers
 from abcdp_core.ledger import OUTCOMES, STANDINGS, Claim, Ledger, Untested
 from abcdp_core.ledger.contrasts import Outcome
-from abcdp_core.ledger.reproduction import Computed, Judged, Plan
+from abcdp_core.ledger.reproduction import CHECKS, Computed, Judged, Plan
 from abcdp_core.ledger.rules import LEVEL, RULES, Rule
 from abcdp_core.output.settings import command_of
 from abcdp_core.output.together import unchanged
@@ -217,13 +217,21 @@ def _run(computed: Computed, seed: int) -> dict[str, Any]:
         "experiment": computed.run.experiment,
         "preset": computed.run.preset,
         "parameters": computed.params.to_text(),
-        "command": command_of(computed.run.experiment, computed.params, seed),
+        "command": _command(computed, seed),
         "summary": computed.result.summary if computed.result else "",
         "not_computed": computed.reason,
         "seconds": round(computed.seconds, 1),
         "tasks": computed.tasks,
         "tasks_kept_from_before": computed.kept,
     }
+
+
+def _command(computed: Computed, seed: int) -> str:
+    """The line that computes a run again; of a check, the one that judges its paper."""
+    if computed.run.experiment in CHECKS:
+        paper = computed.run.name.partition("-")[0].upper()
+        return f"python -m abcdp_core reproduce {paper} --profile full --seed {seed} --out results"
+    return command_of(computed.run.experiment, computed.params, seed)
 
 
 def totals(table: pd.DataFrame) -> dict[str, dict[str, dict[str, int]]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import importlib
 import json
 import math
 import re
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from abcdp_core import cache, experiments, ledger, runner
 from abcdp_core.experiments import Experiment
@@ -70,13 +71,29 @@ class Plan:
         return params_of(run, self.profile)
 
 
+CHECKS = {"truncation-theory": "abcdp_core.ledger.truncation_theory"}
+"""Name -> module of studies that only claims need: no page and no ``run`` command has them."""
+
+
+def study_of(run: Run) -> Experiment:
+    """The study or check that computes a run.
+
+    Raises:
+        ParameterError: there is none of that name.
+    """
+    if run.experiment in CHECKS:
+        check: Any = importlib.import_module(CHECKS[run.experiment])
+        return cast(Experiment, check)
+    return experiments.load(run.experiment)
+
+
 def params_of(run: Run, profile: Profile) -> Params:
     """The parameters of a run.
 
     Raises:
         ParameterError: its experiment has no such ones.
     """
-    experiment = experiments.load(run.experiment)
+    experiment = study_of(run)
     base = experiments.preset(experiment, run.preset) if run.preset else None
     return experiment.Params.from_text(run.settings(quick=profile == "quick"), base)
 
@@ -184,7 +201,7 @@ def carry_out(
         executor = stack.enter_context(hire())
         for run in asked.runs:
             started = time.monotonic()
-            experiment, params = experiments.load(run.experiment), asked.params(run)
+            experiment, params = study_of(run), asked.params(run)
             result, reason, tasks, kept = None, "", 0, 0
             try:
                 tasks, kept = _counts(experiment, params, asked.seed, store)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from abcdp_core import experiments, ledger
-from abcdp_core.ledger import reading, rules
+from abcdp_core.ledger import reading, reproduction, rules
 
 FILE = """
 items = ["P21-F1a", "P21-F1b"]
@@ -160,8 +160,7 @@ RUNS = list(LEDGER.runs.values())
 
 
 def test_every_column_exists() -> None:
-    names = {run.experiment for run in RUNS}
-    columns = {name: experiments.load(name).COLUMNS for name in names}
+    columns = {run.experiment: reproduction.study_of(run).COLUMNS for run in RUNS}
     assert reading.read(sorted(reading.FOLDER.glob("*.toml")), columns) == LEDGER
 
 
@@ -171,7 +170,7 @@ def test_every_run_serves_a_claim() -> None:
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
 def test_every_run_names_parameters_that_its_experiment_takes(run: ledger.Run) -> None:
-    module = experiments.load(run.experiment)
+    module = reproduction.study_of(run)
     base = experiments.preset(module, run.preset) if run.preset else None
     for quick in (False, True):
         params = module.Params.from_text(run.settings(quick=quick), base)

@@ -1,4 +1,6 @@
-r"""Four statements about truncated answers, each checked in a second way.
+r"""A check of claims: four statements about truncated answers, each computed in a second way.
+
+It is run by ``reproduce`` alone: a study that nobody looks at has no figures.
 
 **One answer is private** (MATH A1). Over pairs of values and over answers, inside and far outside
 the interval, the largest difference of the exact log densities of $Y$ is looked for; it may not
@@ -27,17 +29,15 @@ from __future__ import annotations
 import dataclasses
 import time
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 from scipy import optimize
 
-from abcdp_core import experiments
-from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core import tasks as cut
 from abcdp_core.online import information, intervals, noise
 from abcdp_core.online import parameters as online
 from abcdp_core.online.families import NORMAL
@@ -54,7 +54,6 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 EXPERIMENT = "truncation-theory"
-TITLE = "Four statements about truncated answers, each checked numerically"
 COLUMNS = {
     "main": (
         "epsilon_total", "mu", "sigma", "half_width", "base_half_width",
@@ -113,9 +112,9 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {}
 
 
-Task = experiments.Run[Params]
+Task = cut.Run[Params]
 
-tasks = experiments.per_run
+tasks = cut.per_run
 
 
 def work(task: Task) -> Tables:
@@ -269,60 +268,3 @@ def _summary(params: Params, rows: Tables) -> str:
         f"with {params.draws:,} responses misses the information by up to {off:.2g} of it in the "
         f"mean of {runs_in_words(estimates)}."
     )
-
-
-# --------------------------------------------------------------------------------------- figures
-
-
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Monte Carlo estimates beside the integral, and seconds per person by size."""
-    return {
-        "estimates": fig.Drawn(_estimates_figure(result), result.summary),
-        "cost": fig.Drawn(_cost_figure(result), _costs_sentence(result)),
-    }
-
-
-def _costs_sentence(result: Result) -> str:
-    """Time per person with the fewest and with the most people, for each way of refreshing."""
-    params, cost = cast(Params, result.params), result.tables["cost"]
-    each = []
-    for refresh, part in cost.groupby("refresh"):
-        means = 1e3 * part.groupby("n").seconds.mean()
-        words = f"{params.refresh:,} values" if refresh else "all values"
-        ends = means.iloc[[0, -1]] if len(means) > 1 else means
-        times = " and ".join(f"{value:.2g} at N = {n:,}" for n, value in ends.items())
-        each.append(f"refreshing {words}: {times}")
-    return f"Processor time per person in milliseconds. {'; '.join(each)}."
-
-
-def _estimates_figure(result: Result) -> go.Figure:
-    params, estimates = cast(Params, result.params), result.tables["estimates"]
-    figure = fig.figure(
-        f"Monte Carlo estimates of the information about μ, {params.draws:,} responses",
-        "privacy budget of each person, ε_total",
-        "estimate as a share of the integral",
-    )
-    share = (estimates.estimate / estimates.exact).to_numpy()
-    figure.add_trace(fig.points(estimates.epsilon_total.to_numpy(), share, fig.PRIVATE))
-    figure.data[0].update(name="estimates")
-    low, high = min(params.epsilon_total), max(params.epsilon_total)
-    exact = dataclasses.replace(fig.THEORY, name="integral")
-    figure.add_trace(fig.line(np.array([low, high]), np.ones(2), exact))
-    return figure.update_xaxes(**fig.logarithmic(low, high))
-
-
-def _cost_figure(result: Result) -> go.Figure:
-    params, cost = cast(Params, result.params), result.tables["cost"]
-    figure = fig.figure(
-        f"Time of the paper's sampler, {params.particles:,} particles",
-        "people",
-        "processor time per person, in milliseconds",
-    )
-    for style, refresh in zip(
-        fig.styles(["all values", f"{params.refresh:,} values"]), (0, params.refresh), strict=True
-    ):
-        means = cost[cost.refresh == refresh].groupby("n").seconds.mean()
-        trace = fig.line(means.index.to_numpy(float), 1e3 * means.to_numpy(), style)
-        trace.update(mode="lines+markers", marker={"symbol": style.marker, "size": 8})
-        figure.add_trace(trace)
-    return figure.update_yaxes(rangemode="tozero")

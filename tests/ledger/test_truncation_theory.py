@@ -5,19 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from abcdp_core import experiments, runner
-from abcdp_core.experiments import truncation_theory as study
+from abcdp_core import runner
+from abcdp_core.ledger import truncation_theory as study
 from abcdp_core.online import information
 from abcdp_core.online.families import NORMAL
 from abcdp_core.results import Result
 
-EXPERIMENT = experiments.load(study.EXPERIMENT)
 SMALL = study.Params(n=(20, 200), particles=50, draws=60, runs=2)
 
 
 @pytest.fixture(scope="module")
 def small() -> Result:
-    return runner.run_to_end(EXPERIMENT, SMALL, seed=1)
+    return runner.run_to_end(study, SMALL, seed=1)
 
 
 @pytest.mark.parametrize("half", [1e-3, 0.07, 1.2, 10.0])
@@ -86,7 +85,6 @@ def test_only_the_first_run_does_what_has_no_chance(small: Result) -> None:
 
 def test_the_summary_holds_what_no_machine_changes() -> None:
     params = study.Params(epsilon_total=(1000.0,), n=(2,), particles=1, draws=10, runs=1)
-    result = runner.run_to_end(EXPERIMENT, params, seed=1)
+    result = runner.run_to_end(study, params, seed=1)
     assert "differ by at most 1 × ε_total" in result.summary
     assert result.summary.endswith("in the mean of 1 run.")
-    assert set(study.figures(result)) == {"estimates", "cost"}
