@@ -8,7 +8,7 @@ the key and a fingerprint of the code that made it, and a file with another key 
 is as if it were not there, and overwritten. The folder is the user's cache folder or
 ``ABCDP_CACHE_DIR``; it holds at most about :data:`SIZE_LIMIT` in :data:`COUNT_LIMIT` files, oldest
 use out first. Where it cannot be written the program runs without it and says so once. What the
-first page needs comes with the program (:mod:`abcdp_core.first_view`) and is found the same way.
+first page needs comes with the program (``tools/first_view.py``) and is found the same way.
 
 Only what is public or synthetic may be kept here.
 """

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from abcdp_core.experiments import tuberculosis_distances
 from abcdp_core.simulators import outbreak, tuberculosis
 from abcdp_core.streams import generator
 from benchmarks.measure import Measurement, here
+from tools import tuberculosis_pool
 
 SIZE = 500
 
@@ -23,10 +23,10 @@ def measure(repeats: int) -> Iterator[Measurement]:
     label = "outbreak of tuberculosis at the truth"
     yield Measurement(label, [1e3 * each / SIZE for each in seconds], "ms", goal="1.2")
     yield Measurement("  events in it", [_events(rng) for _ in range(repeats)], "", "about 10 700")
-    task = tuberculosis_distances.tasks(tuberculosis_distances.Params(), 1)[0]
-    tuberculosis_distances.work(task)
+    task = tuberculosis_pool.tasks(tuberculosis_pool.Params(), 1)[0]
+    tuberculosis_pool.work(task)
     label = f"{task.count} draws of the prior, 1000 outbreaks each, 10 observed sets"
-    yield Measurement(label, here(lambda: tuberculosis_distances.work(task), repeats), "s")
+    yield Measurement(label, here(lambda: tuberculosis_pool.work(task), repeats), "s")
 
 
 def _events(rng: np.random.Generator) -> float:

@@ -107,7 +107,7 @@ def tuberculosis(view: View) -> None:
     blocks.verdicts(view, TUBERCULOSIS, found)
     st.markdown(INTRODUCTION)
     city = san_francisco(view, found)
-    blocks.theory(TUBERCULOSIS, "tuberculosis-distances", UNIT)
+    blocks.theory(TUBERCULOSIS, UNIT)
     downloads.block(view, "tuberculosis", found, patients, city)
 
 

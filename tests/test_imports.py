@@ -48,7 +48,9 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("simulators", "statistic", "streams", "supports", "threads"),
     },
     "predictive": {"cache", "fingerprint", "pool", "simulators"},
-    "releases": {"mechanisms", "parameters", "pool", "privacy", "simulators"},
+    "releases": {
+        *("mechanisms", "parameters", "pool", "privacy", "sentences", "simulators", "streams"),
+    },
     "privacy": {"sentences"},
     "mechanisms": {
         *("distances", "parameters", "posterior", "privacy", "registry", "statistic"),
@@ -90,7 +92,6 @@ CORE_ARROWS: dict[str, set[str]] = {
     "runner": {
         *("experiments", "interruption", "parameters", "results", "store", "workers"),
     },
-    "first_view": {"cache", "experiments", "runner"},
     "output": {
         *("experiments", "figures", "interruption", "parameters", "privacy", "registry"),
         "results",

@@ -115,6 +115,7 @@ def load(name: str) -> Experiment:
 
 GONE = {
     "data-needed": "retired; `plan` says how many people a wanted error takes.",
+    "tuberculosis-distances": "retired; its pool comes with the program.",
     "truncation-theory": "retired; `reproduce Y23` checks these statements.",
 }
 """Name of a study that is no more -> what took its place."""

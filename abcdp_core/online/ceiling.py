@@ -7,28 +7,19 @@ near μ or far from it, tell 0.2066 for normal values and 0.1176 for Laplace val
 edges. That is up to 0.28 % above the ceiling, because the cells do not have these edges.
 
 A bound takes up to half a minute for one budget, too long while somebody waits.
-``python -m abcdp_core.online.ceiling`` makes ``assets/ceiling/bounds.csv`` again (some minutes of
+``python -m tools.information_bounds`` makes ``assets/ceiling/bounds.csv`` again (some minutes of
 one core); a test compares it with what is computed.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from pathlib import Path
 
 import pandas as pd
 
-from abcdp_core.online import best_channel
-from abcdp_core.online.families import FAMILIES
-
 FILE = Path(__file__).parents[2] / "assets" / "ceiling" / "bounds.csv"
-
-COLUMNS = ("family", "score", "epsilon_total", "cells", "bound")
-
-BOUNDED = (*itertools.product(("mu",), FAMILIES), ("sigma", "normal"), ("sigma", "laplace"))
-"""Scores and families that have a bound."""
 
 BUDGETS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0)
 """Budgets at which it is known."""
@@ -57,26 +48,3 @@ def _kept() -> dict[tuple[str, str, float], tuple[int, float]]:
     table = pd.read_csv(FILE)
     keys = zip(table.family, table.score, table.epsilon_total, strict=True)
     return dict(zip(keys, zip(table.cells, table.bound, strict=True), strict=True))
-
-
-def found(epsilon_total: float, family: str, score: str) -> tuple[int, float]:
-    """How many cells the best table has, and the bound on them, computed now."""
-    count = best_channel.best(epsilon_total, family, score).cells
-    grid = best_channel.cells(FAMILIES[family], count)
-    return count, best_channel.upper_bound(grid, epsilon_total, score)
-
-
-def make(file: Path) -> None:
-    """Find all bounds that a file does not have yet."""
-    known = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=list(COLUMNS))
-    done = set(zip(known.family, known.score, known.epsilon_total, strict=True))
-    for (score, family), epsilon_total in itertools.product(BOUNDED, BUDGETS):
-        if (family, score, epsilon_total) not in done:
-            row = family, score, epsilon_total, *found(epsilon_total, family, score)
-            added = pd.DataFrame([row], columns=list(COLUMNS))
-            added.to_csv(file, mode="a", header=not file.exists(), index=False, float_format="%.8g")
-
-
-if __name__ == "__main__":
-    FILE.parent.mkdir(parents=True, exist_ok=True)
-    make(FILE)

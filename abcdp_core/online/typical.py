@@ -2,8 +2,8 @@
 
 One stream is one draw of chance: a headline of one run alone may flatter. So many streams with the
 usual settings, other people and other noise in each, were run beforehand with either way of asking.
-``python -m abcdp_core.online.typical`` makes the table in ``assets/typical`` again (about a quarter
-of an hour of one core); a test compares it with what is computed. What is known after fewer people
+``python -m tools.typical_streams`` makes the table in ``assets/typical`` again (about a quarter of
+an hour of one core); a test compares it with what is computed. What is known after fewer people
 is in the same streams, for each person is asked without a thought of how many will come.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,31 +97,3 @@ def of_both(table: pd.DataFrame) -> Typical | None:
 @functools.cache
 def _kept() -> pd.DataFrame:
     return pd.read_csv(FILE)
-
-
-def stream(
-    epsilon_total: float, interval: str, run: int, people: Sequence[int] = PEOPLE
-) -> Iterator[tuple[float, int, int, str, float, float]]:
-    """What is known in one stream after so many people, as rows of the table."""
-    params = StreamParams(n=max(people))
-    asked = params.stream(epsilon_total, SAMPLER, interval, SEED, run)
-    for _, row in asked.ask(None, 0, *params.people(SEED, run)):
-        if row.t in people:
-            error = abs(row.mean_mu - params.mu)
-            yield epsilon_total, run, row.t, interval, float(row.sd_mu), float(error)
-
-
-def make(file: Path, budgets: Sequence[float] = BUDGETS, runs: int = RUNS) -> None:
-    """Run all streams that a file does not have yet; run 0 is the one on the page."""
-    known = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=list(COLUMNS))
-    for budget in budgets:
-        done = set(known[known.epsilon_total == budget].run)
-        for run in sorted(set(range(1, runs + 1)) - done):
-            rows = [row for way in WAYS for row in stream(budget, way, run)]
-            added = pd.DataFrame(rows, columns=list(COLUMNS))
-            added.to_csv(file, mode="a", header=not file.exists(), index=False, float_format="%.6g")
-
-
-if __name__ == "__main__":
-    FILE.parent.mkdir(parents=True, exist_ok=True)
-    make(FILE)

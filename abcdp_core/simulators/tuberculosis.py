@@ -363,7 +363,7 @@ def shipped_counts(burden: str = "variance 30") -> pd.DataFrame:
 
 
 def _table(burden: str, table: str) -> pd.DataFrame:
-    """One of the tables that the experiment ``tuberculosis-distances`` wrote for a prior of β."""
+    """One of the tables that ``tools/tuberculosis_pool.py`` wrote for a prior of β."""
     folder = f"tuberculosis/{burden.replace(' ', '-')}"
     return pd.read_csv(io.BytesIO(shipped.read(f"{folder}/tuberculosis-distances{table}.csv")))
 

@@ -21,7 +21,7 @@ single patient changes of them.
 To see what the unit decides, the same numbers are stated once more with the whole outbreak as unit:
 then each may change by all of its public range.
 
-The pool in ``assets`` is made again by ``python -m abcdp_core.simulators.tuberculosis_patients``
+The pool in ``assets`` is made again by ``python -m tools.patients_pool``
 in less than a minute.
 """
 
@@ -31,7 +31,6 @@ import functools
 import io
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -345,14 +344,3 @@ def draw(chunk: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     whole = np.rint(prior(rng, CHUNK) * RESOLUTION)
     numbers = np.rint(summarise(simulate(rng, whole / RESOLUTION, ROWS)) * np.array(WHOLE))
     return whole.T.astype(np.uint16), numbers.T.astype(np.uint16)
-
-
-def write_pool(path: Path = shipped.ASSETS / POOL) -> None:
-    """Make the whole pool and write it."""
-    theta, numbers = zip(*(draw(chunk) for chunk in range(DRAWS // CHUNK)), strict=True)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(path, theta=np.hstack(theta), numbers=np.hstack(numbers))
-
-
-if __name__ == "__main__":
-    write_pool()

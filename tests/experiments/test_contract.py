@@ -47,8 +47,6 @@ SEVERAL: dict[str, Any] = {
     "interval": ("adaptive", "fixed"),
 }
 SMALLER: dict[str, dict[str, Any]] = {
-    # A hundred outbreaks to each draw.
-    "tuberculosis-distances": {"pool_size": 10},
     # Two samplers in two intervals at two budgets.
     "estimation-accuracy": {"n": 30, "runs": 2},
     # Its first parts have too few draws each.

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from abcdp_core import experiments, first_view, runner
+from abcdp_core import experiments, runner
 from abcdp_core.experiments import change_one_person, flip_probability
 from abcdp_core.results import Result
+from tools import first_view
 
 LARGE = 1.5
 

@@ -10,8 +10,9 @@ import pytest
 from abcdp_core.experiments import adaptive_truncation
 from abcdp_core.online import typical
 from abcdp_core.online.parameters import StreamParams
+from tools import typical_streams
 
-REMAKE = "assets/typical is of other numbers: run python -m abcdp_core.online.typical"
+REMAKE = "assets/typical is of other numbers: run python -m tools.typical_streams"
 USUAL = StreamParams()
 
 
@@ -22,7 +23,7 @@ def table(rows: list[tuple[int, str, float, float]]) -> pd.DataFrame:
 @pytest.mark.parametrize("way", typical.WAYS)
 def test_what_is_shipped_is_what_is_computed(way: str) -> None:
     kept = typical._kept()
-    (row,) = typical.stream(1.0, way, 1, people=typical.PEOPLE[:1])
+    (row,) = typical_streams.stream(1.0, way, 1, people=typical.PEOPLE[:1])
     shipped = kept[(kept.epsilon_total == 1.0) & (kept.run == 1) & (kept.interval == way)].iloc[0]
     assert row[:4] == (1.0, 1, shipped.t, way)
     assert row[4:] == pytest.approx((shipped.sd_mu, shipped.error_mu), rel=1e-4), REMAKE

@@ -98,4 +98,4 @@ def test_a_run_with_a_view_and_what_no_knob_sets() -> None:
     found = papers.address(Run("x", "flip-guideline", parameters=("data_sets=3",)), 5)
     assert found is not None
     assert found.left == ("data_sets",)
-    assert papers.address(Run("x", "tuberculosis-distances", parameters=("x=1",)), 1) is None
+    assert papers.address(Run("x", "truncation-theory", parameters=("x=1",)), 1) is None

@@ -21,6 +21,7 @@ from abcdp_core.published import models, pools, problems, reference
 from abcdp_core.published.models import linear_regression
 from abcdp_core.published.problems import Spent
 from tests.oracles import log_linear
+from tools import exact_answers
 
 NINE = "query = [0, 0, 0, 0, 0, 0, 0, 0, 0]"
 REGRESSION = 'simulator = "linear-regression"'
@@ -137,7 +138,7 @@ def test_a_number_that_its_law_refuses_is_told_by_its_place(tmp_path: Path) -> N
         three(tmp_path, TWO_LAWS, "[1.5, 0.5, 2]")
 
 
-@pytest.mark.parametrize("name", reference.PLANS)
+@pytest.mark.parametrize("name", exact_answers.PLANS)
 def test_every_example_can_be_read(name: str) -> None:
     found = problems.read(reference.EXAMPLES / f"{name}.toml")
     assert found.simulator.replace("-", "_") == name
@@ -153,7 +154,9 @@ def test_an_exact_answer_is_that_of_its_table_and_of_a_sum() -> None:
     assert (np.abs(table["mean"] - mean) < 6.0 * error).all()
     assert (np.abs(table.sd / sd - 1.0) < 0.06).all()
     centre = (1.2, -0.3, 1.05, 0.3, 0.25)
-    made = reference.answer(found, reference.Plan(60_000, centre, (0.4, 0.5, 0.5, 0.9, 0.9)))
+    made = exact_answers.answer(
+        found, exact_answers.Plan(60_000, centre, (0.4, 0.5, 0.5, 0.9, 0.9))
+    )
     error = sd / np.sqrt(made.effective_sample_size.to_numpy())
     assert (made.effective_sample_size > 300).all()
     assert (np.abs(made["mean"] - mean) < 6.0 * error).all()
@@ -180,9 +183,9 @@ def test_a_sample_is_set_beside_the_exact_answer_in_its_standard_errors() -> Non
 
 
 def test_every_example_has_an_exact_answer() -> None:
-    assert {file.stem for file in reference.EXAMPLES.glob("*.toml")} == set(reference.PLANS)
+    assert {file.stem for file in reference.EXAMPLES.glob("*.toml")} == set(exact_answers.PLANS)
     table = reference.read()
-    assert set(table.problem) == set(reference.PLANS)
+    assert set(table.problem) == set(exact_answers.PLANS)
     assert (table.effective_sample_size >= 2000).all()
 
 

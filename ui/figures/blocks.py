@@ -297,15 +297,21 @@ def theory(*names: str, of: Callable[..., object] | None = None) -> None:
         if not is_open:
             return
         ran = [experiments.load(name) for name in names]
-        works: list[tuple[str, Callable[..., object]]]
-        works = [(each.Params.__module__, each.work) for each in ran]
-        works += [(of.__module__, of)] if of else []
-        for module, work in works:
+        works: list[tuple[str, list[Callable[..., object]]]]
+        works = [(each.Params.__module__, _code(each)) for each in ran]
+        works += [(of.__module__, [of])] if of else []
+        for module, functions in works:
             first, _, rest = (inspect.getdoc(sys.modules[module]) or "").partition("\n")
             st.markdown(f"### {first.rstrip('.')}")
             st.markdown(with_formulas(rest))
-            st.code(inspect.getsource(work), language="python")
+            st.code("\n\n".join(map(inspect.getsource, functions)), language="python")
         st.caption(SOURCES)
+
+
+def _code(study: experiments.Experiment) -> list[Callable[..., object]]:
+    """What a study computes: its cells where it is on the engine, else its work."""
+    engine = getattr(study, "STUDY", None)
+    return [study.work] if engine is None else engine.code
 
 
 FORMULA = re.compile(r"^([ \t]*)\$\$(.+?)\$\$[ \t]*$", re.MULTILINE | re.DOTALL)

@@ -1,6 +1,6 @@
 """What the first page needs of a fresh server, so that it has its pictures at once.
 
-``python -m abcdp_core.first_view`` makes the files in ``assets/first`` again (under a minute): what
+``python -m tools.first_view`` makes the files in ``assets/first`` again (under a minute): what
 a cache holds once the first page was drawn with nothing moved. Arrays and labels are apart, because
 a change of code makes new labels far more often than new numbers. A file of other code than what
 runs is as if it were not there (:mod:`abcdp_core.cache`), so after a change of the scenario, its
@@ -19,9 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from abcdp_core import cache, experiments, runner
+from abcdp_core.parameters import EPSILON_TOTAL_DEFAULT
 
 SEED = 1
-BUDGET = 0.2
+BUDGET = EPSILON_TOTAL_DEFAULT
 KINDS = ("comparison", "distances", "error-curve", "paired-distances", "public-distances")
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abcdp_core import cache, error_curve, first_view, pool
+from abcdp_core import cache, error_curve, pool
 from abcdp_core.experiments import expected_error
 from abcdp_core.simulators import uniform_mixture
+from tools import first_view
 
-REMAKE = "assets/first is of other code: run python -m abcdp_core.first_view"
+REMAKE = "assets/first is of other code: run python -m tools.first_view"
 PARAMS = expected_error.Params()
 KEY = pool.key_for(uniform_mixture.SCENARIO, PARAMS.n, PARAMS.pool_size, first_view.SEED)
 

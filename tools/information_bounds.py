@@ -1,0 +1,44 @@
+"""Bounds of what an answer on the cells of the best table tells, for ``assets/ceiling``.
+
+``python -m tools.information_bounds`` finds those that the file does not have yet: up to half a
+minute of one core each.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pandas as pd
+
+from abcdp_core.online import best_channel
+from abcdp_core.online.ceiling import BUDGETS, FILE
+from abcdp_core.online.families import FAMILIES
+
+COLUMNS = ("family", "score", "epsilon_total", "cells", "bound")
+
+BOUNDED = (*itertools.product(("mu",), FAMILIES), ("sigma", "normal"), ("sigma", "laplace"))
+"""Scores and families that have a bound."""
+
+
+def found(epsilon_total: float, family: str, score: str) -> tuple[int, float]:
+    """How many cells the best table has, and the bound on them, computed now."""
+    count = best_channel.best(epsilon_total, family, score).cells
+    grid = best_channel.cells(FAMILIES[family], count)
+    return count, best_channel.upper_bound(grid, epsilon_total, score)
+
+
+def make(file: Path) -> None:
+    """Find all bounds that a file does not have yet."""
+    known = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=list(COLUMNS))
+    done = set(zip(known.family, known.score, known.epsilon_total, strict=True))
+    for (score, family), epsilon_total in itertools.product(BOUNDED, BUDGETS):
+        if (family, score, epsilon_total) not in done:
+            row = family, score, epsilon_total, *found(epsilon_total, family, score)
+            added = pd.DataFrame([row], columns=list(COLUMNS))
+            added.to_csv(file, mode="a", header=not file.exists(), index=False, float_format="%.8g")
+
+
+if __name__ == "__main__":
+    FILE.parent.mkdir(parents=True, exist_ok=True)
+    make(FILE)

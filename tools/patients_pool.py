@@ -1,0 +1,24 @@
+"""The public pool of the scenario tuberculosis-patients, in ``assets``.
+
+``python -m tools.patients_pool`` makes it again; its module says how long that takes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from abcdp_core.simulators import shipped
+from abcdp_core.simulators.tuberculosis_patients import CHUNK, DRAWS, POOL, draw
+
+
+def write_pool(path: Path = shipped.ASSETS / POOL) -> None:
+    """Make the whole pool and write it."""
+    theta, numbers = zip(*(draw(chunk) for chunk in range(DRAWS // CHUNK)), strict=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, theta=np.hstack(theta), numbers=np.hstack(numbers))
+
+
+if __name__ == "__main__":
+    write_pool()
