@@ -356,10 +356,10 @@ def part(module: str) -> ModuleType:
 
 
 def _files(package: str) -> list[Path]:
-    """Modules right below a package, of which only the package itself is imported."""
-    folders = importlib.import_module(package).__path__
-    files = sorted(file for folder in folders for file in Path(folder).glob("*.py"))
-    return [file for file in files if file.stem != "__init__"]
+    """Modules and packages right below a package, of which only the package itself is imported."""
+    folders = [Path(folder) for folder in importlib.import_module(package).__path__]
+    files = [file for folder in folders for file in folder.glob("*.py") if file.stem != "__init__"]
+    return sorted([*files, *(file for folder in folders for file in folder.glob("*/__init__.py"))])
 
 
 @functools.cache
@@ -380,7 +380,7 @@ def _read(package: str, file: Path, text: bytes) -> Entry:
                 defined.add(name)
                 if isinstance(value, ast.Constant) and isinstance(value.value, str):
                     strings[name] = value.value
-    module = f"{package}.{file.stem}"
+    module = f"{package}.{file.parent.name if file.stem == '__init__' else file.stem}"
     return Entry(module, strings, frozenset(defined), lambda: part(module))
 
 

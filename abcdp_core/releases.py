@@ -9,13 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from abcdp_core import parameters as par
 from abcdp_core import pool, simulators
 from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.privacy import statement
+from abcdp_core.sentences import settings_line
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
+from abcdp_core.streams import generator
 
 PRIOR_SHOWN = 2000
 """Draws of the pool that stand for the prior in a table and its figure."""
@@ -79,6 +82,46 @@ def release(
         rng: source of all noise.
     """
     return sparse_vector.run(comparison.rho, params.epsilon_abc, event_of(params), rng)
+
+
+def both(
+    params: ReleaseParams, comparison: pool.Comparison, seed: int
+) -> tuple[Release, sparse_vector.Trace, Release]:
+    """Release once with the noise that is asked for, and once without any.
+
+    Returns:
+        The private release, what happened inside, and the release without noise.
+    """
+    rng = generator(seed, "noise", 0, params.noise_draw)
+    private, trace = release(params, comparison, rng)
+    plain, _ = sparse_vector.non_private(comparison.rho, params.epsilon_abc, params.c)
+    return private, trace, plain
+
+
+def kept(
+    params: ReleaseParams, comparison: pool.Comparison, release: Release, /, **of: object
+) -> pd.DataFrame:
+    """Return a row for each parameter of each draw that a release kept.
+
+    Args:
+        params: of the release.
+        comparison: of the data with the pool.
+        release: what was kept.
+        of: columns in front that are the same in all rows, such as the release's name.
+    """
+    names, count = list(simulators.load(params.scenario).AXES), len(release.indices)
+    columns = {
+        "sample": np.repeat(release.indices, len(names)),
+        "parameter": np.tile(names, count),
+        "value": comparison.theta[release.indices].ravel(),
+        "weight": np.repeat(release.weights, len(names)),
+    }
+    return pd.DataFrame({**of, **columns})
+
+
+def settings(params: ReleaseParams) -> str:
+    """Say the four knobs in a line."""
+    return settings_line(params, ("epsilon_total", "epsilon_abc", "c", "n"))
 
 
 def protected(params: ReleaseParams) -> str:

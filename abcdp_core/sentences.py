@@ -81,15 +81,26 @@ SYMBOLS = {
     "sigma": "σ",
     "bound": "B_ρ",
     "delta": "δ",
+    "dimension": "d",
+    "correlation": "correlation",
 }
 """Parameter -> how it is written."""
 
 AXES = {
     "epsilon_total": "privacy budget ε_total",
     "epsilon_abc": "threshold ε_abc",
+    "n": "size of the data N",
+    "c": "draws to keep c",
     "mae": "mean absolute error",
     "mse": "mean squared error",
     "effective_sample_size": "effective sample size",
+    "half_width": "half-width, in σ",
+    "error_mu": "mean absolute error of μ",
+    "error_sigma": "mean absolute error of σ",
+    "t": "people who have answered",
+    "dimension": "d, values per person",
+    "asked": "values asked for",
+    "bandwidth": "bandwidth of the kernel",
 }
 """Column -> what an axis of it is called."""
 
@@ -100,8 +111,15 @@ def setting(name: str, value: Any) -> str:
         return budget_name(value)
     if name == "pseudo_n":
         return f"{value:,} simulated points"
+    if name == "bound_quantile":
+        return "not clipped" if value == 1.0 else f"clipped at the {percent(value)} quantile"
     if name == "resample":
         return f"threshold {'redrawn' if value else 'kept'}"
+    if name in ("family", "noise"):
+        named = value if value in ("normal", "logistic") else value.capitalize()
+        return f"{named} {'values' if name == 'family' else 'noise'}"
+    if isinstance(value, str):
+        return value
     return f"{SYMBOLS[name]} = {value:,g}"
 
 
@@ -130,6 +148,44 @@ def from_to(values: Iterable[float], digits: int = 3) -> str:
     return " to ".join(dict.fromkeys(amount(end, digits) for end in (min(found), max(found))))
 
 
+def compared(value: float, other: float, nearly: float = 0.01) -> str:
+    """How much larger one size is than another that follows, as ``25 % more than``.
+
+    Args:
+        value: at least 0.
+        other: above 0.
+        nearly: relative difference that is not told.
+    """
+    ratio = value / other
+    if abs(ratio - 1.0) < nearly:
+        return "about as much as"
+    if ratio < NEGLIGIBLE:
+        return "next to nothing beside"
+    if ratio >= 2.0:
+        return f"{plain(ratio, 2)} times as much as"
+    return f"{percent(abs(ratio - 1.0))} {'more' if ratio > 1.0 else 'less'} than"
+
+
+ALIKE = 1.1
+"""Factor up to which two errors or distances are about the same."""
+
+
+def against_no_noise(private: float, plain: float, noun: str = "error") -> str:
+    """How large an error is beside the one without noise, for after "is".
+
+    Args:
+        private: the error with noise, at least 0.
+        plain: the one without, at least 0.
+        noun: what else than an error is compared.
+    """
+    if plain * ALIKE < private:
+        times = f"{amount(private / plain, 2)} times" if plain > 0.0 else "larger than"
+        return f"{times} the {noun} without noise"
+    if private < plain / ALIKE:
+        return "smaller than without noise"
+    return "about the same as without noise"
+
+
 def overpaid(epsilon_total: float, accountant: str) -> str:
     """What an accountant that asks for more noise than needed did, after a space; else nothing."""
     if accountant == "exact":
@@ -155,6 +211,26 @@ def little(error: float, prior: float, than: str = "the prior") -> str:
     if error < NEARLY * prior:
         return ""
     return f"{'no' if error >= prior else 'hardly'} better than {than}"
+
+
+def noise_cost(error: float, plain: float, prior: float, than: str = "the prior") -> str:
+    """Say what noise does to an error, in a clause to begin or end a sentence with.
+
+    Args:
+        error: with the noise.
+        plain: without it.
+        prior: without any data.
+        than: what has that error, in words.
+    """
+    noisy, noiseless = (little(each, prior, than) for each in (error, plain))
+    if noisy and noiseless:
+        return f"the estimate is {noiseless}, even without noise"
+    if noisy:
+        return f"noise leaves the estimate {noisy}"
+    if noiseless:
+        # A threshold that lets few draws in, or none, may do better with noise.
+        return f"only with noise is the estimate clearly better than {than}"
+    return f"the error is {against_no_noise(error, plain)}"
 
 
 # ------------------------------------------------------------------------- numbers and bounds
@@ -284,18 +360,6 @@ def one_in(probability: float) -> str:
         return "below one in a million"
     times = 1.0 / probability
     return f"one in {round(times, 1 - math.floor(math.log10(times))):,.0f}"
-
-
-def against_bound(log_ratio: float, epsilon_total: float) -> str:
-    """A log-ratio beside what ε_total allows, and whether the two are compatible."""
-    size = abs(log_ratio)
-    within = size <= epsilon_total * (1.0 + ROUNDING)
-    shown = "0" if size < EQUAL else f"{size:.{_decimals(size)}f}"
-    return (
-        f"log-ratio {shown}, a factor of {factor(size)}, where ε_total = {epsilon_total:g} "
-        f"allows {epsilon_total:g}, a factor of {factor(epsilon_total)}: "
-        f"{'compatible' if within else 'not compatible'} with the bound."
-    )
 
 
 def factor(log_ratio: float) -> str:

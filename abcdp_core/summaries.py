@@ -207,3 +207,11 @@ def over_runs(
         empty = (table.accepted == 0).groupby([table[name] for name in by]).mean()
         statistics["empty_share"] = empty.to_numpy()
     return statistics
+
+
+def root_over_runs(table: pd.DataFrame, column: str, by: str) -> pd.DataFrame:
+    """Take the root of the mean over runs and of its interval: ``by, error, low, high``."""
+    found = over_runs(table, column, [by]).rename(columns={"mean": "error"})
+    ends = ["error", "low", "high"]
+    found[ends] = np.sqrt(found[ends].clip(lower=0.0))
+    return found

@@ -134,6 +134,20 @@ def per_value(params: P, seed: int, *names: str) -> list[SingleTask[P]]:
     ]
 
 
+def in_parts(params: P, seed: int, size: int, *names: str) -> list[Part[P]]:
+    """Return tasks of up to ``size`` runs each, for all combinations of what some fields list.
+
+    The first runs of all combinations come before any later run.
+    """
+    runs = vars(params)["runs"]
+    each = per_value(with_values(params, runs=1), seed, *names)
+    return [
+        Part(at.params, first, min(size, runs - first), seed)
+        for first in range(0, runs, size)
+        for at in each
+    ]
+
+
 def with_values(params: P, **values: object) -> P:
     """The same parameters but for some of their fields."""
     return dataclasses.replace(params, **values)

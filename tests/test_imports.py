@@ -48,6 +48,7 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("simulators", "statistic", "streams", "supports", "threads"),
     },
     "predictive": {"cache", "fingerprint", "pool", "simulators"},
+    "flips": {"mechanisms", "pool", "predictive", "simulators", "streams", "theory"},
     "releases": {
         *("mechanisms", "parameters", "pool", "privacy", "sentences", "simulators", "streams"),
     },
@@ -80,7 +81,7 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("simulators", "streams", "summaries", "tasks", "trials"),
     },
     "experiments": {
-        *("distances", "error_curve", "error_gaps", "figures", "mechanisms", "online"),
+        *("distances", "error_curve", "error_gaps", "figures", "flips", "mechanisms", "online"),
         *("parameters", "planning", "pool", "posterior", "predictive", "privacy", "published"),
         *("registry", "releases", "results", "sentences", "simulators", "streams", "summaries"),
         *("study", "tasks", "theory", "trials"),
@@ -202,10 +203,15 @@ def test_the_arrows_go_round_in_no_circle() -> None:
 
 def test_studies_do_not_import_studies() -> None:
     """What several share is in a part of its own, named after what it is."""
-    files = [file for file in files_of("abcdp_core/experiments") if file.stem != "__init__"]
-    studies = {file.stem for file in files}
-    wrong = {file.stem: found for file in files if (found := studies_of(file) & studies)}
-    assert wrong == {}
+    files = {file: study_of(file) for file in files_of("abcdp_core/experiments")}
+    studies = {*files.values()} - {"__init__"}
+    found = {file: (studies_of(file) & studies) - {study} for file, study in files.items()}
+    assert not {file: others for file, others in found.items() if others}
+
+
+def study_of(file: Path) -> str:
+    """The study that a file is, or is a part of."""
+    return Path(file.relative_to(CORE / "experiments").parts[0]).stem
 
 
 def studies_of(file: Path) -> set[str]:

@@ -57,10 +57,6 @@ def test_what_is_not_exceeded_is_rounded_up(value: float, text: str) -> None:
     assert sentences.at_most(value) == text
 
 
-def test_a_violation_would_be_said() -> None:
-    assert sentences.against_bound(1.01, 1.0).endswith(": not compatible with the bound.")
-
-
 @pytest.mark.parametrize(
     ("value", "digits", "text"),
     [(0.0, 3, "0"), (6.6e-8, 3, "below 0.000001"), (6.63e-05, 3, "0.0000663"),
@@ -150,3 +146,37 @@ def test_a_share_beyond_what_is_allowed_is_not_rounded_to_it(
 )
 def test_the_ends_of_an_interval_can_be_told_apart(left: float, right: float, words: str) -> None:
     assert sentences.interval(left, right) == words
+
+
+@pytest.mark.parametrize(
+    ("error", "plain", "said"),
+    [
+        (15.0, 9.5, "the estimate is hardly better than no data, even without noise"),
+        (9.5, 15.0, "the estimate is no better than no data, even without noise"),
+        (9.5, 5.0, "noise leaves the estimate hardly better than no data"),
+        (2.5, 10.0, "only with noise is the estimate clearly better than no data"),
+        (3.3, 8.9, "the error is smaller than without noise"),
+        (3.3, 3.2, "the error is about the same as without noise"),
+        (6.4, 3.2, "the error is 2 times the error without noise"),
+    ],
+)
+def test_what_noise_does_to_an_error_is_said_also_where_it_does_good(
+    error: float, plain: float, said: str
+) -> None:
+    assert sentences.noise_cost(error, plain, 10.0, "no data") == said
+
+
+@pytest.mark.parametrize(
+    ("private", "plain", "said"),
+    [
+        (3.0, 1.5, "2 times the distance without noise"),
+        (1.05, 1.0, "about the same as without noise"),
+        (0.5, 1.0, "smaller than without noise"),
+        (0.0, 0.0, "about the same as without noise"),
+        (1.0, 0.0, "larger than the distance without noise"),
+    ],
+)
+def test_a_size_is_compared_with_that_without_noise(
+    private: float, plain: float, said: str
+) -> None:
+    assert sentences.against_no_noise(private, plain, "distance") == said

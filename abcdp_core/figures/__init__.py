@@ -25,6 +25,7 @@ from abcdp_core.figures.builders import (
     layout,
     line,
     logarithmic,
+    named_apart,
     note,
     panel,
     panels,
@@ -76,7 +77,7 @@ from abcdp_core.figures.looks import (
     translucent,
 )
 from abcdp_core.figures.mechanisms import called, code_name, mechanism
-from abcdp_core.figures.mirrored import mirrored
+from abcdp_core.figures.mirrored import mirrored, shown_ends, strips
 from abcdp_core.figures.ranked import (
     AROUND,
     end_labels,
@@ -189,6 +190,7 @@ __all__ = [
     "logarithmic",
     "mechanism",
     "mirrored",
+    "named_apart",
     "named_once",
     "note",
     "one_line",
@@ -206,7 +208,9 @@ __all__ = [
     "run_lines",
     "screen",
     "settings_line",
+    "shown_ends",
     "stack",
+    "strips",
     "styles",
     "translucent",
     "truth_line",

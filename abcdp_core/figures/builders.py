@@ -94,6 +94,35 @@ def note(figure: go.Figure, x: float, y: float, text: str, color: str, place: st
     figure.add_annotation(words(math.log10(x) if logarithmic else x, y, text, color, place))
 
 
+def named_apart(
+    figure: go.Figure, x: Array, first: tuple[Array, Style], second: tuple[Array, Style]
+) -> None:
+    """Name two lines in the gap between them, where that is widest in the middle of the plot.
+
+    Lines fall to the right, so there is room to the left below the upper one and to the right
+    above the lower one.
+
+    Args:
+        figure: gets the names; its axes have ranges, the horizontal one is logarithmic.
+        x: places along that axis, ascending, of both ``(k,)``.
+        first, second: heights ``(k,)`` and style of a line.
+    """
+    left, right = figure.layout.xaxis.range
+    across = (np.log10(x) - left) / (right - left)
+    off = np.abs(across - 0.5)
+    heights = [y.clip(max=figure.layout.yaxis.range[1]) for y, _ in (first, second)]
+    gap = heights[0] - heights[1]
+    at = int(np.where(off <= max(1.0 / 6.0, off.min()), np.abs(gap), -1.0).argmax())
+    places = ["top right", "bottom left"]
+    if across[at] < 0.25:
+        # Left of a line that is so short a name would leave the plot.
+        places = ["bottom left", "top left"]
+    if gap[at] < 0.0:
+        places.reverse()
+    for (_, style), height, place in zip((first, second), heights, places, strict=True):
+        note(figure, x[at], height[at], style.name, style.color, place)
+
+
 def words(x: float, y: float, text: str, color: str, place: str) -> dict[str, Any]:
     """What :func:`note` adds, for a layout that is not a figure's yet; of a logarithm its value."""
     vertical, horizontal = place.split()
@@ -163,7 +192,13 @@ def logarithmic(low: float, high: float) -> dict[str, object]:
 
 
 def panels(
-    titles: Sequence[str], title: str, x: str, y: str, rows: int = 1, height: int = 440
+    titles: Sequence[str],
+    title: str,
+    x: str,
+    y: str,
+    rows: int = 1,
+    height: int = 440,
+    gap: float = 0.16,
 ) -> go.Figure:
     """An empty figure with panels that share their axes, filled row by row.
 
@@ -172,6 +207,7 @@ def panels(
         title, x, y: of the whole and of the axes.
         rows: number of rows the panels are spread over.
         height: of the whole, in pixels.
+        gap: between two rows, as part of the height.
     """
     columns = -(-len(titles) // rows)
     layout: dict[str, object] = {
@@ -183,7 +219,7 @@ def panels(
     for index, text in enumerate(titles):
         row, column = divmod(index, columns)
         left, right = span(column, columns, 0.03)
-        bottom, top = span(rows - 1 - row, rows, 0.16)
+        bottom, top = span(rows - 1 - row, rows, gap)
         ids = panel(index)
         layout["xaxis" + ids["xaxis"][1:]] = {
             "domain": [left, right],

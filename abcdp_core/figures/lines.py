@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 
 from abcdp_core import summaries
 from abcdp_core.figures import Drawn
-from abcdp_core.figures.builders import figure, line, panel, panels
+from abcdp_core.figures.builders import Array, band, figure, line, panel, panels
 from abcdp_core.figures.looks import GREY, NON_PRIVATE, PRIOR, Style, styles, translucent
 from abcdp_core.figures.ranked import end_labels, plain_ticks
 from abcdp_core.figures.statistics import (
@@ -33,7 +33,11 @@ from abcdp_core.sentences import AXES, setting, settings_line
 BEYOND = 4.0
 """Times the largest budget where the results without noise are drawn."""
 
+MARKED = 40
+"""Points of a line up to which each has a mark."""
+
 Says = Callable[[Result], tuple[str, str]]
+Curve = tuple[Style, Array, Array]
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,11 @@ class Lines:
         guide: an upright line in each panel, and where: given the panel's rows.
         x_range: ends of the axis, instead of those of the data.
         y_range: the same, given the parameters.
+        y_title: of the vertical axis, unless its column has a name.
+        linear: whether the vertical axis is linear, from 0, instead of logarithmic.
+        looks: value of the parameter that makes the lines -> style, where it keeps one.
+        bands: column -> columns of the lower and upper end of its band, where there are no runs.
+        curves: what is known by formula: style and points, given the result and a panel's rows.
     """
 
     y: str | Mapping[str, Style]
@@ -70,6 +79,10 @@ class Lines:
     x_range: tuple[float, float] | None = None
     y_range: Callable[[Any], tuple[float, float]] | None = None
     y_title: str = ""
+    linear: bool = False
+    looks: Mapping[Any, Style] = dataclasses.field(default_factory=dict)
+    curves: Callable[[Result, pd.DataFrame], list[Curve]] | None = None
+    bands: Mapping[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
 
     def __call__(self, result: Result) -> Drawn:
         """Draw it."""
@@ -79,7 +92,8 @@ class Lines:
         several = [name for name in by if len(_values(table, name)) > 1]
         lines = "" if isinstance(self.y, Mapping) else (several or [*by[:1], ""])[0]
         # Of two, the one with fewer values goes down the page.
-        facets = sorted(set(several) - {lines}, key=lambda name: len(_values(table, name)))
+        others = (name for name in several if name != lines)
+        facets = sorted(others, key=lambda name: len(_values(table, name)))
         places = list(itertools.product(*(_values(table, name) for name in facets)))
         drawn = self._empty(result, title, table, facets, several)
         labels: list[tuple[float, str, str]] = []
@@ -89,10 +103,19 @@ class Lines:
                 part = part[part[name] == value]
             labels += self._draw(drawn, result, part, lines, index)
         if len(places) == 1 and labels:
-            known = [each for each in labels if math.isfinite(each[0]) and each[0] > 0.0]
-            ends = tuple(10.0**end for end in drawn.layout.yaxis.range)
-            end_labels(drawn, known, ends)
+            known = [
+                each for each in labels if math.isfinite(each[0]) and (each[0] > 0.0 or self.linear)
+            ]
+            end_labels(drawn, known, _ends(drawn.layout.yaxis))
             drawn.update_layout(showlegend=False)
+            if self.guide is not None:
+                # No legend names it here.
+                style, guided = self.guide
+                above = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+                words = {"text": style.name, "font": {"color": style.color}}
+                drawn.add_annotation(x=math.log10(guided(table)), **above, **words)
+        elif self.looks:
+            _name_in_legend(drawn)
         return Drawn(drawn, caption)
 
     def _by(self, result: Result) -> list[str]:
@@ -126,7 +149,8 @@ class Lines:
         text = settings_line(result.params, named, {*varying, self.x}, runs)
         drawn.layout.title.subtitle.text = text or None
         drawn.update_xaxes(**self._x_axis(table, len(names)))
-        return drawn.update_yaxes(**plain_ticks(*self._y_ends(result, table)))
+        low, high = self._y_ends(result, table)
+        return drawn.update_yaxes(**{"range": [0, high]} if self.linear else plain_ticks(low, high))
 
     def _x_axis(self, table: pd.DataFrame, count: int) -> dict[str, Any]:
         x = table[self.x]
@@ -136,8 +160,13 @@ class Lines:
         )
         low, high = (low, high) if high > low else (low / 2.0, 2.0 * high)
         axis = plain_ticks(low, high, most=4 if count > 1 else 5)
+        if len(finite) and len(axis["tickvals"]) < 2:  # type: ignore[arg-type]
+            axis["tickvals"] = values = sorted(finite.unique().tolist())[:4]
+            axis["ticktext"] = [f"{value:,.10g}" for value in values]
         if np.isinf(x).any():
             place = _place(table, self.x)
+            if not len(finite):
+                axis["tickvals"] = axis["ticktext"] = []
             axis["range"] = [axis["range"][0], math.log10(1.6 * place)]  # type: ignore[index]
             axis["tickvals"] = [*axis["tickvals"], place]  # type: ignore[misc]
             axis["ticktext"] = [*axis["ticktext"], "∞"]  # type: ignore[misc]
@@ -169,15 +198,25 @@ class Lines:
             else:
                 shown = placed.sort_values(self.x)
                 marks = line(shown[self.x].to_numpy(), shown[column].to_numpy(), style).update(
-                    mode="lines+markers", marker={"symbol": style.marker, "size": 7}
+                    mode="lines" if len(shown) > MARKED else "lines+markers",
+                    marker={"symbol": style.marker, "size": 7},
                 )
+                if column in self.bands:
+                    low, high = (shown[end].to_numpy() for end in self.bands[column])
+                    shaded = band(shown[self.x].to_numpy(), low, high, style)
+                    drawn.add_trace(shaded.update(panel(index)))
                 drawn.add_trace(in_panel(marks, index))
                 last = shown[column]
             labels.append((float(last.iloc[-1]), style.name, style.color))
+        for style, x, y in self.curves(result, part) if self.curves else ():
+            known = [place for place in np.argsort(x) if np.isfinite(y[place])]
+            if known:
+                drawn.add_trace(in_panel(line(x[known], y[known], style), index))
+                labels.append((float(y[known[-1]]), style.name, style.color))
         if self.guide is not None:
             style, place = self.guide
-            low, high = (10.0**end for end in drawn.layout.yaxis.range)
-            upright = line(np.full(2, place(part)), np.array([low, high]), style)
+            ends_of_y = np.array(_ends(drawn.layout.yaxis))
+            upright = line(np.full(2, place(part)), ends_of_y, style)
             drawn.add_trace(in_panel(upright, index))
         if self.rival:
             labels += self._rival(drawn, result, part, index, ends)
@@ -195,6 +234,7 @@ class Lines:
         plain = [value for value in values if value != math.inf]
         named = dict(zip(plain, styles([setting(lines, value) for value in plain]), strict=True))
         named |= {math.inf: NON_PRIVATE} if len(plain) < len(values) else {}
+        named |= {value: self.looks[value] for value in values if value in self.looks}
         return [(style, part[part[lines] == value], self.y) for value, style in named.items()]
 
     def _rival(
@@ -213,7 +253,7 @@ class Lines:
             return []
         if self.x == "epsilon_total":
             style, rows = (
-                RIVAL,
+                RIVAL if np.isfinite(rival.epsilon_total).any() else RIVAL_WITHOUT_NOISE,
                 rival.assign(epsilon_total=_positions(rival, self.x, result, self.table)),
             )
         else:
@@ -224,7 +264,23 @@ class Lines:
             rows = pd.concat([rows.assign(**{self.x: end}) for end in ends])
         shown = summaries.over_runs(rows, str(self.y), [self.x])
         drawn.add_traces(run_line(shown, self.x, style, index))
-        return [(float(shown["mean"].iloc[-1]), RIVAL.name, style.color)]
+        name = style.name if self.x == "epsilon_total" else RIVAL.name
+        return [(float(shown["mean"].iloc[-1]), name, style.color)]
+
+
+def _ends(axis: Any) -> tuple[float, float]:
+    """Ends of an axis in its own units."""
+    low, high = (10.0**end if axis.type == "log" else end for end in axis.range)
+    return low, high
+
+
+def _name_in_legend(drawn: go.Figure) -> None:
+    """Let the first line of each name be in the legend, as the first panel may lack some."""
+    shown: set[str] = set()
+    for trace in drawn.data:
+        if trace.fill is None:
+            trace.update(showlegend=trace.name not in shown)
+            shown.add(trace.name)
 
 
 def _values(table: pd.DataFrame, name: str) -> list[Any]:

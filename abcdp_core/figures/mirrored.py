@@ -8,7 +8,7 @@ its shape where there are dots, beside which so wide a spread would not be seen.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,9 @@ DOTS, BARS = 40, 20
 
 SHOWN = 0.99
 """Part of the prior's draws that an axis shows; what is beyond stands in the outermost bin."""
+
+STEPS = 20
+"""Steps of an axis: it ends at one."""
 
 FILLED = 0.92
 """Part of the room between two lines that the tallest stack fills."""
@@ -132,13 +135,13 @@ def mirrored(
     layout = {
         "template": TEMPLATE,
         "title": {"text": title} | ({"subtitle": {"text": settings}} if settings else {}),
-        "height": 130 + (ROW if _together(rows) else ROW + TICKS) * len(rows),
         "annotations": [_legend(shown, dots, known=truth is not None)],
-        "showlegend": False,
         "barmode": "overlay",
         "bargap": 0.0,
     }
-    return go.Figure({"data": traces, "layout": layout | _axes(rows)})
+    ends = [row.ends for row in rows.values()]
+    layout |= strips(list(rows), ends, "value of the parameter", ROW)
+    return go.Figure({"data": traces, "layout": layout})
 
 
 def _rows(
@@ -148,34 +151,38 @@ def _rows(
     groups: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in axes}
     for (release, name), part in samples.groupby(["release", "parameter"]):
         groups[str(name)][str(release)] = part
-    shown = {
-        name: _shown(ends, groups[name].get(PRIOR.name), None if truth is None else truth[row])
-        for row, (name, ends) in enumerate(axes.items())
-    }
-    if len(set(axes.values())) == 1:
-        lows, highs = zip(*shown.values(), strict=True)
-        shown = dict.fromkeys(axes, (min(lows), max(highs)))
-    return {name: _Row(shown[name], groups[name]) for name in axes}
+    priors = [groups[name].get(PRIOR.name) for name in axes]
+    inside = np.array(
+        [
+            ends if prior is None else np.quantile(prior.value, (1.0 - SHOWN, SHOWN))
+            for ends, prior in zip(axes.values(), priors, strict=True)
+        ]
+    )
+    shown = shown_ends(list(axes.values()), inside, truth)
+    return {name: _Row(ends, groups[name]) for name, ends in zip(axes, shown, strict=True)}
 
 
-def _shown(
-    ends: tuple[float, float], prior: pd.DataFrame | None, truth: float | None
-) -> tuple[float, float]:
-    """Ends of an axis: of the prior's draws but for a few, in steps, with the truth within."""
-    low, high = ends
-    if prior is None:
-        return ends
-    step = (high - low) / 20.0
-    inside = list(np.quantile(prior.value, (1.0 - SHOWN, SHOWN)))
-    if truth is not None:
-        inside += [truth - step, truth + step]
-    first, last = math.floor((min(inside) - low) / step), math.ceil((max(inside) - low) / step)
-    return max(low, low + step * first), min(high, low + step * last)
+def shown_ends(
+    axes: Sequence[tuple[float, float]], inside: Array, truth: Array | None
+) -> list[tuple[float, float]]:
+    """Ends of each axis in steps, so that few changes move them; one for all if all are alike.
 
-
-def _together(rows: Mapping[str, _Row]) -> bool:
-    """Whether one axis serves all."""
-    return len({row.ends for row in rows.values()}) == 1
+    Args:
+        axes: ends of all values that there may be.
+        inside: ends of what has to be shown ``(d, 2)``.
+        truth: of the parameters ``(d,)``, to be shown as well; NaN where it is not known.
+    """
+    found = []
+    known = np.full(len(axes), np.nan) if truth is None else truth
+    for (low, high), (least, most), true in zip(axes, inside, known, strict=True):
+        step = (high - low) / STEPS
+        first = math.floor((np.fmin(least, true - step) - low) / step)
+        last = math.ceil((np.fmax(most, true + step) - low) / step)
+        found.append((max(low, low + step * first), min(high, low + step * last)))
+    if len(set(axes)) == 1:
+        lows, highs = zip(*found, strict=True)
+        return [(min(lows), max(highs))] * len(axes)
+    return found
 
 
 def _tallest(rows: Mapping[str, _Row], sizes: Mapping[str, int], count: int) -> float:
@@ -268,25 +275,35 @@ def _upright(truth: float) -> dict[str, Any]:
     }
 
 
-def _axes(rows: Mapping[str, _Row]) -> dict[str, Any]:
-    """Rows with their names; without gaps where one axis serves all."""
-    together, count = _together(rows), len(rows)
-    gap = 0.0 if together else TICKS / ((ROW + TICKS) * count)
-    layout: dict[str, Any] = {}
-    for index, (name, row) in enumerate(rows.items()):
+def strips(
+    names: Sequence[str], ends: Sequence[tuple[float, float]], x: str, row: int
+) -> dict[str, Any]:
+    """The layout of a strip per name, from -1 to 1; without gaps where one axis serves all.
+
+    Args:
+        names: of the strips, top first.
+        ends: of each x axis.
+        x: title of the lowest one.
+        row: pixels of a strip.
+    """
+    together, count = len(set(ends)) == 1, len(names)
+    height = row if together else row + TICKS
+    gap = 0.0 if together else TICKS / (height * count)
+    layout: dict[str, Any] = {"height": 130 + height * count, "showlegend": False}
+    for index, name in enumerate(names):
         ids, last = panel(index), index == count - 1
-        x: dict[str, Any] = {
+        axis: dict[str, Any] = {
             "anchor": ids["yaxis"],
-            "range": list(row.ends),
+            "range": list(ends[index]),
             "showticklabels": last or not together,
         }
         if last:
-            x["title"] = {"text": "value of the parameter"}
+            axis["title"] = {"text": x}
         elif together:
-            x |= {"showline": False, "ticks": ""}
+            axis |= {"showline": False, "ticks": ""}
         if together and index:
-            x["matches"] = "x"
-        layout["xaxis" + ids["xaxis"][1:]] = x
+            axis["matches"] = "x"
+        layout["xaxis" + ids["xaxis"][1:]] = axis
         layout["yaxis" + ids["yaxis"][1:]] = {
             "anchor": ids["xaxis"],
             "domain": span(count - 1 - index, count, gap),

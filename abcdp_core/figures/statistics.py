@@ -23,7 +23,10 @@ from abcdp_core.figures.looks import (
 if TYPE_CHECKING:
     import pandas as pd
 
-SYMBOLS = {"epsilon_abc": "ε_abc", "epsilon_total": "ε_total", "c": "c", "n": "N"}
+SYMBOLS = {
+    **{"epsilon_abc": "ε_abc", "epsilon_total": "ε_total", "c": "c", "n": "N"},
+    **{"t": "people", "dimension": "d"},
+}
 """Column -> how it is written."""
 
 PRIOR_MEAN = Style("prior mean", GREY, "dot")

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.online.families import FAMILIES
-from abcdp_core.online.information import NOISES
+from abcdp_core.online.information import NOISES, monte_carlo
+from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 
@@ -45,6 +46,9 @@ TIE = 1e-12
 
 PAPER_HALF_WIDTHS = {1.0: 0.06, 2.0: 0.12, 5.0: 0.54, 10.0: 0.96}
 """ε_total -> half-width that [Y23] reports as best for F₁₁, the normal family and Laplace noise."""
+
+PAPER_STEP, PAPER_COUNT = 0.06, 51
+"""The half-widths that the paper's script searches: multiples of 0.06."""
 
 SCORES: dict[str, Callable[[Array, float], Array]] = {
     "mu": lambda F, _: F[..., 0, 0],
@@ -103,6 +107,33 @@ def best(
     F = NOISES[noise].information(FAMILIES[family], centre - half, centre + half, unit_scale)
     F.flags.writeable = False
     return Best(centre - half, centre + half, F, float(SCORES[score](F, weight)))
+
+
+def searched(
+    seed: int, draws: int, unit_scale: float, noise: str, family: str, score: str, weight: float
+) -> tuple[float, float]:
+    """The paper's search: half-width and score of the best of 51 noisy estimates.
+
+    Args:
+        seed: root seed.
+        draws: responses per interval, and values weighted for each.
+        unit_scale, noise, family, score, weight: as in :func:`best`.
+    """
+    halves = PAPER_STEP * np.arange(1, PAPER_COUNT + 1)
+    estimates = [
+        monte_carlo(
+            generator(seed, "information", number),
+            NOISES[noise],
+            FAMILIES[family],
+            (-half, half),
+            unit_scale,
+            draws,
+            2 * (draws // 2),
+        ).information
+        for number, half in enumerate(halves.tolist())
+    ]
+    values = SCORES[score](np.array(estimates), weight)
+    return float(halves[values.argmax()]), float(values.max())
 
 
 Value = Callable[[Array, Array], Array]

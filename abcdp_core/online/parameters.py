@@ -348,6 +348,17 @@ class StreamParams(Params):
         )
 
 
+def score_in_words(score: str, weight: float) -> str:
+    """What a score is of one answer, as ``information about μ``."""
+    return {
+        "mu": "information about μ",
+        "sigma": "information about σ",
+        "trace": "sum of the information about μ and about σ",
+        "determinant": "determinant of the information about μ and σ",
+        "weights": f"weighted information about μ and σ ({weight:g} on σ)",
+    }[score]
+
+
 def check_noise(channels: Sequence[str], noise: str) -> None:
     """Refuse noise of answers that have none.
 
@@ -384,3 +395,22 @@ def channel(name: str, epsilon_total: float, score: str = "mu") -> Channel:
     unit_scale = noise.unit_scale("laplace", epsilon_total, 0.0)
     best = intervals.best(unit_scale, score=score)
     return Truncation(best.a, best.b, "laplace", unit_scale)
+
+
+@dataclass(frozen=True)
+class OneWayParams(Params):
+    """What a study takes that asks in one way at one budget, apart from what it varies."""
+
+    n: int = PEOPLE.field(1000)
+    epsilon_total: float = EPSILON_TOTAL.field(2.0)
+    channel: str = CHANNEL.field("truncation")
+    mu: float = MU.field(50.0)
+    sigma: float = SIGMA.field(math.sqrt(10.0))
+    known_sigma: bool = KNOWN_SIGMA.field(True)
+    particles: int = dataclasses.replace(PARTICLES, high=1000).field(100)
+    runs: int = par.RUNS.field(10)
+
+    def stream(self) -> StreamParams:
+        """The same for one stream of people."""
+        known = {each.name for each in dataclasses.fields(StreamParams)}
+        return StreamParams(**{key: value for key, value in vars(self).items() if key in known})

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core.online.parameters import StreamParams
+from abcdp_core.sentences import amount, counted
 
 FILE = Path(__file__).parents[2] / "assets" / "typical" / "streams.csv"
 
@@ -31,6 +32,9 @@ PEOPLE = (100, 300, 1000)
 
 RUNS = 100
 """Streams of each budget."""
+
+FEWEST = 10
+"""Runs from which on their middle 80 % say something."""
 
 SAMPLER, SEED = "smc", 1
 WAYS = ("adaptive", "fixed")
@@ -53,6 +57,19 @@ class Typical:
     ninetieth: float
     adaptive_error: float
     fixed_error: float
+
+    def in_words(self, people: int) -> str:
+        """Say in Markdown what the streams did, with so many people in each."""
+        of_many = self.runs >= FEWEST
+        runs, sharp = counted(self.runs, "run"), (self.middle, self.tenth, self.ninetieth)
+        lead = f"Over {runs}, typically" if of_many else f"In {runs} so far"
+        middle, tenth, ninetieth = (amount(each, 2) for each in sharp)
+        spread = f" (80 % of runs: {tenth} to {ninetieth})" if of_many else ""
+        adaptive, fixed = (amount(each, 2) for each in (self.adaptive_error, self.fixed_error))
+        return (
+            f"**{lead}**, with {counted(people, 'person', 'people')}: {middle}× as sharp{spread}, "
+            f"and an error of {adaptive} instead of {fixed} for the mean."
+        )
 
 
 def of(params: StreamParams, epsilon_total: float, sampler: str) -> Typical | None:

@@ -78,6 +78,18 @@ def prior(rng: np.random.Generator, size: int) -> Array:
     return rng.dirichlet(np.ones(5), size)
 
 
+def prior_near_edge(rng: np.random.Generator, which: int, most: float) -> Array:
+    """Draw weights ``(5,)`` from the prior given that one of them is at most ``most``.
+
+    A weight of the flat Dirichlet distribution has the distribution function 1 − (1 − x)⁴, and the
+    others are a flat Dirichlet draw of the rest.
+    """
+    others = len(AXES) - 1
+    below = rng.random() * (1.0 - (1.0 - most) ** others)
+    weight = 1.0 - (1.0 - below) ** (1.0 / others)
+    return np.insert((1.0 - weight) * rng.dirichlet(np.ones(others)), which, weight)
+
+
 def simulate(rng: np.random.Generator, theta: Array, size: int) -> Array:
     """Points in [0, 5]: ``(k, size, 1)`` for weights ``(k, 5)``."""
     points = rng.random((len(theta), size))

@@ -14,7 +14,7 @@ from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study.tables import At, Cells, Rows, Total
-from abcdp_core.tasks import Run, with_values
+from abcdp_core.tasks import Run, per_value, with_values
 
 if TYPE_CHECKING:
     # Only who draws waits for Plotly.
@@ -43,6 +43,8 @@ class Study(Generic[P, W]):
         views: name -> what draws it from a result; ``None`` for a view with nothing to draw.
         world: what all cells of a run share.
         totals: name -> what makes it of those, once the rows of all runs are together.
+        guarantee: what is protected and how much, where that follows from the tables.
+        each: parameters of which each combination of values is a task of its own, if no run is.
     """
 
     name: str
@@ -54,6 +56,8 @@ class Study(Generic[P, W]):
     event: Callable[[At], Event] | None = None
     world: Callable[[Run[P]], W] = nothing  # type: ignore[assignment]
     totals: Mapping[str, Total] = field(default_factory=dict)
+    guarantee: Callable[[Result], str] | None = None
+    each: tuple[str, ...] = ()
 
     def contract(self) -> tuple[dict[str, tuple[str, ...]], Any, Any, Any, Any]:
         """Return ``COLUMNS, tasks, work, collect, figures`` of an experiment's module."""
@@ -61,10 +65,17 @@ class Study(Generic[P, W]):
         columns = {name: tuple(table.columns.split()) for name, table in every.items()}
         return columns, self.tasks, self.work, self.collect, self.figures
 
+    @property
+    def code(self) -> list[Callable[..., object]]:
+        """What computes the rows, of the study's own module, to be shown with its theory."""
+        made = [getattr(table, "cell", None) or table.make for table in self.tables.values()]  # type: ignore[union-attr]
+        own = [each for each in (self.world, *made) if each.__module__ == self.params.__module__]
+        return [each for each in own if getattr(each, "__name__", "<lambda>") != "<lambda>"]
+
     def tasks(self, params: P, seed: int) -> list[Run[P]]:
         """One task for each run; each as if it had the fewest, so that stored ones stay valid."""
         if "runs" not in vars(params):
-            return [Run(params, 0, seed)]
+            return [Run(part.params, 0, seed) for part in per_value(params, seed, *self.each)]
         single = with_values(params, runs=int(params.specification()["runs"].low))
         return [Run(single, run, seed) for run in range(vars(params)["runs"])]
 
@@ -76,10 +87,13 @@ class Study(Generic[P, W]):
     def collect(self, params: P, rows: Tables) -> Result:
         """Put the rows of the runs so far together, and say what they show."""
         tables = {**rows, **{name: total.make(rows) for name, total in self.totals.items()}}
-        privacy = self.privacy if isinstance(self.privacy, str) else self.privacy(params)
-        privacy = privacy or self._guarantee(params)
-        result = Result(self.name, params, tables, "", privacy)
-        return replace(result, summary=self.says(result))
+        result = Result(self.name, params, tables, "", "")
+        if self.guarantee is not None:
+            privacy = self.guarantee(result)
+        else:
+            privacy = self.privacy if isinstance(self.privacy, str) else self.privacy(params)
+            privacy = privacy or self._guarantee(params)
+        return replace(result, privacy=privacy, summary=self.says(result))
 
     def done(self, at: At) -> Event:
         """What a release does with the data; without noise where the budget is infinite."""

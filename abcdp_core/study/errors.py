@@ -6,14 +6,13 @@ import functools
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from abcdp_core import pool, simulators, summaries, trials
+from abcdp_core import pool, simulators, summaries
 from abcdp_core.figures.lines import Lines
-from abcdp_core.mechanisms import Release, noisy_counts
 from abcdp_core.pool import Comparison, PublicSide
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import (
@@ -30,6 +29,9 @@ from abcdp_core.sentences import (
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study.tables import Rows, Total
 from abcdp_core.tasks import Run
+
+if TYPE_CHECKING:
+    from abcdp_core.mechanisms import Release
 
 
 @dataclass(frozen=True)
@@ -99,11 +101,14 @@ def rival(world: OwnData, run: Run[Any]) -> pd.DataFrame:
     sizes = run.params.n if isinstance(run.params.n, tuple) else (run.params.n,)
     address = (run.seed, run.run, run.params.noise_draw)
     budgets = run.params.epsilon_total
+    # Inside the function: the first page has a study, and waits for no mechanism but its own.
+    from abcdp_core import trials
+
     tables = [trials.rival(world.public(n), world.comparison(n), budgets, address) for n in sizes]
     return pd.concat(tables, ignore_index=True)
 
 
-RIVAL = Rows(" ".join(trials.RIVAL_COLUMNS), rival)
+RIVAL = Rows("n epsilon_total run mse mae", rival)
 """The table of that."""
 
 
@@ -126,10 +131,12 @@ class LeastError:
     Attributes:
         who: what has the error, in the plural.
         over: parameters among whose values the best are taken.
+        of_noise: those of them that change nothing where there is no noise.
     """
 
     who: str
     over: tuple[str, ...]
+    of_noise: tuple[str, ...] = ()
 
     def table(self, main: pd.DataFrame, metric: str) -> pd.DataFrame:
         """A row for each budget: its best setting and the mean error there, smallest first."""
@@ -141,10 +148,11 @@ class LeastError:
         """The least error at the smallest budget, against that without noise or the prior's."""
         table, prior = self.table(result.tables["main"], metric), prior_error(result, metric)
         budgets, errors = table.epsilon_total.tolist(), table[metric].tolist()
-        who = f"{self.who} at {budget_name(budgets[0])}"
+        noisy = math.isfinite(budgets[0])
+        who = f"{self.who} {f'at {budget_name(budgets[0])}' if noisy else 'without noise'}"
         if said := little(errors[0], prior):
             return f"{who}: {said}"
-        if math.isinf(budgets[0]) or math.isfinite(budgets[-1]):
+        if not noisy or math.isfinite(budgets[-1]):
             return f"{who}: {percent(errors[0] / prior)} of the prior's error"
         return f"{who}: {plain(errors[0] / errors[-1], 2)} times the error without noise"
 
@@ -155,14 +163,22 @@ class LeastError:
         ends = table.iloc[[0, -1]] if len(table) > 1 else table
         over = [name for name in self.over if len(main[name].unique()) > 1]
         found = " and ".join(
-            f"{amount(row[metric])} {with_budget(row.epsilon_total)}"
-            + (f" ({', '.join(setting(name, row[name]) for name in over)})" if over else "")
+            f"{amount(row[metric])} {with_budget(row.epsilon_total)}{self._best(row, over)}"
             for _, row in ends.iterrows()
         )
+        beside = main[list(self.of_noise)]
+        once = np.isfinite(main.epsilon_total) | (beside == beside.iloc[0]).all(axis=1)
+        main = main[once]
         return (
             f"Over {counted(main.run.nunique(), 'run')}, the least {AXES[metric]} is {found}; the "
             f"prior mean's is {amount(prior)}.{summaries.empty_note(main.get('accepted', [1]))}"
         )
+
+    def _best(self, row: Any, over: list[str]) -> str:
+        """The setting of a row, in brackets; nothing where it is the only one."""
+        beside = self.of_noise if math.isinf(row.epsilon_total) else ()
+        texts = [setting(name, row[name]) for name in over if name not in beside]
+        return f" ({', '.join(texts)})" if texts else ""
 
     def best_of_runs(self, metric: str = "mse") -> Total:
         """The table of the best setting at each budget in every run, if one parameter is varied."""
@@ -185,6 +201,9 @@ class LeastError:
         """
 
         def says(result: Result, metric: str) -> tuple[str, str]:
+            # Inside the function for the same reason.
+            from abcdp_core.mechanisms import noisy_counts
+
             counts = noisy_counts.rival(scenario_of(result))
             return self.title(result, metric), f"{self.caption(result, metric)} {counts}"
 

@@ -24,6 +24,13 @@ class At(SimpleNamespace):
     With ``run``, its number, and ``seed``, the root seed.
     """
 
+    @classmethod
+    def first(cls, run: Run[Any]) -> At:
+        """Where a task is whose parameters list one value each; of several it is the first."""
+        values = vars(run.params).items()
+        single = {name: each[0] if isinstance(each, tuple) else each for name, each in values}
+        return cls(**single, run=run.run, seed=run.seed)
+
     def rng(self, role: str = "noise") -> np.random.Generator:
         """The stream of one role in this run; the same in all its cells."""
         return generator(self.seed, role, self.run, getattr(self, "noise_draw", 0))

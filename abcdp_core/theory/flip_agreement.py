@@ -1,15 +1,14 @@
-"""Do simulated flips come from their formula, and what could the test have told?
+"""Do simulated flips come from their formula, and what could the test have shown?
 
-All frequencies are tested together at :data:`JOINT_LEVEL`. Of the p-value of that test only a range
-is known: it is at least the smallest of the single ones, and at most that times their number
-(Bonferroni). A test that rejects nothing says only as much as it could have seen, so it comes with
-the nearest noise scales that it would have rejected at least every second time.
+All frequencies are tested together at :data:`JOINT_LEVEL`. Only a range is known for the p-value of
+that test: it is at least the smallest of the single ones, and at most that times their number
+(Bonferroni). A test that rejects nothing says only as much as it could have detected, so it comes
+with the nearest noise scales that it would have rejected at least half the time.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,8 +53,8 @@ class Agreement:
     def in_short(self) -> str:
         """The outcome of the test, as a clause."""
         if self.tells_nothing:
-            return "whether they agree with the formula cannot be told here"
-        return f"they {'do not agree' if self.rejects else 'agree'} with the formula"
+            return "whether simulation agrees with the formula cannot be told here"
+        return f"simulation {'does not agree' if self.rejects else 'agrees'} with the formula"
 
     def sentence(self) -> str:
         """What was found, and what could have been."""
@@ -79,24 +78,17 @@ class Agreement:
         return f"p from {least} to {most}, Bonferroni"
 
     def _reach(self) -> str:
-        """The nearest noise scales that the test tells from the one at hand."""
+        """The nearest noise scales that the test tells from the one at hand, rounded away."""
         ends = []
         if self.lower > 0.0:
-            ends.append(f"at most {_rounded(self.lower, math.floor)}")
-        if math.isfinite(self.upper):
-            ends.append(f"at least {_rounded(self.upper, math.ceil)}")
-        missed = "less" if self.lower == 0.0 else "more"
-        other = "" if len(ends) == 2 else f"; much {missed} would mostly go unnoticed"
-        return (
-            f" It would reject noise {' or '.join(ends)} times as large at least every second "
-            f"time{other}."
-        )
-
-
-def _rounded(factor: float, towards: Callable[[float], int]) -> str:
-    """Three figures, away from 1."""
-    digits = 2 - math.floor(math.log10(factor))
-    return f"{towards(factor * 10.0**digits) / 10.0**digits:.3g}"
+            ends.append(f"{math.ceil(100.0 * (1.0 - self.lower))} % too small")
+        if self.upper < 2.0:
+            ends.append(f"{math.ceil(100.0 * (self.upper - 1.0))} % too large")
+        elif math.isfinite(self.upper):
+            ends.append(f"{math.ceil(self.upper)} times as large")
+        missed = "small" if self.lower == 0.0 else "large"
+        other = "" if len(ends) == 2 else f"; noise much too {missed} would mostly go unnoticed"
+        return f" It would detect noise {' or '.join(ends)} at least half the time{other}."
 
 
 def agreement(counts: Array, trials: int, expected: Array, away: Array, scale: Array) -> Agreement:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -19,10 +20,10 @@ from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, runner
 from abcdp_core.experiments import Experiment, Link
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import Drawn, one_line
 from abcdp_core.output import files
 from abcdp_core.output.tables import column_kinds
-from abcdp_core.parameters import Params
+from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.results import Result, Tables
 
 # What makes an experiment small enough to be run here; taken where it has such a parameter.
@@ -317,3 +318,59 @@ def test_no_number_of_a_table_is_missing_where_it_should_be_there(name: str) -> 
                 r"_low|_high|in_run|ratio|paper_|accepted|epsilon_abc|symbols|bound|^[ab]$|between",
                 str(column),
             ), f"{table}: {column}"
+
+
+# ------------------------------------------------------ at the ends of what may be set
+
+
+ENDS = ("epsilon_total", "epsilon_abc", "c", "delta", "sigma", "mu", "wanted", "bound_quantile")
+"""Parameters that are set to their smallest and largest value, each by itself."""
+
+HOLE = re.compile(
+    r"\b(nan|inf|None|NaT)\b|-0\b(?!\.)|\b1 (runs|draws|people|samples|data sets)\b|  "
+)
+"""Texts that no sentence has."""
+
+
+def changed(params: Params, name: str, value: Any) -> Params:
+    """The parameters with one of them at another value; the only one where it lists several."""
+    many = isinstance(vars(params)[name], tuple)
+    return dataclasses.replace(params, **{name: (value,) if many else value})
+
+
+def limits(parameter: Parameter) -> Iterator[float]:
+    yield from (parameter.low, parameter.high, *(s for s in parameter.special if s == math.inf))
+
+
+def extremes(params: Params) -> Iterator[Params]:
+    """As few of everything as may be, then each end of some parameters by itself."""
+    few = params
+    for name, value in vars(params).items():
+        if isinstance(value, tuple):
+            few = changed(few, name, value[0])
+    for name in ("runs", "draws", "data_sets", "releases"):
+        if name in vars(few):
+            with contextlib.suppress(ParameterError):
+                few = changed(few, name, int(few.specification()[name].low))
+    yield few
+    specification = few.specification(getattr(few, "scenario", None))
+    for name in ENDS:
+        for value in limits(specification[name]) if name in specification else ():
+            kind = int if specification[name].kind == "integer" else float
+            with contextlib.suppress(ParameterError, OverflowError):
+                yield changed(few, name, kind(value))
+
+
+def test_texts_have_no_hole_at_the_ends(name: str) -> None:
+    experiment = experiments.load(name)
+    for params in extremes(small(name)):
+        try:
+            result = runner.run_to_end(experiment, params, 1)
+        except ParameterError:
+            # Some ends cannot be had together with others.
+            continue
+        drawn = experiment.figures(result)
+        texts = [result.summary, result.privacy, *(each.sentence for each in drawn.values())]
+        for text in (*texts, *(one_line(each.figure) for each in drawn.values())):
+            assert text
+            assert not HOLE.search(text), (params, text)

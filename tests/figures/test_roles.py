@@ -18,7 +18,8 @@ from abcdp_core.figures import looks
 from tests.figures.contrast import contrast
 
 ROOT = Path(__file__).parents[2]
-DRAWING = sorted([*(ROOT / "abcdp_core" / "experiments").glob("*.py"), *(ROOT / "ui").glob("*.py")])
+STUDIES = ROOT / "abcdp_core" / "experiments"
+DRAWING = sorted([*STUDIES.rglob("*.py"), *(ROOT / "ui").glob("*.py")])
 BARE = {"BLUE", "VERMILLION", "GREEN", "GREY", "BLACK", "PURPLE", "OLIVE", "PALE"}
 """Names of colours that stand for nothing: whoever draws names what it draws."""
 

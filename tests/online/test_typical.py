@@ -77,20 +77,20 @@ def test_runs_count_once_they_are_done_both_ways() -> None:
     found = typical.of_both(table([*both, (11, "fixed", 99.0, 3.0)]))
     assert found is not None
     assert dataclasses.astuple(found) == pytest.approx((11, 6.0, 2.0, 10.0, 0.5, 3.0))
-    words = adaptive_truncation.in_words
-    assert words(found, 1000) == (
-        "**Typical of 11 runs with 1,000 people:** 6× as sharp (80 %: 2 to 10), and the mean off "
-        "by 0.5 instead of 3."
+    assert found.in_words(1000) == (
+        "**Over 11 runs, typically**, with 1,000 people: 6× as sharp (80 % of runs: 2 to 10), and "
+        "an error of 0.5 instead of 3 for the mean."
     )
     one = typical.of_both(table([both[3], both[14]]))
     assert one is not None
-    assert words(one, 1) == (
-        "**In 1 run so far with 1 person:** 4× as sharp, and the mean off by 0.3 instead of 3."
+    assert one.in_words(1) == (
+        "**In 1 run so far**, with 1 person: 4× as sharp, and an error of 0.3 instead of 3 for the "
+        "mean."
     )
 
 
 def test_the_headline_has_it_for_usual_settings_only() -> None:
     usual = adaptive_truncation.Params()
-    assert adaptive_truncation.typical_in_words(usual).startswith("**Typical of 100 runs with")
+    assert adaptive_truncation.typical_in_words(usual).startswith("**Over 100 runs, typically**")
     other = dataclasses.replace(usual, epsilon_total=3.3)
     assert "*Is this run typical?* below does 30" in adaptive_truncation.typical_in_words(other)

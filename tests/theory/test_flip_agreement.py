@@ -53,5 +53,7 @@ def test_where_nothing_depends_on_the_noise_agreement_cannot_be_told(
 
 
 def test_one_direction_can_be_told_alone() -> None:
-    assert told([0.9], 0.01).sentence().endswith("; much less would mostly go unnoticed.")
-    assert told([0.9], 5.0).sentence().endswith("; much more would mostly go unnoticed.")
+    assert (
+        told([0.9], 0.01).sentence().endswith("; noise much too small would mostly go unnoticed.")
+    )
+    assert told([0.9], 5.0).sentence().endswith("; noise much too large would mostly go unnoticed.")

@@ -1,0 +1,103 @@
+"""What studies of flipped decisions share: runs on the toy model, distances, and base rates."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from abcdp_core import pool, predictive
+from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.streams import generator
+from abcdp_core.theory import flip
+
+Array = NDArray[np.float64]
+
+WINDOW = 15
+"""Noise scales b to each side of ε_abc in which draws are counted; no knob moves them."""
+
+
+def event(at: Any, c: int | None = None) -> SparseVector:
+    """Return what a run does at some size, budget and c; public.
+
+    Args:
+        at: with ``n``, ``epsilon_total``, ``c``, ``sensitivity`` and ``resample``.
+        c: instead of that one.
+    """
+    sensitivity = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
+    return calibrate(at.epsilon_total, sensitivity, c or at.c, resample=at.resample)
+
+
+def pool_key(n: int, size: int, seed: int) -> pool.PoolKey:
+    """Return the key of the public pool."""
+    return pool.key_for(uniform_mixture.SCENARIO, n, size, seed)
+
+
+def make_pools(
+    sizes: Sequence[int], pool_size: int, data_sets: int, seed: int, progress: pool.Progress
+) -> None:
+    """Make the public pools that are not there yet, and say how far that is."""
+    keys = [(pool_key(n, pool_size, seed), n) for n in sizes]
+    predictive.make_ready(keys, data_sets, progress)
+
+
+@functools.lru_cache(maxsize=32)
+def distances(which: str, n: int, draws: int, seed: int) -> Array:
+    """Return distances ``(draws,)`` to decide about.
+
+    Args:
+        which: ``uniform``, ``public`` (draw i of the pool against data simulated from a further
+            prior draw, another one for each i) or ``observed`` (the pool against the private data).
+        n: points per data set.
+        draws: how many.
+        seed: root seed.
+    """
+    if which == "uniform":
+        return generator(seed, "distances").uniform(size=draws)
+    key = pool_key(n, draws, seed)
+    if which == "public":
+        return predictive.paired_distances(key, n)
+    return pool.compare(pool.build(key), pool.observed_data(key, n), synthetic=True).rho
+
+
+def pool_distances(
+    which: str, n: int, pool_size: int, seed: int, data_sets: int = predictive.SETS
+) -> list[Array]:
+    """Return the distances ``(T,)`` of the whole pool from each data set it is compared with.
+
+    These are a few simulated data sets if ``public``, the private data if ``observed``. If
+    ``uniform``, the distances are spread evenly from 0 to 1.
+    """
+    if which == "uniform":
+        return [(np.arange(pool_size) + 0.5) / pool_size]
+    key = pool_key(n, pool_size, seed)
+    if which == "public":
+        return [predictive.pool_distances(key, n, index) for index in range(data_sets)]
+    return [pool.observed_comparison(key, n).rho]
+
+
+def base_rates(rho: Sequence[Array], epsilon_abc: float, scale: float) -> pd.DataFrame:
+    """Count draws by their distance from ε_abc in units of b, and how many flip (MATH F2).
+
+    Counts are means over data sets, of which each has distances ``(T,)``. A draw at the threshold
+    is within it.
+    """
+    every = np.concatenate(rho)
+    edges = np.array([-np.inf, *range(-WINDOW, WINDOW + 1), np.inf])
+    away = (every - epsilon_abc) / scale
+    place = WINDOW + np.clip(np.ceil(away), -WINDOW, WINDOW + 1).astype(int)
+    flips = flip.flip_probability(every, epsilon_abc, scale)
+    draws, flipped = (np.bincount(place, of, len(edges) - 1) / len(rho) for of in (None, flips))
+    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "draws": draws, "flips": flipped})
+
+
+def counts_of(rates: pd.DataFrame) -> SimpleNamespace:
+    """Sum base rates: draws ``close`` and ``far``, and those of them ``lost`` and ``let_in``."""
+    close, far = rates[rates.high <= 0].sum(), rates[rates.low >= 0].sum()
+    return SimpleNamespace(close=close.draws, lost=close.flips, far=far.draws, let_in=far.flips)

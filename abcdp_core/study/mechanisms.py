@@ -1,0 +1,81 @@
+"""What studies of mechanisms share: the pool that all runs meet, budgets, and what is said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import mechanisms, pool, simulators, summaries, trials
+from abcdp_core.mechanisms import Budget, Release, regression_adjustment
+
+Array = NDArray[np.float64]
+
+
+def public_side(params: Any, seed: int) -> pool.PublicSide:
+    """Return what is public about the data of a study, and the one pool that all runs share."""
+    size = vars(params).get("n", simulators.load(params.scenario).N_DEFAULT)
+    return pool.public_side(params.scenario, size, params.pool_size, seed)
+
+
+def prepare(params: Any, seed: int, progress: pool.Progress) -> None:
+    """Make the public pool unless it exists, and report the fraction done."""
+    pool.make_kept(public_side(params, seed).key, progress)
+
+
+def nearest_one(budgets: Iterable[float]) -> float:
+    """Return the budget nearest 1, which titles are about; of two the smaller."""
+    return min(sorted(budgets), key=lambda budget: abs(math.log(budget)))
+
+
+def each_release(params: Any) -> str:
+    """State what each release guarantees at the largest of several budgets."""
+    budget = Budget(max(params.epsilon_total), params.delta)
+    source = simulators.load(params.scenario)
+    promised = trials.guarantees(params.mechanism, budget, source, len(params.epsilon_total))
+    return f"Each release: {promised}"
+
+
+def small_pool(params: Any, names: Iterable[str]) -> str:
+    """Warn of a pool that is too small for the regression of some mechanisms, or nearly so.
+
+    Args:
+        params: of the study.
+        names: of the mechanisms that move draws along a regression.
+    """
+    source = simulators.load(params.scenario)
+    fewest = [mechanisms.load(name).minimum_pool(source) for name in names]
+    return regression_adjustment.caution(params.pool_size, fewest)
+
+
+def posterior(release: Release, theta: Array) -> tuple[Array, Array]:
+    """Return the weighted sample ``(k, d)`` and ``(k,)`` of a release; without any draw the prior.
+
+    Args:
+        release: draws with their weights, or the samples that represent them.
+        theta: parameters of the pool ``(T, d)``.
+    """
+    if len(release.weights):
+        return release.parameters(theta), release.weights
+    return theta, np.full(len(theta), 1.0 / len(theta))
+
+
+def interval(release: Release, theta: Array, level: float = 0.9) -> tuple[Array, Array]:
+    """Return the ends ``(d,)`` of equal-tailed intervals; without any draw those of the prior.
+
+    Args:
+        release, theta: of :func:`posterior`.
+        level: posterior probability between the ends.
+    """
+    tail = (1.0 - level) / 2.0
+    low, high = summaries.weighted_quantile(*posterior(release, theta), [tail, 1.0 - tail])
+    return low, high
+
+
+def in_units(params: Any) -> str:
+    """Say what errors and widths are measured in, after a comma; nothing for the usual unit."""
+    several = simulators.has_several_units(simulators.load(params.scenario))
+    return ", in prior standard deviations" if several else ""
