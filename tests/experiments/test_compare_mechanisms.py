@@ -13,6 +13,7 @@ from abcdp_core import figures as fig
 from abcdp_core import mechanisms, pool, runner, trials
 from abcdp_core.experiments import compare_mechanisms as study
 from abcdp_core.experiments import mechanism_posterior
+from abcdp_core.experiments.compare_mechanisms.views import Errors
 from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.privacy import NonPrivate, cost
 from abcdp_core.results import Result
@@ -40,7 +41,15 @@ def task_of(name: str, **changes: object) -> study.Task:
 
 
 def released(task: study.Task, run: int = 0) -> Release:
-    return study.release(task, study.prepared(task, study.common_options(task)), run)
+    """At the common setting."""
+    *_, common, _, _ = study.asked(task)
+    task = dataclasses.replace(task, first=run, count=1)
+    ((_, _, release),) = study.releases(task, common)
+    return release
+
+
+def best_options(name: str) -> object:
+    return trials.best(*study.asked(task_of(name)))
 
 
 @EVERY
@@ -75,7 +84,7 @@ def test_thresholds_are_chosen_without_the_data_that_are_scored(
 ) -> None:
     def choices() -> list[object]:
         trials.tried.cache_clear()
-        return [study.best_options(task_of(name)) for name in SMALL.mechanism]
+        return [best_options(name) for name in SMALL.mechanism]
 
     before = choices()
     monkeypatch.setattr(pool, "observed_data", lambda *_: 1 / 0)
@@ -97,34 +106,21 @@ def test_the_best_threshold_has_the_lowest_error_of_the_grid_and_is_the_one_scor
 
 
 def test_where_there_is_nothing_to_choose_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = result_of().tables["grid"].groupby("mechanism").epsilon_total.value_counts()
+    without = set(sizes[sizes == 1].index.get_level_values("mechanism"))
+    assert {"noisy-counts", "private-embedding", "nearest-selection"} <= without
     monkeypatch.setattr(pool.PublicSide, "simulated", lambda *_: 1 / 0)
     trials.tried.cache_clear()
-    without = [name for name in SMALL.mechanism if name in set(single_settings())]
-    assert {"noisy-counts", "private-embedding", "nearest-selection"} <= set(without)
     for name in without:
-        assert study.best_options(task_of(name)) == study.common_options(task_of(name))
+        assert best_options(name) == study.asked(task_of(name))[2]
     with pytest.raises(ZeroDivisionError):
-        study.best_options(task_of("sparse-vector"))
-
-
-def single_settings() -> list[str]:
-    """Mechanisms with nothing to choose."""
-    grid = result_of().tables["grid"]
-    rows = grid.groupby(["mechanism", "epsilon_total"]).size()
-    return list(rows[rows == 1].index.get_level_values("mechanism"))
-
-
-def test_more_runs_leave_the_first_ones_as_they_were() -> None:
-    more = result_of(dataclasses.replace(SMALL, runs=6)).tables["main"]
-    first = more[more.run < 4].reset_index(drop=True)
-    pd.testing.assert_frame_equal(first, result_of().tables["main"])
+        best_options("sparse-vector")
 
 
 @pytest.mark.parametrize("params", [SMALL, dataclasses.replace(study.PRESETS["units"], runs=4)])
 def test_no_task_has_many_runs_and_in_which_ones_they_are_done_changes_nothing(
     params: study.Params, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Workers finish what they have begun, be its visitor long gone."""
     assert max(task.count for task in study.tasks(dataclasses.replace(params, runs=1000), 1)) == 20
     params = dataclasses.replace(params, epsilon_total=(1.0,), pool_size=1000)
     whole = result_of(params)
@@ -142,14 +138,9 @@ def test_no_task_has_many_runs_and_in_which_ones_they_are_done_changes_nothing(
 
 def test_errors_are_those_of_the_means() -> None:
     task = task_of("sparse-vector")
-    release = released(task, run=2)
-    theta = study.trial(task, 2).public.theta
-    mean = theta[release.indices].mean(axis=0)
-    row = (
-        result_of()
-        .tables["common"]
-        .query("mechanism == 'sparse-vector' and epsilon_total == 1.0 and run == 2")
-    )
+    mean = study.asked(task)[1].theta[released(task, run=2).indices].mean(axis=0)
+    common = result_of().tables["common"]
+    row = common.query("mechanism == 'sparse-vector' and epsilon_total == 1.0 and run == 2")
     assert row.mae.iloc[0] == pytest.approx(np.abs(mean - uniform_mixture.TRUTH).mean())
 
 
@@ -166,7 +157,8 @@ def test_the_mean_of_what_is_no_sample() -> None:
 
 
 def test_at_a_large_pool_what_pays_once_is_ahead() -> None:
-    params = study.Params(epsilon_total=(1.0,), runs=10, mechanism=study.PUBLISHED_OR_EMBEDDED)
+    names = ("sparse-vector", "gaussian-rejection", "soft-weights", "embedding-estimate")
+    params = study.Params(epsilon_total=(1.0,), runs=10, mechanism=names)
     means = result_of(params).tables["main"].groupby("mechanism").mse.mean()
     assert means["embedding-estimate"] < 0.2 * means["sparse-vector"]
     assert means["sparse-vector"] < 0.5 * means["soft-weights"]
@@ -176,61 +168,35 @@ def test_at_a_large_pool_what_pays_once_is_ahead() -> None:
 @EVERY
 def test_the_posterior_is_the_release_that_the_comparison_scores(name: str) -> None:
     params = mechanism_posterior.Params(mechanism=name, n=300, pool_size=1000, epsilon_total=1.0)
-    errors = runner.run_to_end(mechanism_posterior, params, seed=1).tables["errors"]
-    row = (
-        result_of()
-        .tables["main"]
-        .query(f"mechanism == '{name}' and epsilon_total == 1.0 and run == 0")
-    )
-    private = errors[errors.release == "private"]
-    assert private.mse.iloc[0] == pytest.approx(row.mse.iloc[0], rel=1e-12)
-    assert private.epsilon_abc.iloc[0] == pytest.approx(row.epsilon_abc.iloc[0], nan_ok=True)
-
-
-@EVERY
-def test_shares_of_the_samples_add_up(name: str) -> None:
-    params = mechanism_posterior.Params(mechanism=name, n=300, pool_size=1000, epsilon_total=10.0)
-    main = runner.run_to_end(mechanism_posterior, params, seed=1).tables["main"]
-    for (_, _), part in main.groupby(["release", "parameter"]):
+    tables = runner.run_to_end(mechanism_posterior, params, seed=1).tables
+    private, main = tables["errors"].iloc[0], result_of().tables["main"]
+    row = main.query(f"mechanism == '{name}' and epsilon_total == 1.0 and run == 0").iloc[0]
+    assert private.mse == pytest.approx(row.mse, rel=1e-12)
+    assert private.epsilon_abc == pytest.approx(row.epsilon_abc, nan_ok=True)
+    for _, part in tables["main"].groupby(["release", "parameter"]):
         assert part.weight.sum() == pytest.approx(1.0)
 
 
-EMPTY = study.Params(
-    mechanism=("sparse-vector", "gaussian-rejection", "embedding-estimate"),
-    epsilon_total=(1000.0,), epsilon_abc=0.001, n=300, pool_size=20, c=1, runs=3,
-)  # fmt: skip
-
-
 def test_runs_that_accepted_nothing_are_counted_and_their_marks_are_open() -> None:
-    result = result_of(EMPTY)
+    result = result_of(
+        study.Params(
+            mechanism=("sparse-vector", "gaussian-rejection", "embedding-estimate"),
+            epsilon_total=(1000.0,), epsilon_abc=0.001, n=300, pool_size=20, c=1, runs=3,
+        )
+    )  # fmt: skip
     common = result.tables["common"]
-    empty = common.groupby("mechanism").accepted.apply(lambda accepted: (accepted == 0).mean())
-    assert empty["sparse-vector"] == empty["gaussian-rejection"] == 1.0
-    drawn = {trace.name: trace for trace in study.figures(result)["common"].figure.data}
-    assert drawn["sparse vector"].marker.symbol[0].endswith("-open")
-    assert not drawn["embedding estimate"].marker.symbol[0].endswith("-open")
-    main = result.tables["main"].assign(accepted=lambda rows: rows.accepted * 0)
-    counted = study.summary(
-        dataclasses.replace(result, tables={**result.tables, "main": main}), "mse"
-    )
-    assert "6 runs of 6 accepted nothing" in counted
-    shares = (
-        study.summary_table(main, {"mse": "mse", "mae": "mae"}).set_index("mechanism").empty_share
-    )
-    assert shares.to_dict() == {
+    empty = study.summary_table(SMALL, common).set_index("mechanism").empty_share
+    assert empty.to_dict() == {
         "sparse-vector": 1.0,
         "gaussian-rejection": 1.0,
+        # An estimate has no number of accepted draws.
         "embedding-estimate": 0.0,
     }
-
-
-def test_a_released_estimate_has_no_number_of_accepted_draws() -> None:
-    main = result_of().tables["main"]
-    missing = main.accepted.isna()
-    values = {name for name in SMALL.mechanism if not mechanisms.load(name).sample}
-    assert "embedding-estimate" in values
-    assert set(main.mechanism[missing]) == values
-    assert not missing[~main.mechanism.isin(values)].any()
+    drawn = study.figures(result)["common"]
+    symbols = {trace.name: trace.marker.symbol for trace in drawn.figure.data}
+    assert symbols["sparse vector"][0].endswith("-open")
+    assert not symbols["embedding estimate"][0].endswith("-open")
+    assert "6 runs of 6 accepted nothing" in drawn.sentence
 
 
 def test_the_summary_table_is_what_the_figure_shows() -> None:
@@ -242,72 +208,60 @@ def test_the_summary_table_is_what_the_figure_shows() -> None:
     assert table.mae.tolist() == pytest.approx(main.groupby("epsilon_total").mae.mean().tolist())
 
 
-def test_one_run_is_said_in_the_singular() -> None:
-    result = result_of(dataclasses.replace(SMALL, mechanism=("sparse-vector",), runs=1))
-    assert "over 1 run of each:" in result.summary
-    assert ", 1 run of each" in study.figures(result)["mse"].figure.layout.title.subtitle.text
-
-
-# ---------------------------------------------------------------------------------------- figures
-
-
-def one_budget() -> Result:
-    return result_of(dataclasses.replace(SMALL, epsilon_total=(1.0,)))
-
-
 def with_errors(prior: float, **errors: float) -> Result:
     """One run of each, with errors that are given; names with _ for a hyphen."""
-    rows = [
-        {"mechanism": name.replace("_", "-"), "epsilon_total": 1.0, "c": 10, "run": 0, "mae": mae}
-        for name, mae in errors.items()
-    ]
-    before = pd.DataFrame({"run": [0], "mae": [prior]})
-    tables = {"main": pd.DataFrame(rows), "prior": before}
-    return Result(study.EXPERIMENT, SMALL, tables, "", "")
+    at = {"epsilon_total": 1.0, "c": 10, "run": 0, "accepted": 1}
+    rows = [at | {"mechanism": name.replace("_", "-"), "mae": mae} for name, mae in errors.items()]
+    tables = {"main": pd.DataFrame(rows), "prior": pd.DataFrame({"run": [0], "mae": [prior]})}
+    params = dataclasses.replace(SMALL, mechanism=tuple(tables["main"].mechanism))
+    return Result(study.EXPERIMENT, params, tables, "", "")
 
 
 @pytest.mark.parametrize(
-    ("errors", "words"),
+    ("errors", "title", "caption"),
     [
         (
             {"noisy_counts": 0.01, "sparse_vector": 0.05, "soft_weights": 0.12},
-            "Noisy counts is nearest; sparse vector: 5 times its error",
+            "The error is smallest with noisy counts; with sparse vector it is 5 times as large",
+            "the mean absolute error is 0.01 with noisy counts and 0.05 with sparse vector; the",
         ),
         (
             {"sparse_vector": 0.02, "soft_weights": 0.05, "noisy_counts": 0.04},
-            "Sparse vector is nearest; soft weights: 2.5 times its error",
+            "The error is smallest with sparse vector; with soft weights it is 2.5 times as large",
+            "is 0.02 with sparse vector and 0.05 with soft weights",
         ),
         (
             {"noisy_counts": 0.05, "sparse_vector": 0.052},
-            "Noisy counts and sparse vector have about the same error",
+            "The error is about the same with noisy counts and sparse vector",
+            "Over 1 run of each mechanism with ε_total = 1 and c = 10",
         ),
-        ({"sparse_vector": 0.025}, "Sparse vector: 25 % of the prior's error"),
+        (
+            {"sparse_vector": 0.025},
+            "The error with sparse vector is 25 % of the prior's error",
+            "is 0.025 with sparse vector; the prior mean's is 0.1.",
+        ),
         (
             {"sparse_vector": 0.1, "soft_weights": 0.11},
             "No mechanism is clearly better than the prior",
+            "the prior mean's is 0.1.",
         ),
-        ({"sparse_vector": np.nan}, "Nobody knows the true parameters, so there is no error"),
     ],
 )
-def test_the_title_is_what_the_errors_say(errors: dict[str, float], words: str) -> None:
-    assert study.finding(with_errors(0.1, **errors), "mae") == words
+def test_the_title_is_what_the_errors_say(
+    errors: dict[str, float], title: str, caption: str
+) -> None:
+    found, said = Errors(with_errors(0.1, **errors), "main", "mae").says()
+    assert found == title
+    assert caption in said
 
 
-def test_at_one_budget_mechanisms_stand_in_rows_the_best_on_top() -> None:
-    result = one_budget()
+def test_rows_are_ranked_and_wait_for_mechanisms_that_have_no_result_yet() -> None:
+    result = result_of(dataclasses.replace(SMALL, epsilon_total=(1.0,)))
     figure = study.figures(result)["mae"].figure
     means = result.tables["main"].groupby("mechanism").mae.mean().sort_values()
-    names = [text.replace("<br>", " ") for text in figure.layout.yaxis.ticktext]
-    assert names == [f"{fig.called(name)} {value:.2g}" for name, value in means.items()]
     marks = {trace.name: (float(trace.x[0]), float(trace.y[0])) for trace in figure.data}
     for row, (name, value) in enumerate(means.items()):
         assert marks[fig.called(str(name))] == (pytest.approx(value), row)
-    fixed = study.figures(one_budget())["mae"].figure.layout.xaxis
-    assert list(fixed.tickvals) == [0.002, 0.02, 0.2]
-
-
-def test_rows_wait_for_mechanisms_that_have_no_result_yet() -> None:
-    result = one_budget()
     first = SMALL.mechanism[0]
     part = {
         name: table[table.mechanism == first] if "mechanism" in table else table
@@ -317,94 +271,35 @@ def test_rows_wait_for_mechanisms_that_have_no_result_yet() -> None:
     assert len(figure.layout.yaxis.ticktext) == len(SMALL.mechanism)
     assert [trace.name for trace in figure.data] == [fig.called(first)]
     assert figure.layout.yaxis.ticktext[-1].endswith("…")
-    # One of those may be the nearest.
-    assert figure.layout.title.text.startswith("So far: ")
-    whole = study.figures(result)["mae"].figure.layout.title.text
-    assert not whole.startswith("So far")
+    # One of those may have the smallest error.
+    assert figure.layout.title.text.startswith("So far, ")
 
 
 def test_the_chosen_mechanism_stands_out_and_the_figure_stays_as_it_was() -> None:
-    drawn = study.figures(one_budget())["mae"]
+    drawn = study.figures(result_of(dataclasses.replace(SMALL, epsilon_total=(1.0,))))["mae"]
     chosen = study.choose(drawn, "private-embedding")
     sizes = {trace.name: trace.marker.size for trace in chosen.figure.data}
     assert sizes.pop("private embedding") > max(sizes.values())
     assert len({trace.marker.size for trace in drawn.figure.data}) == 1
 
 
-def test_against_the_budget_lines_have_their_names_at_their_ends() -> None:
-    figure = study.figures(result_of())["mae"].figure
-    ends = " ".join(figure.layout.yaxis2.ticktext).replace("<br>", " ")
-    assert all(fig.called(name) in ends for name in SMALL.mechanism)
-    assert not figure.layout.showlegend
-    places = np.array(figure.layout.yaxis2.tickvals)
-    assert (np.diff(places) > 0.0).all()
-
-
-# ---------------------------------------------------------------------------------------- units
-
-
-UNITS = dataclasses.replace(
-    study.PRESETS["units"],  # type: ignore[type-var]
-    epsilon_total=(1.0, 1000.0),
-    pool_size=2000,
-    runs=12,
-)
-
-
-def test_the_same_data_cost_little_or_everything_as_the_unit_decides() -> None:
-    result = result_of(UNITS)
-    assert result.summary.startswith("The unit decides: at ε_total = 1 the error is ")
-    assert "with one patient protected" in result.summary
-    assert "with one outbreak; the prior mean's is" in result.summary
-    for unit in ("Protects one patient", "Protects one outbreak"):
-        assert unit in result.privacy
-    assert "is left out or added" in result.privacy
-    assert "is replaced by any other" in result.privacy
-    for figure in study.figures(result).values():
-        assert figure.figure.layout.title.text.startswith("The unit decides")
-
-
-@pytest.mark.parametrize(
-    ("large", "words"),
-    [
-        (0.9, "The unit decides: at ε_total = 1 the error is 0.5 with one patient protected, 0.9"),
-        (0.6, "The unit matters little"),
-        (0.501, "No difference between the units is seen"),
-    ],
-)
-def test_how_much_the_unit_decides_is_measured(large: float, words: str) -> None:
-    result = result_of(UNITS)
-    main = result.tables["main"].assign(mae_scaled=0.5)
-    noise = 0.01 * (-1.0) ** main.run
-    main.loc[main.mechanism == study.UNITS[1], "mae_scaled"] = large + noise
-    prior = result.tables["prior"].assign(mae_scaled=1.0)
-    changed = dataclasses.replace(result, tables={**result.tables, "main": main, "prior": prior})
-    assert study.unit_finding(changed, "mae_scaled").startswith(words)
-    # Half a result says nothing of units, and neither do other mechanisms.
-    half = {**result.tables, "main": main[main.mechanism == study.UNITS[0]]}
-    assert study.unit_finding(dataclasses.replace(changed, tables=half), "mae_scaled") == ""
-    assert study.unit_finding(result_of(), "mae") == ""
-
-
 def test_published_data_are_marked_with_the_error_that_their_posterior_expects() -> None:
-    result = result_of(UNITS)
+    changes = {"epsilon_total": (1.0, 1000.0), "pool_size": 2000, "runs": 12}
+    result = result_of(dataclasses.replace(study.PRESETS["units"], **changes))  # type: ignore[type-var]
     table = result.tables["published"]
     assert len(table) == 2 * 2 * 4
-    assert (table.low < table["mean"]).all()
-    assert (table["mean"] < table.high).all()
-    # Half of a 90 % interval is more than a mean distance, and a mean distance than no distance.
+    assert ((table.low < table["mean"]) & (table["mean"] < table.high)).all()
+    # Half of a 90 % interval is more than a mean distance.
     assert (table.mae < table.high - table.low).all()
+    small, large = study.UNITS
     expected = table.groupby(["mechanism", "epsilon_total"]).mae_scaled.mean()
-    assert expected[study.UNITS[0], 1.0] < 0.8 * expected[study.UNITS[1], 1.0]
-    drawn = {trace.name: trace for trace in study.figures(result)["mae"].figure.data}
-    mark = drawn["San Francisco, one patient protected: what its posterior expects"]
-    assert list(mark.y) == expected[study.UNITS[0]].tolist()
-    # Data that are drawn at a known truth are no published ones.
+    assert expected[small, 1.0] < 0.8 * expected[large, 1.0]
+    drawn = study.figures(result)["mae"]
+    stars = [each for each in drawn.figure.data if each.name == "expected for published data"]
+    assert stars[0].y.tolist() == expected[small].tolist()
+    assert "with one patient protected and" in drawn.sentence
+    errors = result.tables["main"].groupby(["mechanism", "epsilon_total"]).mae_scaled.mean()
+    for row in result.tables["summary"].itertuples():
+        assert row.mae == pytest.approx(errors[row.mechanism, row.epsilon_total])
+    # Data that are drawn at a known truth are not published.
     assert result_of().tables["published"].empty
-
-
-def test_the_summary_table_has_the_errors_that_are_shown_where_units_differ() -> None:
-    tables = result_of(UNITS).tables
-    of = tables["main"].groupby(["mechanism", "epsilon_total"]).mae_scaled.mean()
-    for row in tables["summary"].itertuples():
-        assert row.mae == pytest.approx(of[row.mechanism, row.epsilon_total])
