@@ -7,15 +7,15 @@ sides of that comparison. The curves of the kept coefficients are simulated data
 them costs no further privacy.
 
 One data point is *one day's national count*, so what is protected is a day, not a person. With
-$N = 18$ days one of them moves a distance by up to $\Delta = \sqrt{2}/18$ (MATH M2). That is as
+$N = 18$ days, one day moves a distance by up to $\Delta = \sqrt{2}/18$ (MATH M2). That is as
 large as the threshold itself, and so is the noise: with $c = 5$ and $\epsilon_{total} = 13$ its
 scale is 0.05 (with the paper's $\Delta = 2/18$) against $\epsilon_{abc} = 0.1$. The smaller the
 budget and the larger $c$, the more curves are kept only because of noise, and the wider they
-spread. Every run has its own noise and goes through the same pool in an order of its own; without
-noise too, so that what the first $c$ draws happen to be is in both.
+spread. Every run has its own noise and goes through the same pool in its own order, without noise
+too: chance decides which draws come first in both.
 
-The distance of the paper compares the *set* of counts and ignores which day each belongs to. On
-(day, count) pairs a falling curve is no longer like a rising one. The bandwidth has to come from
+The distance of the paper compares the *set* of counts and ignores which day each belongs to. With
+(day, count) pairs a falling curve is not like a rising one. The bandwidth has to come from
 simulated data (MATH M6). The paper's text does not say where it comes from in this study; its
 published script takes it from the private series, a release that nobody accounts for. Two more
 differences: the script has $\epsilon_{abc} = 0.05$ where the text has 0.1, and scales its noise by
@@ -28,24 +28,34 @@ import dataclasses
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import Link, Onward
+from abcdp_core import pool
+from abcdp_core.experiments import Link, Onward, SingleTask
+from abcdp_core.figures import Drawn
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement_of_largest
-from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import (
+    amount,
+    budget_name,
+    compared,
+    counted,
+    listed,
+    percent,
+    settings_line,
+    with_budget,
+)
 from abcdp_core.simulators import covid
 from abcdp_core.streams import generator
+from abcdp_core.study import BaseParams, Lines, Parameter, Result, Tables
+from abcdp_core.summaries import empty_note, first_of
 
 Array = NDArray[np.float64]
 
@@ -108,10 +118,6 @@ class Params(BaseParams):
         sensitivity = covid.distance().sensitivity(covid.N_DEFAULT, self.sensitivity)
         return sparse_vector.calibrate(epsilon_total, sensitivity, c, resample=self.resample)
 
-    def settings(self) -> list[tuple[int, float]]:
-        """Every c with every budget."""
-        return list(itertools.product(self.c, self.epsilon_total))
-
 
 PRESETS: dict[str, BaseParams] = {
     "p21-figure-4": Params(sensitivity="published", bandwidth="median"),
@@ -122,7 +128,7 @@ PART = 100
 
 
 @dataclass(frozen=True)
-class Task(experiments.SingleTask[Params]):
+class Task(SingleTask[Params]):
     """All of it."""
 
     @property
@@ -132,23 +138,15 @@ class Task(experiments.SingleTask[Params]):
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
-    """A single task."""
+    """Return a single task."""
     return [Task(params, seed)]
 
 
 def pool_key(params: Params, seed: int) -> pool.PoolKey:
-    """The public pool; with the script's bandwidth its comparison is not private."""
-    bandwidth = params.bandwidth
-    if bandwidth == "script":
-        bandwidth = covid.script_bandwidth()
-    return pool.key_for(
-        covid.SCENARIO,
-        covid.N_DEFAULT,
-        params.pool_size,
-        seed,
-        bandwidth=bandwidth,
-        distance=params.distance,
-    )
+    """Return the public pool; with the script's bandwidth its comparison is not private."""
+    bandwidth = covid.script_bandwidth() if params.bandwidth == "script" else params.bandwidth
+    size, n = params.pool_size, covid.N_DEFAULT
+    return pool.key_for(covid.SCENARIO, n, size, seed, 0, bandwidth, params.distance)
 
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
@@ -166,27 +164,24 @@ def work(task: Task | Onward[Task]) -> Link:
     orders = {run: pool.order(seed, run, params.pool_size) for run in runs}
     prior = _spread(curves), _misfit(curves)
     main, spreads = [], []
-    for c, epsilon_total in params.settings():
-        event = None if math.isinf(epsilon_total) else params.event(c, epsilon_total)
-        observed = _curves(0, "observed", covid.CASES[None], c, epsilon_total)
+    for at in itertools.product(params.c, params.epsilon_total):
+        observed = _rows(at, 0, "observed", covid.CASES[None])
         main.append(observed if here.done == 0 else observed.head(0))
         for run, order in orders.items():
             rng = generator(seed, "noise", run, params.noise_draw)
-            rho = comparison.rho[order]
+            asked = comparison.rho[order], params.epsilon_abc
             release, trace = (
-                sparse_vector.run(rho, params.epsilon_abc, event, rng)
-                if event
-                else sparse_vector.non_private(rho, params.epsilon_abc, c)
+                sparse_vector.non_private(*asked, at[0])
+                if math.isinf(at[1])
+                else sparse_vector.run(*asked, params.event(*at), rng)
             )
             kept = curves[order[release.indices]]
-            misfit = prior[1]
             if len(kept):
-                main.append(_curves(run, "sample", kept, c, epsilon_total))
-                main.append(_curves(run, "mean", kept.mean(axis=0)[None], c, epsilon_total))
-                misfit = _misfit(kept)
+                main.append(_rows(at, run, "sample", kept))
+                main.append(_rows(at, run, "mean", kept.mean(axis=0)[None]))
             flipped = int(np.sum(trace.accepted & ~trace.non_private))
-            found = (len(kept), flipped, _spread(kept), misfit)
-            spreads.append((c, epsilon_total, run, *found, *prior))
+            found = _spread(kept), _misfit(kept) if len(kept) else prior[1]
+            spreads.append((*at, run, len(kept), flipped, *found, *prior))
     tables = {
         "main": pd.concat(main, ignore_index=True),
         "spread": pd.DataFrame(spreads, columns=list(COLUMNS["spread"])),
@@ -194,11 +189,11 @@ def work(task: Task | Onward[Task]) -> Link:
     return here.link(tables)
 
 
-def _curves(run: int, kind: str, values: Array, c: int, epsilon_total: float) -> pd.DataFrame:
+def _rows(at: tuple[int, float], run: int, kind: str, values: Array) -> pd.DataFrame:
     """Rows of curves ``(k, 18)``."""
     columns = {
-        "c": c,
-        "epsilon_total": epsilon_total,
+        "c": at[0],
+        "epsilon_total": at[1],
         "run": run,
         "kind": kind,
         "sample": np.repeat(np.arange(len(values)), values.shape[1]),
@@ -221,290 +216,140 @@ def _misfit(curves: Array) -> float:
     return math.sqrt(np.mean((curves.mean(axis=0) - covid.CASES) ** 2))
 
 
+# ----------------------------------------------------------------------------------------- words
+
+
 def collect(params: Params, rows: Tables) -> Result:
-    """The result of the one task."""
-    return Result(EXPERIMENT, params, rows, _summary(params, rows), privacy_of(params))
-
-
-def privacy_of(params: Params) -> str:
-    """What one fit with the largest budget guarantees, or why it guarantees nothing."""
+    """Return the result of the runs so far."""
     if params.bandwidth == "script":
-        return (
+        privacy = (
             "Not private: the bandwidth is the published script's, computed from the private "
             "series itself. Nobody accounts for that release, so ε_total is not what was spent."
         )
-    return statement_of_largest(
-        params.epsilon_total,
-        lambda budget: params.event(params.c[0], budget),
-        covid.PROTECTED,
-    )
+    else:
+        privacy = statement_of_largest(
+            params.epsilon_total, lambda budget: params.event(params.c[0], budget), covid.PROTECTED
+        )
+    result = Result(EXPERIMENT, params, rows, "", privacy)
+    said = f"{_spread_found(result)[1]} {_picked(result)}.{empty_note(rows['spread'].accepted)}"
+    return dataclasses.replace(result, summary=said)
 
 
-def _summary(params: Params, rows: Tables) -> str:
-    table = rows["spread"]
-    # A few settings are enough for a sentence: of many c the ends.
-    shown = sorted({min(params.c), max(params.c)}) if len(params.c) > 2 else params.c
-    each = "; ".join(
-        f"{_words(params, c, budget)}: {_found(table, c, budget)}"
-        for c, budget in params.settings()
-        if c in shown
-    )
-    single = int((table.accepted == 1).sum())
-    alone = sentences.counted(
-        single, "run accepted a single curve", "runs accepted a single curve each"
-    )
-    runs = table.run.nunique()
-    over = f"mean over {runs} runs" if runs > 1 else "in one run"
-    return (
-        f"Spread of the accepted curves in cases, {over}, and how many were kept only because of "
-        f"noise. {each}. Curves of the prior spread by {table.prior_spread.iloc[0]:.0f}."
-        + (f" {alone}, which has no spread." if single else "")
-        + summaries.empty_note(table.accepted)
-    )
+def _spread_found(result: Result) -> tuple[str, str]:
+    """How far curves spread with the smallest budget, and with the largest; at the first c."""
+    table = first_of(result.tables["spread"], "c")
+    means = table.groupby("epsilon_total").spread.mean()
+    ends = {float(budget): float(means[budget]) for budget in means.index[[0, -1]]}
+    budget, prior = min(ends), float(table.prior_spread.iloc[0])
+    title = f"No run kept two curves {with_budget(budget)}"
+    if ends[budget] >= 0.0:
+        bare = len(ends) > 1 and ends.get(math.inf, 0.0) > 0.0
+        other, what = (ends[math.inf], "without noise") if bare else (prior, "the prior's")
+        more = compared(ends[budget], other)
+        title = f"{with_budget(budget).capitalize()}, kept curves spread {more} {what}"
+    found = [f"{amount(mean)} cases {with_budget(b)}" for b, mean in ends.items() if mean >= 0.0]
+    spread = f"kept curves spread by {listed(found)}" if found else "no two curves were kept"
+    where = f" at c = {table.c.iloc[0]}" if len(vars(result.params)["c"]) > 1 else ""
+    none = " A run that kept fewer than two has no spread." if table.spread.isna().any() else ""
+    runs = counted(table.run.nunique(), "run")
+    beside = f"curves from the prior spread by {amount(prior)}."
+    return title, f"Over {runs}{where}, {spread}; {beside}{none}"
 
 
-def _found(table: pd.DataFrame, c: int, epsilon_total: float) -> str:
-    part = at(table, c, epsilon_total)
-    accepted = int(part.accepted.sum())
-    if accepted == 0:
-        return "nothing accepted"
-    spread = "no spread" if part.spread.isna().all() else f"{part.spread.mean():.0f}"
-    return f"{spread}, {100.0 * part.flipped.sum() / accepted:.0f} % kept by noise"
+def _picked(result: Result) -> str:
+    """How many of the kept curves noise picked, with the smallest budget at the first c."""
+    table = first_of(result.tables["spread"], "c")
+    part = table[table.epsilon_total == table.epsilon_total.min()]
+    at, kept = with_budget(float(part.epsilon_total.iloc[0])), int(part.accepted.sum())
+    if kept == 0:
+        return f"No run kept a curve {at}"
+    if np.isinf(part.epsilon_total).all():
+        return "Noise had no part in picking the curves"
+    return f"Noise picked {percent(part.flipped.sum() / kept)} of the curves kept {at}"
 
 
-def at(table: pd.DataFrame, c: int, epsilon_total: float) -> pd.DataFrame:
-    """Rows of one setting."""
-    return table[(table.c == c) & (table.epsilon_total == epsilon_total)]
-
-
-def _words(params: Params, c: int, epsilon_total: float) -> str:
-    budget = "non-private" if math.isinf(epsilon_total) else f"ε_total = {epsilon_total:g}"
-    return f"{budget}, c = {c}" if len(params.c) > 1 else budget
-
-
-# ------------------------------------------------------------------------------------- figures
+# --------------------------------------------------------------------------------------- figures
 
 CASES_SHOWN = (0.0, 4000.0)
 """Range of the axis: fixed, so that budgets can be compared; wild curves leave it."""
 
-SIDE_BY_SIDE = 4
-"""Panels that fit into one row; of more settings the first one and the one without noise."""
+COLUMNS_SHOWN = 4
+"""Panels that fit into one row."""
+
+DAYS = np.arange(covid.N_DEFAULT, dtype=float)
+OBSERVED = fig.TRUTH.called("observed", marker="circle")
 
 
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Curves of one noise draw, with noise beside without, and how far they spread over all."""
+def figures(result: Result) -> dict[str, Drawn]:
+    """Draw the curves of one run, with noise beside without, and how far they spread over all."""
+    said = "Thin lines are the curves that one run kept, thick ones their mean."
+    return {"curves": Drawn(_curves(result), said), "spread": SPREAD(result)}
+
+
+def _curves(result: Result) -> go.Figure:
+    """Curves of the first run at the first c: a panel for each budget."""
     params = cast(Params, result.params)
-    return {
-        "curves": fig.Drawn(_curve_figure(params, result), _first_curves_sentence(params, result)),
-        "spread": fig.Drawn(_spread_figure(params, result), _spread_sentence(result)),
+    styles = {
+        budget: fig.NON_PRIVATE if math.isinf(budget) else fig.PRIVATE
+        for budget in params.epsilon_total
     }
-
-
-def _first_curves_sentence(params: Params, result: Result) -> str:
-    """How many curves one noise draw accepts, and what holds over all."""
-    first = result.tables["spread"][result.tables["spread"].run == 0]
-    each = [
-        f"{_words(params, *setting)}: {int(at(first, *setting).accepted.iloc[0])}"
-        for setting in params.settings()
+    titles = [
+        f'<b><span style="color:{style.color}">{budget_name(budget)}</span></b>'
+        for budget, style in styles.items()
     ]
-    return f"Curves accepted with one noise draw: {'; '.join(each)}. {result.summary}"
-
-
-def _spread_sentence(result: Result) -> str:
-    """Mean spread of accepted curves at each budget."""
-    table = spread_statistics(result)
-    several = len(table.c.unique()) > 1
-    parts = []
-    for c, budget, mean, low, high, _ in table.to_numpy():
-        what = "non-private" if math.isinf(budget) else f"ε_total = {budget:g}"
-        what += f", c = {c:g}" if several else ""
-        found = "fewer than two accepted" if math.isnan(mean) else f"{mean:.0f}"
-        interval = f" ({low:.0f} to {high:.0f})" if math.isfinite(low) else ""
-        parts.append(f"{what}: {found}{interval}")
-    each = "; ".join(parts)
-    return f"Mean spread of the accepted curves in cases{_in_brackets(table.low)}. {each}."
-
-
-def _in_brackets(low: pd.Series[float]) -> str:
-    """What stands in brackets behind a mean; nothing does where there is one run only."""
-    return " (95 % interval over runs)" if np.isfinite(low.to_numpy(float)).any() else ""
-
-
-def shown_settings(params: Params) -> list[tuple[int, float]]:
-    """The settings whose curves are drawn."""
-    every = params.settings()
-    if len(every) <= SIDE_BY_SIDE:
-        return every
-    same = [setting for setting in every if setting[0] == every[0][0]]
-    plain = [setting for setting in same if math.isinf(setting[1])]
-    return list(dict.fromkeys([every[0], (plain or same)[-1]]))
-
-
-def finding(params: Params, spread: pd.DataFrame) -> str:
-    """How many curves of one noise draw are there because of noise, at the first budget drawn."""
-    finite = [setting for setting in shown_settings(params) if math.isfinite(setting[1])]
-    if not finite:
-        return "Curves that ABC keeps without noise"
-    first = at(spread[spread.run == 0], *finite[0])
-    kept, false = int(first.accepted.iloc[0]), int(first.flipped.iloc[0])
-    budget = f"at ε_total = {finite[0][1]:g}"
-    if kept == 0:
-        return f"No curve was kept {budget}"
-    if kept == 1:
-        why = "only because of" if false else "in spite of"
-        return f"The one curve was kept {why} noise {budget}"
-    how_many = f"{false} of {kept}" if false else f"None of {kept}"
-    return f"{how_many} curves were kept only because of noise {budget}"
-
-
-def _curve_figure(params: Params, result: Result) -> go.Figure:
-    main, spread = result.tables["main"], result.tables["spread"]
-    settings = shown_settings(params)
-    styles = [fig.NON_PRIVATE if math.isinf(budget) else fig.PRIVATE for _, budget in settings]
-    figure = fig.panels(
-        [
-            f'<b><span style="color:{style.color}">{_words(params, *setting)}</span></b>'
-            for style, setting in zip(styles, settings, strict=True)
-        ],
-        finding(params, spread),
-        "day",
-        "confirmed cases",
+    rows = -(-len(titles) // COLUMNS_SHOWN)
+    drawn = fig.panels(
+        titles, _picked(result), "day", "confirmed cases", rows, 440 + 240 * (rows - 1)
     )
-    figure.layout.title.subtitle.text = (
-        f"c = {_listed(params.c)}, ε_abc = {params.epsilon_abc:g}, N = 18 days, one noise draw"
-    )
-    first = main[main.run == 0]
-    observed = dataclasses.replace(fig.TRUTH, name="observed", marker="circle")
-    for index, (style, setting) in enumerate(zip(styles, settings, strict=True)):
-        part = at(first, *setting)
-        curves = part[part.kind == "sample"]
-        if len(curves):
-            thin = {"width": 1.5, "dash": "solid"}
-            figure.add_trace(_together(curves, style, index).update(line=thin))
-        mean = part[part.kind == "mean"]
-        if len(mean):
-            named = dataclasses.replace(style, name="their mean", dash="dash")
-            figure.add_trace(_together(mean, named, index).update(line={"width": 4}))
-        data = part[part.kind == "observed"]
-        marks = fig.points(data.day.to_numpy(float), data.value.to_numpy(float), observed)
-        figure.add_trace(marks.update(**fig.panel(index)))
-        _note(figure, index, curves, style)
-    days = [0, 5, 10, covid.N_DEFAULT - 1]
-    figure.update_xaxes(range=[-0.5, covid.N_DEFAULT - 0.5], tickvals=days)
-    figure.update_layout(showlegend=False)
-    return figure.update_yaxes(range=list(CASES_SHOWN), tickformat=",")
+    same = settings_line(params, ("c", "epsilon_abc"))
+    drawn.layout.title.subtitle.text = f"{same}, N = 18 days, one run"
+    first = first_of(result.tables["main"], "run", "c")
+    for index, (budget, style) in enumerate(styles.items()):
+        part = first[first.epsilon_total == budget].set_index("kind").value
+        values = {kind: part[part.index == kind].to_numpy() for kind in part.index.unique()}
+        _panel(drawn, fig.panel(index), values, style)
+    fig.named_once(drawn)
+    drawn.update_xaxes(range=[-0.5, len(DAYS) - 0.5], tickvals=[0, 5, 10, len(DAYS) - 1])
+    return drawn.update_yaxes(range=list(CASES_SHOWN), tickformat=",")
 
 
-def _note(figure: go.Figure, index: int, curves: pd.DataFrame, style: fig.Style) -> None:
-    """How many curves a panel has, and how many of them leave it; what its black marks are."""
-    ends = curves[curves.day == curves.day.max()].value
-    low, high = CASES_SHOWN
-    below, above = int((ends < low).sum()), int((ends > high).sum())
-    lines = [
-        sentences.counted(len(ends), "curve kept", "curves kept"),
-        *([f"{below} ended below 0"] if below else []),
-        *([f"{above} ended above {high:,.0f}"] if above else []),
-        "thick: their mean" if len(ends) > 1 else "",
-    ]
-    place = fig.panel(index)
-    where = {"xref": place["xaxis"], "yref": place["yaxis"], "showarrow": False}
-    figure.add_annotation(
-        text="<br>".join(line for line in lines if line),
-        **{"x": 0.0, "y": high, "xanchor": "left", "yanchor": "top", "align": "left"},
-        font={"color": style.color},
-        **where,
-    )
-    figure.add_annotation(
-        text="● observed",
-        **{"x": covid.N_DEFAULT - 1, "y": 0.0, "xanchor": "right", "yanchor": "bottom"},
-        font={"color": fig.TRUTH.color},
-        **where,
-    )
+def _panel(
+    drawn: go.Figure, here: dict[str, str], values: dict[str, Array], style: fig.Style
+) -> None:
+    """Draw what one run kept, and write how many curves that are, and how many leave the axis."""
+    ends = values.get("sample", DAYS[:0]).reshape(-1, len(DAYS))[:, -1]
+    if len(ends):
+        kept = _together(values["sample"], style.called("kept", dash="solid"))
+        mean = fig.line(DAYS, values["mean"], style.called("their mean", dash="dash"))
+        drawn.add_trace(kept.update(line={"width": 1.5}, **here))
+        drawn.add_trace(mean.update(line={"width": 4}, **here))
+    drawn.add_trace(fig.points(DAYS, values["observed"], OBSERVED).update(**here))
+    gone = int(np.sum((ends < CASES_SHOWN[0]) | (ends > CASES_SHOWN[1])))
+    count = f"{len(ends)} kept" + (f"<br>{gone} off the axis" if gone else "")
+    words = fig.words(0.0, CASES_SHOWN[1], count, style.color, "top left")
+    drawn.add_annotation(words | {"xref": here["xaxis"], "yref": here["yaxis"], "align": "left"})
 
 
-def _listed(values: tuple[int, ...]) -> str:
-    return ", ".join(map(str, values))
-
-
-def _together(curves: pd.DataFrame, style: fig.Style, index: int) -> go.Scatter:
+def _together(values: Array, style: fig.Style) -> go.Scatter:
     """All curves of a kind in one trace, with gaps between them."""
-    days: list[Any] = []
-    values: list[Any] = []
-    for _, one in curves.groupby("sample"):
-        days += [one.day.to_numpy(float), [np.nan]]
-        values += [one.value.to_numpy(), [np.nan]]
-    x, y = np.concatenate(days), np.concatenate(values)
-    return fig.line(x, y, style).update(**fig.panel(index))
+    y = np.pad(values.reshape(-1, len(DAYS)), ((0, 0), (0, 1)), constant_values=np.nan)
+    return fig.line(np.tile(np.append(DAYS, np.nan), len(y)), y.ravel(), style)
 
 
-def spread_statistics(result: Result) -> pd.DataFrame:
-    """Mean spread over the runs that accepted two curves or more, at every setting."""
-    return summaries.over_runs(result.tables["spread"], "spread", ("c", "epsilon_total"))
+def _prior(result: Result, _: pd.DataFrame) -> list[tuple[fig.Style, Array, Array]]:
+    """How far curves from the prior spread, whatever the budget."""
+    spread = float(result.tables["spread"].prior_spread.iloc[0])
+    return [(fig.PRIOR, np.array([0.001, 4000.0]), np.full(2, spread))]
 
 
-def spread_finding(params: Params, result: Result) -> str:
-    """How much wider the curves spread at the first budget than without noise."""
-    statistics = spread_statistics(result)
-    first = statistics[statistics.c == params.c[0]]
-    known = dict(zip(first.epsilon_total.tolist(), first["mean"].tolist(), strict=True))
-    finite = [budget for budget in params.epsilon_total if math.isfinite(budget)]
-    here = known[finite[0]] if finite else math.nan
-    if math.isnan(here):
-        if not finite:
-            return "How far curves spread without noise"
-        return f"No run kept two curves at ε_total = {finite[0]:g}"
-    if math.inf in known and known[math.inf] > 0.0:
-        other, what = known[math.inf], "without noise"
-    else:
-        other, what = float(result.tables["spread"].prior_spread.iloc[0]), "the prior"
-    ratio = sentences.plain(here / other, 2)
-    how = "as wide" if ratio == "1" else f"{ratio} times as wide"
-    return f"At ε_total = {finite[0]:g} the curves spread {how} as {what}"
-
-
-def _spread_figure(params: Params, result: Result) -> go.Figure:
-    table = result.tables["spread"]
-    figure = fig.figure(
-        spread_finding(params, result),
-        "privacy budget ε_total",
-        "spread of the curves, in cases",
-        height=400,
-        settings=f"c = {_listed(params.c)}, ε_abc = {params.epsilon_abc:g}, "
-        f"{sentences.counted(table.run.nunique(), 'run')}; large: mean, 95 % interval",
-    )
-    # Side by side, however far apart: their labels have room on a telephone.
-    places = {budget: float(place) for place, budget in enumerate(sorted(params.epsilon_total))}
-    ends = np.array([-0.5, len(places) - 0.5])
-    figure.update_xaxes(
-        range=list(ends),
-        tickvals=list(places.values()),
-        ticktext=["no<br>noise" if math.isinf(value) else f"{value:g}" for value in places],
-    )
-    figure.update_yaxes(fig.plain_ticks(*SPREADS))
-    of_role = {False: fig.PRIVATE, True: fig.NON_PRIVATE}
-    for plain, style in of_role.items():
-        part = table[np.isinf(table.epsilon_total) == plain]
-        x = np.array([places[value] for value in part.epsilon_total])
-        each = fig.points(x, part.spread.to_numpy(), style)
-        figure.add_trace(each.update(name="each run", marker={"opacity": 0.3, "size": 6}))
-    known = spread_statistics(result)
-    several = len(params.c) > 1
-    for name, c in zip(fig.styles([f"c = {c}" for c in params.c]), params.c, strict=True):
-        for plain, role in of_role.items():
-            part = known[(known.c == c) & (np.isinf(known.epsilon_total) == plain)]
-            place = np.array([places[value] for value in part.epsilon_total])
-            mean, low, high = (part[end].to_numpy() for end in ("mean", "low", "high"))
-            style = dataclasses.replace(role, name=name.name, marker=name.marker)
-            marks = fig.points(place, mean, style, low, high).update(
-                showlegend=several and not plain, marker={"size": 12}
-            )
-            figure.add_trace(fig.hollow(marks, part.empty_share.to_numpy()))
-    prior = float(table.prior_spread.iloc[0])
-    figure.add_trace(fig.line(ends, np.full(2, prior), fig.PRIOR).update(showlegend=False))
-    fig.note(figure, ends[0], math.log10(prior), " prior", fig.PRIOR.color, "bottom left")
-    figure.update_traces(showlegend=False, selector={"name": "each run"})
-    return figure.update_layout(showlegend=several)
-
-
-SPREADS = (10.0, 10_000.0)
-"""Ends of the axis of spreads, in cases."""
+SPREAD = Lines(
+    "spread",
+    "epsilon_total",
+    by=("c",),
+    table="spread",
+    says=_spread_found,
+    settings=("c", "epsilon_abc"),
+    curves=_prior,
+    y_range=lambda _: (10.0, 10_000.0),
+    y_title="spread of the curves, in cases",
+)
