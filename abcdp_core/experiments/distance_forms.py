@@ -8,7 +8,8 @@ of points is visited; there are cheaper forms.
   distances between them are those of the definition up to rounding (MATH M3).
 * *random features*: $F$ random frequencies instead (MATH M4), as *paired* sines and cosines, the
   form of the published code (there $F = 50$), or *shifted*, as [P22] writes it. Their kernel is
-  off, and so is the distance that is held against $\epsilon_{abc}$. Each pair has its own here.
+  off, and so is the distance that is compared with $\epsilon_{abc}$. Here each pair of data sets
+  has its own frequencies.
 * *linear-time*: an unbiased estimate of the square from disjoint pairs (MATH M5). It may be
   negative, which counts as 0 here, and is not a distance.
 
@@ -27,28 +28,27 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool
 from abcdp_core import figures as fig
+from abcdp_core import pool
 from abcdp_core.distances import Distance, linear_time
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.distances.random_features import RandomFeatures
-from abcdp_core.experiments import Link, Onward
-from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import plain
+from abcdp_core.sentences import amount, counted, plain
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
+from abcdp_core.study import BaseParams, Lines, Parameter, Result, Tables
+from abcdp_core.tasks import Link, Onward, SingleTask
 
 Array = NDArray[np.float64]
+Measure = Callable[[Array, Array], tuple[int, float]]
 
 EXPERIMENT = "distance-forms"
 TITLE = "Forms of the distance: error, time, sensitivity, bandwidth"
@@ -70,11 +70,15 @@ LARGEST = 1000
 
 BANDWIDTHS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
 
-DRAWS = 500
-"""Prior draws that a bandwidth is tried on, of which the nearest are kept."""
+DATA_SETS, DRAWS, NEAREST = 20, 500, 20
+"""Data sets that each bandwidth is tried on, prior draws for them, and how many of these are kept.
+"""
 
-NEAREST = 20
-DATA_SETS = 20
+PART = 20
+"""Pairs in a part of the task, which take about a second."""
+
+SMALLEST_ERROR = 1e-5
+"""Smaller errors are drawn here: the axis has no 0, and a threshold is far larger."""
 
 PAIRS = Parameter(
     kind="integer",
@@ -110,66 +114,31 @@ class Params(BaseParams):
 
 PRESETS: dict[str, BaseParams] = {}
 
-PART = 20
-"""Pairs in a part of the task, which take about a second."""
-
 
 @dataclass(frozen=True)
-class Task(experiments.SingleTask[Params]):
-    """All of it."""
+class Task(SingleTask[Params]):
+    """All pairs, in one process, so that times can be compared."""
 
     @property
     def links(self) -> int:
-        """Parts it is done in."""
+        """Parts they are done in."""
         return -(-self.params.pairs // PART)
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
-    """A single task."""
+    """Return the single task."""
     return [Task(params, seed)]
 
 
 def work(task: Task | Onward[Task]) -> Link:
     """Compare all forms on the next pairs; before the first, sensitivities and bandwidths."""
     here = Onward.of(task)
-    params, seed = here.task.params, here.task.seed
-    first = here.done * PART
-    pairs = range(first, min(first + PART, params.pairs))
-    tables = {"main": _compared(params, seed, pairs)}
-    if here.done == 0:
-        tables["sensitivity"] = _sensitivities(params)
-        tables["bandwidth"] = _bandwidths(params, seed)
-    empty = {name: pd.DataFrame(columns=list(columns)) for name, columns in COLUMNS.items()}
-    return here.link(empty | tables)
-
-
-# ------------------------------------------------------------------------------- error and time
-
-Measure = Callable[[Array, Array], float]
-
-
-def _forms(bandwidth: float, seed: int) -> dict[str, tuple[int, Measure]]:
-    """Form -> how many numbers a data set is reduced to (0 for none), and the distance."""
-    exact = uniform_mixture.distance(bandwidth)
-    forms = {"exact": (exact.statistic(np.zeros((1, 1))).size, _distance(exact))}
-    for count in FEATURES:
-        for name, paired in (("paired features", True), ("shifted features", False)):
-            distance = RandomFeatures(bandwidth, 1, count, paired, seed)
-            numbers = 2 * count if paired else count
-            forms[f"{name}, {count}"] = (numbers, _distance(distance))
-    return forms | {"linear-time": (0, lambda x, y: _linear(x, y, bandwidth))}
-
-
-def _distance(distance: Distance) -> Measure:
-    def measure(x: Array, y: Array) -> float:
-        return float(distance.compare(distance.statistic(x)[None], distance.statistic(y))[0])
-
-    return measure
-
-
-def _linear(x: Array, y: Array, bandwidth: float) -> float:
-    squared, _ = linear_time.linear_time_squared_mmd(x, y, bandwidth)
-    return math.sqrt(max(squared, 0.0))
+    params, seed, first = here.task.params, here.task.seed, here.done * PART
+    rows: dict[str, Any] = dict.fromkeys(COLUMNS, ())
+    rows["main"] = _compared(params, seed, range(first, min(first + PART, params.pairs)))
+    if first == 0:
+        rows |= {"sensitivity": _sensitivities(params), "bandwidth": _bandwidths(params, seed)}
+    return here.link({name: pd.DataFrame(rows[name], columns=COLUMNS[name]) for name in COLUMNS})
 
 
 def _pairs(params: Params, seed: int) -> list[tuple[Array, Array]]:
@@ -184,219 +153,166 @@ def _pairs(params: Params, seed: int) -> list[tuple[Array, Array]]:
     return pairs
 
 
-def _compared(params: Params, seed: int, numbers: range) -> pd.DataFrame:
+def _forms(bandwidth: float, seed: int) -> dict[str, Measure]:
+    """Form -> how many numbers it makes of each of two data sets, and their distance."""
+    forms: dict[str, Distance] = {
+        "definition": QuadraticMMD(bandwidth),
+        "exact": uniform_mixture.distance(bandwidth),
+    }
+    for count in FEATURES:
+        for name, paired in (("paired features", True), ("shifted features", False)):
+            forms[f"{name}, {count}"] = RandomFeatures(bandwidth, 1, count, paired, seed)
+    measures: dict[str, Measure] = {
+        name: partial(_by_statistics, distance) for name, distance in forms.items()
+    }
+    return measures | {"linear-time": partial(_linear_time, bandwidth)}
+
+
+def _by_statistics(distance: Distance, x: Array, y: Array) -> tuple[int, float]:
+    statistic = distance.statistic(x)
+    return statistic.size, float(distance.compare(statistic[None], distance.statistic(y))[0])
+
+
+def _linear_time(bandwidth: float, x: Array, y: Array) -> tuple[int, float]:
+    squared, _ = linear_time.linear_time_squared_mmd(x, y, bandwidth)
+    return 0, math.sqrt(max(squared, 0.0))
+
+
+def _compared(params: Params, seed: int, numbers: range) -> list[tuple[Any, ...]]:
+    """Value and time of every form on some of the pairs."""
     pairs = _pairs(params, seed)
-    definition = _distance(QuadraticMMD(params.bandwidth))
-    definition(*pairs[0])
     rows = []
     for number in numbers:
-        pair = pairs[number]
-        known = definition(*pair)
-        forms = {"definition": (params.points, definition)} | _forms(params.bandwidth, number)
-        for form, (size, measure) in forms.items():
+        forms = _forms(params.bandwidth, number)
+        # Its first call compiles, so that is not timed.
+        _, known = forms["definition"](*pairs[number])
+        for form, measure in forms.items():
             start = time.perf_counter()
-            value = measure(*pair)
+            size, value = measure(*pairs[number])
             seconds = time.perf_counter() - start
             rows.append((form, size, number, known, value, abs(value - known), seconds))
-    return pd.DataFrame(rows, columns=list(COLUMNS["main"]))
+    return rows
 
 
-# --------------------------------------------------------------------- sensitivity and bandwidth
-
-
-def _sensitivities(params: Params) -> pd.DataFrame:
+def _sensitivities(params: Params) -> list[tuple[Any, ...]]:
+    """The most that one point can change, by form and size."""
     exact = uniform_mixture.distance(params.bandwidth)
     forms: dict[str, Callable[[int], float]] = {
         "exact, sharp": exact.sensitivity,
-        "exact, as published": lambda n: exact.sensitivity(n, "published"),
+        "exact, as published": partial(exact.sensitivity, which="published"),
         "shifted features": RandomFeatures(params.bandwidth, paired=False).sensitivity,
         "linear-time (square)": linear_time.sensitivity,
     }
     sizes = [int(size) for size in uniform_mixture.N.options]
-    rows = [(form, n, bound(n)) for form, bound in forms.items() for n in sizes]
-    return pd.DataFrame(rows, columns=list(COLUMNS["sensitivity"]))
+    return [(form, n, bound(n)) for form, bound in forms.items() for n in sizes]
 
 
-def _bandwidths(params: Params, seed: int) -> pd.DataFrame:
+def _bandwidths(params: Params, seed: int) -> list[tuple[Any, ...]]:
     """For every bandwidth, how far bad draws are from good ones, and how good the nearest are."""
-    median = pool.key_for(
-        uniform_mixture.SCENARIO, params.n, DRAWS, seed, bandwidth="median"
-    ).bandwidth
+    scenario = uniform_mixture.SCENARIO
+    median = pool.key_for(scenario, params.n, DRAWS, seed, bandwidth="median").bandwidth
     rng = generator(seed, "bandwidths")
     theta = uniform_mixture.prior(rng, DATA_SETS)
     points = uniform_mixture.simulate(rng, theta, params.points)
     rows = []
     for bandwidth in sorted({*BANDWIDTHS, cast(float, median)}):
-        key = pool.PoolKey(uniform_mixture.SCENARIO, bandwidth, DRAWS, params.points, seed)
-        public = pool.build(key)
+        public = pool.build(pool.PoolKey(scenario, bandwidth, DRAWS, params.points, seed))
         spreads, errors = [], []
         for data, truth in zip(points, theta, strict=True):
             rho = pool.compare(public, data, synthetic=True).rho
             spreads.append(np.median(rho) - np.quantile(rho, 0.01))
             nearest = public.theta[np.argsort(rho)[:NEAREST]].mean(axis=0)
             errors.append(np.abs(nearest - truth).mean())
-        chosen = bandwidth == median
-        rows.append((bandwidth, float(np.mean(spreads)), float(np.mean(errors)), chosen))
-    return pd.DataFrame(rows, columns=list(COLUMNS["bandwidth"]))
-
-
-# ---------------------------------------------------------------------------------------- finding
-
-
-def collect(params: Params, rows: Tables) -> Result:
-    """The result of the one task."""
-    main = rows["main"]
-    means = main.groupby("form")[["error", "numbers"]].mean()
-    published = means.loc["paired features, 50"]
-    exact = means.loc["exact"]
-    bandwidths = rows["bandwidth"]
-    best = bandwidths.iloc[int(np.argmax(bandwidths.spread.to_numpy()))]
-    median = bandwidths[bandwidths.chosen].iloc[0]
-    return Result(
-        experiment=EXPERIMENT,
-        params=params,
-        tables=rows,
-        summary=f"At N = {params.points:,} the exact form is {exact.error:.0e} off the definition, "
-        f"from {exact.numbers:.0f} numbers for each data set; 50 random frequencies, as in the "
-        f"published code, are {published.error:.2g} off on average, the linear-time estimate "
-        f"{means.error['linear-time']:.2g}. On {DATA_SETS} simulated data sets good and bad draws "
-        f"are farthest apart at the bandwidth {best.bandwidth:.2g}, with an error of the nearest "
-        f"draws of {best.error:.2g}; the median heuristic takes {median.bandwidth:.2g}, with "
-        f"{median.error:.2g}.",
-        privacy="Uses public simulations only; costs no privacy.",
-    )
-
-
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Error against time, and the choice of the bandwidth."""
-    params = cast(Params, result.params)
-    return {
-        "error": fig.Drawn(_error_figure(params, result.tables["main"]), result.summary),
-        "bandwidth": fig.Drawn(
-            _bandwidth_figure(params, result.tables["bandwidth"]), _bandwidth_sentence(result)
-        ),
-    }
+        rows.append((bandwidth, np.mean(spreads), np.mean(errors), bandwidth == median))
+    return rows
 
 
 def sensitivities(result: Result) -> pd.DataFrame:
-    """What one point can change, a row for each form and a column for each of some sizes.
-
-    The columns are the smallest size, that in force, one in between and the largest.
-    """
-    table = result.tables["sensitivity"]
+    """Tabulate what one point can change: forms down, the size in force and three others across."""
+    table, n = result.tables["sensitivity"], cast(Params, result.params).n
     sizes = sorted(set(table.n))
-    here = min(sizes, key=lambda size: abs(size - cast(Params, result.params).n))
+    here = min(sizes, key=lambda size: abs(size - n))
     shown = sorted({sizes[0], sizes[len(sizes) // 2], here, sizes[-1]})
-    wide = table.pivot_table(index="form", columns="n", values="sensitivity", sort=False)
-    return wide[shown]
+    return table.pivot_table(index="form", columns="n", values="sensitivity", sort=False)[shown]
 
 
-def _bandwidth_sentence(result: Result) -> str:
-    """Where draws are told apart best, and where the median heuristic is."""
-    table = result.tables["bandwidth"]
-    by_error = table.iloc[int(table.error.to_numpy().argmin())]
-    by_spread = table.iloc[int(table.spread.to_numpy().argmax())]
-    median = table[table.chosen].iloc[0]
-    return (
-        f"On these data sets the widest spread is at bandwidth {by_spread.bandwidth:.2g} and the "
-        f"smallest error at {by_error.bandwidth:.2g} ({by_error.error:.2g}). The median heuristic "
-        f"gives {median.bandwidth:.2g}, with error {median.error:.2g}."
-    )
-
-
-SMALLEST_ERROR = 1e-5
-"""Errors below are drawn here: an axis of powers has no 0, and a threshold is far larger."""
-
-FAMILIES = ("definition", "exact", "paired features", "shifted features", "linear-time")
-
-
-def error_finding(main: pd.DataFrame) -> str:
-    """How much quicker than the definition the exact form is, and how far it is off."""
-    of = main.groupby("form")
-    seconds, error = of.seconds.median(), of.error.mean()
+def _quickest(result: Result) -> tuple[str, str]:
+    """How much faster than the definition the exact form is, and how far off others are."""
+    forms = result.tables["main"].groupby("form")
+    seconds, error = forms.seconds.median(), forms.error.mean()
     times = float(seconds["definition"] / seconds["exact"])
-    off = "up to rounding" if error["exact"] < ROUNDING else f"to {error['exact']:.1g}"
-    quicker = f"{times:.0f} times as quick" if times >= 1.5 else "as right, no quicker"
-    return f"The exact form is the definition {off}, {quicker}"
-
-
-ROUNDING = 1e-9
-"""An error below is that of rounding."""
-
-
-def _error_figure(params: Params, main: pd.DataFrame) -> go.Figure:
-    means = main.groupby("form", sort=False).agg(
-        error=("error", "mean"), milliseconds=("seconds", lambda values: 1e3 * values.median())
+    speed = f"{plain(times, 2)} times faster" if times >= 1.5 else "but is no faster"
+    return f"The exact form matches the definition to rounding, {speed}", (
+        f"At N = {cast(Params, result.params).points:,} the mean error of the distance is "
+        f"{amount(error['paired features, 50'], 2)} with 50 random frequencies, as in the "
+        f"published code, and {amount(error['linear-time'], 2)} with the linear-time form."
     )
+
+
+def _best_bandwidth(result: Result) -> tuple[str, str]:
+    """How the median heuristic compares with the best bandwidths."""
+    table = result.tables["bandwidth"]
+    median, least = table[table.chosen].iloc[0], table.iloc[table.error.argmin()]
+    widest = table.iloc[table.spread.argmax()]
+    times = median.error / least.error
+    title = f"The median heuristic's error is {plain(times, 2)} times the least error"
+    if times <= 1.1:
+        title = "The median heuristic is about as good as the best bandwidth"
+    spread, error, chosen = (amount(row.bandwidth, 2) for row in (widest, least, median))
+    return title, (
+        f"Over {DATA_SETS} simulated data sets the spread of the distances is largest at bandwidth "
+        f"{spread} and the error of the nearest draws smallest at {error}; the median heuristic "
+        f"gives {chosen}."
+    )
+
+
+def _errors(result: Result) -> fig.Drawn:
+    """Error against time, a mark for each form and number of frequencies."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    title, caption = _quickest(result)
+    pairs = counted(main.pair.nunique(), "pair")
     figure = fig.figure(
-        error_finding(main),
+        title,
         "milliseconds for a pair of data sets",
         "mean error of the distance",
-        settings=f"N = {params.points:,}, bandwidth {params.bandwidth:g}, "
-        f"{main.pair.nunique()} pairs",
+        settings=f"N = {params.points:,}, bandwidth {params.bandwidth:g}, {pairs}",
     )
-    figure.update_xaxes(fig.plain_ticks(*_around(means.milliseconds.to_numpy())))
+    forms = main.groupby("form", sort=False)
+    x, y = 1e3 * forms.seconds.median(), forms.error.mean().clip(lower=SMALLEST_ERROR)
+    figure.update_xaxes(fig.plain_ticks(x.min() / 2.0, 2.0 * x.max()))
     figure.update_yaxes(fig.plain_ticks(SMALLEST_ERROR, 1.0, most=6))
-    texts = list(figure.layout.yaxis.ticktext)
-    figure.update_yaxes(ticktext=[f"≤ {texts[0]}", *texts[1:]])
-    for style in fig.styles(FAMILIES):
-        part = means[[form.split(",")[0] == style.name for form in means.index]]
-        x = part.milliseconds.to_numpy()
-        y = np.maximum(part.error.to_numpy(), SMALLEST_ERROR)
-        trace = fig.points(x, y, style)
-        trace.update(
-            mode="lines+markers" if len(part) > 1 else "markers",
-            marker={"size": 11},
-            cliponaxis=False,
-            line={"color": style.color, "dash": style.dash, "width": 1.5},
-            text=part.index.to_numpy(),
-            hovertemplate="%{text}: error %{y:.2g}, %{x:.3g} ms<extra></extra>",
-        )
-        figure.add_trace(trace)
-    return figure
+    lowest, *others = figure.layout.yaxis.ticktext
+    figure.update_yaxes(ticktext=[f"≤ {lowest}", *others])
+    families = y.index.str.split(",").str[0]
+    for style in fig.styles(list(families.unique())):
+        here = families == style.name
+        marks = fig.line(x[here].to_numpy(), y[here].to_numpy(), style, cliponaxis=False)
+        marks.update(mode="lines+markers", marker={"symbol": style.marker, "size": 11})
+        hover = "%{text}: error %{y:.2g}, %{x:.3g} ms<extra></extra>"
+        figure.add_trace(marks.update(text=y.index[here].to_numpy(), hovertemplate=hover))
+    return fig.Drawn(figure, caption)
 
 
-def _around(values: Array) -> tuple[float, float]:
-    """Whole powers of ten around some values."""
-    low, high = (float(end) for end in (values.min(), values.max()))
-    return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
+SPREAD, ERROR = fig.styles(["spread (high is good)", "error (low is good)"])
+MEDIAN = fig.GUIDE.called("median heuristic")
+
+_by_bandwidth = Lines(
+    {"spread": SPREAD, "error": ERROR},
+    "bandwidth",
+    says=_best_bandwidth,
+    table="bandwidth",
+    y_title="spread, or error",
+    guide=(MEDIAN, lambda part: part.bandwidth[part.chosen].iloc[0]),
+)
 
 
-def bandwidth_finding(table: pd.DataFrame) -> str:
-    """How far the error at the median heuristic is above the least."""
-    least, median = float(table.error.min()), float(table.error[table.chosen].iloc[0])
-    if median <= 1.1 * least:
-        return "The median heuristic is about as good as the best bandwidth"
-    return f"At the median heuristic the error is {plain(median / least, 2)} times the least"
+def collect(params: Params, rows: Tables) -> Result:
+    """Return the result of the pairs so far."""
+    privacy = "Uses public simulations only; costs no privacy."
+    result = Result(EXPERIMENT, params, rows, "", privacy)
+    return replace(result, summary=f"{_quickest(result)[1]} {_best_bandwidth(result)[1]}")
 
 
-def _bandwidth_figure(params: Params, table: pd.DataFrame) -> go.Figure:
-    figure = fig.rows(
-        ["spread (high: good)", "error (low: good)"],
-        bandwidth_finding(table),
-        "bandwidth of the kernel",
-        180,
-    )
-    figure.layout.title.subtitle.text = (
-        f"{DATA_SETS} simulated data sets, N = {params.points:,}, {DRAWS} draws, the {NEAREST} "
-        f"nearest kept"
-    )
-    x = table.bandwidth.to_numpy()
-    chosen = table[table.chosen]
-    style, mark = fig.styles(["each bandwidth", "median heuristic"])
-    for row, column in enumerate(("spread", "error")):
-        trace = fig.line(x, table[column].to_numpy(), style).update(mode="lines+markers")
-        figure.add_trace(trace.update(**fig.panel(row)))
-        points = fig.points(chosen.bandwidth.to_numpy(), chosen[column].to_numpy(), mark)
-        points.update(marker={"size": 14, "symbol": "diamond"})
-        figure.add_trace(points.update(**fig.panel(row)))
-        axes = fig.panel(row)
-        figure.add_annotation(
-            **{"x": math.log10(float(chosen.bandwidth.iloc[0])), "xref": axes["xaxis"]},
-            **{"y": float(chosen[column].iloc[0]), "yref": axes["yaxis"], "yshift": 10},
-            **{"text": mark.name, "showarrow": False, "yanchor": "bottom"},
-            font={"color": mark.color},
-        )
-    figure.update_layout(showlegend=False)
-    figure.update_xaxes(type="log", tickvals=[0.05, 0.2, 1, 5], tickangle=0)
-    return figure.update_yaxes(rangemode="tozero")
+def figures(result: Result) -> dict[str, fig.Drawn]:
+    """Draw errors against time, and the choice of the bandwidth."""
+    return {"error": _errors(result), "bandwidth": _by_bandwidth(result)}
