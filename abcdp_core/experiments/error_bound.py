@@ -10,57 +10,50 @@ By Markov's inequality the error is then at most $a$ with a probability of at le
 
 $$1 - \frac{4K_T}{3ac'}\sum_t e^{-|\rho_t - \epsilon_{abc}|/2b}.$$
 
-**Scope.** The theorem is about a run over the whole pool that never stops, without redrawing
-the threshold's noise, given that both sides accept something; $b$ is fixed beforehand. So runs
-here do not stop, and $c$ only sets $b$. The distance never exceeds $2K_T$: where the bound is
-larger it says nothing. As $N$ grows, $b$ falls like $1/N$ and both go to 0 (MATH B3). For a single
-draw that is exponentially fast. Where many draws lie about the threshold, the terms of the nearest
-ones decide, and the sum falls more slowly.
+**Scope.** The theorem is about a run over the whole pool that never stops and keeps the noise of
+its threshold, given that both sides accept something; $b$ is fixed beforehand. So runs here do not
+stop, and $c$ only sets $b$. The distance never exceeds $2K_T$: a larger bound is vacuous. As $N$
+grows, $b$ falls like $1/N$, and distance and bound go to 0 (MATH B3): exponentially fast for a
+single draw, more slowly where many draws are near the threshold, because the nearest ones dominate
+the sum.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core import pool
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.mechanisms.sparse_vector import calibrate
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted, plain
+from abcdp_core.privacy import Event
+from abcdp_core.sentences import AXES, counted, plain, settings_line
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.theory import error_bound
-
-Array = NDArray[np.float64]
+from abcdp_core.study import BaseParams, OwnData, Result, Rows, Run, Study
+from abcdp_core.summaries import binomial_interval, over_runs
+from abcdp_core.theory.error_bound import expected_error, largest_norm, probability_within
 
 EXPERIMENT = "error-bound"
 TITLE = "Distance between private and non-private posterior mean, and its bound"
 MAY_BE_LONG = True
-COLUMNS = {
-    "main": (
-        "n", "c", "epsilon_total", "epsilon_abc", "resample", "noise_scale", "run",
-        "accepted", "non_private", "error", "bound", "trivial",
-    ),
-    "sizes": ("n", "noise_scale", "bound", "exponential", "trivial"),
-    "within": (
-        "n", "resample", "distance", "compared", "exceeds", "exceeds_low", "exceeds_high",
-        "allowed",
-    ),
-}  # fmt: skip
-"""In *main*, ``accepted`` and ``non_private`` count the draws accepted with noise and without. In
-*sizes*, ``exponential`` is what the exponential through the bounds of the two sizes before gives.
-In *within*, ``exceeds`` is the share of the ``compared`` noises whose error is above ``distance``,
-and ``allowed`` the most that the theorem leaves."""
+
+MAIN = (
+    "n c epsilon_total epsilon_abc resample noise_scale run "
+    "accepted non_private error bound trivial"
+)
+"""Columns; ``accepted`` and ``non_private`` count the draws kept with noise and without."""
+
+SIZES = "n noise_scale bound exponential trivial"
+"""Columns; ``exponential`` continues the exponential through the bounds of the two sizes before."""
+
+WITHIN = "n resample distance compared exceeds exceeds_low exceeds_high allowed"
+"""Columns; ``exceeds`` is the share of the ``compared`` errors above ``distance``, and ``allowed``
+the most that the theorem leaves."""
 
 DISTANCES = (0.05, 0.1, 0.2, 0.5)
 """Values of a in MATH B2."""
@@ -89,208 +82,152 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {}
 
 
-tasks = experiments.single_task
+def tasks(params: Params, seed: int) -> list[Run[Params]]:
+    """One task: all runs share a pool and its distances."""
+    return [Run(params, 0, seed)]
 
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pool if it is not there yet, and say how far that is."""
-    pool.make_ready(_key(params, seed), progress)
+    pool.make_ready(OwnData.of(Run(params, 0, seed)).key, progress)
 
 
-def _key(params: Params, seed: int) -> pool.PoolKey:
-    return pool.key_for(uniform_mixture.SCENARIO, max(params.n), params.pool_size, seed)
-
-
-def work(task: experiments.SingleTask[Params]) -> Tables:
-    """Simulated errors and the bounds at every size."""
-    params, key = task.params, _key(task.params, task.seed)
-    main, within = [], []
+def errors_of(run: Run[Params]) -> pd.DataFrame:
+    """Return the error of each run at each size, smallest size first, beside its bounds."""
+    own, params = OwnData.of(run), run.params
+    rows = []
     for n in sorted(params.n):
-        comparison = pool.observed_comparison(key, n)
-        part = _at_size(params, comparison, task.seed)
-        main.append(part)
-        within += _within(part, comparison)
-    table = pd.concat(main, ignore_index=True)
-    return {
-        "main": table,
-        "sizes": _sizes(table),
-        "within": pd.DataFrame(within, columns=list(COLUMNS["within"])),
-    }
-
-
-def _at_size(params: Params, comparison: pool.Comparison, seed: int) -> pd.DataFrame:
-    sensitivity = comparison.sensitivity(params.sensitivity)
-    event = calibrate(params.epsilon_total, sensitivity, params.c, resample=params.resample)
-    scale = event.threshold_scale
-    largest = error_bound.largest_norm(comparison.theta)
-    errors = [
-        _error(comparison, params, scale, generator(seed, "noise", run, params.noise_draw))
-        for run in range(params.runs)
-    ]
-    columns = ["accepted", "non_private", "error"]
-    table = pd.DataFrame(errors, columns=columns).assign(
-        n=comparison.n,
-        c=params.c,
-        epsilon_total=params.epsilon_total,
-        epsilon_abc=params.epsilon_abc,
-        resample=params.resample,
-        noise_scale=scale,
-        run=np.arange(params.runs),
-        bound=error_bound.expected_error(comparison.rho, params.epsilon_abc, scale, largest),
-        trivial=2.0 * largest,
-    )
-    return table[list(COLUMNS["main"])]
+        comparison = own.comparison(n)
+        sensitivity = comparison.sensitivity(params.sensitivity)
+        event = sparse_vector.calibrate(
+            params.epsilon_total, sensitivity, params.c, resample=params.resample
+        )
+        scale, largest = event.threshold_scale, largest_norm(comparison.theta)
+        endless = replace(event, query_scale=2.0 * scale, c=params.pool_size)
+        bound = expected_error(comparison.rho, params.epsilon_abc, scale, largest)
+        shared = {"n": n, "noise_scale": scale, "bound": bound, "trivial": 2.0 * largest}
+        for number in range(params.runs):
+            rng = generator(run.seed, "noise", number, params.noise_draw)
+            error = _error(comparison, params.epsilon_abc, endless, rng)
+            rows.append(vars(params) | shared | {"run": number} | error)
+    return pd.DataFrame(rows, columns=MAIN.split())
 
 
 def _error(
-    comparison: pool.Comparison, params: Params, scale: float, rng: np.random.Generator
-) -> tuple[int, int, float]:
-    """Numbers accepted with noise and without, by a run without stop, and how far apart they are.
-
-    The last is the distance between the two means; NaN if one side accepts nothing.
-    """
-    rho, theta = comparison.rho, comparison.theta
-    query, threshold = sparse_vector.draw_noise(rng, len(rho), len(rho))
-    private, _ = sparse_vector.scan(
-        rho + 2.0 * scale * query,
-        params.epsilon_abc + scale * threshold,
-        len(rho),
-        params.resample,
-    )
-    non_private = np.flatnonzero(rho <= params.epsilon_abc)
-    error = math.nan
+    comparison: pool.Comparison, epsilon_abc: float, event: Event, rng: np.random.Generator
+) -> dict[str, float]:
+    """Count what a run keeps with noise and without, and compare the means; NaN without both."""
+    rho, theta, error = comparison.rho, comparison.theta, math.nan
+    private = sparse_vector.run(rho, epsilon_abc, event, rng)[0].indices
+    non_private = np.flatnonzero(rho <= epsilon_abc)
     if len(private) and len(non_private):
         difference = theta[private].mean(axis=0) - theta[non_private].mean(axis=0)
         error = float(np.linalg.norm(difference))
-    return len(private), len(non_private), error
+    return {"accepted": len(private), "non_private": len(non_private), "error": error}
 
 
-def _sizes(main: pd.DataFrame) -> pd.DataFrame:
-    """One row for each size, smallest first."""
+def within(main: pd.DataFrame, run: Run[Params]) -> pd.DataFrame:
+    """Return how often errors exceed each distance, and how often the theorem lets them."""
+    own, rows = OwnData.of(run), []
+    for n in sorted(run.params.n):
+        part = main[main.n == n]
+        first, errors = part.iloc[0], part.error.dropna()
+        settings = (own.comparison(n).rho, first.epsilon_abc, first.noise_scale, first.trivial / 2)
+        for distance in DISTANCES:
+            beyond = int((errors > distance).sum())
+            share = beyond / len(errors) if len(errors) else math.nan
+            low, high = map(float, binomial_interval(beyond, len(errors)))
+            allowed = 1.0 - probability_within(distance, *settings)
+            counts = (len(errors), share, low, high, allowed)
+            rows.append((n, run.params.resample, distance, *counts))
+    return pd.DataFrame(rows, columns=WITHIN.split())
+
+
+def by_size(main: pd.DataFrame, _: Run[Params]) -> pd.DataFrame:
+    """Return the bound at each size, and the exponential through those of the two before."""
     first = main.drop_duplicates("n").reset_index(drop=True)
     with np.errstate(divide="ignore"):
         logs = np.log(first.bound.to_numpy())
     expected = logs.copy()
-    sizes = first.n.to_numpy(float)
-    for k in range(2, len(sizes)):
+    n = first.n.to_numpy(float)
+    for k in range(2, len(n)):
         known = np.isfinite(logs[k - 2 : k]).all()
-        rate = (logs[k - 1] - logs[k - 2]) / (sizes[k - 1] - sizes[k - 2]) if known else 0.0
-        expected[k] = logs[k - 1] + rate * (sizes[k] - sizes[k - 1])
-    return first.assign(exponential=np.exp(expected))[list(COLUMNS["sizes"])]
+        rate = (logs[k - 1] - logs[k - 2]) / (n[k - 1] - n[k - 2]) if known else 0.0
+        expected[k] = logs[k - 1] + rate * (n[k] - n[k - 1])
+    return first.assign(exponential=np.exp(expected))[SIZES.split()]
 
 
-def _within(part: pd.DataFrame, comparison: pool.Comparison) -> list[tuple[object, ...]]:
-    """How often errors of one size are above each distance, and how often they may be."""
-    errors = part.error.dropna().to_numpy()
-    row = part.iloc[0]
-    rows: list[tuple[object, ...]] = []
-    for distance in DISTANCES:
-        exceeding = int((errors > distance).sum())
-        low, high = summaries.binomial_interval(exceeding, len(errors))
-        share = exceeding / len(errors) if len(errors) else math.nan
-        surely = error_bound.probability_within(
-            distance, comparison.rho, row.epsilon_abc, row.noise_scale, row.trivial / 2.0
-        )
-        numbers = (share, float(low), float(high), 1.0 - surely)
-        rows.append((row.n, row["resample"], distance, len(errors), *numbers))
-    return rows
-
-
-def collect(params: Params, rows: Tables) -> Result:
-    """The result so far."""
-    scope = (
-        " The theorem's proof covers a threshold that is kept, not one redrawn."
-        if params.resample
-        else ""
-    )
-    return Result(
-        experiment=EXPERIMENT,
-        params=params,
-        tables=rows,
-        summary=_summary(rows["main"]) + scope,
-        privacy="Compares private with non-private results on synthetic data; not a release.",
-    )
-
-
-def _summary(main: pd.DataFrame) -> str:
-    """What is found at the largest size."""
-    n = main.n.max()
-    largest = main[main.n == n]
-    row, noises = largest.iloc[0], len(largest)
-    if row.non_private == 0:
-        return (
-            f"At N = {n:,} no draw lies within ε_abc = {row.epsilon_abc:g}, so there is no "
-            f"non-private mean to compare with, and Theorem 2 says nothing."
-        )
-    compared = largest.error.dropna()
-    over = counted(noises, "noise")
-    if compared.empty:
-        return (
-            f"At N = {n:,} the private run accepted nothing with any of {over}, so there is no "
-            f"mean to compare; where it accepts something, Theorem 2 allows {row.bound:.3g}."
-        )
-    left_out = noises - len(compared)
-    average = "" if len(compared) == 1 else " on average"
-    note = f" ({left_out} left out, in which nothing was accepted)" if left_out else ""
-    return (
-        f"At N = {n:,} the simulated error is {compared.mean():.3g}{average} over {over}{note} and "
-        f"Theorem 2 allows {row.bound:.3g}, so the bound {_says(row, compared.mean())} (no error "
-        f"exceeds {row.trivial:.3g})."
-    )
-
-
-def _says(row: pd.Series[float], error: float) -> str:
-    if row.bound >= row.trivial:
-        return "says nothing"
-    return "is not kept here" if error > row.bound else "holds and says something"
-
-
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Simulated error with its interval, the bound, and the trivial bound, against N."""
-    params = cast(Params, result.params)
+def says(result: Result) -> tuple[str, str]:
+    """Compare the mean error at the largest size with what Theorem 2 allows."""
     main = result.tables["main"]
-    sizes = main.groupby("n").agg(bound=("bound", "first"), trivial=("trivial", "first"))
-    x = sizes.index.to_numpy(dtype=float)
-    errors = summaries.over_runs(main, "error", ["n"])
+    main = main[main.n == main.n.max()]
+    row, errors = main.iloc[0], main.error.dropna()
+    at, runs, error = f"At N = {row.n:,}", counted(len(main), "run"), float(errors.mean())
+    if row.non_private == 0:
+        nothing = f"{at} no draw is within ε_abc = {row.epsilon_abc:g}"
+        return (
+            f"{at} Theorem 2 does not apply",
+            f"{nothing}, so there is no non-private estimate and Theorem 2 does not apply.",
+        )
+    title = f"{at} Theorem 2 allows an error of {plain(row.bound)}"
+    allows = f"Theorem 2 allows {plain(row.bound)}"
+    if row.bound >= row.trivial:
+        title = f"{at} Theorem 2's bound is vacuous"
+        allows += f", but no error exceeds {plain(row.trivial)}, so its bound is vacuous"
+    elif error > row.bound:
+        title = f"{at} the error found exceeds Theorem 2's bound"
+    elif error > 0.0:
+        title = f"{at} Theorem 2 allows {plain(row.bound / error, 2)} times the error found"
+    found = f"the mean error over {runs} is {plain(error)}"
+    if errors.empty:
+        found = f"0 of {runs} kept a draw, so no error is known"
+    elif len(errors) < len(main):
+        found = f"the mean error is {plain(error)} over the {len(errors)} of {runs} that kept draws"
+    proof = " Its proof does not cover a threshold that is redrawn." if row["resample"] else ""
+    return title, f"{at} {found}. {allows}.{proof}"
+
+
+SIMULATED = fig.PRIVATE.called("simulated, 95 % interval")
+BOUND = fig.THEORY.called("bound of Theorem 2")
+TRIVIAL = fig.GUIDE.called("trivial bound 2K")
+
+
+def error_by_size(result: Result) -> fig.Drawn:
+    """Draw the mean error with its interval, the bound, and the trivial bound, against N."""
+    title, caption = says(result)
+    main, sizes = result.tables["main"], result.tables["sizes"]
+    named, runs = ("epsilon_total", "epsilon_abc", "c"), main.run.nunique()
+    settings = settings_line(result.params, named, runs=runs)
+    drawn = fig.figure(title, AXES["n"], "distance between the estimates", 380, settings)
+    x, errors = sizes.n.to_numpy(float), over_runs(main, "error", ["n"])
     mean, low, high = (errors[name].to_numpy() for name in ("mean", "low", "high"))
-    figure = fig.figure(
-        finding(main),
-        "N, points in the private data",
-        "distance between the means",
-        height=380,
-        settings=f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, "
-        f"c = {params.c:,}",
-    )
-    simulated = dataclasses.replace(fig.PRIVATE, name="simulated, 95 % interval")
-    finite = np.isfinite(sizes.bound.to_numpy())
-    figure.add_traces(
+    marks = fig.points(x, mean, SIMULATED, low, high)
+    bound = sizes.bound.replace(math.inf, math.nan).to_numpy()
+    drawn.add_traces(
         [
-            fig.hollow(fig.points(x, mean, simulated, low, high), errors.empty_share.to_numpy()),
-            fig.line(x[finite], sizes.bound.to_numpy()[finite], _BOUND),
-            fig.line(x, sizes.trivial.to_numpy(), _TRIVIAL),
+            fig.hollow(marks, errors.empty_share.to_numpy()),
+            fig.line(x, bound, BOUND),
+            fig.line(x, sizes.trivial.to_numpy(), TRIVIAL),
         ]
     )
-    figure.update_xaxes(type="log", tickvals=x, ticktext=[f"{n:,.0f}" for n in x], tickangle=-45)
-    figure.update_yaxes(type="log", dtick=1, exponentformat="none")
-    words = [("● simulated", simulated), ("Theorem 2", _BOUND), ("no error exceeds", _TRIVIAL)]
-    fig.key(figure, [(text, style.color) for text, style in words])
-    figure.update_layout(showlegend=False)
-    return {EXPERIMENT: fig.Drawn(figure, result.summary)}
+    drawn.update_xaxes(fig.plain_ticks(x.min() / 1.5, 1.5 * x.max()))
+    drawn.update_yaxes(type="log", dtick=1, exponentformat="none")
+    words = {"● simulated": SIMULATED, "Theorem 2": BOUND, "no error exceeds": TRIVIAL}
+    fig.key(drawn, [(text, style.color) for text, style in words.items()])
+    return fig.Drawn(drawn.update_layout(showlegend=False), caption)
 
 
-_BOUND = dataclasses.replace(fig.THEORY, name="bound of Theorem 2")
-_TRIVIAL = dataclasses.replace(fig.GUIDE, name="trivial bound 2K")
-
-
-def finding(main: pd.DataFrame) -> str:
-    """What the theorem says at the largest size, in a line."""
-    largest = main[main.n == main.n.max()]
-    row, error = largest.iloc[0], float(largest.error.mean())
-    at = f"At N = {row.n:,}"
-    if row.non_private == 0 or row.bound >= row.trivial:
-        return f"{at} Theorem 2 says nothing"
-    if not error > 0.0:
-        return f"{at} Theorem 2 allows {row.bound:.3g}"
-    if error > row.bound:
-        return f"{at} the error found is above what Theorem 2 allows"
-    return f"{at} Theorem 2 allows {plain(row.bound / error, 2)} times the error found"
+STUDY = Study(
+    EXPERIMENT,
+    Params,
+    world=errors_of,
+    tables={
+        "main": Rows(MAIN, lambda main, _: main),
+        "sizes": Rows(SIZES, by_size),
+        "within": Rows(WITHIN, within),
+    },
+    says=lambda result: says(result)[1],
+    privacy="Compares private with non-private results on synthetic data; not a release.",
+    views={EXPERIMENT: error_by_size},
+)
+COLUMNS, _, work, collect, figures = STUDY.contract()

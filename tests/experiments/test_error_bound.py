@@ -1,7 +1,6 @@
 """Theorem 2: the simulated error stays under the bound, and both fall with N."""
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest
@@ -20,72 +19,14 @@ def result() -> Result:
     return runner.run_to_end(error_bound, SMALL, seed=1)
 
 
-def test_the_mean_error_is_under_the_bound(result: Result) -> None:
-    means = result.tables["main"].groupby("n")[["error", "bound"]].mean()
+def test_errors_are_under_both_bounds_and_fall_as_n_grows(result: Result) -> None:
+    # MATH B1, B3.
+    main = result.tables["main"]
+    means = main.groupby("n")[["error", "bound", "noise_scale"]].mean()
     assert (means.error <= means.bound).all()
-
-
-def test_error_and_bound_fall_as_n_grows(result: Result) -> None:
-    # MATH B3.
-    means = result.tables["main"].groupby("n")[["error", "bound", "noise_scale"]].mean()
+    assert (main.error <= main.trivial).all()
     for column in means:
         assert means[column].is_monotonic_decreasing
-
-
-def test_no_error_exceeds_the_trivial_bound(result: Result) -> None:
-    main = result.tables["main"]
-    assert (main.error <= main.trivial).all()
-
-
-def test_nothing_accepted_leaves_no_number_behind() -> None:
-    params = error_bound.Params(n=(5000,), pool_size=100, runs=2, epsilon_abc=0.001)
-    found = runner.run_to_end(error_bound, params, seed=1)
-    main = found.tables["main"]
-    assert np.isinf(main.bound).all()
-    assert main.error.isna().all()
-    assert (main.non_private == 0).all()
-    assert math.isfinite(main.trivial.iloc[0])
-    assert error_bound.figures(found)
-    assert "no draw lies within ε_abc = 0.001, so there is no non-private mean" in found.summary
-    assert "nan" not in found.summary
-    assert "inf" not in found.summary
-    within = found.tables["within"]
-    assert (within.compared == 0).all()
-    assert (within.allowed == 1.0).all()
-
-
-def test_the_title_says_what_the_bound_says(result: Result) -> None:
-    main = result.tables["main"]
-    largest = main[main.n == main.n.max()]
-    said = error_bound.finding(main)
-    assert said.endswith("says nothing") == (largest.bound.iloc[0] >= largest.trivial.iloc[0])
-    for bound, words in ((0.5, "allows 5 times the error found"), (0.01, "is above what Theorem")):
-        changed = main.assign(error=0.1, bound=bound, trivial=1.0, non_private=1)
-        assert words in error_bound.finding(changed)
-    assert error_bound.finding(main.assign(error=0.0, bound=0.5, trivial=1.0)).endswith(
-        "allows 0.5"
-    )
-
-
-def test_runs_that_accepted_nothing_are_counted_and_left_out() -> None:
-    params = error_bound.Params(
-        n=(1000,), pool_size=100, runs=40, epsilon_abc=0.12, epsilon_total=2.0
-    )
-    found = runner.run_to_end(error_bound, params, seed=1)
-    main = found.tables["main"]
-    empty = int((main.accepted == 0).sum())
-    assert 0 < empty < 40
-    assert main.error.isna().sum() == empty
-    assert f"over 40 noises ({empty} left out, in which nothing was accepted)" in found.summary
-    assert (found.tables["within"].compared == 40 - empty).all()
-    (marks, *_) = error_bound.figures(found)[error_bound.EXPERIMENT].figure.data
-    assert marks.marker.symbol[0].endswith("-open")
-
-
-def test_one_noise_is_no_average() -> None:
-    found = runner.run_to_end(error_bound, dataclasses.replace(SMALL, runs=1), seed=1)
-    assert " over 1 noise and Theorem 2" in found.summary
-    assert "average" not in found.summary
 
 
 def test_the_share_of_large_errors_is_counted_and_bounded(result: Result) -> None:
@@ -107,6 +48,42 @@ def test_the_exponential_goes_through_the_two_sizes_before(result: Result) -> No
     assert sizes.exponential[2] == pytest.approx(sizes.bound[1] * np.exp(4000 * rate))
 
 
-def test_the_order_of_the_sizes_plays_no_part(result: Result) -> None:
-    turned = dataclasses.replace(SMALL, n=(5000, 100, 1000))
-    assert runner.run_to_end(error_bound, turned, seed=1).summary == result.summary
+def test_where_nothing_is_close_the_theorem_does_not_apply() -> None:
+    params = error_bound.Params(n=(5000,), pool_size=100, runs=2, epsilon_abc=0.001)
+    found = runner.run_to_end(error_bound, params, seed=1)
+    assert np.isinf(found.tables["main"].bound).all()
+    assert (found.tables["within"].allowed == 1.0).all()
+    assert found.summary.endswith("no non-private estimate and Theorem 2 does not apply.")
+    assert error_bound.figures(found)
+
+
+def test_runs_that_kept_nothing_are_left_out_and_counted() -> None:
+    params = error_bound.Params(
+        n=(1000,), pool_size=100, runs=40, epsilon_abc=0.12, epsilon_total=2.0
+    )
+    found = runner.run_to_end(error_bound, params, seed=1)
+    empty = int((found.tables["main"].accepted == 0).sum())
+    assert 0 < empty < 40
+    assert found.tables["main"].error.isna().sum() == empty
+    assert (found.tables["within"].compared == 40 - empty).all()
+    assert f" over the {40 - empty} of 40 runs that kept draws. " in found.summary
+    (marks, *_) = error_bound.figures(found)[error_bound.EXPERIMENT].figure.data
+    assert marks.marker.symbol[0].endswith("-open")
+
+
+@pytest.mark.parametrize(
+    ("error", "bound", "title"),
+    [
+        (0.1, 0.5, "Theorem 2 allows 5 times the error found"),
+        (0.1, 0.01, "the error found exceeds Theorem 2's bound"),
+        (0.0, 0.5, "Theorem 2 allows an error of 0.5"),
+        (np.nan, 0.5, "Theorem 2 allows an error of 0.5"),
+        (0.1, 2.0, "Theorem 2's bound is vacuous"),
+    ],
+)
+def test_the_title_is_true(result: Result, error: float, bound: float, title: str) -> None:
+    main = result.tables["main"].assign(error=error, bound=bound, trivial=1.0)
+    changed = dataclasses.replace(result, tables={**result.tables, "main": main})
+    found, caption = error_bound.says(changed)
+    assert found == f"At N = 5,000 {title}"
+    assert "nan" not in caption
