@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import pool, predictive, runner
+from abcdp_core import flips, pool, predictive, runner
 from abcdp_core.experiments import flip_guideline
 from abcdp_core.experiments.flip_guideline import Params
 from abcdp_core.results import Result
+from abcdp_core.study import At, Run
 from abcdp_core.theory import flip
 from ui.figures import captions
 
 SMALL = Params(epsilon_total=1.0, n=1000, pool_size=500, c=5, data_sets=4, draws=100)  # type: ignore[arg-type]
+AT = At.first(Run(SMALL, 0, 1))
 
 
 @functools.cache
@@ -40,8 +42,8 @@ def test_private_data_are_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_public_data_set_has_its_own_order_of_one_pool() -> None:
-    first, second, *_ = flip_guideline.public_distances(SMALL, 1)
-    key = SMALL.pool_key(1)
+    first, second, *_ = flip_guideline.look(Run(SMALL, 0, 1)).rho
+    key = flips.pool_key(1000, 500, 1)
     data = pool.predictive_data(key, 1000, 0)
     assert sorted(first) == sorted(pool.compare(pool.open_pool(key), data, synthetic=True).rho)
     assert np.corrcoef(first, second)[0, 1] < 0.3
@@ -64,11 +66,8 @@ def test_more_data_and_a_larger_budget_allow_more() -> None:
     )
     assert (largest.diff(axis=0).iloc[1:] > 0).all(axis=None)
     assert (largest.diff(axis=1).iloc[:, 1:] > 0).all(axis=None)
-    assert "over 6 settings" in found.summary
-    assert len(flip_guideline.figures(found)[flip_guideline.EXPERIMENT].figure.data) == 2 * 6 + 1
-
-
-# ----------------------------------------------------------------------------- the paper's median
+    assert found.summary.count("over 6 settings.") == 2
+    assert set(flip_guideline.figures(found)) == {"flip-guideline", "median"}
 
 
 def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
@@ -77,7 +76,7 @@ def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
     rho = predictive.paired_distances(pool.key_for("uniform-mixture", 1000, 100, 1), 1000)
 
     def median(c: int) -> float:
-        scale = SMALL.event(c).threshold_scale
+        scale = flips.event(AT, c).threshold_scale
         return float(np.median(flip.flip_probability(rho, 0.1, scale)))
 
     assert median(largest) <= 0.05 < median(largest + 1)
@@ -88,39 +87,29 @@ def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
 
 
 def test_the_guideline_says_how_many_are_close_and_let_in() -> None:
-    rho = np.concatenate(flip_guideline.public_distances(SMALL, 1))
-    scale = SMALL.event(SMALL.c).threshold_scale
+    rho = np.concatenate(flip_guideline.look(Run(SMALL, 0, 1)).rho)
     row = result_of().tables["guideline"].iloc[0]
     assert row.close == pytest.approx((rho <= 0.1).sum() / 4)
-    far = rho[rho > 0.1]
-    assert row.let_in == pytest.approx(flip.flip_probability(far, 0.1, scale).sum() / 4)
-
-
-# -------------------------------------------------------------------------------------- in words
+    flipped = flip.flip_probability(rho[rho > 0.1], 0.1, flips.event(AT).threshold_scale)
+    assert row.let_in == pytest.approx(flipped.sum() / 4)
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({}, "Up to c = "),
-        ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "Not even c = 1 keeps"),
-        ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "is above 0.01 at every c."),
-        ({"n": 3000, "epsilon_total": 1000.0, "level": 0.5}, "Every c up to 500 keeps"),
-        ({"n": 3000, "epsilon_total": 1000.0, "level": 0.5}, "; at c = 500, in 100 % of the runs"),
-        ({"epsilon_total": 1000.0, "epsilon_abc": 0.001}, "At c = 1 practically nothing is ever"),
-        ({"epsilon_abc": 1.4, "false_level": 0.01}, "Every c up to 500 keeps"),
+        ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "Even at c = 1, the expected share"),
+        ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "is above 1 % at every c."),
+        ({"n": 3000, "epsilon_total": 1000.0, "level": 0.5}, "At every c up to 500, "),
+        ({"epsilon_total": 1000.0, "epsilon_abc": 0.001}, "Even at c = 1 practically nothing is"),
+        ({"epsilon_abc": 1.4, "false_level": 0.01}, "At every c up to 500, "),
     ],
 )
 def test_the_sentence_is_true_at_the_extremes(changes: dict[str, Any], said: str) -> None:
     found = changed(**changes)
     assert said in found.summary
-    for text in (
-        captions.median_warning(found),
-        *(each.sentence for each in flip_guideline.figures(found).values()),
-    ):
-        assert "nan" not in text
-        assert text.endswith(".")
-    assert set(flip_guideline.figures(found)) == {"flip-guideline", "median"}
+    for drawn in flip_guideline.figures(found).values():
+        assert "nan" not in f"{drawn.sentence}{drawn.figure.layout.title.text}"
 
 
 def test_the_warning_does_not_speak_of_far_draws_where_there_are_few() -> None:
