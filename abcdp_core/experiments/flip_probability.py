@@ -12,20 +12,20 @@ exponentially, the faster the smaller $b$.
 
 **Scope.** The formula is exact when the threshold's noise is drawn anew for the decision (points
 called *fresh*). Inside a run the threshold keeps its noise from draw to draw, and runs with a low
-threshold last longer; so, given that a run got as far as a draw, false acceptances are rarer and
-false rejections more frequent than the formula says (points called *in a run*). After the stop
+threshold last longer; so, given that a run got as far as a draw, draws are wrongly kept less often
+and wrongly rejected more often than the formula says (points called *in a run*). After the stop
 there is no decision.
 
-**What agreement means.** All fresh frequencies are tested together at 1 %. Of the p-value of that
-test only a range is known: it is at least the smallest of the single ones, and at most that times
-their number (Bonferroni). A test that rejects nothing says only as much as it could have seen, so
-the nearest noise scales are named that it would have rejected at least every second time. Where
-every probability is near 0 or one half at any scale it can tell nothing.
+**What agreement means.** All fresh frequencies are tested together at 1 %. Only a range is known
+for the p-value of that test: it is at least the smallest of the single ones, and at most that times
+their number (Bonferroni). A test that rejects nothing says only as much as it could have detected,
+so we name the nearest noise scales that it would have rejected at least half the time. Where every
+probability is near 0 or one half at any scale, the test can show nothing.
 
-**Base rates.** A small probability is much where there are many draws. So all draws of the public
+**Base rates.** A small probability matters where there are many draws. So all draws of the public
 pool are counted by their distance from $\epsilon_{abc}$, with the sum of their flip probabilities:
-how many a fresh threshold for each would let in or keep out on average. The distances are those of
-a few public data sets, each simulated from a prior draw of its own.
+how many a fresh threshold for each would wrongly keep or reject on average. The distances are those
+of a few public data sets, each simulated from a prior draw of its own.
 
 The paper draws the distances from Uniform(0, 1) and its script sets $\Delta = 1/N$, half of the
 $2/N$ of its own Lemma 1: half the noise, and not private at the stated budget.
@@ -33,48 +33,44 @@ $2/N$ of its own Lemma 1: half the noise, and not private at the stated budget.
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, predictive, simulators, summaries
 from abcdp_core import figures as fig
+from abcdp_core import flips, pool, predictive, summaries
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
-from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.privacy import statement
-from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted, one_in, plain
+from abcdp_core.sentences import amount, counted, listed, one_in, settings_line
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.streams import generator
+from abcdp_core.study import At, BaseParams, Parameter, Result, Rows, Run, Study, Tables, Total
 from abcdp_core.theory import flip, flip_agreement
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 EXPERIMENT = "flip-probability"
 TITLE = "How often the noise changes a decision"
-COLUMNS = {
-    "main": (
-        "n", "c", "epsilon_total", "epsilon_abc", "resample", "sensitivity", "noise_scale", "rho",
-        "flip_probability", "fresh", "fresh_low", "fresh_high",
-        "in_run", "in_run_low", "in_run_high", "reached",
-    ),
-    "needed": ("n", "c", "resample", "sensitivity", "level", "epsilon_needed"),
-    "base_rates": ("n", "c", "epsilon_total", "low", "high", "draws", "flips"),
-}  # fmt: skip
-"""In *needed*, the smallest ε_total at which at least half of the draws flip with a probability of
-at most ``level``. In *base_rates*, draws of the pool that are from ``low`` to ``high`` noise scales
-b farther than ε_abc, and how many of them flip; means over the data sets they are compared with."""
+
+MAIN = (
+    "n c epsilon_total epsilon_abc resample sensitivity noise_scale rho flip_probability fresh "
+    "fresh_low fresh_high in_run in_run_low in_run_high reached"
+)
+
+NEEDED = "n c resample sensitivity level epsilon_needed"
+"""Columns; the smallest ε_total at which half of the draws or more flip with a probability of at
+most ``level``."""
+
+BASE_RATES = "n c epsilon_total low high draws flips"
+"""Columns; draws of the pool that are from ``low`` to ``high`` noise scales b farther than ε_abc,
+and how many of them flip; means over the data sets they are compared with."""
 
 SIMULATIONS = 2000
 """Noises simulated per draw."""
@@ -132,452 +128,270 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 
-def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
-    """One task per combination."""
-    return experiments.per_value(params, seed, "n", "c", "epsilon_total")
-
-
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pools that are not there yet, and say how far that is."""
-    if params.distances == "uniform":
-        return
-    keys = [
-        (pool.key_for(uniform_mixture.SCENARIO, n, params.pool_size, seed), n) for n in params.n
-    ]
     if params.distances == "public":
-        predictive.make_ready(keys, predictive.SETS, progress)
-        return
-    for key, _ in keys:
-        pool.make_ready(key, progress)
+        flips.make_pools(params.n, params.pool_size, predictive.SETS, seed, progress)
+    for n in params.n if params.distances == "observed" else ():
+        pool.make_ready(flips.pool_key(n, params.pool_size, seed), progress)
 
 
-@functools.lru_cache(maxsize=32)
-def distances(which: str, n: int, draws: int, seed: int) -> Array:
-    """Distances ``(draws,)`` to look at.
-
-    Args:
-        which: ``uniform``, ``public`` (draw i of the pool against data simulated from a further
-            prior draw, another one for each i) or ``observed`` (the pool against the private data).
-        n: points per data set.
-        draws: how many.
-        seed: root seed.
-    """
-    if which == "uniform":
-        return generator(seed, "distances").uniform(size=draws)
-    key = pool.key_for(uniform_mixture.SCENARIO, n, draws, seed)
-    if which == "public":
-        return predictive.paired_distances(key, n)
-    return pool.compare(pool.build(key), pool.observed_data(key, n), synthetic=True).rho
-
-
-def pool_distances(which: str, n: int, pool_size: int, seed: int) -> list[Array]:
-    """Distances ``(T,)`` of all draws of the pool, from each data set that is compared with it.
-
-    Args:
-        which: ``public`` for a few simulated data sets, ``observed`` for the private data,
-            ``uniform`` for as many distances spread evenly from 0 to 1.
-        n: points per data set.
-        pool_size: draws of the pool, T.
-        seed: root seed.
-    """
-    if which == "uniform":
-        return [(np.arange(pool_size) + 0.5) / pool_size]
-    key = pool.key_for(uniform_mixture.SCENARIO, n, pool_size, seed)
-    if which == "public":
-        return [predictive.pool_distances(key, n, index) for index in range(predictive.SETS)]
-    return [pool.observed_comparison(key, n).rho]
-
-
-def event_of(params: Params, epsilon_total: float, n: int, c: int) -> SparseVector:
-    """The event of a run; public."""
-    sensitivity = uniform_mixture.distance().sensitivity(n, params.sensitivity)
-    return calibrate(epsilon_total, sensitivity, c, resample=params.resample)
-
-
-def work(task: experiments.SingleTask[Params]) -> Tables:
-    """Formula and simulated frequencies for one combination."""
-    params = task.params
-    (n,), (c,), (epsilon_total,) = params.n, params.c, params.epsilon_total
-    rho = distances(params.distances, n, params.draws, task.seed)
-    scale = event_of(params, epsilon_total, n, c).threshold_scale
-    rng = generator(task.seed, "noise", 0, params.noise_draw)
-    fresh = _fresh_flips(rho, params.epsilon_abc, scale, rng)
-    in_run, reached = _flips_in_runs(rho, params, c, scale, rng)
-    fresh_low, fresh_high = summaries.binomial_interval(fresh, SIMULATIONS)
-    in_run_low, in_run_high = summaries.binomial_interval(in_run, reached)
-    settings: dict[str, Any] = {
-        "n": n,
-        "c": c,
-        "epsilon_total": epsilon_total,
-        "epsilon_abc": params.epsilon_abc,
-        "resample": params.resample,
-        "sensitivity": params.sensitivity,
+def frequencies(at: At, _: Run[Params]) -> pd.DataFrame:
+    """Return how often each draw flips by the formula and in simulations."""
+    rho = flips.distances(at.distances, at.n, at.draws, at.seed)
+    event, rng = flips.event(at), at.rng()
+    scale, shape = event.threshold_scale, (SIMULATIONS, len(rho))
+    threshold = at.epsilon_abc + scale * rng.laplace(size=shape)
+    query = rho + 2.0 * scale * rng.laplace(size=shape)
+    fresh = np.sum((query <= threshold) != (rho <= at.epsilon_abc), axis=0)
+    # A run cannot accept more often than there are draws.
+    short = replace(event, query_scale=2.0 * scale, c=min(at.c, len(rho)))
+    in_run, reached = _flips_in_runs(rho, at.epsilon_abc, short, rng)
+    found = {
         "noise_scale": scale,
-    }
-    frequencies = {
         "rho": rho,
-        "flip_probability": flip.flip_probability(rho, params.epsilon_abc, scale),
-        "fresh": fresh / SIMULATIONS,
-        "fresh_low": fresh_low,
-        "fresh_high": fresh_high,
-        "in_run": np.divide(in_run, reached, out=np.full(len(rho), np.nan), where=reached > 0),
-        "in_run_low": in_run_low,
-        "in_run_high": in_run_high,
+        "flip_probability": flip.flip_probability(rho, at.epsilon_abc, scale),
         "reached": reached,
+        **_shares("fresh", fresh, np.full(len(rho), SIMULATIONS)),
+        **_shares("in_run", in_run, reached),
     }
-    whole = pool_distances(params.distances, n, params.pool_size, task.seed)
-    rates = base_rates(whole, params.epsilon_abc, scale)
-    return {
-        "main": pd.DataFrame(frequencies).assign(**settings)[list(COLUMNS["main"])],
-        "base_rates": rates.assign(n=n, c=c, epsilon_total=epsilon_total)[
-            list(COLUMNS["base_rates"])
-        ],
-    }
+    return pd.DataFrame(vars(at) | found, columns=MAIN.split())
 
 
-def base_rates(rho: Sequence[Array], epsilon_abc: float, scale: float) -> pd.DataFrame:
-    """Draws by their distance from ε_abc in units of b, and how many flip (MATH F2); averages.
-
-    Args:
-        rho: distances ``(T,)`` of each data set.
-        epsilon_abc: threshold; a draw at it is within it.
-        scale: noise scale b.
-    """
-    every = np.concatenate(rho)
-    edges = np.array([-np.inf, *range(-WINDOW, WINDOW + 1), np.inf])
-    away = (every - epsilon_abc) / scale
-    place = WINDOW + np.clip(np.ceil(away), -WINDOW, WINDOW + 1).astype(int)
-    flips = flip.flip_probability(every, epsilon_abc, scale)
-    counts = (np.bincount(place, each, len(edges) - 1) / len(rho) for each in (None, flips))
-    draws, flipped = counts
-    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "draws": draws, "flips": flipped})
-
-
-def _fresh_flips(
-    rho: Array, epsilon_abc: float, scale: float, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Flips of each draw in :data:`SIMULATIONS` decisions with a threshold of their own."""
-    threshold = epsilon_abc + scale * rng.laplace(size=(SIMULATIONS, len(rho)))
-    query = rho + 2.0 * scale * rng.laplace(size=(SIMULATIONS, len(rho)))
-    flips: NDArray[np.int64] = np.sum((query <= threshold) != (rho <= epsilon_abc), axis=0)
-    return flips
+def _shares(name: str, counts: Counts, trials: Counts) -> dict[str, Array]:
+    """Return frequencies with their intervals, as columns; NaN where there is no trial."""
+    low, high = summaries.binomial_interval(counts, trials)
+    share = np.divide(counts, trials, out=np.full(len(counts), np.nan), where=trials > 0)
+    return {name: share, f"{name}_low": low, f"{name}_high": high}
 
 
 def _flips_in_runs(
-    rho: Array, params: Params, c: int, scale: float, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Flips of each draw among the runs that got to it, and how many of :data:`SIMULATIONS` did."""
-    # A run cannot accept more often than there are draws.
-    most = min(c, len(rho))
-    flips = np.zeros(len(rho), dtype=np.int64)
-    reached = np.zeros(len(rho), dtype=np.int64)
-    non_private = rho <= params.epsilon_abc
+    rho: Array, epsilon_abc: float, event: SparseVector, rng: np.random.Generator
+) -> tuple[Counts, Counts]:
+    """Count flips of each draw in runs that got to it, and how many of :data:`SIMULATIONS` did."""
+    flipped, reached = np.zeros((2, len(rho)), dtype=np.int64)
     for _ in range(SIMULATIONS):
-        query, threshold = sparse_vector.draw_noise(rng, len(rho), most)
-        indices, stop = sparse_vector.scan(
-            rho + 2.0 * scale * query,
-            params.epsilon_abc + scale * threshold,
-            most,
-            params.resample,
-        )
-        flipped = non_private[:stop].copy()
-        flipped[indices] = ~flipped[indices]
-        flips[:stop] += flipped
-        reached[:stop] += 1
-    return flips, reached
+        _, trace = sparse_vector.run(rho, epsilon_abc, event, rng)
+        flipped[: len(trace.accepted)] += trace.accepted != trace.non_private
+        reached[: len(trace.accepted)] += 1
+    return flipped, reached
 
 
-def agreement(table: pd.DataFrame) -> flip_agreement.Agreement:
-    """Test of a table's fresh frequencies against their formula."""
-    return flip_agreement.agreement(
-        np.rint(table.fresh.to_numpy() * SIMULATIONS),
-        SIMULATIONS,
-        table.flip_probability.to_numpy(),
-        np.abs(table.rho.to_numpy() - table.epsilon_abc.to_numpy()),
-        table.noise_scale.to_numpy(),
-    )
+def pool_rates(at: At, _: Run[Params]) -> pd.DataFrame:
+    """Return the base rates of the whole pool."""
+    whole = flips.pool_distances(at.distances, at.n, at.pool_size, at.seed)
+    rates = flips.base_rates(whole, at.epsilon_abc, flips.event(at).threshold_scale)
+    settings = {"n": at.n, "c": at.c, "epsilon_total": at.epsilon_total}
+    return rates.assign(**settings)[BASE_RATES.split()]
 
 
-def needed(main: pd.DataFrame) -> pd.DataFrame:
-    """The table *needed*: of each n and c, from the distances of one of its budgets.
+def needed(rows: Tables) -> pd.DataFrame:
+    """Return the budget that each n and c needs, from the distances of one of its budgets.
 
     For the tail G_b(a) = level, x = exp(−a/2b) solves 4x − x² = 6 level (MATH F1), and ε_total is
     in inverse proportion to b (MATH S2).
     """
-    rows = []
-    for (n, c), part in main.groupby(["n", "c"]):
-        one = part[part.epsilon_total == part.epsilon_total.iloc[0]]
-        away = np.sort(np.abs(one.rho.to_numpy() - one.epsilon_abc.to_numpy()))
+    found = []
+    for _, part in rows["main"].groupby(["n", "c"]):
+        one = summaries.first_of(part, "epsilon_total")
+        away, first = np.sort((one.rho - one.epsilon_abc).abs().to_numpy()), one.iloc[0]
         # At least half of the draws are as far from the threshold as this one.
         middle = away[len(away) // 2]
         scale = -middle / (2.0 * math.log(2.0 - math.sqrt(4.0 - 6.0 * RARE)))
-        first = one.iloc[0]
         budget = first.epsilon_total * first.noise_scale / scale if scale > 0 else math.inf
-        rows.append((n, c, first["resample"], first.sensitivity, RARE, budget))
-    return pd.DataFrame(rows, columns=list(COLUMNS["needed"]))
+        found.append((first.n, first.c, first["resample"], first.sensitivity, RARE, budget))
+    return pd.DataFrame(found, columns=NEEDED.split())
 
 
-def collect(params: Params, rows: Tables) -> Result:
-    """The result so far."""
-    main = rows["main"]
-    least_private = main.iloc[int(main.epsilon_total.argmax())]
-    budget, n, c = (least_private[name] for name in ("epsilon_total", "n", "c"))
-    event = event_of(params, float(budget), int(n), int(c))
-    several = len(tasks(params, 0)) > 1
-    return Result(
-        experiment=EXPERIMENT,
-        params=params,
-        tables={"main": main, "needed": needed(main), "base_rates": rows["base_rates"]},
-        summary=_summary(params, main),
-        privacy=_privacy(params, event, several=several),
-        event=None if several else event,
+# ------------------------------------------------------------------------------------ the words
+
+
+def agreement(table: pd.DataFrame) -> flip_agreement.Agreement:
+    """Test a table's fresh frequencies against their formula."""
+    counts = np.rint(table.fresh.to_numpy() * SIMULATIONS)
+    away = np.abs(table.rho.to_numpy() - table.epsilon_abc.to_numpy())
+    expected, scale = table.flip_probability.to_numpy(), table.noise_scale.to_numpy()
+    return flip_agreement.agreement(counts, SIMULATIONS, expected, away, scale)
+
+
+NONE = 0.01
+"""A mean of flips below this is practically none."""
+
+
+def finding(rates: pd.DataFrame) -> str:
+    """Say how many draws of the pool noise would flip."""
+    found, wrong = flips.counts_of(rates), []
+    if found.far:
+        wrong.append(f"keep {_about(found.let_in)} of {amount(found.far, 2)} far draws")
+    if found.close:
+        wrong.append(f"reject {_about(found.lost)} of {amount(found.close, 2)} close draws")
+    return f"Noise would wrongly {listed(wrong)}"
+
+
+def _about(flipped: float) -> str:
+    """Return a mean number of flips; what is rare is not none."""
+    return "practically none" if flipped < NONE else amount(flipped, 2)
+
+
+WHOSE = {
+    "public": f"means over {predictive.SETS} public data sets",
+    "uniform": "distances spread evenly from 0 to 1, as in the paper",
+    "observed": "distances from the private data",
+}
+"""Which distances the draws of the pool are counted by."""
+
+
+def _caption(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -> str:
+    found, many = flips.counts_of(rates), ""
+    # Small next to their number, and clearly more than the others.
+    if NONE < found.let_in <= 0.1 * found.far and found.let_in > 1.1 * found.lost:
+        many = (
+            " A draw that is too far is seldom kept, but there are so many of them that more are "
+            "wrongly kept than wrongly rejected."
+        )
+    return (
+        f"At ε_abc noise makes a decision a coin toss; farther away, noise matters less.{many} "
+        f"Below are the {counted(params.pool_size, 'draw')} of the pool by distance "
+        f"({WHOSE[params.distances]}), and those that noise flips. With a fresh threshold, "
+        f"{agreement(main).in_short()}."
     )
 
 
-def _privacy(params: Params, event: SparseVector, *, several: bool) -> str:
+def median(result: Result) -> tuple[str, str]:
+    """Say how large the median flip probability is, and over how many draws."""
+    main, params = result.tables["main"], cast(Params, result.params)
+    medians = main.groupby(["n", "c", "epsilon_total"]).flip_probability.median()
+    low, high = one_in(medians.min()), one_in(medians.max())
+    spread = f"ranges from {low} to {high}" if low != high else f"is {low}"
+    title = f"The median flip probability {spread}"
+    over = f", over {len(medians)} settings with" if len(medians) > 1 else ", for"
+    each = " each" if len(medians) > 1 else ""
+    return title, f"{title}{over} {counted(params.draws, 'draw')}{each}."
+
+
+def guarantee(result: Result) -> str:
+    """Say what a release with the largest budget guarantees."""
+    params, main = cast(Params, result.params), result.tables["main"]
     if params.sensitivity == "script":
         return (
             "Not private at the stated budget: the published script's Δ = 1/N is smaller than "
             "what one point can change, √2/N, so its noise is too small by that ratio."
         )
-    text = statement(event, simulators.load(uniform_mixture.SCENARIO).PROTECTED)
-    if several:
+    row = main.iloc[int(main.epsilon_total.argmax())]
+    text = statement(flips.event(At(**row)), uniform_mixture.PROTECTED)
+    if len(STUDY.tasks(params, 0)) > 1:
         text += " Of the settings shown this is one with the largest budget."
     if params.distances == "observed":
         text += " This figure itself uses the data, so it may not be published."
     return text
 
 
-SEEN = 5e-4
-"""One flip in all the noises of a draw; a smaller gap is none."""
+# ------------------------------------------------------------------------------------ the figures
+
+FORMULA = fig.THEORY.called("formula G_b")
+FRESH = fig.PRIVATE.called("simulated, fresh threshold")
+IN_RUN = fig.PRIVATE.called("simulated, in a run", marker="triangle-up-open")
+
+LOWER = 0.36
+"""Upper end of the lower panel."""
 
 
-def _summary(params: Params, main: pd.DataFrame) -> str:
-    median = main.groupby(["n", "c", "epsilon_total"]).flip_probability.median()
-    low, high = one_in(median.min()), one_in(median.max())
-    over = f" at each of {len(median)} settings" if len(median) > 1 else ""
-    spread = f"is {low}{over}"
-    if low != high:
-        spread = f"ranges from {low} to {high} over {len(median)} settings"
-    gap = (main.in_run - main.flip_probability)[main.reached >= SIMULATIONS / 10].abs().max()
-    inside = (
-        f" Inside a run frequencies are up to {gap:.2g} away from it, chance included."
-        if gap >= SEEN
-        else ""
-    )
-    return (
-        f"The median flip probability over {params.draws} draws {spread}. "
-        f"{agreement(main).sentence()}{inside}"
-    )
-
-
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Formula, simulation and base rates for one combination; box plots for several."""
-    params = cast(Params, result.params)
-    main, rates = result.tables["main"], result.tables["base_rates"]
+def flip_figure(result: Result) -> fig.Drawn:
+    """Draw formula, simulation and base rates for one setting, box plots for several."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    rates = result.tables["base_rates"]
     if main.groupby(["n", "c", "epsilon_total"]).ngroups > 1:
-        return {EXPERIMENT: fig.Drawn(_boxes(params, main), result.summary)}
-    figure = _theory_and_simulation(params, main, rates)
-    return {EXPERIMENT: fig.Drawn(figure, _sentence(params, main, rates))}
+        title, sentence = median(result)
+        caption = f"{sentence} With a fresh threshold, {agreement(main).in_short()}."
+        return fig.Drawn(_boxes(params, main, title), caption)
+    return fig.Drawn(_around_threshold(params, main, rates), _caption(params, main, rates))
 
 
-WINDOW = 15
-"""Noise scales b to each side of ε_abc that are drawn; no knob moves them."""
+def _around_threshold(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -> go.Figure:
+    """Draw formula and frequencies around ε_abc in units of b, and below them the draws there.
 
-
-@dataclass(frozen=True)
-class BaseRates:
-    """How many draws of the pool are close or far, and flip on average; means over data sets."""
-
-    close: float
-    lost: float
-    far: float
-    let_in: float
-
-
-def counts_of(rates: pd.DataFrame) -> BaseRates:
-    """Sums over one setting's table of base rates."""
-    close, far = rates[rates.high <= 0], rates[rates.low >= 0]
-    return BaseRates(close.draws.sum(), close.flips.sum(), far.draws.sum(), far.flips.sum())
-
-
-def finding(rates: pd.DataFrame) -> str:
-    """How many draws of the pool the noise decides about, in a line."""
-    found = counts_of(rates)
-    let_in, lost = _about(found.let_in), _about(found.lost)
-    if found.let_in + found.lost < NONE:
-        draws = f"{_mean(found.close + found.far)} draws"
-        return (
-            f"Noise decides about practically none of {draws}, {_mean(found.close)} of them close"
-        )
-    if found.far == 0:
-        return f"Noise would lose {lost} of {_mean(found.close)} draws, all close enough"
-    if found.close == 0:
-        return f"Noise would let in {let_in} of {_mean(found.far)} draws, all too far"
-    return (
-        f"Noise would let in {let_in} of {_mean(found.far)} draws that are too far, "
-        f"and lose {lost} of {_mean(found.close)} close ones"
-    )
-
-
-def _mean(count: float) -> str:
-    """A mean count: whole from ten on."""
-    return f"{count:,.0f}" if count >= 10 or count == round(count) else f"{count:.2g}"
-
-
-def _about(flips: float) -> str:
-    """A mean of flips, rounded; what is rare is not none."""
-    return "practically none" if flips < NONE else _mean(flips)
-
-
-NONE = 0.01
-"""A mean of flips below this is practically none."""
-
-SELDOM = 0.1
-"""What happens to at most this share of the draws happens seldom."""
-
-MORE = 1.1
-"""Times as many are more, whatever was rounded."""
-
-
-WHOSE = {
-    "public": f"means over {predictive.SETS} public data sets",
-    "uniform": "distances spread evenly from 0 to 1, as in the paper",
-    "observed": "their distances from the private data",
-}
-"""What the distances are of which the draws of the pool are counted."""
-
-
-def _sentence(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -> str:
-    """What is seen, in plain words."""
-    found, agrees = counts_of(rates), agreement(main)
-    many = ""
-    if NONE < found.let_in <= SELDOM * found.far and found.let_in > MORE * found.lost:
-        many = (
-            " A draw that is too far is seldom let in, but there are many of them: more are let in "
-            "than lost."
-        )
-    return (
-        f"At ε_abc noise decides like the toss of a coin; the farther away a draw is, the less it "
-        f"can do. Below, the {params.pool_size:,} draws of the pool by their distance "
-        f"({WHOSE[params.distances]}) and the part of them that noise flips.{many} "
-        f"Marks: {counted(params.draws, 'draw')} decided about {SIMULATIONS:,} times; "
-        f"{agrees.in_short()}."
-    )
-
-
-def _theory_and_simulation(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -> go.Figure:
-    """Formula and frequencies around ε_abc in units of b, and below them how many draws there are.
-
-    Both together tell what is let in: where the draws are many, a small probability is enough.
+    Both together show what is wrongly kept: where draws are many, a small probability is enough.
     """
-    row = main.iloc[0]
-    figure = fig.figure(
-        finding(rates),
-        "distance from ε_abc, in noise scales b",
-        "flip probability",
-        settings=f"ε_total = {row.epsilon_total:g}, ε_abc = {row.epsilon_abc:g}, c = {row.c:,}, "
-        f"N = {row.n:,}, b = {plain(row.noise_scale)}, {params.distances} distances",
+    settings = settings_line(params, ("epsilon_total", "epsilon_abc", "c", "n"))
+    settings += f", b = {amount(main.noise_scale.iloc[0])}, {params.distances} distances"
+    x, y = "distance from ε_abc, in noise scales b", "flip probability"
+    drawn = fig.figure(finding(rates), x, y, settings=settings)
+    at = np.linspace(-flips.WINDOW, flips.WINDOW, 20 * flips.WINDOW + 1)
+    drawn.add_trace(fig.line(at, flip.tail(np.abs(at), 1.0), FORMULA))
+    away = (main.rho - main.epsilon_abc) / main.noise_scale
+    for style, name in ((FRESH, "fresh"), (IN_RUN, "in_run")):
+        shown = (away.abs() <= flips.WINDOW) & main[name].notna()
+        mean, low, high = (main[shown][name + end].to_numpy() for end in ("", "_low", "_high"))
+        drawn.add_trace(fig.points(away[shown].to_numpy(), mean, style, low, high))
+    _draws_below(drawn, rates)
+    words = [("formula", FORMULA), ("● fresh threshold", FRESH), ("△ in a run", IN_RUN)]
+    fig.key(drawn, [(text, style.color) for text, style in words])
+    ticks = np.arange(-flips.WINDOW, flips.WINDOW + 1, 5)
+    drawn.update_xaxes(
+        range=[-flips.WINDOW, flips.WINDOW], tickvals=ticks, anchor="y2", showgrid=False
     )
-    away = ((main.rho - main.epsilon_abc) / main.noise_scale).to_numpy()
-    shown = np.abs(away) <= WINDOW
-    at = np.linspace(-WINDOW, WINDOW, 20 * WINDOW + 1)
-    figure.add_trace(fig.line(at, flip.tail(np.abs(at), 1.0), _FORMULA))
-    for style, name, those in (
-        (_FRESH, "fresh", shown),
-        (_IN_RUN, "in_run", shown & (main.reached > 0).to_numpy()),
-    ):
-        part = main[those]
-        values = [part[name + end].to_numpy() for end in ("", "_low", "_high")]
-        figure.add_trace(fig.points(away[those], values[0], style, *values[1:]))
-    _draws_below(figure, rates)
-    words = [("formula", _FORMULA), ("● fresh threshold", _FRESH), ("△ in a run", _IN_RUN)]
-    fig.key(figure, [(text, style.color) for text, style in words])
-    ticks = np.arange(-WINDOW, WINDOW + 1, 5)
-    figure.update_xaxes(range=[-WINDOW, WINDOW], tickvals=ticks, anchor="y2", showgrid=False)
-    figure.update_yaxes(showgrid=True)
-    upper = {
-        "domain": [0.48, 1.0],
-        "range": [-0.02, 0.56],
-        "tickvals": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5],
-    }
-    lower = {
-        "domain": [0.0, 0.36],
-        "anchor": "x",
-        "title": {"text": "draws"},
-        "rangemode": "tozero",
-    }
-    return figure.update_layout(
-        showlegend=False, bargap=0.0, barmode="overlay", yaxis=upper, yaxis2=lower
-    )
+    upper = {"domain": [0.48, 1.0], "range": [-0.02, 0.56], "dtick": 0.1}
+    lower = {"domain": [0.0, LOWER], "anchor": "x", "title": {"text": "draws"}}
+    drawn.update_layout(yaxis=upper, yaxis2=lower | {"rangemode": "tozero"})
+    return drawn.update_layout(showlegend=False, bargap=0.0, barmode="overlay")
 
 
-def _draws_below(figure: go.Figure, rates: pd.DataFrame) -> None:
-    """Histogram of the pool's draws by their distance from ε_abc in units of b, and what flips."""
-    drawn = rates[np.isfinite(rates.low) & np.isfinite(rates.high)]
-    first, last = rates.draws.iloc[0], rates.draws.iloc[-1]
-    for name, style, inside, flipped, x, beyond in (
-        ("close enough", fig.NON_PRIVATE, drawn.high <= 0, "lost", 0.0, first),
-        ("too far", fig.REJECTED, drawn.low >= 0, "let in", 1.0, last),
+def _draws_below(drawn: go.Figure, rates: pd.DataFrame) -> None:
+    """Add a histogram of the pool's draws by their distance from ε_abc, and of those that flip."""
+    names = []
+    for side, wrongly, here, beyond, style in (
+        ("close enough", "wrongly rejected", rates.high <= 0, rates.iloc[0], fig.NON_PRIVATE),
+        ("too far", "wrongly kept", rates.low >= 0, rates.iloc[-1], fig.REJECTED),
     ):
-        middle = ((drawn.low + drawn.high) / 2.0)[inside].to_numpy()
-        for column, said, color in (
-            ("draws", name, style.color),
-            ("flips", f"{name}, {flipped} by noise", fig.PRIVATE.color),
+        part = rates[here & np.isfinite(rates.low) & np.isfinite(rates.high)]
+        middle = (part.low + 0.5).to_numpy()
+        for column, name, color in (
+            ("draws", side, style.color),
+            ("flips", f"{side}, {wrongly}", fig.PRIVATE.color),
         ):
-            heights = drawn[column][inside].to_numpy()
-            bars = go.Bar(x=middle, y=heights, width=1.0, name=said, yaxis="y2")
-            figure.add_trace(bars.update(marker={"color": color}))
-        more = f", {_mean(beyond)} beyond" if beyond else ""
-        _words_below(figure, x, "bottom", f"<b>{name}</b>{more}", style.color)
-    # Where there are fewest draws as a rule.
-    _words_below(figure, 0.0, "top", "<b>flipped by noise</b>", fig.PRIVATE.color)
+            bars = go.Bar(x=middle, y=part[column].to_numpy(), width=1.0, name=name, yaxis="y2")
+            drawn.add_trace(bars.update(marker={"color": color}))
+        more = f", {amount(beyond.draws, 2)} beyond" if beyond.draws else ""
+        names.append((f"{side}{more}", style.color))
+    fig.key(drawn, [*names, ("flipped by noise", fig.PRIVATE.color)])
+    drawn.layout.annotations[-1].y = LOWER
 
 
-def _words_below(figure: go.Figure, x: float, above_or_in: str, text: str, color: str) -> None:
-    """Words at the upper edge of the lower panel."""
-    figure.add_annotation(
-        **{"x": x, "xref": "paper", "xanchor": "right" if x else "left"},
-        **{"y": 0.36, "yref": "paper", "yanchor": above_or_in},
-        text=text,
-        font={"color": color},
-        showarrow=False,
-    )
-
-
-_FORMULA = dataclasses.replace(fig.THEORY, name="formula G_b")
-_FRESH = dataclasses.replace(fig.PRIVATE, name="simulated, fresh threshold")
-_IN_RUN = dataclasses.replace(fig.PRIVATE, name="simulated, in a run", marker="triangle-up-open")
-
-
-def _boxes(params: Params, main: pd.DataFrame) -> go.Figure:
-    """One panel per n, one colour per c, boxes over the draws."""
-    sizes = list(params.n)
-    figure = fig.panels(
-        [f"N = {n:,}" for n in sizes],
-        f"Flip probability over {params.draws} draws (Δ {params.sensitivity}, "
-        f"ε_abc = {params.epsilon_abc:g})",
-        "ε_total",
-        "flip probability",
-    )
-    budgets = [f"{value:g}" for value in params.epsilon_total]
-    for style, c in zip(fig.styles([f"c = {c}" for c in params.c]), params.c, strict=True):
-        for column, n in enumerate(sizes):
+def _boxes(params: Params, main: pd.DataFrame, title: str) -> go.Figure:
+    """Draw one panel per n, one color per c, boxes over the draws."""
+    names = [f"N = {n:,}" for n in params.n]
+    drawn = fig.panels(names, title, "ε_total", "flip probability")
+    text = settings_line(params, ("epsilon_abc", "resample"))
+    drawn.layout.title.subtitle.text = f"{text}, Δ {params.sensitivity}"
+    for style, c in zip(fig.styles([f"c = {c:,}" for c in params.c]), params.c, strict=True):
+        for column, n in enumerate(params.n):
             part = main[(main.n == n) & (main.c == c)]
-            figure.add_trace(
-                go.Box(
-                    x=part.epsilon_total.map("{:g}".format).to_numpy(),
-                    y=part.flip_probability.to_numpy(),
-                    name=style.name,
-                    legendgroup=style.name,
-                    offsetgroup=style.name,
-                    showlegend=column == 0,
-                    line={"color": style.color, "width": 1.5},
-                    marker={"color": style.color, "symbol": style.marker, "size": 3},
-                    **fig.panel(column),
-                )
-            )
-    figure.update_xaxes(type="category", categoryorder="array", categoryarray=budgets)
-    figure.update_yaxes(range=[-0.01, 0.52])
-    figure.update_layout(boxmode="group")
-    return figure
+            budgets = part.epsilon_total.map("{:g}".format).to_numpy()
+            boxes = fig.boxes(budgets, part.flip_probability.to_numpy(), style)
+            boxes.update(offsetgroup=style.name, legendgroup=style.name, boxmean=False)
+            drawn.add_trace(boxes.update(showlegend=column == 0, **fig.panel(column)))
+    categories = [f"{value:g}" for value in params.epsilon_total]
+    drawn.update_xaxes(type="category", categoryorder="array", categoryarray=categories)
+    return drawn.update_yaxes(range=[-0.01, 0.52]).update_layout(boxmode="group")
+
+
+STUDY = Study(
+    EXPERIMENT,
+    Params,
+    world=At.first,
+    tables={"main": Rows(MAIN, frequencies), "base_rates": Rows(BASE_RATES, pool_rates)},
+    totals={"needed": Total(NEEDED, needed)},
+    says=lambda result: f"{median(result)[1]} {agreement(result.tables['main']).sentence()}",
+    guarantee=guarantee,
+    views={EXPERIMENT: flip_figure},
+    each=("n", "c", "epsilon_total"),
+)
+COLUMNS, tasks, work, _, figures = STUDY.contract()
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """Return the result so far, with what was done where that is one thing."""
+    result = STUDY.collect(params, rows)
+    if len(tasks(params, 0)) > 1:
+        return result
+    return replace(result, event=flips.event(At.first(Run(params, 0, 0))))
