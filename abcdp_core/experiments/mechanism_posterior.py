@@ -1,66 +1,43 @@
-r"""The posterior that one release by one mechanism stands for.
+r"""What is the posterior from one release by one mechanism?
 
-Accepted draws have equal weights; soft weights and importance weights do not. All are weighted
-samples, of which the histograms show shares, and the effective sample size
-$(\sum w)^2 / \sum w^2$ says how many draws of equal weight they are worth. A released estimate is a
-value and no sample: it has a mean only. A posterior that is known exactly has
-independent draws of equal weight, and its mean is the exact one.
+Accepted draws have equal weights; soft weights and importance weights differ. All are weighted
+samples: the histograms show shares, and the effective sample size $(\sum w)^2 / \sum w^2$ says how
+many draws of equal weight a sample is worth. A released estimate is a point and not a sample, so it
+has a mean only. A posterior that is known exactly gives independent draws of equal weight, and its
+mean is the exact one.
 
 A noise-aware posterior is made in one of three ways (MATH E3). If its importance weights are worth
-enough draws, it has them. If not, that size is all that is to be said of the weights: draws are
-then accepted after noise of their own and moved along a regression, or, from a pool too small for
-that, left where they are. Such draws carry weights too, but those tell how near a draw was and not
-how many it is worth; so the table gives the importance weights' effective sample size in all three
-cases.
+enough draws, the draws keep these weights. If not, other draws are kept after noise is added to
+each, and moved along a regression; from a pool too small for a regression they are not moved. Such
+draws carry weights too, but these say how near a draw was, not how many draws it is worth. So the
+table gives the effective sample size of the importance weights in all three cases.
 
-The threshold or temperature is the best public one of the mechanism, chosen on simulated data sets
+The threshold or temperature is the best public one for the mechanism, chosen on simulated data sets
 as in the comparison of all mechanisms.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from abcdp_core import (
-    experiments,
-    mechanisms,
-    pool,
-    privacy,
-    releases,
-    simulators,
-    summaries,
-    trials,
-)
 from abcdp_core import figures as fig
+from abcdp_core import mechanisms, privacy, releases, simulators, summaries, trials
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Budget, Made, Release, regression_adjustment
-from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import amount, counted
+from abcdp_core.mechanisms import Budget, Release
+from abcdp_core.sentences import amount, budget_name, counted, little, percent, settings_line
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
 from abcdp_core.streams import generator
-
-Array = NDArray[np.float64]
+from abcdp_core.study import BaseParams, Parameter, Result, Rows, Run, Study, Tables, samples
+from abcdp_core.study import mechanisms as shared
 
 EXPERIMENT = "mechanism-posterior"
 TITLE = "Posterior from one release by a chosen mechanism"
-COLUMNS = {
-    "main": ("release", "mechanism", "sample", "parameter", "value", "weight"),
-    "errors": (
-        "release", "mechanism", "way", "epsilon_abc", "accepted", "effective_sample_size",
-        "outside_share", "mse", "mae",
-    ),
-}  # fmt: skip
-
-SHOWN = 2000
-"""Most samples of a release in the table."""
 
 
 @dataclass(frozen=True)
@@ -93,188 +70,136 @@ class Params(ScenarioParams):
 
 PRESETS: dict[str, BaseParams] = {}
 
-tasks = experiments.single_task
 
+def released(run: Run[Params]) -> Tables:
+    """Choose the threshold on simulated data, release once, and put the prior beside it."""
+    params, public = run.params, shared.public_side(run.params, run.seed)
+    mechanism, budget = mechanisms.load(params.mechanism), _budget(params)
+    threshold = public.scenario.EPSILON_ABC_DEFAULT
+    asked = mechanism.chosen(c=params.c, sensitivity=params.sensitivity, epsilon_abc=threshold)
+    options = trials.best(params.mechanism, public, asked, budget, run.seed)
+    trial, rng = trials.own(public, 0), generator(run.seed, "noise", 0, params.noise_draw)
+    release = mechanism.prepare(public, options, budget).release(trial.comparison, rng)
 
-def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
-    """Make the public pool if it is not there yet, and say how far that is."""
-    pool.open_pool(_public_side(params, seed).key, progress)
-
-
-def _public_side(params: Params, seed: int) -> pool.PublicSide:
-    return pool.public_side(params.scenario, params.n, params.pool_size, seed)
-
-
-def work(task: experiments.SingleTask[Params]) -> Tables:
-    """Choose the threshold, release, and put prior and truth beside it."""
-    params, seed = task.params, task.seed
-    mechanism = mechanisms.load(params.mechanism)
-    public, budget = _public_side(params, seed), Budget(params.epsilon_total, params.delta)
-    asked = mechanism.chosen(
-        c=params.c, sensitivity=params.sensitivity, epsilon_abc=public.scenario.EPSILON_ABC_DEFAULT
-    )
-    options = trials.best(params.mechanism, public, asked, budget, seed)
-    trial = trials.own(public, 0)
-    rng = generator(seed, "noise", 0, params.noise_draw)
-    released = mechanism.prepare(public, options, budget).release(trial.comparison, rng)
-    theta, prior_mean = public.theta, np.asarray(public.scenario.PRIOR_MEAN)
-    samples = released.parameters(theta)
-    made = _made(released)
-    prior = np.arange(min(len(theta), releases.PRIOR_SHOWN))
-    even = np.full(len(prior), 1.0 / len(prior))
-    epsilon_abc = getattr(options, "epsilon_abc", math.nan)
-    of_private = (made.way, epsilon_abc, len(samples), made.importance_size, made.outside)
-    rows = [
-        ("private", params.mechanism, *of_private, released.mean(theta, prior_mean)),
-        ("prior", "prior", "prior", 0.0, len(prior), float(len(prior)), 0.0, prior_mean),
+    names, theta = public.scenario.AXES, public.theta
+    sample, prior = release.parameters(theta), theta[: releases.PRIOR_SHOWN]
+    shown, shares = samples.thinned(release.weights)
+    even, size = np.full(len(prior), 1.0 / len(prior)), float(len(prior))
+    of = {"release": "private", "mechanism": params.mechanism}
+    main = [
+        samples.table(names, sample[shown], shares, **of),
+        samples.table(names, prior, even, release="prior", mechanism="prior"),
     ]
-    shown, shares = thinned(released.weights)
+    way, worth, outside = _made(release)
+    mean = np.asarray(public.scenario.PRIOR_MEAN)
+    error = summaries.errors(release.mean(theta, mean), trial.truth)
+    of_prior = summaries.errors(mean, trial.truth)
+    chosen = getattr(options, "epsilon_abc", math.nan)
+    errors = [
+        (*of.values(), way, chosen, len(sample), worth, outside, *error),
+        ("prior", "prior", "prior", 0.0, len(prior), size, 0.0, *of_prior),
+    ]
     return {
-        "main": pd.concat(
-            [
-                _rows(params, "private", params.mechanism, samples[shown], shares),
-                _rows(params, "prior", "prior", theta[prior], even),
-            ],
-            ignore_index=True,
-        ),
-        "errors": pd.DataFrame(
-            [(*row[:-1], *summaries.errors(row[-1], trial.truth)) for row in rows],
-            columns=list(COLUMNS["errors"]),
-        ),
+        "main": pd.concat(main, ignore_index=True),
+        "errors": pd.DataFrame(errors, columns=ERRORS.split()),
     }
 
 
-def _made(released: Release) -> Made:
-    """How a release came to be; the effective sample size is that of its weights, if they tell."""
-    made = released.made
+ERRORS = "release mechanism way epsilon_abc accepted effective_sample_size outside_share mse mae"
+
+
+def _budget(params: Params) -> Budget:
+    return Budget(params.epsilon_total, params.delta)
+
+
+def _made(release: Release) -> tuple[str, float, float]:
+    """How a release came to be, an effective sample size, and the share outside the prior."""
+    made, weights = release.made, release.weights
     if made is not None and made.way != "exact":
-        return made
-    way = "accepted" if released.estimate is None else "estimate"
-    if len(released.weights) and np.ptp(released.weights) > 0.0:
-        way = "weighted"
+        return made.way, made.importance_size, made.outside
     if made is not None:
         way = made.way
-    return Made(way, summaries.effective_sample_size(released.weights), 0.0)
+    elif release.estimate is not None:
+        way = "estimate"
+    else:
+        way = "weighted" if len(weights) and np.ptp(weights) > 0.0 else "accepted"
+    return way, summaries.effective_sample_size(weights), 0.0
 
 
-def thinned(weights: Array) -> tuple[NDArray[np.int64], Array]:
-    """Samples that stand for all in a table and a histogram, and their shares.
-
-    All of up to :data:`SHOWN`. Of more, those in whose part of the summed weights one of so many
-    evenly spaced points falls, with the number of points for a weight: every histogram is nearly
-    that of the whole sample, which it would not be of the largest weights alone.
-    """
-    if len(weights) <= SHOWN:
-        return np.arange(len(weights)), weights
-    points = (np.arange(SHOWN) + 0.5) / SHOWN
-    found = np.searchsorted(np.cumsum(weights) / weights.sum(), points)
-    chosen, counts = np.unique(found, return_counts=True)
-    return chosen, counts / SHOWN
-
-
-def _rows(
-    params: Params, release: str, mechanism: str, samples: Array, weights: Array
-) -> pd.DataFrame:
-    names = list(simulators.load(params.scenario).AXES)
-    return pd.DataFrame(
-        {
-            "release": release,
-            "mechanism": mechanism,
-            "sample": np.repeat(np.arange(len(samples)), len(names)),
-            "parameter": np.tile(np.array(names), len(samples)),
-            "value": samples.ravel(),
-            "weight": np.repeat(weights, len(names)),
-        }
-    )
-
-
-def collect(params: Params, rows: Tables) -> Result:
-    """The result of the one task."""
-    errors = rows["errors"].set_index("release")
-    caution = _caution(params, str(errors.way["private"]))
-    return Result(
-        experiment=EXPERIMENT,
-        params=params,
-        tables=rows,
-        summary=f"{params.mechanism} at ε_total = {params.epsilon_total:g}: "
-        f"{_in_words(errors)}. {_error_in_words(errors)}{caution}",
-        privacy=privacy.guarantee(
-            mechanisms.load(params.mechanism).spends(Budget(params.epsilon_total, params.delta)),
-            *mechanisms.load(params.mechanism).protects(simulators.load(params.scenario)),
-        ),
-    )
-
-
-def _in_words(errors: pd.DataFrame) -> str:
-    """What the release is made of; rows go by release."""
-    private = errors.loc["private"]
-    size = private.effective_sample_size
-    size = f"{size:.3g}" if size < 100.0 else f"{size:,.0f}"
-    draws = counted(cast(int, private.accepted), "draw")
-    if private.way == "estimate":
-        return "a value and no sample"
-    if private.accepted == 0:
-        return "nothing was accepted, so the estimate is the prior mean"
-    if private.way == "accepted":
-        return draws if private.accepted == 1 else f"{draws} of equal weight"
-    if private.way == "exact":
-        return f"{draws} from the exact posterior given what was released"
-    if private.way == "weighted":
-        return f"{draws} with weights, effective sample size {size}"
-    moved = " and moved by a regression" if private.way == "moved" else ""
-    if private.effective_sample_size == 0.0:
-        return f"{draws} nearest to what was released{moved}"
-    return (
-        f"the importance weights' effective sample size is only {size}, so {draws} were accepted "
-        f"after noise of their own{moved}"
-    )
-
-
-def _error_in_words(errors: pd.DataFrame) -> str:
-    """How far the release is from the truth, if somebody knows it; rows go by release."""
-    if errors.mae.isna().all():
-        return "Nobody knows the true parameters of these data."
-    what = "estimate" if errors.way["private"] == "estimate" else "posterior mean"
-    return (
-        f"Mean absolute error of the {what} {amount(errors.mae['private'])}, "
-        f"prior mean {amount(errors.mae['prior'])}."
-    )
-
-
-def _caution(params: Params, way: str) -> str:
-    """What a small pool does to the posterior, after a space; empty where it does nothing."""
-    if way not in ("moved", "kept"):
-        return ""
-    mechanism, source = mechanisms.load(params.mechanism), simulators.load(params.scenario)
-    said = regression_adjustment.caution(params.pool_size, [mechanism.minimum_pool(source)])
-    return f" {said}" if said else ""
-
-
-def finding(result: Result) -> str:
-    """How far this release is off, against the prior mean."""
-    errors = result.tables["errors"].set_index("release")
-    private, prior = (float(errors.mae[release]) for release in ("private", "prior"))
-    if not math.isfinite(private) or not prior:
-        return "What one release says of the parameters"
-    share = private / prior
-    if share >= 1.0:
-        return "This release is no nearer to the truth than the prior"
-    return f"This release is {100.0 * share:.0f} % as far off as the prior"
-
-
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Histograms of the parameters."""
+def says(result: Result) -> str:
+    """Say what was released, how large its error is, and what a small pool does to it."""
     params = cast(Params, result.params)
-    main = result.tables["main"]
-    takes_c = "c" in mechanisms.load(params.mechanism).takes
-    asked = f"c = {params.c}, " if takes_c else ""
-    source = simulators.load(params.scenario)
-    figure = fig.mirrored(
-        source.AXES,
-        source.TRUTH,
-        main,
-        finding(result),
-        f"{fig.called(params.mechanism)}, ε_total = {params.epsilon_total:g}, {asked}"
-        f"N = {params.n:,}",
+    private, prior = result.tables["errors"].to_dict("records")
+    name, budget = private["mechanism"], budget_name(params.epsilon_total)
+    said = [f"With {budget}, {fig.called(name)} {_gives(private)}."]
+    if math.isnan(private["mae"]):
+        said.append("The true parameters are unknown, so there is no error to report.")
+    else:
+        error, of_prior = amount(private["mae"]), amount(prior["mae"])
+        said.append(f"The mean absolute error is {error}; the prior mean's is {of_prior}.")
+    if private["way"] in ("moved", "kept"):
+        said.append(shared.small_pool(params, [name]))
+    return " ".join(filter(None, said))
+
+
+def _gives(private: Mapping[Any, Any]) -> str:
+    """What a release consists of, after its mechanism."""
+    way, size = private["way"], private["effective_sample_size"]
+    draws = counted(private["accepted"], "draw")
+    if way == "estimate":
+        return "gave a point estimate, not a sample"
+    if private["accepted"] == 0:
+        return "kept no draw, so its estimate is the prior mean"
+    if way == "accepted":
+        return f"gave {draws}{' of equal weight' * (private['accepted'] > 1)}"
+    if way == "exact":
+        return f"gave {draws} from the exact posterior given the release"
+    if way == "weighted":
+        return f"gave {draws} with weights, effective sample size {amount(size)}"
+    moved = " and moved along a regression" * (way == "moved")
+    if size == 0.0:
+        return f"gave the {draws} nearest to the release{moved}"
+    return (
+        f"gave {draws}, kept after noise was added to each{moved}, because importance weights "
+        f"had an effective sample size of only {amount(size)}"
     )
-    return {"posterior": fig.Drawn(figure, result.summary)}
+
+
+def promise(params: Params) -> str:
+    """State what the release guarantees."""
+    mechanism, source = mechanisms.load(params.mechanism), simulators.load(params.scenario)
+    return privacy.guarantee(mechanism.spends(_budget(params)), *mechanism.protects(source))
+
+
+def posterior(result: Result) -> fig.Drawn:
+    """Draw histograms of the parameters; the title compares the error with the prior's."""
+    params = cast(Params, result.params)
+    source = simulators.load(params.scenario)
+    private, prior = result.tables["errors"].mae
+    title = f"The error of this release is {percent(private / prior)} of the prior's error"
+    if said := little(private, prior):
+        title = f"This release is {said}"
+    if math.isnan(private):
+        title = "The posterior from one release"
+    asked = ["epsilon_total", *{"c"}.intersection(mechanisms.load(params.mechanism).takes), "n"]
+    settings = f"{fig.called(params.mechanism)}, {settings_line(params, asked)}"
+    figure = fig.mirrored(source.AXES, source.TRUTH, result.tables["main"], title, settings)
+    return fig.Drawn(figure, result.summary)
+
+
+STUDY = Study(
+    EXPERIMENT,
+    Params,
+    world=released,
+    tables={
+        "main": Rows(
+            "release mechanism sample parameter value weight", lambda found, _: found["main"]
+        ),
+        "errors": Rows(ERRORS, lambda found, _: found["errors"]),
+    },
+    says=says,
+    privacy=promise,
+    views={"posterior": posterior},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()
+prepare = shared.prepare
