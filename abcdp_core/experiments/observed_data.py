@@ -6,30 +6,25 @@ the share of $N$ points there differs from $\theta_i$ by chance, with standard e
 
 $$\sqrt{\theta_i (1 - \theta_i) / N}.$$
 
-These shares estimate the weights without privacy and without approximate Bayesian computation; what
-is learnt by either cannot be expected to be better. The data are synthetic: nobody is protected.
+These shares estimate the weights without privacy and without simulations; no private ABC can be
+expected to do better. The data are synthetic: nobody is protected.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import pandas as pd
 
-from abcdp_core import experiments, pool, summaries
 from abcdp_core import figures as fig
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.results import Result, Tables
+from abcdp_core import pool, summaries
+from abcdp_core.sentences import amount, at_most
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.study import BaseParams, Result, Rows, Run, Study
 
 EXPERIMENT = "observed-data"
 TITLE = "The synthetic data and the weights that they come from"
-COLUMNS = {"main": ("n", "low", "high", "weight", "count", "share", "standard_errors")}
-"""``standard_errors`` is how many of them the share is above the weight."""
 
 
 @dataclass(frozen=True)
@@ -41,75 +36,52 @@ class Params(BaseParams):
 
 PRESETS: dict[str, BaseParams] = {"p21-figure-2": Params()}
 
-tasks = experiments.single_task
+
+def shares(_: None, run: Run[Params]) -> pd.DataFrame:
+    """Count the data in each interval; ``standard_errors`` is how many the share is too high."""
+    n, weight = run.params.n, uniform_mixture.TRUTH
+    data = pool.observed_data(pool.key_for(uniform_mixture.SCENARIO, n, 1, run.seed), n)
+    edges = np.linspace(*uniform_mixture.DOMAIN, len(weight) + 1)
+    count = np.histogram(data, edges)[0]
+    table = pd.DataFrame({"n": n, "low": edges[:-1], "high": edges[1:], "weight": weight})
+    errors = (count / n - weight) / np.sqrt(weight * (1.0 - weight) / n)
+    return table.assign(count=count, share=count / n, standard_errors=errors)
 
 
-def work(task: experiments.SingleTask[Params]) -> Tables:
-    """Count the data of the first run in each interval."""
-    n = task.params.n
-    key = pool.key_for(uniform_mixture.SCENARIO, n, 1, task.seed)
-    edges = np.linspace(*uniform_mixture.DOMAIN, len(uniform_mixture.TRUTH) + 1)
-    counts, _ = np.histogram(pool.observed_data(key, n), edges)
-    weights = uniform_mixture.TRUTH
-    columns = {
-        "n": n,
-        "low": edges[:-1],
-        "high": edges[1:],
-        "weight": weights,
-        "count": counts,
-        "share": counts / n,
-        "standard_errors": (counts / n - weights) / np.sqrt(weights * (1.0 - weights) / n),
-    }
-    return {"main": pd.DataFrame(columns)}
-
-
-def collect(params: Params, rows: Tables) -> Result:
-    """The result of the one task."""
-    main = rows["main"]
-    each = ", ".join(
-        f"{share:.3g} ({weight:g})" for share, weight in zip(main.share, main.weight, strict=True)
-    )
-    return Result(
-        EXPERIMENT,
-        params,
-        rows,
-        f"Shares of the N = {params.n:,} points in the five intervals, and the true weights: "
-        f"{each}. The share farthest from its weight is {main.standard_errors.abs().max():.2g} "
-        f"standard errors away.",
-        "Shows the data themselves, which are synthetic: not a release.",
+def _says(result: Result) -> str:
+    main = result.tables["main"]
+    worst = main.iloc[main.standard_errors.abs().argmax()]
+    return (
+        f"No share is farther from its weight, in standard errors, than the one from "
+        f"{worst.low:g} to {worst.high:g}: {amount(worst.share)} instead of {amount(worst.weight)}."
     )
 
 
-def figures(result: Result) -> dict[str, fig.Drawn]:
+def _bars(result: Result) -> fig.Drawn:
     """Shares of the data beside the true weights."""
-    params, main = cast(Params, result.params), result.tables["main"]
-    farthest = float(main.standard_errors.abs().max())
+    main = result.tables["main"]
+    n, farthest = int(main.n.iloc[0]), float(main.standard_errors.abs().max())
     figure = fig.figure(
-        f"The data are at most {_up(farthest)} standard errors from their weights",
-        "value of a point",
-        "share of the points",
+        f"Every share is within {at_most(farthest, 2)} standard errors of its true weight",
+        *("value of a point", "share of the points"),
         height=360,
-        settings=f"N = {params.n:,}; bars: 95 % intervals of the weights, from the data alone",
+        settings=f"N = {n:,}; bars: 95 % intervals of the weights, from the data alone",
     )
     edges = np.append(main.low.to_numpy(), main.high.iloc[-1])
-    weights = fig.line(
-        np.repeat(edges, 2)[1:-1],
-        np.repeat(main.weight.to_numpy(), 2),
-        dataclasses.replace(fig.TRUTH, name="true weights"),
-    )
-    low, high = summaries.binomial_interval(main["count"].to_numpy(), params.n)
-    observed = dataclasses.replace(fig.BOTH, name="observed shares")
-    middles = ((main.low + main.high) / 2.0).to_numpy()
-    marks = fig.points(middles, main.share.to_numpy(), observed, low, high)
+    weights = fig.outline(edges, main.weight.to_numpy(), fig.TRUTH.called("true weights"))
+    low, high = summaries.binomial_interval(main["count"].to_numpy(), n)
+    middles, share = ((main.low + main.high) / 2.0).to_numpy(), main.share.to_numpy()
+    marks = fig.points(middles, share, fig.BOTH.called("observed shares"), low, high)
     figure.add_traces([weights, marks.update(marker={"size": 10})])
-    figure.update_yaxes(range=[0.0, 1.0 if params.n < FEW else 0.5], tickformat=".1f")
-    return {EXPERIMENT: fig.Drawn(figure, result.summary)}
+    return fig.Drawn(figure.update_yaxes(rangemode="tozero"), result.summary)
 
 
-def _up(value: float) -> str:
-    """Rounded up to a tenth."""
-    return f"{math.ceil(10.0 * value - 1e-9) / 10.0:.1f}"
-
-
-FEW = 100
-"""Points below which a share can be far from its weight."""
+STUDY = Study(
+    EXPERIMENT,
+    Params,
+    tables={"main": Rows("n low high weight count share standard_errors", shares)},
+    says=_says,
+    privacy="Shows the data themselves, which are synthetic: not a release.",
+    views={EXPERIMENT: _bars},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()
