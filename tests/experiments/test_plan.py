@@ -15,6 +15,7 @@ import pytest
 from abcdp_core import mechanisms
 from abcdp_core.commands import plan as commands_plan
 from abcdp_core.experiments import plan
+from abcdp_core.experiments.plan import words
 from abcdp_core.mechanisms import noisy_counts
 from abcdp_core.parameters import ParameterError
 from abcdp_core.planning import TRIED
@@ -22,14 +23,14 @@ from abcdp_core.results import Result
 
 FEW = ("sparse-vector", "noisy-counts", "nearest-selection-approximate")
 VALUE = ("noisy-counts", "embedding-estimate")
+OTHERS = {"epsilon_total": [0.1, 100.0], "n": [20_000]}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def few_other_settings() -> Iterator[None]:
-    """What would be enough is looked for at few budgets and sizes."""
+    """What would be enough is looked at for few budgets and sizes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "BUDGETS", (0.1, 100.0))
-        patch.setattr(plan, "_sizes", lambda _: [20_000])
+        patch.setattr(plan, "_others", lambda _, knob: OTHERS[knob])
         yield
 
 
@@ -47,35 +48,18 @@ def outcomes_of(task: plan.Task) -> pd.DataFrame:
     return plan.work(task)["outcomes"]
 
 
-def test_the_columns_are_those_that_were_agreed() -> None:
-    main = result_of().tables["main"]
-    assert tuple(main.columns) == (
-        *("mechanism", "epsilon_total", "delta", "n", "c", "epsilon_abc", "metric"),
-        *("predicted", "predicted_low", "predicted_high", "meets"),
-    )
-    assert set(main.metric) == {"rmse"}
-    assert set(result_of(metric="mae").tables["main"].metric) == {"mae"}
-    row = main.set_index("mechanism")
-    assert row.delta["sparse-vector"] == 0.0
-    assert row.delta["nearest-selection-approximate"] == 1e-6
-    assert row.c["noisy-counts"] == 0
-    assert math.isnan(row.epsilon_abc["noisy-counts"])
-    assert row.c["sparse-vector"] > 0
-    assert row.epsilon_abc["sparse-vector"] > 0.0
-
-
 def test_mechanisms_are_ranked_by_what_the_goal_is_about() -> None:
     for changes in ({}, {"metric": "mae"}, {"goal": "error-below", "probability": 0.8}):
         found = result_of(**changes)
         assert found.tables["goal"].value.is_monotonic_increasing
         assert found.tables["goal"].mechanism.tolist() == found.tables["main"].mechanism.tolist()
-        best = found.tables["main"].mechanism.iloc[0]
-        assert best == "noisy-counts"
-        assert "noisy counts is predicted to" in found.summary
+        assert found.tables["main"].mechanism[0] == "noisy-counts"
+        assert set(found.tables["main"].metric) == {changes.get("metric", "rmse")}
+        assert "Noisy counts " in found.summary
         assert noisy_counts.RIVAL in plan.figures(found)["plan"].sentence
 
 
-def test_who_serves_is_planned_and_why_others_do_not_is_said() -> None:
+def test_every_mechanism_is_planned_or_it_is_said_why_not() -> None:
     named = set(plan.Params().planned)
     refused = result_of().tables["refused"].set_index("mechanism").why
     assert named | set(refused.index) | set(plan.NOT_ADVISED) == set(mechanisms.names())
@@ -87,42 +71,31 @@ def test_who_serves_is_planned_and_why_others_do_not_is_said() -> None:
 
 def test_a_goal_is_met_by_those_within_it() -> None:
     least = result_of().tables["goal"].value
-    wanted = float(least.iloc[1]) * 1.01
-    found = result_of(goal="error-below", wanted=wanted)
+    found = result_of(goal="error-below", wanted=float(least[1]) * 1.01)
     assert found.tables["main"].meets.tolist() == [True, True, False]
-    assert found.summary.count("is predicted to meet the goal") == 1
-    assert "2 of 3 mechanisms do." in found.summary
-    assert (
-        "Its interval reaches beyond"
-        in result_of(goal="error-below", wanted=float(least.iloc[0]) * 1.001).summary
-    )
+    assert found.summary.startswith("2 of 3 mechanisms are predicted to meet the goal with N = 300")
+    hardly = result_of(goal="error-below", wanted=float(least[0]) * 1.001)
+    assert hardly.summary.startswith("1 of 3 mechanisms is predicted to meet the goal with")
+    assert "The interval reaches above what is wanted, so this is not certain." in hardly.summary
 
 
 def test_a_plan_that_nothing_meets_says_what_would_be_enough_or_that_nothing_is() -> None:
     found = result_of(goal="error-below", wanted=1e-6)
     assert not found.tables["main"].meets.any()
-    assert "no mechanism is predicted to meet the goal of 0.000001" in found.summary
-    nothing = "No budget up to 100 and no N up to 20,000 is predicted to be enough."
-    assert nothing in found.summary
-    assert found.summary.endswith("Averaged over truths from the prior.")
+    assert found.summary.startswith("No mechanism is predicted to meet the goal with N = 300")
+    assert "at most 0.000001 is wanted." in found.summary
+    for name in ("ε_total", "N"):
+        assert f" No {name} that was looked at is predicted to be enough." in found.summary
     assert np.isinf(found.tables["enough"].enough).all()
     assert "predicted even at" in found.tables["enough"].why.iloc[0]
     somewhere = result_of(goal="error-below", wanted=0.01)
-    assert "would be enough" in somewhere.summary
     enough = somewhere.tables["enough"].set_index(["mechanism", "knob"]).loc["noisy-counts", "n"]
     assert 300 < enough.enough_low < enough.enough < enough.enough_high < 20_000
     drawn = plan.figures(somewhere)
     assert list(drawn) == ["plan", "enough-budget", "enough-people"]
-    people = drawn["enough-people"]
-    assert people.figure.layout.title.text.startswith("N = ")
-    assert "None: not up to N = 20,000." in people.sentence
-
-
-def test_what_is_wanted_is_said_as_it_was_asked_for() -> None:
-    found = result_of(goal="error-below", wanted=0.001249)
-    assert "the goal of 0.001249 in" in found.summary
-    sentences = [drawn.sentence for drawn in plan.figures(found).values()]
-    assert sum("at 0.001249 or below" in sentence for sentence in sentences) == 2
+    title = drawn["enough-people"].figure.layout.title.text
+    assert title == f"N = {enough.enough:,.0f} is predicted to be enough, with noisy counts"
+    assert f"{title}." in somewhere.summary
 
 
 def test_a_quantile_of_few_data_sets_has_no_upper_end_and_the_plan_says_so() -> None:
@@ -131,67 +104,50 @@ def test_a_quantile_of_few_data_sets_has_no_upper_end_and_the_plan_says_so() -> 
     assert np.isinf(goal.value_high).all()
     assert (goal.value_low < goal.value).all()
     assert "(95 % interval from 0.0" in found.summary
-    assert "Its interval reaches beyond, so that is not certain." in found.summary
+    assert "so this is not certain." in found.summary
     assert np.isinf(found.tables["curve"].value_high).all()
     figure = plan.figures(found)["plan"].figure
     marks = [trace for trace in figure.data if trace.error_x.array is not None]
-    assert len(marks) == len(goal)
-    for trace in marks:
-        # To the end of what is drawn.
-        assert trace.x[0] + trace.error_x.array[0] == pytest.approx(0.65)
-
-
-def test_that_no_less_would_do_is_not_said_of_intervals() -> None:
-    """Those that miss the truth here may hold it at a smaller budget."""
-    found = result_of(goal="interval-below", wanted=1e-6)
-    nothing = "No budget from 1 up to 100 and no N from 300 up to 20,000 is predicted to be enough."
-    assert nothing in found.summary
-    people = plan.figures(found)["enough-people"].sentence
-    assert people.endswith("None: not from N = 300 up to 20,000.")
+    ends = [trace.x[0] + trace.error_x.array[0] for trace in marks]
+    assert ends == [pytest.approx(ends[0])] * len(goal), "to the end of the axis"
 
 
 @pytest.mark.parametrize(
-    ("left_out", "looked_at", "said"),
-    [
-        (("epsilon_total", 100.0), "n", "No N up to 20,000 is predicted to be enough."),
-        (("n", 20_000), "epsilon_total", "No budget up to 100 is predicted to be enough."),
-    ],
+    ("left_out", "looked_at"), [("epsilon_total", "n"), ("n", "epsilon_total")]
 )
-def test_what_would_be_enough_is_said_once_all_was_looked_at(
-    left_out: tuple[str, float], looked_at: str, said: str
-) -> None:
-    params = result_of(goal="error-below", wanted=1e-6).params
-    knob, value = left_out
-    tasks = plan.tasks(params, 1)  # type: ignore[arg-type]
-    rows = [outcomes_of(task) for task in tasks if getattr(task.params, knob) != value]
-    found = plan.collect(params, {"outcomes": pd.concat(rows)})  # type: ignore[arg-type]
+def test_what_would_be_enough_is_said_once_all_was_looked_at(left_out: str, looked_at: str) -> None:
+    params: Any = result_of(goal="error-below", wanted=1e-6).params
+    tasks, missing = plan.tasks(params, 1), OTHERS[left_out][-1]
+    rows = [outcomes_of(task) for task in tasks if getattr(task.params, left_out) != missing]
+    found = plan.collect(params, {"outcomes": pd.concat(rows)})
     assert {*found.tables["enough"].knob} == {looked_at}
-    assert said in found.summary
+    assert words.enough_title(found, looked_at) in found.summary
+    assert found.summary.count("to be enough") == 1
 
 
 @pytest.mark.parametrize("goal", ["error-below", "interval-below"])
 def test_what_another_plan_has_kept_alone_predicts_nothing_and_says_so(goal: str) -> None:
     whole = result_of(goal=goal, mechanism=("noisy-counts",), runs=2, wanted=0.1)
-    first = plan.tasks(whole.params, 1)  # type: ignore[arg-type]
+    params: Any = whole.params
     # What a plan for another budget keeps comes before what is computed.
-    kept = [outcomes_of(task) for task in first if task.part == "budget"][:3]
-    found = plan.collect(whole.params, {"outcomes": pd.concat(kept)})  # type: ignore[arg-type]
+    kept = [outcomes_of(task) for task in plan.tasks(params, 1) if task.part == "budget"][:3]
+    found = plan.collect(params, {"outcomes": pd.concat(kept)})
     assert {name: len(table) for name, table in found.tables.items() if len(table)} == {
         "refused": len(whole.tables["refused"]), "prior": 2,
     }  # fmt: skip
     (drawn,) = plan.figures(found).values()
-    assert drawn.sentence == found.summary == plan.NOT_YET
-    assert commands_plan.lines(found, drawn.sentence)[0] == plan.NOT_YET
+    assert drawn.sentence == found.summary == words.NOT_YET
+    assert commands_plan.lines(found, drawn.sentence)[0] == words.NOT_YET
     for name, table in found.tables.items():
         assert [*table.columns] == [*whole.tables[name].columns]
 
 
-def test_no_clear_winner_over_the_prior_is_said() -> None:
+def test_that_nothing_is_clearly_better_than_the_prior_is_said() -> None:
     found = result_of(epsilon_total=0.001, n=10, mechanism=("gaussian-rejection",))
-    assert "no mechanism is predicted to err clearly less than the prior mean" in found.summary
     assert not found.tables["main"].meets.any()
-    figure = plan.figures(found)["plan"].figure
-    assert figure.layout.title.text == "No mechanism is clearly better than the prior"
+    title = "No mechanism is clearly better than the prior"
+    assert found.summary.startswith(f"{title} with N = 10 and ε_total = 0.001. Gaussian rejection")
+    assert plan.figures(found)["plan"].figure.layout.title.text == title
 
 
 def test_a_value_has_no_intervals_and_the_plan_says_so() -> None:
@@ -203,8 +159,14 @@ def test_a_value_has_no_intervals_and_the_plan_says_so() -> None:
     ticks = plan.figures(found)["plan"].figure.layout.yaxis.ticktext
     assert any("no draws" in text.replace("<br>", " ") for text in ticks)
     assert found.tables["intervals"].coverage.between(0.0, 1.0).all()
-    with pytest.raises(ParameterError, match="releases a value and no draws"):
-        plan.Params(goal="interval-below", mechanism=("embedding-estimate",))
+
+
+def test_intervals_that_miss_too_often_are_said_not_to_meet_the_goal() -> None:
+    found = result_of(goal="interval-below", wanted=1e6, mechanism=("noisy-counts",))
+    few = found.tables["intervals"].assign(coverage=0.5)
+    tables = {**found.tables, "intervals": few, "main": found.tables["main"].assign(meets=False)}
+    said = words.advice(dataclasses.replace(found, tables=tables))
+    assert "Its intervals hold the truth in 50 % of cases." in said
 
 
 def test_settings_are_tried_on_the_first_data_sets_and_predicted_on_others() -> None:
@@ -219,8 +181,6 @@ def test_settings_are_tried_on_the_first_data_sets_and_predicted_on_others() -> 
 
 def test_any_n_within_the_bounds_can_be_asked_for_where_data_of_any_size_are_at_hand() -> None:
     assert plan.Params(n=2000).n == 2000
-    with pytest.raises(ParameterError, match="n = 9: must be a whole number from 10 to 20000"):
-        plan.Params(n=9)
     covid = plan.Params.from_text({"scenario": "covid-people"})
     assert covid.n == 18
     with pytest.raises(ParameterError, match="n = 2000: must be one of 18"):
@@ -235,7 +195,7 @@ def test_any_n_within_the_bounds_can_be_asked_for_where_data_of_any_size_are_at_
         {"goal": "interval-below", "wanted": 1e6, "runs": 2, "n": 10, "pool_size": 10},
     ],
 )
-def test_every_sentence_stands_at_the_extremes(changes: dict[str, Any]) -> None:
+def test_every_sentence_is_whole_at_the_extremes(changes: dict[str, Any]) -> None:
     found = result_of(**changes)
     for each in (found.summary, *(drawn.sentence for drawn in plan.figures(found).values())):
         assert "nan" not in each.split()

@@ -1,0 +1,275 @@
+r"""With N people and a budget, or for an error wanted: which mechanism to run?
+
+Every mechanism that serves a scenario is tried on data sets simulated at truths from the prior, in
+the place of private data, each with its own public pool, or with a shared one where pools take long
+to make; nothing here is given private data. What is predicted is the error of a release *on average
+over the prior*: for one data set, whose truth nobody knows, it may be smaller or larger.
+
+**Errors.** With $\hat\theta$ the estimate of a release, $\theta$ the truth and $d$ parameters, the
+root mean squared error is $\sqrt{E\,|\hat\theta - \theta|^2 / d}$, and the mean absolute error
+$E \sum_j |\hat\theta_j - \theta_j| / d$, over truths, data, pools and noise. Where parameters have
+different units each is divided by its prior standard deviation. The error of the sparse vector with
+Laplace noise is averaged over all noise exactly (MATH E6), all others over releases with simulated
+noise. The error of the prior mean, and of the exact posterior mean where there is one, is known on
+average: that part of chance is taken out (control variates).
+
+**Best public setting.** Where a mechanism has a threshold $\epsilon_{abc}$, a temperature or a
+number c of acceptances to choose, every combination of a grid is tried on the first 16 data sets,
+and the one with the least error is predicted on the others, so the choice flatters no prediction.
+
+**A goal.** *error below*: the error is to be at most so much, on average, or, with a probability,
+in that share of all releases: then the quantile of the error of single releases counts. *interval
+below*: 90 % intervals are to be no longer than that, on average over parameters and data sets. An
+interval that misses the truth too often may be as short as you like, so settings are chosen by the
+interval score (Gneiting & Raftery 2007), and only intervals that hold the truth in nearly 90 % of
+all cases meet the goal. A mechanism that releases a value and no draws has none.
+
+**Enough.** For a goal, the same is done at other budgets and other N, for 8 data sets; the goal's
+quantity is taken to change by the ratio of the average errors, or lengths, of these 8. The interval
+of what is enough allows for chance in both. In between, lines are straight in logarithms, so the
+number is rough where the curve bends. Noise follows $N\epsilon_{total}$, so twice as many people do
+as much for it as twice the budget; the error of N points without noise is a limit to every budget.
+
+**You may not need ABC.** Where a likelihood exists, its sufficient statistic with noise is the
+honest rival (MATH E7): for the mixture of five uniforms the five counts, whose posterior is exact
+and takes no simulation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from abcdp_core import experiments, mechanisms, planning, pool, simulators, trials
+from abcdp_core import parameters as par
+from abcdp_core.experiments.plan import computing, drawing, words
+from abcdp_core.experiments.plan.computing import ELSEWHERE, KNOBS
+from abcdp_core.parameters import ParameterError
+from abcdp_core.planning import Asked, Goal
+from abcdp_core.results import Result, Tables
+from abcdp_core.simulators import ScenarioParams, uniform_mixture
+from abcdp_core.study import BaseParams, Parameter
+
+EXPERIMENT = "plan"
+TITLE = "What to run for N people and a budget"
+COLUMNS = computing.COLUMNS
+
+NOT_ADVISED = ("embedding-noise-ignored",)
+"""Mechanisms that are there to show what goes wrong: in no plan unless somebody names them."""
+
+BUDGETS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+"""Other budgets."""
+
+LEAST, ERROR, INTERVAL = GOALS = ("smallest-error", "error-below", "interval-below")
+AVERAGE, EVERY = "average", "every"
+WANTED = Parameter(
+    kind="real",
+    label="Wanted",
+    help="The error or the length of an interval that is good enough, in the unit of the "
+    "parameters; in prior standard deviations where they have several.",
+    # As far apart as parameters of a model of one's own may be.
+    low=1e-60,
+    high=1e60,
+    steps=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0),
+)
+
+
+@dataclass(frozen=True)
+class Params(ScenarioParams):
+    """What there is, and what is wanted."""
+
+    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
+    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
+    delta: float = par.DELTA.field(1e-6)
+    goal: str = Parameter(
+        kind="choice",
+        label="Goal",
+        help="smallest-error: the least there is. error-below: an error of at most what is "
+        "wanted. interval-below: 90 % intervals no longer than that, which hold the truth that "
+        "often.",
+        options=GOALS,
+    ).field(LEAST)
+    wanted: float = WANTED.field(0.02)
+    probability: float | str = Parameter(
+        kind="real",
+        label="On average, or in a share of releases",
+        help="average: the error is kept on average over releases. A probability: in that share "
+        "of all releases, which is harder to keep if it is large.",
+        low=0.5,
+        high=0.99,
+        steps=(0.5, 0.8, 0.9, 0.95, 0.99),
+        special=(AVERAGE,),
+    ).field(AVERAGE)
+    metric: str = Parameter(
+        kind="choice",
+        label="Error",
+        help="rmse: root mean squared error, in which large errors count more. mae: mean "
+        "absolute error.",
+        options=tuple(planning.METRICS),
+    ).field("rmse")
+    mechanism: tuple[str, ...] = dataclasses.replace(
+        trials.MECHANISM,
+        help="What answers to the data; every: all that serve the scenario, but for those that "
+        "are there to show what goes wrong.",
+        options=(EVERY, *trials.MECHANISM.options),
+    ).field(EVERY, many=True)
+    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
+    runs: int = Parameter(
+        kind="integer",
+        label="Data sets",
+        help="Simulated at truths from the prior, each with its own pool where that is cheap. "
+        "Settings are chosen on the first 16 and predicted on the others.",
+        low=2,
+        high=1000,
+        steps=(2, 16, 32, 64, 128, 256, 512, 1000),
+    ).field(256)
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """Return the usual one; any N within its bounds where data sets of any size are at hand."""
+        known = super().specification(scenario)
+        free = scenario is None or (
+            scenario in known["scenario"].options and planning.has_own_pools(scenario)
+        )
+        if free:
+            steps = tuple(float(size) for size in known["n"].options)
+            known["n"] = dataclasses.replace(known["n"], options=(), steps=steps)
+        return known
+
+    @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:
+        """Return the scenario's own size and pool, and an error of an eighth of the prior's."""
+        few = float(f"{math.sqrt(planning.prior(scenario).mse) / 8.0:.1g}")
+        return super().defaults(scenario) | {"wanted": min(max(few, WANTED.low), WANTED.high)}
+
+    @property
+    def planned(self) -> tuple[str, ...]:
+        """Names of the mechanisms that are planned with."""
+        if EVERY not in self.mechanism:
+            return self.mechanism
+        names = tuple(name for name in mechanisms.names() if name not in NOT_ADVISED)
+        return trials.serving(names, self.scenario)
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether a number is wanted."""
+        return self.goal != LEAST
+
+    @property
+    def wish(self) -> Goal:
+        """What is wanted."""
+        of_releases = self.goal == ERROR and self.probability != AVERAGE
+        return Goal(
+            self.metric,
+            self.wanted if self.has_goal else None,
+            float(self.probability) if of_releases else None,
+            intervals=self.goal == INTERVAL,
+        )
+
+    def check_together(self) -> None:
+        """Refuse pools that are too large, and mechanisms that cannot serve the scenario or goal.
+
+        Raises:
+            ParameterError: one sentence says which and why.
+        """
+        # Not for the plan, which may need no such pool, but for what is planned.
+        par.check_work(self.n, self.pool_size)
+        trials.check_mechanisms(self.scenario, self.planned)
+        sampling = any(mechanisms.load(name).sample for name in self.planned)
+        if self.goal == INTERVAL and not sampling:
+            raise ParameterError(
+                f"mechanism = {', '.join(self.mechanism)}: releases a value and no draws, of which "
+                f"no interval can be made."
+            )
+
+
+PRESETS: dict[str, BaseParams] = {}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One data set.
+
+    Attributes:
+        params: as if there were the fewest data sets, and no number were wanted.
+        part: ``tried``, every setting; ``predicted``, the chosen ones; ``budget`` and ``size``,
+            every setting at another one.
+        index: of the data set.
+        seed: root seed.
+    """
+
+    params: Params
+    part: str
+    index: int
+    seed: int
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """Return data sets one by one; for a goal, then some at other budgets and sizes."""
+    # Of what is wanted, outcomes depend on no more than whether it is about intervals.
+    goal = INTERVAL if params.goal == INTERVAL else LEAST
+    fewest = int(params.specification()["runs"].low)
+    same = {"mechanism": params.planned, "wanted": 1.0, "probability": AVERAGE, "runs": fewest}
+    plain = experiments.with_values(params, goal=goal, **same)
+    found = [
+        Task(plain, "tried" if index < planning.TRIED else "predicted", index, seed)
+        for index in range(params.runs)
+    ]
+    if not params.has_goal:
+        return found
+    others = [
+        Task(experiments.with_values(plain, **{knob: value}), part, index, seed)
+        for part, knob in KNOBS.items()
+        for value in _others(params, knob)
+        for index in range(min(ELSEWHERE, params.runs))
+    ]
+    # The main question first, then the others, before what only makes it more certain.
+    return [*found[: planning.TRIED], *others, *found[planning.TRIED :]]
+
+
+def _others(params: Params, knob: str) -> list[float]:
+    """Return other budgets or sizes."""
+    sizes = [int(size) for size in simulators.load(params.scenario).N.options]
+    values = {"epsilon_total": BUDGETS, "n": sizes}[knob]
+    return [value for value in values if value != getattr(params, knob)]
+
+
+def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
+    """Make the public pool where all data sets share one, and report progress."""
+    if not planning.has_own_pools(params.scenario):
+        key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
+        pool.open_pool(key, progress)
+
+
+def asked(params: Params) -> Asked:
+    """Return what settings are tried for."""
+    there_is = params.n, params.epsilon_total, params.delta
+    rest = params.planned, params.pool_size, params.wish.score
+    return Asked(params.scenario, *there_is, *rest)
+
+
+def work(task: Task) -> Tables:
+    """Compute outcomes of one data set."""
+    params = task.params
+    make = {"tried": planning.kept, "predicted": planning.predicted}.get(task.part, planning.tried)
+    rows = make(asked(params), task.seed, task.index)
+    where = rows.assign(part=task.part, epsilon_total=params.epsilon_total, n=params.n)
+    return {"outcomes": where}
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """Return the plan so far."""
+    others = {knob: _others(params, knob) for knob in KNOBS.values()}
+    tables = computing.tables(params, rows["outcomes"], others)
+    privacy = words.guarantee(params, tables["main"])
+    result = Result(EXPERIMENT, params, tables, words.NOT_YET, privacy)
+    if tables["main"].empty:
+        # A plan for another budget keeps what this one takes for its other budgets.
+        return result
+    return dataclasses.replace(result, summary=words.advice(result))
+
+
+figures = drawing.figures
