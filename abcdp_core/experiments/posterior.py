@@ -1,4 +1,4 @@
-r"""What one private release says about the parameters, beside the non-private one.
+r"""What one private release says about the parameters, beside the release without noise.
 
 Rejection ABC keeps the parameters whose simulated data look like the private data:
 $\rho_t = \rho(Y^*, Y_t) \le \epsilon_{abc}$. ABCDP ([P21] Algorithm 1) makes the same comparison
@@ -7,13 +7,13 @@ with noise on both sides,
 $$\rho_t + \nu_t \le \epsilon_{abc} + m, \qquad m \sim \mathrm{Lap}(b),\;
 \nu_t \sim \mathrm{Lap}(2b) \qquad \text{(MATH S1)}$$
 
-and stops at $c$ acceptances. The noise scale that a budget buys is (MATH S2)
+and stops once $c$ draws are kept. The noise scale that a budget buys is (MATH S2)
 
 $$b = \frac{(c+1)\,\Delta}{\epsilon_{total}} \;\text{(threshold noise kept)}, \qquad
 b = \frac{2c\,\Delta}{\epsilon_{total}} \;\text{(redrawn)},$$
 
-with $\Delta$ the most that one point can change a distance. Only *which* draws were accepted is
-released; everything computed from that afterwards costs no further privacy.
+with $\Delta$ the most that one point can change a distance. Only *which* draws were kept is
+released; anything computed from them afterwards costs no further privacy.
 
 Private and non-private runs go through the same pool in the same order. Where they decide
 differently about a draw, the decision is *flipped*; theory gives its probability (MATH F2).
@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -31,14 +30,13 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, releases, simulators, summaries
+from abcdp_core import experiments, releases, simulators, summaries
 from abcdp_core import figures as fig
 from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import UNPROTECTED
+from abcdp_core.privacy import UNPROTECTED, NonPrivate
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import amount, counted
-from abcdp_core.streams import generator
+from abcdp_core.sentences import against_no_noise, amount, counted
 from abcdp_core.theory import flip
 
 Array = NDArray[np.float64]
@@ -54,145 +52,66 @@ COLUMNS = {
     "errors": ("release", "mechanism", "accepted", "effective_sample_size", "mse", "mae"),
 }
 
-REJECTED_SHOWN = 1500
-"""Most draws drawn that both runs reject; a share of them, evenly."""
-
 Params = releases.ReleaseParams
-
 PRESETS: dict[str, BaseParams] = {}
 
-
-tasks = experiments.single_task
-
-
 prepare = releases.prepare
+tasks = experiments.single_task
 
 
 def work(task: experiments.SingleTask[Params]) -> Tables:
     """Run private and non-private release over the same pool."""
-    params = task.params
+    params, source = task.params, simulators.load(task.params.scenario)
     comparison = releases.comparison_of(params, task.seed)
-    rng = generator(task.seed, "noise", 0, params.noise_draw)
-    private, trace = releases.release(params, comparison, rng)
-    non_private, _ = sparse_vector.non_private(comparison.rho, params.epsilon_abc, params.c)
-    found = {
-        ("prior", "prior"): _prior(len(comparison.theta)),
-        ("non-private", "rejection"): (non_private.indices, non_private.weights),
-        ("private", sparse_vector.LINEAR.name): (private.indices, private.weights),
+    private, trace, plain = releases.both(params, comparison, task.seed)
+    size = min(len(comparison.theta), releases.PRIOR_SHOWN)
+    prior = Release(np.arange(size), np.full(size, 1.0 / size), size, NonPrivate())
+    found = [
+        ("prior", "prior", prior),
+        ("non-private", "rejection", plain),
+        ("private", sparse_vector.LINEAR.name, private),
+    ]
+    samples, errors = [], []
+    for name, mechanism, each in found:
+        of = {"release": name, "mechanism": mechanism}
+        samples.append(releases.kept(params, comparison, each, **of))
+        prior_mean = source.PRIOR_MEAN
+        mean = prior_mean if name == "prior" else each.mean(comparison.theta, prior_mean)
+        of_sample = len(each.indices), summaries.effective_sample_size(each.weights)
+        errors.append((name, mechanism, *of_sample, *summaries.errors(mean, source.TRUTH)))
+    # A row for each draw that the private run looked at; after its stop there is no decision.
+    rho, scale = comparison.rho[: private.stopped_at], releases.event_of(params).threshold_scale
+    decisions = {
+        "t": np.arange(private.stopped_at),
+        "rho": rho,
+        "noisy_distance": trace.noisy_distance,
+        "noisy_threshold": trace.noisy_threshold,
+        "non_private": trace.non_private,
+        "private": trace.accepted,
+        "flipped": trace.non_private != trace.accepted,
+        "flip_probability": flip.flip_probability(rho, params.epsilon_abc, scale),
     }
     return {
-        "main": _samples(params.scenario, comparison.theta, found),
-        "decisions": _decisions(comparison, params, private, trace),
-        "errors": _errors(params.scenario, comparison.theta, found),
+        "main": pd.concat(samples, ignore_index=True),
+        "decisions": pd.DataFrame(decisions),
+        "errors": pd.DataFrame(errors, columns=list(COLUMNS["errors"])),
     }
-
-
-Chosen = tuple[NDArray[np.int64], NDArray[np.float64]]
-
-
-def _prior(size: int) -> Chosen:
-    shown = min(size, releases.PRIOR_SHOWN)
-    return np.arange(shown), np.full(shown, 1.0 / shown)
-
-
-def _samples(
-    scenario: str, theta: NDArray[np.float64], found: dict[tuple[str, str], Chosen]
-) -> pd.DataFrame:
-    names = list(simulators.load(scenario).AXES)
-    tables = [
-        pd.DataFrame(
-            {
-                "release": release,
-                "mechanism": mechanism,
-                "sample": np.repeat(indices, len(names)),
-                "parameter": np.tile(names, len(indices)),
-                "value": theta[indices].ravel(),
-                "weight": np.repeat(weights, len(names)),
-            }
-        )
-        for (release, mechanism), (indices, weights) in found.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
-
-
-def _decisions(
-    comparison: pool.Comparison, params: Params, private: Release, trace: sparse_vector.Trace
-) -> pd.DataFrame:
-    """One row per draw that the private run looked at; after its stop there is no decision."""
-    rho = comparison.rho[: private.stopped_at]
-    scale = releases.event_of(params).threshold_scale
-    return pd.DataFrame(
-        {
-            "t": np.arange(private.stopped_at),
-            "rho": rho,
-            "noisy_distance": trace.noisy_distance,
-            "noisy_threshold": trace.noisy_threshold,
-            "non_private": trace.non_private,
-            "private": trace.accepted,
-            "flipped": trace.non_private != trace.accepted,
-            "flip_probability": flip.flip_probability(rho, params.epsilon_abc, scale),
-        }
-    )
-
-
-def _errors(
-    scenario: str, theta: NDArray[np.float64], found: dict[tuple[str, str], Chosen]
-) -> pd.DataFrame:
-    source = simulators.load(scenario)
-    rows = []
-    for (release, mechanism), (indices, weights) in found.items():
-        empty = len(indices) == 0 or release == "prior"
-        mean = source.PRIOR_MEAN if empty else summaries.weighted_mean(theta[indices], weights)
-        mse, mae = summaries.errors(mean, source.TRUTH)
-        size = summaries.effective_sample_size(weights)
-        rows.append((release, mechanism, len(indices), size, mse, mae))
-    return pd.DataFrame(rows, columns=list(COLUMNS["errors"]))
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """The result of the one task."""
-    event = releases.event_of(params)
-    return Result(
-        experiment=EXPERIMENT,
-        params=params,
-        tables=rows,
-        summary=_summary(params, rows, event),
-        privacy=f"{releases.privacy_of(params)} {UNPROTECTED}",
-        event=event,
-    )
+    """Say the errors with noise and without, and which run found too few draws to keep."""
+    said, errors = _errors_in_words(rows), rows["errors"].set_index("release")
+    for name, run in (("private", "With noise"), ("non-private", "Without noise")):
+        if (kept := int(errors.accepted[name])) < params.c:
+            left = "" if kept else ", which leaves the prior mean"
+            said += (
+                f" {run}, the pool ended with {kept:,} of {counted(params.c, 'draw')} kept{left}."
+            )
+    privacy = f"{releases.privacy_of(params)} {UNPROTECTED}"
+    return Result(EXPERIMENT, params, rows, said, privacy, releases.event_of(params))
 
 
-def _summary(params: Params, tables: Tables, event: sparse_vector.SparseVector) -> str:
-    errors = tables["errors"].set_index("release")
-    accepted = int(errors.accepted["private"])
-    decisions = tables["decisions"]
-    if accepted == 0:
-        found = f"Nothing was accepted in {len(decisions):,} draws, so the estimate is the prior"
-    elif accepted < params.c:
-        were = "was" if accepted == 1 else "were"
-        found = f"Only {accepted} of {params.c} {were} accepted before the pool ended"
-    else:
-        were = counted(accepted, "draw was", "draws were")
-        found = f"{were} accepted after looking at {len(decisions):,}"
-    flipped = counted(int(decisions.flipped.sum()), "decision was", "decisions were")
-    return (
-        f"{found}; {flipped} flipped by noise of scale b = {event.threshold_scale:.3g}. "
-        f"{_error_sentence(errors)}"
-    )
-
-
-def _error_sentence(errors: pd.DataFrame) -> str:
-    accepted = int(errors.accepted["non-private"])
-    if errors.mae.isna().all():
-        return (
-            f"The non-private run accepted {accepted}. The data are real: no truth is known that "
-            f"an error could be measured against."
-        )
-    return (
-        f"Mean absolute error of the posterior mean: private {amount(errors.mae['private'])}, "
-        f"non-private {amount(errors.mae['non-private'])} ({accepted} accepted), prior "
-        f"{amount(errors.mae['prior'])}."
-    )
+# ------------------------------------------------------------------------------------ what is said
 
 
 def counts(result: Result) -> tuple[int, int]:
@@ -202,7 +121,7 @@ def counts(result: Result) -> tuple[int, int]:
 
 
 def error(result: Result) -> float:
-    """Root mean squared error of the private run, not a number where nobody knows the truth."""
+    """Root mean squared error of the private run, not a number where the truth is unknown."""
     return math.sqrt(result.tables["errors"].set_index("release").mse["private"])
 
 
@@ -211,81 +130,63 @@ def headline(result: Result) -> tuple[str, str, str]:
 
     The sentences are Markdown.
     """
-    params, decisions = cast(Params, result.params), result.tables["decisions"]
-    errors = result.tables["errors"].set_index("release")
-    kept, false = counts(result)
-    looked_at = counted(len(decisions), "draw")
+    params, (kept, false) = cast(Params, result.params), counts(result)
+    looked_at, errors = (
+        counted(len(result.tables["decisions"]), "draw"),
+        _errors_in_words(result.tables),
+    )
     if kept == 0:
         words = f"of the {params.c:,} asked for: none of {looked_at} passed **with the noise**."
-        return "0", words, _in_numbers(errors)
-    what = "simulation kept in this run is" if kept == 1 else "simulations kept in this run are"
-    words = f"{what} there **only because of noise**. {_moved(result)}."
-    looked = f"The run looked at {looked_at}"
+        return "0", words, errors
+    what = "draw kept in this run is" if kept == 1 else "draws kept in this run are"
+    known = "" if math.isnan(error(result)) else f" {_moved(result)}."
+    words = f"{what} there **only because of noise**.{known}"
     stopped = f" and kept {kept:,} of {params.c:,}" if kept < params.c else ""
-    return f"{false:,} of {kept:,}", words, f"{looked}{stopped}. {_in_numbers(errors)}"
+    return f"{false:,} of {kept:,}", words, f"The run looked at {looked_at}{stopped}. {errors}"
 
 
-def _in_numbers(errors: pd.DataFrame) -> str:
-    if errors.mse.isna().all():
-        return "The data are real: nobody knows the truth."
+def _errors_in_words(tables: Tables) -> str:
+    found = np.sqrt(tables["errors"].set_index("release").mse)
+    if found.isna().all():
+        return "The true parameters are unknown, so there is no error to report."
     private, plain, prior = (
-        math.sqrt(float(errors.mse[release])) for release in ("private", "non-private", "prior")
+        amount(float(found[name])) for name in ("private", "non-private", "prior")
     )
     return (
-        f"Root mean squared error of this run {private:.3f}, without noise {plain:.3f}, of the "
-        f"prior {prior:.3f}."
-    )
-
-
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """The kept draws of every parameter, and the decisions by distance without and with noise."""
-    return {
-        "posterior": fig.Drawn(_posterior(result), result.summary),
-        "decisions": fig.Drawn(_decided(result), _flips_sentence(result)),
-    }
-
-
-def _flips_sentence(result: Result) -> str:
-    """How many decisions of each kind there are."""
-    decisions = result.tables["decisions"]
-    private, non_private = decisions.private, decisions.non_private
-    looked_at = counted(len(decisions), "draw")
-    return (
-        f"{looked_at} looked at, kept by both runs: {int((private & non_private).sum()):,}, only "
-        f"by the private one: {int((private & ~non_private).sum()):,}, only by the non-private "
-        f"one: {int((non_private & ~private).sum()):,}, by neither: "
-        f"{int((~private & ~non_private).sum()):,}."
-    )
-
-
-def _posterior(result: Result) -> go.Figure:
-    params = cast(Params, result.params)
-    source = simulators.load(params.scenario)
-    main = result.tables["main"]
-    return fig.mirrored(source.AXES, source.TRUTH, main, _moved(result), _settings(params))
-
-
-def _settings(params: Params) -> str:
-    return (
-        f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, c = {params.c:,}, "
-        f"N = {params.n:,}"
+        f"The root mean squared error is {private} with noise, {plain} without noise and {prior} "
+        f"for the prior mean."
     )
 
 
 def _moved(result: Result) -> str:
-    """What noise does to the answer, in a line."""
-    errors = result.tables["errors"].set_index("release")
-    if errors.accepted["private"] == 0:
-        return "Nothing was kept, so the private answer is the prior"
-    private, plain = np.sqrt(errors.mse["private"]), np.sqrt(errors.mse["non-private"])
-    if not np.isfinite([private, plain]).all():
-        return "What was kept with noise, and without"
-    if private > 1.1 * plain:
-        return f"The answer is {private / plain:.1f} times as far from the truth"
-    if private < plain / 1.1:
-        return "This time the answer with noise is nearer to the truth"
-    return "The answer is about as far from the truth as without noise"
+    """What noise does to the estimate, in a line."""
+    kept, false = counts(result)
+    if kept == 0:
+        return "With noise no draw was kept, so the estimate is the prior mean"
+    if math.isnan(error(result)):
+        return f"Noise picked {false:,} of {counted(kept, 'kept draw')}"
+    plain = math.sqrt(result.tables["errors"].set_index("release").mse["non-private"])
+    return f"The error is {against_no_noise(error(result), plain)}"
 
+
+def _decisions_in_words(result: Result) -> tuple[str, str]:
+    """What noise did to the decisions, as a title, and how many it left as they were."""
+    decisions, (kept, false) = result.tables["decisions"], counts(result)
+    flipped, both = int(decisions.flipped.sum()), kept - false
+    are = "is" if both == 1 else "are"
+    neither = f"{len(decisions) - flipped - both:,} rejected"
+    alike = f"Both with and without noise, {counted(both, 'draw')} {are} kept and {neither}"
+    if flipped == 0:
+        return "Noise changed no decision", f"{alike}."
+    looked_at = counted(len(decisions), "draw")
+    title = f"Noise wrongly kept {false:,} and wrongly rejected {flipped - false:,} of {looked_at}"
+    return title, f"{alike}; noise flipped {counted(flipped, 'decision')}."
+
+
+# ----------------------------------------------------------------------------------------- figures
+
+REJECTED_SHOWN = 1500
+"""Most draws drawn that both runs reject; a share of them, evenly."""
 
 AXIS = 3.0
 """Times the scenario's usual threshold up to which distances are shown."""
@@ -293,74 +194,81 @@ AXIS = 3.0
 BELOW = 0.25
 """Part of the axis of noisy distances that is below 0."""
 
-NARROW = {"top left": 10}
-"""Characters of a line in a corner whose neighbour leaves no more room; in the others 16."""
+FEW = 30
+"""Draws of a kind up to which their marks are large."""
 
-LANES = (
-    ("kept by both", True, True, fig.BOTH, "bottom left"),
-    ("kept only because of noise", False, True, fig.PRIVATE, "bottom right"),
-    ("lost to noise", True, False, fig.NON_PRIVATE, "top left"),
+KINDS = (
+    ("rejected by both", False, False, fig.REJECTED, "top right", 0),
+    ("kept by both", True, True, fig.BOTH, "bottom left", 16),
+    ("wrongly kept", True, False, fig.PRIVATE, "bottom right", 16),
+    ("wrongly rejected", False, True, fig.NON_PRIVATE, "top left", 10),
 )
-"""What was decided without noise and with it, and the corner that says so."""
+"""What was decided with noise and without, the corner that says so, and characters of a line there:
+on a telephone the corners are close to each other."""
 
 
-def _decided(result: Result) -> go.Figure:
-    params, decisions = cast(Params, result.params), result.tables["decisions"]
-    end = _end_of_axis(params)
-    ends = np.array([-BELOW * end, end])
-    threshold = float(decisions.noisy_threshold.iloc[-1])
-    neither = decisions[~decisions.private & ~decisions.non_private]
-    within = neither[(neither.rho <= end) & neither.noisy_distance.between(*ends)]
-    drawn = _thinned(within)
-    beyond = len(neither) - len(within)
-    words = [
-        f"{len(neither):,} rejected by both",
-        *([f"{beyond:,} beyond the edge"] if beyond else []),
-        *([f"{len(drawn):,} drawn"] if len(drawn) < len(within) else []),
-    ]
-    rejected = " <br>".join(words) + " "
-    traces = [
-        *_corners(params, threshold, ends),
-        _straight(ends.clip(0.0), ends.clip(0.0), fig.GUIDE, fig.GUIDE.name, fig.GUIDE.dash, 2.5),
-        *_thresholds(params, threshold, ends),
-    ]
+def figures(result: Result) -> dict[str, fig.Drawn]:
+    """The kept draws of every parameter, and the decisions by distance without and with noise."""
+    params = cast(Params, result.params)
+    source, settings = simulators.load(params.scenario), releases.settings(params)
+    main = result.tables["main"]
+    posterior = fig.mirrored(source.AXES, source.TRUTH, main, _moved(result), settings)
+    title, said = _decisions_in_words(result)
+    layout = fig.layout(title, "true distance to the data", "distance with noise")
+    scale = amount(releases.event_of(params).threshold_scale)
+    layout["title"] |= {"subtitle": {"text": f"{settings}, noise b = {scale}"}}
+    return {
+        "posterior": fig.Drawn(posterior, result.summary),
+        "decisions": fig.Drawn(_decided(params, result.tables["decisions"], layout), said),
+    }
+
+
+def _decided(params: Params, decisions: pd.DataFrame, layout: dict[str, Any]) -> go.Figure:
+    """Every decision at its distance without and with noise.
+
+    Plain dictionaries, which plotly checks once at the end: it is drawn whenever a knob moves.
+    """
+    plain, end = params.epsilon_abc, _end_of_axis(params)
+    low, threshold = -BELOW * end, float(decisions.noisy_threshold.iloc[-1])
+    # A threshold beyond the edge is drawn on it.
+    level = float(np.clip(threshold, low, end))
+    called = f"noisy threshold {amount(threshold)}{', the last one' if params.resample else ''}"
+    usual = fig.NON_PRIVATE.called(f"threshold {plain:g}", dash="dash")
+    noisy = fig.PRIVATE.called(called, dash="dash")
     notes = [
-        *_called(params, threshold, ends),
-        fig.words(end, end, rejected, fig.REJECTED.color, "top right"),
+        fig.words(plain, end, usual.name, usual.color, "bottom center"),
+        fig.words(end, level, f"{noisy.name} ", noisy.color, "bottom right"),
     ]
-    lanes = [_Lane(drawn, fig.REJECTED, 4, flipped=False)]
-    for name, non_private, private, style, corner in LANES:
-        lane = decisions[(decisions.non_private == non_private) & (decisions.private == private)]
-        size = 13 if len(lane) <= 30 else 7
-        lanes.append(_Lane(lane, style, size, flipped=non_private != private))
-        place = (end if "right" in corner else 0.0), (end if "top" in corner else ends[0])
-        # Two narrow lines: on a telephone the corners are close to each other.
-        lines = textwrap.wrap(f"{len(lane):,} {name}", NARROW.get(corner, 16))
-        notes.append(fig.words(*place, f"<b>{'<br>'.join(lines)}</b>", style.color, corner))
-    traces.append(_marks(lanes, end))
-    layout = fig.layout(
-        _changed(decisions),
-        "true distance to the data",
-        "distance with noise",
-        settings=_settings(params),
-    )
+    # At the edge, above the words of the corner.
+    notes[1]["yshift"] += 20 if level == low else 0
+    kinds = []
+    for name, private, non_private, style, corner, width in KINDS:
+        draws = decisions[(decisions.private == private) & (decisions.non_private == non_private)]
+        size, lines = 13 if len(draws) <= FEW else 7, [f"{len(draws):,} {name}"]
+        if style is fig.REJECTED:
+            draws, further = _thinned(draws, low, end)
+            size, text = 4, " <br>".join([*lines, *further]) + " "
+        else:
+            text = f"<b>{'<br>'.join(textwrap.wrap(lines[0], width))}</b>"
+        ring = 2 if private != non_private else 0
+        looks = draws.assign(symbol=style.marker, color=style.color, size=size, ring=ring)
+        kinds.append(looks)
+        place = end if "right" in corner else 0.0, end if "top" in corner else low
+        notes.append(fig.words(*place, text, style.color, corner))
+    across, upright = np.array([0.0, end]), np.array([low, end])
+    traces = [
+        _corner((plain, end), (low, level), fig.PRIVATE),
+        _corner((0.0, plain), (level, end), fig.NON_PRIVATE),
+        _straight(across, across, fig.GUIDE, 2.5),
+        _straight(np.full(2, plain), upright, usual, 1.5),
+        _straight(across, np.full(2, level), noisy, 1.5),
+        _marks(pd.concat(kinds), low, end),
+    ]
     ticks = {"tickvals": np.linspace(0.0, end, 4), "tickformat": ".3~g"}
     layout["xaxis"] |= ticks | {"range": [0.0, end]}
-    layout["yaxis"] |= ticks | {"range": ends.tolist()}
-    layout |= {"annotations": notes}
-    return go.Figure({"data": traces, "layout": layout | {"showlegend": False}})
-
-
-def _thinned(draws: pd.DataFrame) -> pd.DataFrame:
-    """Every draw, or every second, fourth, ... by its number: so the next noise shows them too.
-
-    Args:
-        draws: with a column ``t``.
-    """
-    every = 1
-    while int((draws.t % every == 0).sum()) > REJECTED_SHOWN:
-        every *= 2
-    return draws[draws.t % every == 0]
+    layout["yaxis"] |= ticks | {"range": [low, end]}
+    layout |= {"annotations": notes, "showlegend": False}
+    return go.Figure({"data": traces, "layout": layout})
 
 
 def _end_of_axis(params: Params) -> float:
@@ -371,84 +279,43 @@ def _end_of_axis(params: Params) -> float:
     return end
 
 
-def _corners(params: Params, threshold: float, ends: Array) -> list[dict[str, Any]]:
-    """The two corners in which noise decides; series, so that they move with the threshold."""
-    (low, end), epsilon_abc, at = ends, params.epsilon_abc, _on_axis(threshold, ends)
-    kept, lost = ((epsilon_abc, end), (low, at)), ((0.0, epsilon_abc), (at, end))
-    return [
-        {
-            "x": np.array([left, right, right, left]),
-            "y": np.array([bottom, bottom, top, top]),
-            "mode": "lines",
-            "name": "noise decides",
-            "line": {"width": 0},
-            "fill": "toself",
-            "fillcolor": fig.translucent(style.color, 0.1),
-            "hoverinfo": "skip",
-        }
-        for ((left, right), (bottom, top)), style in ((kept, fig.PRIVATE), (lost, fig.NON_PRIVATE))
-    ]
+def _thinned(draws: pd.DataFrame, low: float, end: float) -> tuple[pd.DataFrame, list[str]]:
+    """Draws within the edges, and what is left out.
+
+    Of many, every second, fourth, ... by its number: so the next noise shows the same ones.
+    """
+    within = draws[(draws.rho <= end) & draws.noisy_distance.between(low, end)]
+    every = 1
+    while int((within.t % every == 0).sum()) > REJECTED_SHOWN:
+        every *= 2
+    drawn, beyond = within[within.t % every == 0], len(draws) - len(within)
+    further = [f"{beyond:,} beyond the edge"] if beyond else []
+    return drawn, further + ([f"{len(drawn):,} drawn"] if len(drawn) < len(within) else [])
 
 
-def _on_axis(threshold: float, ends: Array) -> float:
-    """A threshold beyond the edge stands on it."""
-    return float(np.clip(threshold, *ends))
+def _corner(x: tuple[float, float], y: tuple[float, float], style: fig.Style) -> dict[str, Any]:
+    """A corner in which noise decides; a series, so that it moves with the threshold."""
+    return {
+        **{"x": np.repeat(x, 2), "y": np.array([*y, *y[::-1]]), "mode": "lines"},
+        **{"name": "noise decides", "line": {"width": 0}, "hoverinfo": "skip"},
+        **{"fill": "toself", "fillcolor": fig.translucent(style.color, 0.1)},
+    }
 
 
-def _thresholds(params: Params, threshold: float, ends: Array) -> list[dict[str, Any]]:
-    plain, noisy = _names(params, threshold)
-    upright, level = np.full(2, params.epsilon_abc), np.full(2, _on_axis(threshold, ends))
-    across = np.array([0.0, ends[1]])
-    return [
-        _straight(upright, ends, fig.NON_PRIVATE, plain, "dash", 1.5),
-        _straight(across, level, fig.PRIVATE, noisy, "dash", 1.5),
-    ]
+def _straight(x: Array, y: Array, style: fig.Style, width: float) -> dict[str, Any]:
+    line = {"color": style.color, "dash": style.dash, "width": width}
+    return {"x": x, "y": y, "mode": "lines", "name": style.name, "line": line, "hoverinfo": "skip"}
 
 
-def _straight(
-    x: Array, y: Array, style: fig.Style, name: str, dash: str, width: float
-) -> dict[str, Any]:
-    line = {"color": style.color, "dash": dash, "width": width}
-    return {"x": x, "y": y, "mode": "lines", "name": name, "line": line, "hoverinfo": "skip"}
-
-
-def _called(params: Params, threshold: float, ends: Array) -> list[dict[str, Any]]:
-    plain, noisy = _names(params, threshold)
-    end, at = float(ends[1]), _on_axis(threshold, ends)
-    return [
-        fig.words(params.epsilon_abc, end, plain, fig.NON_PRIVATE.color, "bottom center"),
-        fig.words(end, at, f"{noisy} ", fig.PRIVATE.color, "bottom right"),
-    ]
-
-
-def _names(params: Params, threshold: float) -> tuple[str, str]:
-    """Both thresholds; a redrawn one is shown as it stood last."""
-    noisy = f"noisy threshold {threshold:.3g}" + (", the last one" if params.resample else "")
-    return f"threshold {params.epsilon_abc:g}", noisy
-
-
-@dataclass(frozen=True)
-class _Lane:
-    """Draws that were decided alike, and how they are marked."""
-
-    draws: pd.DataFrame
-    style: fig.Style
-    size: int
-    flipped: bool
-
-
-def _marks(lanes: list[_Lane], end: float) -> dict[str, Any]:
-    """Draws as marks; those beyond the edge stand on it.
+def _marks(draws: pd.DataFrame, low: float, end: float) -> dict[str, Any]:
+    """Draws as marks; those beyond the edge are on it.
 
     All are one series in which each has its number: so a browser moves the mark of a draw from
     where the former noise had it.
     """
-    draws = pd.concat([lane.draws for lane in lanes])
-    count = [len(lane.draws) for lane in lanes]
     x, y = draws.rho.to_numpy(), draws.noisy_distance.to_numpy()
-    at = np.minimum(x, end), np.clip(y, -BELOW * end, end)
+    at = np.minimum(x, end), np.clip(y, low, end)
     beyond = (at[0] != x) | (at[1] != y)
-    usual = np.repeat([lane.style.marker for lane in lanes], count)
     return {
         "x": at[0],
         "y": at[1],
@@ -457,26 +324,13 @@ def _marks(lanes: list[_Lane], end: float) -> dict[str, Any]:
         "name": "draws",
         "cliponaxis": False,
         "marker": {
-            "symbol": np.where(beyond, "diamond", usual).tolist(),
-            "color": np.repeat([lane.style.color for lane in lanes], count).tolist(),
-            "size": np.repeat([lane.size for lane in lanes], count),
+            "symbol": draws.symbol.mask(beyond, "diamond").tolist(),
+            "color": draws.color.tolist(),
+            "size": draws["size"].to_numpy(int),
             "opacity": 1.0,
-            "line": {
-                "width": np.repeat([2 if lane.flipped else 0 for lane in lanes], count),
-                "color": fig.BOTH.color,
-            },
+            "line": {"width": draws.ring.to_numpy(int), "color": fig.BOTH.color},
         },
         "customdata": draws[["t", "rho", "noisy_distance", "flip_probability"]].to_numpy(),
         "hovertemplate": "draw %{customdata[0]}: distance %{customdata[1]:.4f}, with noise "
         "%{customdata[2]:.4f}, flip probability %{customdata[3]:.3f}<extra></extra>",
     }
-
-
-def _changed(decisions: pd.DataFrame) -> str:
-    """What noise did, in a line."""
-    let_in = int((decisions.private & ~decisions.non_private).sum())
-    kept_out = int(decisions.flipped.sum()) - let_in
-    if let_in == kept_out == 0:
-        return "Noise changed no decision"
-    of = counted(len(decisions), "simulation")
-    return f"Noise let in {let_in:,} and kept out {kept_out:,} of {of}"
