@@ -1,18 +1,16 @@
-r"""Data sets that nobody's data are in.
+r"""Data sets that contain nobody's data.
 
-The parameters that a private run accepts are released; to simulate data from them costs no further
-privacy, however often it is done (post-processing). The papers name such *synthetic data* as the
-natural by-product of ABCDP: they may be published and shared. They are draws of the model at what
-was accepted, so they show nothing of the real data that the model does not have, and intervals
-computed from them as if they were real leave out the noise. Each set here is simulated at one
-accepted draw, private or non-private, and stands beside the observed data, which are synthetic or
-published themselves, so the comparison can be shown. With one's own data it could not: to look at
-it would be a release.
+The parameters that a private run keeps are released; simulating data from them costs no further
+privacy, however often it is done (post-processing). The papers name such *synthetic data* as a
+natural by-product of ABCDP: they may be published and shared. They are simulated by the model at
+the kept draws, so they show nothing of the real data that the model does not have, and intervals
+computed from them as if they were real leave out the noise. Each set here is simulated at one kept
+draw, private or non-private, and shown beside the observed data, which are synthetic or published
+themselves. With your own data that would be a release.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import cast
@@ -24,12 +22,11 @@ from numpy.typing import NDArray
 
 from abcdp_core import experiments, pool, releases, simulators
 from abcdp_core import figures as fig
-from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import UNPROTECTED
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import amount, counted
+from abcdp_core.sentences import against_no_noise, amount, listed
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -42,12 +39,17 @@ COLUMNS = {
 }
 
 SOURCES = ("private", "non-private")
-OBSERVED = dataclasses.replace(fig.TRUTH, name="observed", marker="circle")
+OBSERVED = fig.TRUTH.called("observed", marker="circle")
+CALLED = {
+    "observed": "in the observed data",
+    "private": "in private data sets",
+    "non-private": "without noise",
+}
 
 SETS = Parameter(
     kind="integer",
     label="Data sets",
-    help="How many are simulated, each at one of the accepted draws, in their order.",
+    help="How many are simulated, each at one of the kept draws, in their order.",
     low=1,
     high=20,
     steps=(1, 2, 3, 5, 10, 20),
@@ -64,270 +66,166 @@ class Params(releases.ReleaseParams):
 PRESETS: dict[str, BaseParams] = {}
 
 prepare = releases.prepare
-
 tasks = experiments.single_task
 
 
-def table(scenario: str, data: Array, source: str, samples: NDArray[np.int64]) -> pd.DataFrame:
-    """Data sets ``(s, n, p)`` with one row per number; ``samples (s,)`` are their draws."""
-    names = simulators.load(scenario).COORDINATES
-    sets, n, p = data.shape
-    return pd.DataFrame(
-        {
-            "source": source,
-            "data_set": np.repeat(np.arange(sets), n * p),
-            "sample": np.repeat(samples, n * p),
-            "point": np.tile(np.repeat(np.arange(n), p), sets),
-            "coordinate": np.tile(np.array(names), sets * n),
-            "value": data.ravel(),
-        }
-    )
-
-
 def work(task: experiments.SingleTask[Params]) -> Tables:
-    """Release, simulate at what was accepted, and put the observed data beside it."""
-    params = task.params
-    scenario = simulators.load(params.scenario)
+    """Release, simulate at the kept draws, and put the observed data beside them."""
+    params, source = task.params, simulators.load(task.params.scenario)
     comparison = releases.comparison_of(params, task.seed)
-    rng = generator(task.seed, "noise", 0, params.noise_draw)
-    private, _ = releases.release(params, comparison, rng)
-    plain, _ = sparse_vector.non_private(comparison.rho, params.epsilon_abc, params.c)
+    private, _, plain = releases.both(params, comparison, task.seed)
     observed = pool.observed_data(releases.pool_key(params, task.seed), params.n)
-    tables = [table(params.scenario, observed[None], "observed", np.array([-1]))]
-    for number, (source, release) in enumerate(zip(SOURCES, (private, plain), strict=True)):
-        chance = generator(task.seed, "synthetic", params.noise_draw, number)
-        theta = comparison.theta[release.indices]
+    tables = [_table("observed", np.array([-1]), source.COORDINATES, observed[None])]
+    for number, release in enumerate((private, plain)):
         chosen, data = simulators.simulate_round_robin(
-            scenario, theta, params.n, params.data_sets, chance
+            source,
+            comparison.theta[release.indices],
+            params.n,
+            params.data_sets,
+            generator(task.seed, "synthetic", params.noise_draw, number),
         )
-        tables.append(table(params.scenario, data, source, release.indices[chosen]))
+        draws = release.indices[chosen]
+        tables.append(_table(SOURCES[number], draws, source.COORDINATES, data))
     main = pd.concat(tables, ignore_index=True)
-    return {"main": main, "compared": _compared(main)}
-
-
-def _compared(main: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation of every coordinate, all data sets of a source together."""
-    groups = main.groupby(["source", "coordinate"], sort=False)
-    found = groups.agg(
+    compared = main.groupby(["source", "coordinate"], sort=False).agg(
         mean=("value", "mean"),
         standard_deviation=("value", lambda values: values.std(ddof=0)),
         data_sets=("data_set", "nunique"),
     )
-    return found.reset_index()
+    return {"main": main, "compared": compared.reset_index()}
+
+
+def _table(
+    source: str, draws: NDArray[np.int64], names: tuple[str, ...], data: Array
+) -> pd.DataFrame:
+    """Return data sets ``(s, n, p)`` of some draws ``(s,)`` with a row for each number."""
+    data_set, point, coordinate = (each.ravel() for each in np.indices(data.shape))
+    table = pd.DataFrame({"source": source, "data_set": data_set, "sample": draws[data_set]})
+    return table.assign(point=point, coordinate=np.array(names)[coordinate], value=data.ravel())
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """The result of the one task."""
+    """Compare the means of the last coordinate, and say where no draw was kept."""
+    name = simulators.load(params.scenario).COORDINATES[-1]
     compared = rows["compared"]
-    shown = compared[compared.coordinate == simulators.load(params.scenario).COORDINATES[-1]]
-    columns = (shown[name] for name in ("source", "mean", "standard_deviation"))
-    each = "; ".join(
-        f"{source} {amount(mean)} ± {amount(deviation)}"
-        for source, mean, deviation in zip(*columns, strict=True)
-    )
+    means = compared[compared.coordinate == name].set_index("source")["mean"]
+    found = listed([f"{amount(mean)} {CALLED[str(source)]}" for source, mean in means.items()])
+    missing = [source for source in SOURCES if source not in means]
+    why = "Each data set is simulated at one kept draw, so sets differ even without noise."
+    if missing:
+        why = f"The {' and the '.join(missing)} run kept no draw to simulate at."
     return Result(
-        experiment=EXPERIMENT,
-        params=params,
-        tables=rows,
-        summary=f"{_simulated(params, set(compared.source))} "
-        f"{shown.coordinate.iloc[0].capitalize()}, mean ± standard deviation: {each}.",
+        EXPERIMENT,
+        params,
+        rows,
+        summary=f"The mean of {name} is {found}. {why}",
         privacy=f"{releases.privacy_of(params)} Simulating from it adds nothing to that. "
         f"{UNPROTECTED}",
         event=releases.event_of(params),
     )
 
 
-def _simulated(params: Params, sources: set[str]) -> str:
-    """How many data sets, and from which runs."""
-    sets = counted(params.data_sets, "data set")
-    runs = [source for source in SOURCES if source in sources]
-    if not runs:
-        return "Neither run accepted a draw, so there is no synthetic data set."
-    if len(runs) == len(SOURCES):
-        return f"{sets} of N = {params.n:,} from each run."
-    (missing,) = set(SOURCES) - sources
-    return f"{sets} of N = {params.n:,} from the {runs[0]} run; the {missing} one accepted no draw."
-
-
 # --------------------------------------------------------------------------------------- figures
 
 BINS = 25
-"""Bars of a histogram, which are not drawn: only their outline is."""
+"""Bars of a histogram, of which only the outline is drawn."""
 
 SHOWN = 0.99
 """Part of all values that an axis without ends of its own shows."""
 
-NEARLY = 1.1
-"""Times as far up to which two distances are about the same."""
-
-
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Every coordinate's distribution, or the series where the order of points matters."""
-    params, main = cast(Params, result.params), result.tables["main"]
-    panels = _panels(params, main)
-    names, title = list(panels), finding(panels, params.data_sets)
-    series = _is_series(params)
-    first = names[0]
-    x = simulators.load(params.scenario).COORDINATES[0] if series else "value"
-    figure = fig.rows(names, title, x, 150 if len(names) > 1 else 300, shared=False)
-    figure.layout.title.subtitle.text = (
-        f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, c = {params.c:,}, "
-        f"N = {params.n:,}"
-    )
-    for index, each in enumerate(panels.values()):
-        figure.add_traces([trace.update(fig.panel(index)) for trace in _lines(each)])
-    if series:
-        figure.update_xaxes(title={"text": x}).update_yaxes(title={"text": first})
-    else:
-        figure.update_yaxes(rangemode="tozero")
-    words = [
-        (f"{style.name} data sets", style.color)
-        for style in _STYLES
-        if style.name in main.source.unique()
-    ]
-    fig.key(figure, [*words, (OBSERVED.name, OBSERVED.color)])
-    figure.update_layout(showlegend=False)
-    return {EXPERIMENT: fig.Drawn(figure, result.summary)}
-
-
-_STYLES = (fig.NON_PRIVATE, fig.PRIVATE)
-
 
 @dataclass(frozen=True)
-class _Panel:
-    """What is drawn of one coordinate.
+class Panel:
+    """One coordinate as it is drawn.
 
     Attributes:
-        x: ends of bars ``(k + 1,)``, or the places of a series ``(k,)``.
-        sets: source -> shares of the points or values of the series, ``(data sets, k)``.
+        x: places along the axis ``(k,)``.
+        sets: source -> heights of its data sets there ``(s, k)``.
     """
 
     x: Array
     sets: dict[str, Array]
 
     def distance(self, source: str) -> float:
-        """How far the data sets are from the observed one on average.
-
-        Of histograms half of the sum of differences, the share of points that is elsewhere; of
-        series the root mean squared difference.
-        """
+        """Sum of the differences from the observed data, on average over a source's data sets."""
         gaps = self.sets[source] - self.sets[OBSERVED.name]
-        if self.is_series:
-            return float(np.sqrt((gaps**2).mean(axis=1)).mean())
-        return float(np.abs(gaps).sum(axis=1).mean() / 2.0)
+        return float(np.abs(gaps).sum(axis=1).mean())
 
-    @property
-    def is_series(self) -> bool:
-        """Whether the points have places of their own."""
-        return len(self.x) == self.sets[OBSERVED.name].shape[1]
+    def lines(self, style: fig.Style) -> list[go.Scatter]:
+        """Data sets of a source as thin lines, their mean as a thick one."""
+        # A gap after each, so that one trace has them all.
+        y = np.pad(self.sets[style.name], ((0, 0), (0, 1)), constant_values=np.nan)
+        thin = fig.line(np.tile(np.append(self.x, np.nan), len(y)), y.ravel(), style)
+        mean = fig.line(self.x, y[:, :-1].mean(axis=0), style.called(f"{style.name}, mean"))
+        thin.update(line={"width": 1, "dash": "solid"}, opacity=0.6)
+        return [thin, mean.update(line={"width": 3})]
 
 
-def _is_series(params: Params) -> bool:
-    source = simulators.load(params.scenario)
+def is_series(source: simulators.Scenario) -> bool:
+    """Return whether the order of the points matters, so that they are drawn over their days."""
     # Records of a model of one's own may each have a day of their own, and more than one number.
     return source.COORDINATES[0] == "day" and not hasattr(source, "MODEL")
 
 
-def _panels(params: Params, main: pd.DataFrame) -> dict[str, _Panel]:
-    """What is drawn, by the coordinate."""
-    names = simulators.load(params.scenario).COORDINATES
-    values = {name: _of_coordinate(main, name, params.n) for name in names}
-    if _is_series(params):
-        place = values[names[0]][OBSERVED.name][0]
-        return {names[-1]: _Panel(place, values[names[-1]])}
-    return {name: _histograms(params, sets) for name, sets in values.items()}
+def panels(source: simulators.Scenario, main: pd.DataFrame) -> dict[str, Panel]:
+    """Return what is drawn of each coordinate: its distribution, or the series."""
+    n, names = int(main.point.max()) + 1, source.COORDINATES
+    values: dict[str, dict[str, Array]] = {name: {} for name in names}
+    for (name, of), part in main.groupby(["coordinate", "source"], sort=False):
+        values[str(name)][str(of)] = part.value.to_numpy(float).reshape(-1, n)
+    if is_series(source):
+        return {names[-1]: Panel(values[names[0]][OBSERVED.name][0], values[names[-1]])}
+    return {name: _histograms(source.DOMAIN, sets) for name, sets in values.items()}
 
 
-def _of_coordinate(main: pd.DataFrame, name: str, n: int) -> dict[str, Array]:
-    """Source -> values ``(data sets, n)`` in the order of the points."""
-    part = main[main.coordinate == name]
-    return {
-        str(source): each.value.to_numpy(float).reshape(-1, n)
-        for source, each in part.groupby("source", sort=False)
-    }
-
-
-def _histograms(params: Params, sets: dict[str, Array]) -> _Panel:
+def _histograms(domain: tuple[float, float], sets: dict[str, Array]) -> Panel:
     """Shares of the points between the same ends; points beyond count in the outermost bar."""
     every = np.concatenate([each.ravel() for each in sets.values()])
-    low, high = simulators.load(params.scenario).DOMAIN
+    low, high = domain
     if not math.isfinite(high):
         low, high = float(every.min()), float(np.quantile(every, SHOWN))
     step = (high - low) / BINS or 1.0
     if (every == np.round(every)).all():
-        # Whole numbers stand in the middle of their bar.
-        step = float(math.ceil(step))
-        low -= 0.5
+        # Whole numbers are in the middle of their bar.
+        low, step = low - 0.5, float(math.ceil(step))
     count = max(1, math.ceil((high - low) / step - 1e-9))
-    edges = np.asarray(low + step * np.arange(count + 1), dtype=np.float64)
-    shares = {
-        source: np.stack([_shares(one, edges) for one in each]) for source, each in sets.items()
-    }
-    return _Panel(edges, shares)
+    edges = low + step * np.arange(count + 1)
+
+    def outline(values: Array) -> Array:
+        counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
+        return np.repeat(counts / len(values), 2)
+
+    heights = {source: np.stack([outline(one) for one in each]) for source, each in sets.items()}
+    return Panel(np.repeat(edges, 2)[1:-1], heights)
 
 
-def _shares(values: Array, edges: Array) -> Array:
-    """Share of the values in each bar."""
-    return np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0] / len(values)
-
-
-def _lines(panel: _Panel) -> list[go.Scatter]:
-    """Each source's data sets as thin lines, their mean as a thick one; the observed data."""
-    drawn = []
-    for style in _STYLES:
-        if (sets := panel.sets.get(style.name)) is None:
-            continue
-        x, y = (
-            np.stack(part) for part in zip(*(_outline(panel, each) for each in sets), strict=True)
-        )
-        # A gap after each, so that one trace has them all.
-        x, y = (np.pad(part, ((0, 0), (0, 1)), constant_values=np.nan) for part in (x, y))
-        thin = fig.line(x.ravel(), y.ravel(), style)
-        drawn.append(thin.update(line={"width": 1, "dash": "solid"}, opacity=0.6))
-        mean = fig.line(*_outline(panel, sets.mean(axis=0)), style)
-        drawn.append(mean.update(name=f"{style.name}, mean", line={"width": 3}))
-    observed = panel.sets[OBSERVED.name][0]
-    draw = fig.points if panel.is_series else fig.line
-    return [*drawn, draw(*_outline(panel, observed), OBSERVED)]
-
-
-def _outline(panel: _Panel, heights: Array) -> tuple[Array, Array]:
-    """A series as it is, a histogram in steps."""
-    if panel.is_series:
-        return panel.x, heights
-    return np.repeat(panel.x, 2)[1:-1], np.repeat(heights, 2)
-
-
-def finding(panels: dict[str, _Panel], data_sets: int) -> str:
-    """How far private data sets are from the observed one beside others, as they are drawn."""
-    found = next(iter(panels.values())).sets
-    runs = [source for source in SOURCES if source in found]
-    if not runs:
-        return "Neither run accepted a draw, so nothing is simulated"
+def finding(shown: dict[str, Panel]) -> str:
+    """Compare how far private data sets and others are from the observed one, as they are drawn."""
+    runs = [source for source in SOURCES if source in next(iter(shown.values())).sets]
     if len(runs) < len(SOURCES):
-        return f"Only the {runs[0]} run accepted a draw"
+        return f"Only the {runs[0]} run kept a draw" if runs else "Neither run kept a draw"
     private, plain = (
-        float(np.mean([panel.distance(source) for panel in panels.values()])) for source in SOURCES
+        float(np.mean([each.distance(source) for each in shown.values()])) for source in SOURCES
     )
-    what = "The private data set is" if data_sets == 1 else "Private data sets are"
-    other = "the one" if data_sets == 1 else "those"
-    if plain == 0.0 or private / plain > MANY:
-        return f"{what} farther from the observed one than {other} without noise"
-    times = private / plain
-    if times >= LARGE:
-        return f"{what} {times:.1f} times as far from the observed one as {other} without noise"
-    if times > NEARLY:
-        said = f"{times:.1f} times as far from the observed one as"
-    elif times < 1.0 / NEARLY:
-        said = "nearer to the observed one than"
-    else:
-        said = "about as far from the observed one as"
-    # Why it is no more: they would differ without any noise.
-    return f"{what} {said} {other} without noise: each shows one kept draw"
+    found = against_no_noise(private, plain, "distance")
+    return f"The distance of private data sets from the observed data is {found}"
 
 
-LARGE = 1.5
-"""Times as far from which on the noise makes a plain difference."""
-
-MANY = 100.0
-"""Times as far from which on a number says nothing."""
+def figures(result: Result) -> dict[str, fig.Drawn]:
+    """Draw every coordinate's distribution, or the series where the order of points matters."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    source = simulators.load(params.scenario)
+    shown, series = panels(source, main), is_series(source)
+    x, height = source.COORDINATES[0], 150 if len(shown) > 1 else 300
+    figure = fig.rows(list(shown), finding(shown), x, height, shared=series)
+    figure.layout.title.subtitle.text = releases.settings(params)
+    styles = [each for each in (fig.NON_PRIVATE, fig.PRIVATE) if (main.source == each.name).any()]
+    draw = fig.points if series else fig.line
+    for index, each in enumerate(shown.values()):
+        traces = [trace for style in styles for trace in each.lines(style)]
+        traces.append(draw(each.x, each.sets[OBSERVED.name][0], OBSERVED))
+        figure.add_traces([trace.update(fig.panel(index)) for trace in traces])
+    words = [(f"{style.name} data sets", style.color) for style in styles]
+    fig.key(figure, [*words, (OBSERVED.name, OBSERVED.color)])
+    figure.update_yaxes(rangemode="tozero").update_layout(showlegend=False)
+    return {EXPERIMENT: fig.Drawn(figure, result.summary)}
