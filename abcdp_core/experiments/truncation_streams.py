@@ -7,8 +7,9 @@ and for $\mu$ where people were asked.
 
 [Y23] concludes that the spread falls with time, that accuracy rises with $\epsilon_{total}$, and
 that the adaptive cloud gathers more and much sooner. For $\mu$ that can be seen here. For $\sigma$
-it depends on the budget: at a small one an answer in the best interval for $\mu$ tells next to
-nothing about $\sigma$, and the cloud is drawn grey until $\log\sigma$ is half as wide as its prior.
+it depends on the budget: at a small one an answer in the best interval for $\mu$ carries next to no
+information about $\sigma$, and the cloud is drawn grey until $\log\sigma$ is half as wide as its
+prior.
 
 One stream is one draw of chance; the claims are therefore judged over the 30 runs of
 ``estimation-accuracy``.
@@ -16,7 +17,6 @@ One stream is one draw of chance; the claims are therefore judged over the 30 ru
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
@@ -24,7 +24,6 @@ from typing import cast
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from abcdp_core import experiments
 from abcdp_core import figures as fig
@@ -37,9 +36,8 @@ from abcdp_core.online.stream import Answer
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import amount, counted, estimate
-
-Array = NDArray[np.float64]
+from abcdp_core.sentences import budget_name, counted, estimate, exact, listed
+from abcdp_core.study.estimates import ASKED, SYMBOL, contrast
 
 EXPERIMENT = "truncation-streams"
 TITLE = "The same people at several budgets, with moving and with fixed intervals"
@@ -118,207 +116,119 @@ def work(task: Task | Onward[Task]) -> experiments.Link:
     state = turns[-1][0]
     main = pd.DataFrame([asked for _, asked in turns], columns=list(Answer._fields))
     particles = pd.DataFrame({"t": last, **picture(state, min(KEPT, params.particles))})
-    tables = {"main": main, "particles": particles}
-    for name, table in tables.items():
-        table.insert(0, "epsilon_total", budget)
-        table.insert(1, "interval", interval)
-        tables[name] = table[list(COLUMNS[name])]
+    tables = {
+        name: table.assign(epsilon_total=budget, interval=interval)[list(COLUMNS[name])]
+        for name, table in (("main", main), ("particles", particles))
+    }
     return here.link(tables, state)
 
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     privacy = params.promise(params.epsilon_total)
-    return Result(EXPERIMENT, params, rows, _summary(params, rows["main"]), privacy)
+    _, summary = says(params, rows["main"])
+    return Result(EXPERIMENT, params, rows, summary, privacy)
 
 
-def _streams(params: Params, table: pd.DataFrame) -> Iterator[tuple[float, str, pd.DataFrame]]:
-    """Budget, way of asking and rows of each stream that has begun, in the order of settings."""
-    groups = dict(list(table.groupby(list(KEY), sort=False)))
-    for budget in params.epsilon_total:
-        for interval in params.interval:
-            if (budget, interval) in groups:
-                yield budget, interval, groups[budget, interval]
-
-
-def _summary(params: Params, main: pd.DataFrame) -> str:
-    """What is known at the smallest and the largest budget."""
-    ends = {min(params.epsilon_total), max(params.epsilon_total)}
-    parts = []
-    for budget, interval, rows in _streams(params, main):
-        if budget in ends:
-            last = rows.iloc[-1]
-            gained = params.narrower(params.sampler, last.sigma_width).item()
-            narrow = "σ known" if params.known_sigma else f"log σ {learnt.words(gained)}"
-            after = "" if last.t == params.n else f" after {int(last.t):,} people"
-            parts.append(
-                f"at ε_total = {budget:g} {interval}{after} μ = "
-                f"{estimate(last.mean_mu, last.sd_mu)}, {narrow}"
-            )
-    return (
-        f"Streams of {counted(params.n, 'person', 'people')}, one for each budget and way of "
-        f"asking, true μ = {params.mu:.4g}: {'; '.join(parts)}. ± is a posterior standard "
-        "deviation."
+def says(params: Params, main: pd.DataFrame) -> tuple[str, str]:
+    """Return how the spreads of μ compare at the smallest budget, and what is known of μ there."""
+    budget = main.epsilon_total.min()
+    streams = dict(list(main[main.epsilon_total == budget].groupby("interval", sort=False)))
+    t = min(len(stream) for stream in streams.values())
+    ends = {ASKED[way].name: stream.iloc[t - 1] for way, stream in streams.items()}
+    spreads = {way: float(end.sd_mu) for way, end in ends.items()}
+    title = "What is known of μ and σ, answer by answer"
+    if len(spreads) == 2 and min(spreads.values()) > 0.0:
+        title = f"At {budget_name(budget)}, {contrast('spread of μ', spreads)}"
+    each = [f"{estimate(end.mean_mu, end.sd_mu)} with {way}" for way, end in ends.items()]
+    return title, (
+        f"After {counted(t, 'person', 'people')} at {budget_name(budget)}, the posterior gives "
+        f"μ = {listed(each)}; the truth is {exact(params.mu)}."
     )
 
 
 # --------------------------------------------------------------------------------------- figures
 
-SHOWN = 15
-"""Particles of a picture that are drawn."""
+SHOWN, DRAWN, POINTS, MOST = 15, 50, 150, 5
+"""Most particles of a picture, pictures and points of a stream, and budgets that are drawn."""
 
-MOST = 5
-"""Budgets that are drawn side by side at most, evenly spread over all; the tables have the rest."""
-
-DRAWN = 50
-"""Pictures of a stream that are drawn at most."""
-
-POINTS = 150
-"""Points of a line at most."""
-
-ROW_HEIGHT = 210
-"""Of a row of panels, in pixels."""
-
-_WAYS = {style.name: style for style in fig.styles(["adaptive", "fixed"])}
-_ASKED = dataclasses.replace(fig.GUIDE, name="ends of the intervals", dash="solid")
-_SYMBOL = {"mu": "μ", "sigma": "σ"}
+ENDS = fig.GUIDE.called("ends of the intervals", dash="solid")
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Small multiples: a column for each budget, rows for the ways of asking and the parameters."""
-    params = cast(Params, result.params)
-    budgets = sorted(params.epsilon_total)
-    budgets = [budgets[index] for index in _spread(len(budgets), MOST)]
-    ways = [(name, interval) for name in _SYMBOL for interval in params.interval]
-    figure = _empty(params, budgets, ways)
-    particles = {
-        (budget, interval): rows
-        for budget, interval, rows in _streams(params, result.tables["particles"])
-    }
-    for budget, interval, main in _streams(params, result.tables["main"]):
-        for row, (name, way) in enumerate(ways):
+    params, main = cast(Params, result.params), result.tables["main"]
+    every = pd.DataFrame({"budget": sorted(params.epsilon_total)})
+    budgets = fig.evenly(every, MOST).budget.tolist()
+    title, caption = says(params, main)
+    rows = [(name, way) for name in SYMBOL for way in params.interval]
+    figure = _empty(params, title, budgets, rows)
+    clouds = dict(list(result.tables["particles"].groupby(list(KEY))))
+    for (budget, interval), stream in main.groupby(list(KEY), sort=False):
+        for row, (name, way) in enumerate(rows):
             if budget in budgets and way == interval:
-                panel = fig.panel(row * len(budgets) + budgets.index(budget))
-                style = _WAYS[interval]
-                traces = _panel(params, name, main, particles[budget, interval], style)
-                figure.add_traces([trace.update(**panel) for trace in traces])
+                ids = fig.panel(row * len(budgets) + budgets.index(budget))
+                traces = _panel(params, name, stream, clouds[budget, interval], ASKED[interval])
+                figure.add_traces([trace.update(**ids) for trace in traces])
     fig.named_once(figure)
-    figure.update_layout(title={"text": finding(params, result.tables["main"])})
-    return {"streams": fig.Drawn(figure, result.summary)}
+    return {"streams": fig.Drawn(figure, caption)}
 
 
-def finding(params: Params, main: pd.DataFrame) -> str:
-    """How much sharper adaptive intervals tell μ than fixed ones, at both ends, in a line."""
-    streams = {(budget, way): rows for budget, way, rows in _streams(params, main)}
-    times = {
-        budget: _times_sharper(streams[budget, "adaptive"], streams[budget, "fixed"])
-        for budget in sorted(params.epsilon_total)
-        if {(budget, "adaptive"), (budget, "fixed")} <= streams.keys()
-    }
-    known = {budget: ratio for budget, ratio in times.items() if np.isfinite(ratio)}
-    if not known:
-        return "What is known of μ and σ, answer by answer"
-    ends = dict.fromkeys([min(known), max(known)])
-    each = " and ".join(
-        f"{amount(known[budget], 2)} times at ε_total = {budget:g}" for budget in ends
-    )
-    return f"Adaptive against fixed intervals, sharpness about μ: {each}"
-
-
-def _times_sharper(adaptive: pd.DataFrame, fixed: pd.DataFrame) -> float:
-    """Ratio of the spreads of μ after as many people as both have; NaN without spread."""
-    last = min(len(adaptive), len(fixed)) - 1
-    spreads = float(fixed.sd_mu.iloc[last]), float(adaptive.sd_mu.iloc[last])
-    return spreads[0] / spreads[1] if min(spreads) > 0.0 else np.nan
-
-
-def _empty(params: Params, budgets: list[float], ways: list[tuple[str, str]]) -> go.Figure:
-    titles = [
-        f"ε_total = {budget:g}" if row == 0 else ""
-        for row in range(len(ways))
-        for budget in budgets
-    ]
+def _empty(
+    params: Params, title: str, budgets: list[float], rows: list[tuple[str, str]]
+) -> go.Figure:
+    """Panels whose axes follow from the settings."""
+    titles = [budget_name(budget) for budget in budgets] + [""] * (len(rows) - 1) * len(budgets)
+    height = 160 + 210 * len(rows)
+    figure = fig.panels(titles, title, "people asked", "", len(rows), height, gap=0.035)
     every = len(params.epsilon_total)
     left_out = f", {len(budgets)} of {every} budgets" if len(budgets) < every else ""
-    figure = fig.panels(
-        titles,
-        "",
-        "people asked",
-        "",
-        len(ways),
-        height=160 + ROW_HEIGHT * len(ways),
-    )
-    settings = f"particles over time, N = {params.n:,}, {params.sampler}{left_out}"
-    figure.update_layout(title={"subtitle": {"text": settings}})
-    gap = 0.035
-    height = (1.0 - gap * (len(ways) - 1)) / len(ways)
-    for row, (name, interval) in enumerate(ways):
-        top = 1.0 - row * (height + gap)
-        reach = _reach(params) * params.sigma
-        span = [params.mu - reach, params.mu + reach] if name == "mu" else [0, 3.2 * params.sigma]
-        first = row * len(budgets)
+    settings = f"N = {params.n:,}, {params.sampler}{left_out}"
+    figure.update_layout(title={"subtitle": {"text": settings}}, legend={"itemsizing": "constant"})
+    # Beyond the fixed interval, if it can.
+    reach = float(np.clip(1.1 * params.fixed_width, 8.0, 15.0)) if "fixed" in params.interval else 8
+    around = [params.mu - reach * params.sigma, params.mu + reach * params.sigma]
+    for row, (name, way) in enumerate(rows):
         for column in range(len(budgets)):
-            ids = fig.panel(first + column)
+            ids = fig.panel(row * len(budgets) + column)
             figure.layout["yaxis" + ids["yaxis"][1:]].update(
-                domain=[max(0.0, top - height), top],
-                # Those of a row share their axis; the rows of one parameter have the same range.
-                matches=fig.panel(first)["yaxis"] if column else None,
-                range=span,
-                title={"text": f"{_SYMBOL[name]}, {interval}"} if column == 0 else None,
+                # Those of a row share their axis.
+                matches=fig.panel(row * len(budgets))["yaxis"] if column else None,
+                range=around if name == "mu" else [0, 3.2 * params.sigma],
+                title={"text": f"{SYMBOL[name]}, {way}"} if column == 0 else None,
                 nticks=5,
             )
             figure.layout["xaxis" + ids["xaxis"][1:]].update(
-                range=[0, params.n], showticklabels=row == len(ways) - 1, nticks=4
+                range=[0, params.n], showticklabels=row == len(rows) - 1, nticks=4
             )
-    figure.update_layout(legend={"itemsizing": "constant"})
-    figure.for_each_annotation(lambda note: note.update(y=1.0))
     return figure
-
-
-def _reach(params: Params) -> float:
-    """Of the axis of μ on either side of the truth, in σ: beyond the fixed interval if it can."""
-    if "fixed" not in params.interval:
-        return 8.0
-    return float(np.clip(1.1 * params.fixed_width, 8.0, 15.0))
 
 
 def _panel(
     params: Params, name: str, main: pd.DataFrame, particles: pd.DataFrame, style: fig.Style
-) -> list[go.Scatter]:
+) -> Iterator[go.Scatter]:
     """What one panel shows of a stream."""
-    lines = main.iloc[_spread(len(main), POINTS)]
+    yield from _clouds(params, name, main, particles, style)
+    lines = fig.evenly(main, POINTS)
     t = lines.t.to_numpy(float)
-    traces = list(_clouds(params, name, main, particles, style))
-    if name == "mu":
-        for edge in ("left", "right"):
-            trace = fig.line(t, lines[edge].to_numpy(), _ASKED)
-            traces.append(trace.update(line={"width": 1.2}))
+    for edge in ("left", "right") if name == "mu" else ():
+        yield fig.line(t, lines[edge].to_numpy(), ENDS).update(line={"width": 1.2})
     mean = fig.line(t, lines[f"mean_{name}"].to_numpy(), style, showlegend=False)
-    traces.append(mean.update(name="posterior mean", line={"dash": "solid"}))
+    yield mean.update(name="posterior mean", line={"dash": "solid"})
     ends = np.array([0.0, float(params.n)])
-    traces.append(fig.line(ends, np.full(2, getattr(params, name)), fig.TRUTH))
-    return traces
+    yield fig.line(ends, np.full(2, getattr(params, name)), fig.TRUTH)
 
 
 def _clouds(
     params: Params, name: str, main: pd.DataFrame, particles: pd.DataFrame, way: fig.Style
 ) -> Iterator[go.Scatter]:
     """Particles at some times, spread evenly over each cloud; σ grey while it is not learnt."""
-    times = particles.t.unique()
-    times = times[_spread(len(times), DRAWN)]
-    widths = main.set_index("t").sigma_width.loc[times]
-    is_grey = np.zeros(len(times), dtype=bool)
-    if name == "sigma":
-        is_grey = params.narrower(params.sampler, widths) < learnt.LEARNT
-    for style, chosen in ((way, times[~is_grey]), (fig.UNLEARNT, times[is_grey])):
+    times = fig.evenly(particles[["t"]].drop_duplicates(), DRAWN).t
+    ordered = particles[particles.t.isin(times)].sort_values(["t", name])
+    shown = pd.concat([fig.evenly(cloud, SHOWN) for _, cloud in ordered.groupby("t")])
+    widths = shown.t.map(main.set_index("t").sigma_width)
+    is_grey = (name == "sigma") & (params.narrower(params.sampler, widths) < learnt.LEARNT)
+    for style, chosen in ((way, shown[~is_grey]), (fig.UNLEARNT, shown[is_grey])):
         if len(chosen):
-            here = [np.sort(particles[particles.t == t][name].to_numpy()) for t in chosen]
-            drawn = [cloud[_spread(len(cloud), SHOWN)] for cloud in here]
-            x = np.repeat(chosen.astype(float), [len(cloud) for cloud in drawn])
-            trace = fig.points(x, np.concatenate(drawn), style)
+            trace = fig.points(chosen.t.to_numpy(float), chosen[name].to_numpy(), style)
             yield trace.update(marker={"size": 4, "opacity": 0.5})
-
-
-def _spread(count: int, most: int) -> NDArray[np.intp]:
-    """Indices of so many of a row of things at most, evenly spread, first and last among them."""
-    return np.linspace(0, count - 1, min(count, most)).round().astype(np.intp)
