@@ -2,8 +2,8 @@ r"""Can one city's outbreak be released privately?
 
 [P22] Section 4.2: the data are those of San Francisco, *one* outbreak, $n = 1$. The distance of a
 prior draw to them is clipped at $C = 200$, and differential privacy protects the one outbreak
-there is: another city's could be in its place. So one data point can change a distance by all that
-it can be, $\Delta = C$ (MATH M7), and the soft weights (MATH W1) are made from
+there is: another city's could be in its place. So one data point can change a distance by the whole
+of it, $\Delta = C$ (MATH M7), and the soft weights (MATH W1) are made from
 
 $$\tilde D_t = \rho_t / \epsilon_{abc} + N(0, \sigma^2), \qquad
 \sigma = \frac{\sqrt{T}\, C}{\epsilon_{abc}\,\mu},$$
@@ -19,34 +19,33 @@ Lintusaari et al. report for these data; nobody knows the truth. The data are th
 as there is one San Francisco. Here runs differ in their noise alone, on the pool that comes with
 the program, or each simulates prior draws of its own too. The error is the mean absolute difference
 over four parameters in their own units, in which $\beta$ and $t_1$ count most; scaled, each is
-divided by its prior standard deviation. Whether anything was learnt shows against *equal weights*
-on the same draws; their mean differs from that of the prior by chance. The *spread* is the weighted
+divided by its prior standard deviation. Compare it with *equal weights* on the same draws, which
+learn nothing; their mean differs from that of the prior by chance. The *spread* is the weighted
 standard deviation in units of the prior's, averaged over the parameters.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
-from plotly.subplots import make_subplots
 
-from abcdp_core import experiments, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core.experiments import Part, with_values
+from abcdp_core.figures import Drawn
 from abcdp_core.mechanisms import soft_weights
-from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import UNPROTECTED, GaussianSeries, statement
-from abcdp_core.results import Result, Tables
+from abcdp_core.privacy import GaussianSeries
+from abcdp_core.sentences import overpaid, percent, setting, settings_line
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.streams import generator
+from abcdp_core.study import BaseParams, Parameter, Result, Tables, outbreaks
+from abcdp_core.summaries import effective_sample_size, first_of
 
 Array = NDArray[np.float64]
 
@@ -74,6 +73,7 @@ PAPER_BUDGET = (4.0, 1e-4)
 
 BINS = 24
 
+_place = partial(setting, "epsilon_abc")
 
 INDEPENDENT = Parameter(
     kind="switch",
@@ -101,38 +101,30 @@ PRESETS: dict[str, BaseParams] = {
     "p22-figure-4": Params(accountant="rdp-classic", independent=True, runs=10)
 }
 
-
-Task = experiments.Part[Params]
+Task = Part[Params]
 """Some runs, all on the same prior draws."""
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
-    """One task per run that has prior draws of its own, else one for all."""
-    single = experiments.with_values(params, runs=1)
+    """Return a task for each run that has its own prior draws, else one for all."""
+    single = with_values(params, runs=1)
     parts = [(run, 1) for run in range(params.runs)] if params.independent else [(0, params.runs)]
-    return [experiments.Part(single, first, count, seed) for first, count in parts]
+    return [Part(single, first, count, seed) for first, count in parts]
 
 
 def event_of(params: Params, epsilon_abc: float) -> GaussianSeries:
-    """What a release with one threshold does with the data; public."""
-    return soft_weights.calibrate(
-        params.epsilon_total,
-        params.delta,
-        tuberculosis.distance().sensitivity(1),
-        epsilon_abc,
-        params.pool_size,
-        params.accountant,
-    )
+    """Return what a release with one threshold does with the data; public."""
+    change = tuberculosis.distance().sensitivity(1)
+    asked = params.epsilon_total, params.delta, change, epsilon_abc, params.pool_size
+    return soft_weights.calibrate(*asked, params.accountant)
 
 
 def work(task: Task) -> Tables:
-    """Weights without noise and with every noise, at every threshold."""
+    """Weight the draws without noise and with every noise, at every threshold."""
     theta, rho = _draws(task)
     found = [_at(task, theta, rho, epsilon_abc) for epsilon_abc in task.params.epsilon_abc]
     return {
-        name: pd.concat([pd.DataFrame(tables[name]) for tables in found], ignore_index=True)[
-            list(columns)
-        ]
+        name: pd.concat([tables[name] for tables in found], ignore_index=True)[list(columns)]
         for name, columns in COLUMNS.items()
     }
 
@@ -143,84 +135,68 @@ def _draws(task: Task) -> tuple[Array, Array]:
     if not params.independent:
         return tuberculosis.precomputed(params.pool_size, 1, 0, params.burden)
     deviation = float(tuberculosis.PRIORS[params.burden].deviation[-1])
-    prior, outbreaks = (
+    prior, outcomes = (
         generator(task.seed, f"san-francisco-{part}", task.first) for part in ("prior", "outbreaks")
     )
     theta = tuberculosis.prior(prior, params.pool_size, deviation)
     metric = tuberculosis.distance()
-    simulated = metric.statistic(tuberculosis.simulate(outbreaks, theta, 1))
+    simulated = metric.statistic(tuberculosis.simulate(outcomes, theta, 1))
     return theta, metric.compare(simulated, metric.statistic(tuberculosis.SAN_FRANCISCO))
 
 
 def _at(task: Task, theta: Array, rho: Array, epsilon_abc: float) -> dict[str, pd.DataFrame]:
     """All tables' rows of one threshold."""
-    params, seed = task.params, task.seed
-    scaled = rho / epsilon_abc
-    plain = soft_weights.weights_of(scaled)[None]
+    params, scaled = task.params, rho / epsilon_abc
     event = event_of(params, epsilon_abc)
-    noises = (generator(seed, "noise", run, params.noise_draw) for run in task.pieces)
-    noisy = np.stack([soft_weights.run(scaled, event, rng)[0].weights for rng in noises])
-    everywhere = np.full((1, len(theta)), 1.0 / len(theta))
-    weights = {"prior": everywhere, "non-private": plain, "private": noisy}
-    paper, paper_plain = _reported(params, epsilon_abc)
-    prior = tuberculosis.PRIORS[params.burden]
-    non_private = _errors(plain, theta, prior).assign(run=task.first, paper_mae=paper_plain)
-    errors = _errors(noisy, theta, prior).assign(
-        run=np.array(task.pieces),
-        non_private_mae=float(non_private.mae.iloc[0]),
-        non_private_spread=float(non_private.spread.iloc[0]),
-        pool_mae=float(_errors(everywhere, theta, prior).mae.iloc[0]),
-        prior_mae=float(np.abs(prior.mean - tuberculosis.TRUTH).mean()),
-        paper_mae=paper,
+    noises = (generator(task.seed, "noise", run, params.noise_draw) for run in task.pieces)
+    weights = {
+        "prior": np.full((1, len(theta)), 1.0 / len(theta)),
+        "non-private": soft_weights.weights_of(scaled)[None],
+        "private": np.stack([soft_weights.run(scaled, event, rng)[0].weights for rng in noises]),
+    }
+    runs = np.array(task.pieces)
+    equal, plain, private = (_scores(each, theta, params.burden) for each in weights.values())
+    known = (params.epsilon_total, params.delta) == PAPER_BUDGET
+    paper, paper_plain = (
+        table.get(epsilon_abc, math.nan) if known else math.nan
+        for table in (PAPER, PAPER_NON_PRIVATE)
     )
+    means = {
+        name: outbreaks.by_parameter(
+            np.stack([one @ theta for one in weights[name]]),
+            release=np.repeat(name, len(of)),
+            run=of,
+        )
+        for name, of in (("non-private", runs[:1]), ("private", runs))
+    }
+    shares = [_shares(params, name, each.mean(axis=0), theta) for name, each in weights.items()]
     tables = {
-        "main": pd.concat(
-            [_means(name, weights[name], theta, task.first) for name in ("non-private", "private")]
+        "main": pd.concat(means.values()),
+        "errors": private.assign(
+            run=runs,
+            non_private_mae=plain.mae[0],
+            non_private_spread=plain.spread[0],
+            pool_mae=equal.mae[0],
+            prior_mae=outbreaks.prior_error(params.burden),
+            paper_mae=paper,
         ),
-        "errors": errors,
-        "non_private": non_private,
-        "shares": pd.concat(
-            [_shares(params, name, each.mean(axis=0), theta) for name, each in weights.items()]
-        ),
+        "non_private": plain.assign(run=task.first, paper_mae=paper_plain),
+        "shares": pd.concat(shares),
     }
     return {name: table.assign(epsilon_abc=epsilon_abc) for name, table in tables.items()}
 
 
-def _reported(params: Params, epsilon_abc: float) -> tuple[float, float]:
-    """The paper's error with and without noise; NaN where it has none."""
-    if (params.epsilon_total, params.delta) != PAPER_BUDGET:
-        return math.nan, math.nan
-    return PAPER.get(epsilon_abc, math.nan), PAPER_NON_PRIVATE.get(epsilon_abc, math.nan)
-
-
-def _errors(weights: Array, theta: Array, prior: tuberculosis.Moments) -> pd.DataFrame:
-    """One row for each of the weights ``(k, T)``."""
-    means = weights @ theta
-    difference = np.abs(means - tuberculosis.TRUTH)
+def _scores(weights: Array, theta: Array, burden: str) -> pd.DataFrame:
+    """Errors and spreads: one row for each of the weights ``(k, T)``."""
+    prior, means = tuberculosis.PRIORS[burden], weights @ theta
     # About the prior mean, so that squares of large numbers need not cancel.
     variance = weights @ (theta - prior.mean) ** 2 - (means - prior.mean) ** 2
-    return pd.DataFrame(
-        {
-            "effective_sample_size": [summaries.effective_sample_size(each) for each in weights],
-            "mae": difference.mean(axis=1),
-            "mae_scaled": (difference / prior.deviation).mean(axis=1),
-            "spread": (np.sqrt(np.maximum(variance, 0.0)) / prior.deviation).mean(axis=1),
-        }
-    )
-
-
-def _means(release: str, weights: Array, theta: Array, first: int) -> pd.DataFrame:
-    """Weighted mean of every parameter for weights ``(k, T)`` of runs ``first`` and following."""
-    names = list(tuberculosis.AXES)
-    means = np.stack([summaries.weighted_mean(theta, each) for each in weights])
-    return pd.DataFrame(
-        {
-            "release": release,
-            "run": first + np.repeat(np.arange(len(weights)), len(names)),
-            "parameter": np.tile(np.array(names), len(weights)),
-            "value": means.ravel(),
-        }
-    )
+    found = {
+        "effective_sample_size": [effective_sample_size(each) for each in weights],
+        **outbreaks.errors(means, burden),
+        "spread": (np.sqrt(np.maximum(variance, 0.0)) / prior.deviation).mean(axis=1),
+    }
+    return pd.DataFrame(found)
 
 
 def _shares(params: Params, release: str, weights: Array, theta: Array) -> pd.DataFrame:
@@ -234,185 +210,71 @@ def _shares(params: Params, release: str, weights: Array, theta: Array) -> pd.Da
     return pd.concat(tables)
 
 
-# --------------------------------------------------------------------------------------- finding
-
-
 def collect(params: Params, rows: Tables) -> Result:
-    """The result so far; histograms are averages over runs."""
+    """Return the result so far; histograms are averages over runs."""
     named = ["release", "epsilon_abc", "parameter", "left", "right"]
     shares = rows["shares"].groupby(named, sort=False).share.mean()
-    tables = {**rows, "shares": shares.reset_index()}
     event = event_of(params, params.epsilon_abc[0])
-    privacy = (
-        f"{statement(event, tuberculosis.PROTECTED, params.delta)} There is one outbreak, a whole "
-        f"city's two years; who fell ill in it is not protected one by one. {UNPROTECTED}"
-        f"{sentences.overpaid(params.epsilon_total, params.accountant)}"
-    )
-    return Result(EXPERIMENT, params, tables, _summary(params, tables), privacy, event)
+    privacy = outbreaks.guarantee(event, "There is one outbreak,", params.delta)
+    privacy += overpaid(params.epsilon_total, params.accountant)
+    _, said = outbreaks.error_words(rows["errors"], rows["non_private"], "epsilon_abc")
+    tables = {**rows, "shares": shares.reset_index()}
+    return Result(EXPERIMENT, params, tables, said, privacy, event)
 
 
-def _over(params: Params, errors: pd.DataFrame) -> str:
-    """What a table is over, in words."""
-    count = errors.run.nunique()
-    if params.independent:
-        return sentences.counted(count, "run", "runs with prior draws of their own")
-    return sentences.counted(count, "noise")
-
-
-def _summary(params: Params, tables: Tables) -> str:
-    errors, plain = tables["errors"], tables["non_private"]
-    shown = [params.epsilon_abc[0], params.epsilon_abc[-1]]
-    parts = []
-    for epsilon_abc in dict.fromkeys(shown):
-        part = errors[errors.epsilon_abc == epsilon_abc]
-        spread = f" ± {part.mae.std():.2g}" if len(part) > 1 else ""
-        without = plain.mae[plain.epsilon_abc == epsilon_abc].mean()
-        parts.append(
-            f"{part.mae.mean():.2f}{spread} private and {without:.2f} without noise at "
-            f"ε_abc = {epsilon_abc:g}"
-        )
-    return (
-        f"Mean absolute error of the posterior mean over {_over(params, errors)}: "
-        f"{'; '.join(parts)}. The prior mean alone has {errors.prior_mae.iloc[0]:.2f}, equal "
-        f"weights on these draws {errors.pool_mae.mean():.2f}. On average "
-        f"{errors.effective_sample_size.mean():.0f} of {params.pool_size} draws count "
-        f"in the private weights."
-    )
-
-
-def spreads(result: Result) -> str:
-    """How wide the posteriors are, against the prior."""
-    errors, plain = result.tables["errors"], result.tables["non_private"]
-    first = float(plain.epsilon_abc.iloc[0])
-    parts = [
-        f"without noise at ε_abc = {first:g}: {plain.spread[plain.epsilon_abc == first].mean():.2f}"
-    ]
-    means = errors.groupby("epsilon_abc", sort=False).spread.mean()
-    parts += [f"private at ε_abc = {place:g}: {value:.2f}" for place, value in means.items()]
-    return (
-        f"Standard deviation in units of the prior's, averaged over the four parameters: "
-        f"{'; '.join(parts)}."
-    )
-
-
-# --------------------------------------------------------------------------------------- figures
-
-
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Errors of all runs, and the weighted posteriors, a row for each release."""
-    params = cast(Params, result.params)
-    return {
-        "error": fig.Drawn(_error_figure(params, result), result.summary),
-        "posterior": fig.Drawn(_posterior_figure(params, result), spreads(result)),
-    }
-
-
-def finding(result: Result) -> str:
-    """What the weights with noise have learnt, against the prior and the weights without."""
-    errors, plain = result.tables["errors"], result.tables["non_private"]
-    first = float(errors.epsilon_abc.iloc[0])
-    error = errors.mae[errors.epsilon_abc == first].mean()
-    without = plain.mae[plain.epsilon_abc == first].mean()
-    prior = float(errors.prior_mae.iloc[0])
-    whose = f"{error:.1f} with noise, {without:.1f} without, {prior:.1f} by the prior"
-    if sentences.little(error, prior):
-        return f"With noise nothing is learnt: error {whose}"
-    return f"Error at ε_abc = {first:g}: {whose}"
-
-
-def _settings(params: Params, errors: pd.DataFrame) -> str:
-    return f"ε_total = {params.epsilon_total:g}, δ = {params.delta:g}, {_over(params, errors)}"
-
-
-def _error_figure(params: Params, result: Result) -> go.Figure:
-    errors, plain = result.tables["errors"], result.tables["non_private"]
-    figure = fig.figure(
-        finding(result), "", "mean absolute error", settings=_settings(params, errors)
-    )
-    labels = {each: f"ε_abc = {each:g}" for each in params.epsilon_abc}
-    for table, style in ((errors, fig.PRIVATE), (plain, fig.NON_PRIVATE)):
-        x = np.array([labels[each] for each in table.epsilon_abc])
-        if len(table) == len(labels):
-            trace = fig.points(x, table.mae.to_numpy(), style).update(marker={"size": 12})
-        else:
-            trace = fig.boxes(x, table.mae.to_numpy(), style)
-        figure.add_trace(trace)
-    papers = {
-        "reported by [P22]": (errors, "diamond"),
-        "the same, no noise": (plain, "diamond-open"),
-    }
-    for style, (table, marker) in zip(fig.styles(list(papers)), papers.values(), strict=True):
-        known = table.drop_duplicates("epsilon_abc").dropna(subset="paper_mae")
-        x = np.array([labels[each] for each in known.epsilon_abc])
-        if len(known):
-            marks = fig.points(x, known.paper_mae.to_numpy(), style)
-            figure.add_trace(marks.update(marker={"symbol": marker}))
-    figure.update_traces(marker={"size": 12}, selector={"mode": "markers"})
-    x = np.array(list(labels.values()))
-    for column, style in BASELINES.items():
-        figure.add_trace(fig.line(x, np.full(len(x), float(errors[column].mean())), style))
-    return figure.update_yaxes(range=[0.0, max(6.0, 1.05 * float(errors.mae.max()))])
-
-
-BASELINES = {
-    "prior_mae": fig.PRIOR_MEAN,
-    "pool_mae": dataclasses.replace(fig.GUIDE, name="equal weights"),
+REPORTED = zip(
+    fig.styles(["reported by [P22]", "the same, no noise"]),
+    ("diamond", "diamond-open"),
+    (PAPER, PAPER_NON_PRIVATE),
+    strict=True,
+)
+PAPERS = {
+    style.called(style.name, marker=marker): {_place(at): error for at, error in table.items()}
+    for style, marker, table in REPORTED
 }
+EQUAL_WEIGHTS = fig.GUIDE.called("equal weights")
 
 
-def _posterior_figure(params: Params, result: Result) -> go.Figure:
-    """Histograms as in the paper: a row for each release, a column for each parameter."""
-    shares = result.tables["shares"]
-    first = params.epsilon_abc[0]
-    rows = [("prior", first, fig.PRIOR), ("non-private", first, fig.NON_PRIVATE)]
-    rows += [("private", each, fig.PRIVATE) for each in params.epsilon_abc]
-    names = tuberculosis.axes(params.burden)
-    titles = ["prior", *(f"{release}, ε_abc = {each:g}" for release, each, _ in rows[1:])]
-    figure = make_subplots(
-        rows=len(rows),
-        cols=len(names),
-        shared_xaxes="columns",
-        shared_yaxes="all",
-        column_titles=list(names),
-        row_titles=[title.replace(", ", "<br>") for title in titles],
-        horizontal_spacing=0.02,
-        vertical_spacing=0.03,
-    )
-    chosen = dict(list(shares.groupby(["release", "epsilon_abc", "parameter"])))
-    highest = max(0.4, float(shares.share.max()))
-    for row, (release, epsilon_abc, style) in enumerate(rows, start=1):
-        for column, name in enumerate(names, start=1):
-            part = chosen[release, epsilon_abc, name]
-            bars = go.Bar(
-                x=((part.left + part.right) / 2.0).to_numpy(),
-                y=part.share.to_numpy(),
-                width=(part.right - part.left).to_numpy(),
-                name=titles[row - 1],
-                marker={"color": style.color, "line": {"width": 0}},
-                showlegend=False,
-            )
-            figure.add_trace(bars, row=row, col=column)
-            truth = np.full(2, float(tuberculosis.TRUTH[column - 1]))
-            reference = dataclasses.replace(fig.TRUTH, name="estimate of the model's authors")
-            line = fig.line(truth, np.array([0.0, highest]), reference)
-            line.update(showlegend=row == column == 1)
-            figure.add_trace(line, row=row, col=column)
-    for column, ends in enumerate(names.values(), start=1):
-        figure.update_xaxes(range=list(ends), col=column)
-    figure.update_layout(
-        template=fig.TEMPLATE,
-        title={
-            "text": width_finding(result),
-            "subtitle": {"text": _settings(params, result.tables["errors"])},
+def figures(result: Result) -> dict[str, Drawn]:
+    """Draw the errors of all runs, and the weighted posteriors, a row for each release."""
+    params = cast(Params, result.params)
+    private, plain = (result.tables[name] for name in ("errors", "non_private"))
+    settings = settings_line(params, ("epsilon_total", "delta"), runs=private.run.nunique())
+    settings += ", each with its own prior draws" if params.independent else ""
+    title, said = outbreaks.error_words(private, plain, "epsilon_abc")
+    error = outbreaks.error_figure(
+        (title, settings),
+        [_place(value) for value in params.epsilon_abc],
+        {
+            style: ([_place(value) for value in table.epsilon_abc], table.mae)
+            for style, table in ((fig.PRIVATE, private), (fig.NON_PRIVATE, plain))
         },
-        height=150 + 110 * len(rows),
+        PAPERS if (params.epsilon_total, params.delta) == PAPER_BUDGET else {},
+        {fig.PRIOR_MEAN: private.prior_mae.iloc[0], EQUAL_WEIGHTS: private.pool_mae.mean()},
     )
-    return figure.update_yaxes(range=[0.0, highest], tickvals=[0.0, 0.2])
+    wide, narrow = (
+        percent(first_of(table, "epsilon_abc").spread.mean()) for table in (private, plain)
+    )
+    title = f"With noise the posterior is {wide} as wide as the prior"
+    values = _values(result)
+    drawn = outbreaks.values_figure((title, settings), values, params.burden, "reference")
+    widths = (
+        f"At {_place(params.epsilon_abc[0])}, the standard deviation of the posterior is {wide} of "
+        f"the prior's with noise and {narrow} without, averaged over the four parameters."
+    )
+    return {"error": Drawn(error, said), "posterior": Drawn(drawn, widths)}
 
 
-def width_finding(result: Result) -> str:
-    """How wide the weights with noise leave the parameters, against the prior."""
-    errors = result.tables["errors"]
-    first = float(errors.epsilon_abc.iloc[0])
-    width = errors.spread[errors.epsilon_abc == first].mean()
-    return f"With noise the posterior is {100.0 * width:.0f} % as wide as the prior"
+def _values(result: Result) -> list[outbreaks.Values]:
+    """What each release says of the parameters: with noise, without, and the prior."""
+    shares = result.tables["shares"]
+    # The middle of a bar, once for each thousandth of the weight.
+    times = (1000.0 * shares.share).round().astype(int)
+    values = shares.assign(value=(shares.left + shares.right) / 2.0)
+    parts = dict(list(values.loc[shares.index.repeat(times)].groupby(["release", "epsilon_abc"])))
+    first, *_ = several = vars(result.params)["epsilon_abc"]
+    return [
+        *((_place(each), fig.PRIVATE, parts["private", each]) for each in several),
+        (f"{_place(first)}, no noise", fig.NON_PRIVATE, parts["non-private", first]),
+        ("prior", fig.PRIOR, parts["prior", first]),
+    ]
