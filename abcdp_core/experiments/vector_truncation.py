@@ -2,28 +2,29 @@ r"""People with several values: should the budget be split, or fewer of the valu
 
 [Y23] §7 names vectors as future work: every coordinate is truncated by itself and the budget is
 split publicly (MATH A13). Of the $d$ coordinates of a person $k$ are asked, drawn at random, each
-with $\epsilon_{total}/k$; what the answers cost adds up to $\epsilon_{total}$. With $k = d$ the
-budget is split among all, with $k = 1$ one coordinate has all of it.
+with $\epsilon_{total}/k$; together the answers cost $\epsilon_{total}$. With $k = d$ the budget is
+split among all, with $k = 1$ one coordinate has all of it.
 
-If an answer at $\epsilon$ tells $I(\epsilon)$ about the mean of its coordinate (MATH A3, A14), a
-person tells
+If an answer at $\epsilon$ carries the information $I(\epsilon)$ about the mean of its coordinate
+(MATH A3, A14), a person's answers carry
 
 $$\frac{k}{d}\, I\!\left(\frac{\epsilon_{total}}{k}\right)$$
 
 about each mean. Information is proportional to $\epsilon^2$ at first and bounded in the end, so
 $I(s)/s$ is largest at some share $s$ between: about 2.5 for truncation, 2.2 for a sign, 2.7 for the
-best table. Small budgets should go to one coordinate, large ones to about $\epsilon_{total}/s$.
+best table. A small budget should go to one coordinate, a large one to about $\epsilon_{total}/s$.
 
-The dotted lines are the mean absolute error of an estimate that uses all of this,
+The dotted lines are the mean absolute error of an estimate that uses all of this information,
 $\sqrt{2/\pi}\,\sigma \big/ \sqrt{N\,\tfrac{k}{d}\,I(\epsilon_{total}/k)}$. They hold for many
 people and leave out the prior and the cost of finding the place to ask at, which is high where each
-answer tells little: the prior of each mean is as vague as the paper's, normal around 0 with a
-standard deviation of 100.
+answer carries little information: the prior of each mean is as vague as the paper's, normal around
+0 with a standard deviation of 100.
 
-The values of a person are normal with equal means, spreads and correlations; whoever asks does not
-know that they are equal. What is known of a coordinate comes from its own answers alone, whose law
-has no correlation in it; so a correlation moves the errors of a run together, and not their mean.
-As all coordinates are alike, two of them are followed, and what the others answer is not needed.
+A person's values are normal with equal means, spreads and correlations, but the method does not
+know that they are equal. What is known of a coordinate comes from its own answers alone, whose
+distribution has no correlation in it; so a correlation moves the errors of a run together, and not
+their mean. As all coordinates are alike, two of them are followed, and the answers about the others
+are not needed.
 """
 
 from __future__ import annotations
@@ -35,10 +36,9 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, summaries
+from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.experiments import Link, Onward
@@ -46,12 +46,11 @@ from abcdp_core.online import parameters as online
 from abcdp_core.online import vectors
 from abcdp_core.online.channels import Channel
 from abcdp_core.online.families import NORMAL
-from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement
-from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import plain, runs_in_words
+from abcdp_core.sentences import budget_name, counted, listed, percent
 from abcdp_core.streams import generator
+from abcdp_core.study import BaseParams, Lines, Parameter, Result, Tables
+from abcdp_core.study.estimates import Errors, least_error
 
 Array = NDArray[np.float64]
 
@@ -83,38 +82,31 @@ SAMPLER = dataclasses.replace(
     help="smc: the posterior of each mean by particles. grid: computed on a grid, the reference.",
     options=("smc", "grid"),
 )
+BUDGET = dataclasses.replace(
+    online.EPSILON_TOTAL,
+    help="What all answers of a person may cost together. Smaller = more private, noisier answers.",
+)
+
+ONE, ALL, BEST = "one asked", "all asked", "the best number asked"
+"""Ways of asking for the values of a person."""
 
 FOLLOWED = 2
-"""Most coordinates that are followed of those of a person."""
+"""Most coordinates of a person that are followed."""
 
 LINK = 5000
 """People in a part of a task, which takes about a second."""
 
 
 @dataclass(frozen=True)
-class Params(BaseParams):
+class Params(online.OneWayParams):
     """People, one budget, and numbers of values."""
 
     n: int = online.PEOPLE.field(500)
-    dimension: tuple[int, ...] = DIMENSION.field((1, 2, 5, 10), many=True)
-    epsilon_total: float = dataclasses.replace(
-        online.EPSILON_TOTAL,
-        help="What all answers of a person may cost together. Smaller = more private, noisier "
-        "answers.",
-    ).field(2.0)
-    channel: str = online.CHANNEL.field("truncation")
-    correlation: float = CORRELATION.field(0.0)
-    mu: float = online.MU.field(50.0)
-    sigma: float = online.SIGMA.field(math.sqrt(10.0))
-    known_sigma: bool = online.KNOWN_SIGMA.field(True)
-    sampler: str = SAMPLER.field("smc")
-    particles: int = dataclasses.replace(online.PARTICLES, high=1000).field(100)
+    epsilon_total: float = BUDGET.field(2.0)
     runs: int = dataclasses.replace(par.RUNS, high=200).field(8)
-
-    def stream(self) -> online.StreamParams:
-        """The same for one stream of people."""
-        names = ("n", "mu", "sigma", "particles", "known_sigma")
-        return online.StreamParams(**{name: getattr(self, name) for name in names})
+    dimension: tuple[int, ...] = DIMENSION.field((1, 2, 5, 10), many=True)
+    correlation: float = CORRELATION.field(0.0)
+    sampler: str = SAMPLER.field("smc")
 
     def make(self, epsilon: float) -> Channel:
         """How one value is asked for with a share of the budget."""
@@ -125,12 +117,21 @@ class Params(BaseParams):
         return vectors.some(self.make, self.epsilon_total, dimension, asked)
 
     def told(self, dimension: int) -> Array:
-        """What a person tells about each mean, in 1/σ², by how many are asked for, ``(d,)``."""
+        """Information about each mean, in 1/σ², by how many values are asked for, ``(d,)``."""
         return vectors.told(self.make, self.epsilon_total, dimension, NORMAL)
 
+    def ways(self) -> dict[str, dict[int, int]]:
+        """Way -> number of values of a person -> how many of them are asked for."""
+        best = {d: int(self.told(d).argmax()) + 1 for d in self.dimension}
+        ways = {ONE: dict.fromkeys(best, 1)}
+        for way, asked in ((ALL, {d: d for d in best}), (BEST, best)):
+            if asked not in ways.values():
+                ways[way] = asked
+        return ways
+
     def asked(self, dimension: int) -> list[int]:
-        """Numbers of values that people are asked for: one, the best number, and all."""
-        return sorted({1, int(self.told(dimension).argmax()) + 1, dimension})
+        """Numbers of values that people are asked for."""
+        return sorted({asked[dimension] for asked in self.ways().values()})
 
 
 PRESETS: dict[str, BaseParams] = {}
@@ -207,221 +208,111 @@ def people(task: Task) -> Array:
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """The result so far."""
+    """The result so far, with the information by formula."""
     plans = (params.plan(d, k) for d in params.dimension for k in params.asked(d))
     dearest = max((plan.event() for plan in plans), key=lambda event: event.epsilon)
     privacy = statement(dearest, "all values of a person together")
-    tables = {"main": rows["main"], "told": _told(params)}
-    return Result(EXPERIMENT, params, tables, _summary(params, rows["main"]), privacy)
-
-
-def _told(params: Params) -> pd.DataFrame:
-    """What people tell by how many values they are asked for, from the formula alone."""
     table = [
         (d, k, params.epsilon_total / k, information)
         for d in sorted(set(params.dimension))
         for k, information in enumerate(params.told(d).tolist(), 1)
     ]
-    return pd.DataFrame(table, columns=list(COLUMNS["told"]))
+    told = pd.DataFrame(table, columns=list(COLUMNS["told"]))
+    result = Result(EXPERIMENT, params, {"main": rows["main"], "told": told}, "", privacy)
+    return dataclasses.replace(result, summary=ERRORS.says(by_way(result))[1])
 
 
-def errors(params: Params, main: pd.DataFrame) -> pd.DataFrame:
-    """Mean error of the means in σ with 95 % intervals over runs, by ``dimension`` and ``asked``.
+def by_way(result: Result) -> Result:
+    """Return the result with a table ``ways`` of errors by way of asking.
 
     A run counts once all coordinates that are followed are done.
     """
-    key = ["dimension", "asked", "run"]
-    of_runs = main.groupby(key).error_mu.agg(["mean", "size"]).reset_index()
-    done = of_runs[of_runs["size"] == np.minimum(of_runs.dimension, FOLLOWED)]
-    done = done.assign(error=done["mean"] / params.sigma).drop(columns=["mean", "size"])
-    if done.empty:
-        columns = ["dimension", "asked", "mean", "low", "high", "empty_share"]
-        return pd.DataFrame(columns=columns, dtype=float)
-    return summaries.over_runs(done, "error", ["dimension", "asked"])
+    params, main = cast(Params, result.params), result.tables["main"]
+    runs = main.groupby(["dimension", "asked", "run"]).error_mu.agg(["mean", "size"]).reset_index()
+    done = runs[runs["size"] == np.minimum(runs.dimension, FOLLOWED)]
+    done = done.rename(columns={"mean": "error_mu"})
+    ways = [
+        done[done.asked == done.dimension.map(asked)].assign(way=way)
+        for way, asked in params.ways().items()
+    ]
+    return dataclasses.replace(result, tables={**result.tables, "ways": pd.concat(ways)})
 
 
 def bound(params: Params, told: Array) -> Array:
-    """Mean absolute errors in σ of an estimate that uses all of what people tell, ``(k,)``."""
-    least: Array = np.sqrt(2.0 / np.pi / (params.n * told))
-    return least
+    """Return mean absolute errors of an estimate that uses all of some informations, ``(k,)``."""
+    return params.sigma * least_error(1.0 / (params.n * told))
 
 
-def _summary(params: Params, main: pd.DataFrame) -> str:
-    table = errors(params, main)
-    if table.empty:
-        return f"No way of asking {params.n:,} people is finished yet."
-    d = int(table.dimension.max())
-    largest = table[table.dimension == d]
-    each = "; ".join(
-        f"{_asked(d, int(row['asked']))} {plain(row['mean'])}"
-        + (f" ({plain(row['low'])} to {plain(row['high'])})" if math.isfinite(row["low"]) else "")
-        for row in largest.to_dict("records")
+def _theory(result: Result, _: pd.DataFrame) -> list[tuple[fig.Style, Array, Array]]:
+    params = cast(Params, result.params)
+    curves = []
+    for way, asked in params.ways().items():
+        told = [params.told(d)[k - 1] for d, k in sorted(asked.items())]
+        style = LOOKS[way].called(f"{way}, theory", dash="dot")
+        curves.append((style, np.array(sorted(asked), float), bound(params, np.array(told))))
+    return curves
+
+
+def _largest(result: Result) -> tuple[float, str]:
+    d = int(result.tables["ways"].dimension.max())
+    return d, f"With {counted(d, 'value')} per person"
+
+
+def _reach(params: Params) -> tuple[float, float]:
+    """Ends of the axis, by theory and the prior, so that lines move and not the axis."""
+    most = np.array([params.told(d).max() for d in params.dimension])
+    least = min(float(bound(params, most).min()), math.sqrt(params.stream().prior_variance))
+    return least / 3.0, 100.0 * least
+
+
+def _best_number(result: Result) -> tuple[str, str]:
+    """How many of the most values should be asked for, and what one and all carry against it."""
+    told = result.tables["told"]
+    d, budget = int(told.dimension.max()), vars(result.params)["epsilon_total"]
+    if d == 1:
+        return "With 1 value per person there is nothing to split", (
+            "With 1 value per person there is nothing to split: one answer has all of the budget."
+        )
+    part = told.information[told.dimension == d].to_numpy()
+    best = int(part.argmax()) + 1
+    finding = f"asking for {best} carries the most information about each mean"
+    others = [
+        f"asking for {word} carries {percent(part[k - 1] / part.max())} of that"
+        for k, word in ((1, "1"), (d, "all"))
+        if k != best
+    ]
+    return f"With {d} values per person, {finding}", (
+        f"By theory at {budget_name(budget)}, of {d} values {finding}; {listed(others)}."
     )
-    interval = " (95 % interval)" if largest.low.notna().any() else ""
-    return (
-        f"Over {runs_in_words(main)} with N = {params.n:,} and ε_total = {params.epsilon_total:g}, "
-        f"mean absolute error of μ in σ{interval}: asked for {each}."
-    )
 
 
-def _asked(dimension: int, asked: int) -> str:
-    """How many values are asked for, in words."""
-    if dimension == 1:
-        return "the only value"
-    return f"all {dimension} values" if asked == dimension else f"{asked} of {dimension} values"
-
-
-# --------------------------------------------------------------------------------------- figures
-
-ONE, BEST, ALL = "one value", "the best number", "all values"
+LOOKS = dict(zip((ONE, ALL, BEST), fig.styles((ONE, ALL, BEST)), strict=True))
+ERRORS = Errors(
+    "error_mu",
+    "μ",
+    x="dimension",
+    ways=("way",),
+    at=_largest,
+    pair=lambda _: ((ONE,), (ALL,)),
+    theory=_theory,
+    looks=LOOKS,
+    table="ways",
+)
+ERROR = ERRORS.view(settings=("n", "epsilon_total", "channel", "correlation"), y_range=_reach)
+TOLD = Lines(
+    "information",
+    "asked",
+    says=_best_number,
+    by=("dimension",),
+    settings=("epsilon_total", "channel"),
+    table="most",
+    y_title="information about each mean, in 1/σ²",
+    linear=True,
+)
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Errors against the number of values, and what is told by how many are asked for."""
-    return {
-        "error": fig.Drawn(_errors_figure(result), _errors_sentence(result)),
-        "told": fig.Drawn(_told_figure(result), _told_sentence(result)),
-    }
-
-
-def finding(result: Result) -> str:
-    """The title: whether splitting or asking for one value has the smaller error."""
-    params = cast(Params, result.params)
-    table = errors(params, result.tables["main"])
-    for d in sorted({int(d) for d in table.dimension if d > 1}, reverse=True):
-        rows = table[table.dimension == d].set_index("asked").to_dict("index")
-        if not {1, d} <= set(rows):
-            continue
-        one, split = rows[1], rows[d]
-        if not (one["low"] > split["high"] or split["low"] > one["high"]):
-            return f"For {d} values no clear difference between splitting and asking for one"
-        small, large = sorted((one["mean"], split["mean"]))
-        ratio = large / max(small, 1e-300)
-        better = "asking for one" if one["mean"] < split["mean"] else "splitting"
-        times = plain(ratio, 2 if ratio >= 2.0 else 3)
-        return f"For {d} values {better} makes the error {times} times smaller"
-    return "Error of the means of a person's values"
-
-
-def _ways(told: pd.DataFrame) -> dict[str, dict[int, int]]:
-    """Name of a way of asking -> dimension -> how many values are asked for."""
-    sizes = sorted(told.dimension.unique().tolist())
-    best = {d: _best(told, d) for d in sizes}
-    ways = {ONE: dict.fromkeys(sizes, 1), ALL: {d: d for d in sizes}}
-    return ways if best in ways.values() else {ONE: ways[ONE], BEST: best, ALL: ways[ALL]}
-
-
-def _best(told: pd.DataFrame, dimension: int) -> int:
-    """How many values should be asked for; rows are in the order of that number, from 1 on."""
-    return int(told.information[told.dimension == dimension].to_numpy().argmax()) + 1
-
-
-def _settings(params: Params) -> str:
-    with_correlation = f", correlation {params.correlation:g}" if params.correlation else ""
-    return f"ε_total = {params.epsilon_total:g}, {params.channel}{with_correlation}"
-
-
-def _errors_figure(result: Result) -> go.Figure:
-    params, main, told = cast(Params, result.params), *(result.tables[n] for n in COLUMNS)
-    figure = fig.figure(
-        finding(result),
-        "d, values of each person",
-        "mean |posterior mean − true μ|, in σ",
-        settings=f"dotted by formula; {runs_in_words(main)}, N = {params.n:,}, {_settings(params)}",
-    )
-    table, known = (
-        errors(params, main),
-        told.set_index(["dimension", "asked"]).information.to_dict(),
-    )
-    labels, shown = [], []
-    ways, styles = _ways(told), {style.name: style for style in fig.styles([ONE, ALL, BEST])}
-    for place, (name, asked) in enumerate(ways.items()):
-        style = styles[name]
-        least = bound(params, np.array([known[pair] for pair in asked.items()]))
-        theory = dataclasses.replace(style, dash="dot", name=f"{name}, by formula")
-        figure.add_trace(fig.line(np.array(list(asked), dtype=float), least, theory))
-        labels.append((float(least[-1]), name, style.color))
-        part = table[table.asked == table.dimension.map(asked)]
-        # Beside each other, so that intervals can be told apart.
-        x = part.dimension.to_numpy(float) * APART ** (place - (len(ways) - 1) / 2.0)
-        ends = (part[end].to_numpy(float) for end in ("low", "high"))
-        figure.add_trace(fig.points(x, part["mean"].to_numpy(float), style, *ends))
-        shown += [*least.tolist(), *part[["mean", "low", "high"]].to_numpy(float).ravel().tolist()]
-    seen = [value for value in shown if value > 0.0]
-    low, high = 0.8 * min(seen), 1.25 * max(seen)
-    sizes = sorted(set(params.dimension))
-    figure.update_xaxes(
-        type="log",
-        range=[-0.06, math.log10(sizes[-1]) + 0.06],
-        tickvals=sizes,
-        ticktext=[str(d) for d in sizes],
-    )
-    figure.update_yaxes(
-        type="log",
-        range=[math.log10(low), math.log10(high)],
-        tickvals=LEVELS,
-        ticktext=[f"{level:g}" for level in LEVELS],
-    )
-    fig.end_labels(figure, labels, (low, high))
-    return figure.update_layout(showlegend=False)
-
-
-APART = 1.06
-"""Factor between marks of one size."""
-
-LEVELS = tuple(digit * 10.0**power for power in range(-4, 4) for digit in (1, 2, 5))
-"""Errors with a tick."""
-
-
-def _told_figure(result: Result) -> go.Figure:
-    """One curve: by how many are asked for, all sizes tell in the same proportion."""
-    params, told = cast(Params, result.params), result.tables["told"]
-    d = int(told.dimension.max())
-    best = _best(told, d)
-    title = (
-        f"With {d} values of each person most is told by asking for {best}"
-        if d > 1
-        else "With one value of each person there is nothing to split"
-    )
-    figure = fig.figure(
-        title,
-        "values that a person is asked for",
-        "told about each mean, as a share of the most",
-        settings=f"by formula, {_settings(params)}",
-    )
-    part = told[told.dimension == d]
-    share = (part.information / part.information.max()).to_numpy()
-    trace = fig.line(part.asked.to_numpy(float), share, fig.THEORY)
-    trace.update(mode="lines+markers", marker={"symbol": fig.THEORY.marker, "size": 8})
-    figure.add_trace(trace)
-    figure.update_xaxes(range=[0.7, d + 0.3], dtick=1)
-    figure.update_yaxes(range=[0.0, 1.05])
-    return figure.update_layout(showlegend=False)
-
-
-def _errors_sentence(result: Result) -> str:
-    """The errors of the most values, and what they would be were the place to ask at known."""
-    params, told = cast(Params, result.params), result.tables["told"]
-    part = told[told.dimension == told.dimension.max()]
-    least = bound(params, part.information.to_numpy())
-    d = len(part)
-    each = "; ".join(f"{_asked(d, k)} {plain(least[k - 1])}" for k in params.asked(d))
-    return f"{result.summary} By formula, with the place to ask at known: {each}."
-
-
-def _told_sentence(result: Result) -> str:
-    """The best number for each size, and what splitting and one value tell against it."""
+    """Errors by the number of values, and the information by how many of the most are asked for."""
     told = result.tables["told"]
-    each = []
-    for d in sorted(told.dimension.unique().tolist()):
-        if d == 1:
-            continue
-        part = told.information[told.dimension == d].to_numpy()
-        one, every = 100.0 * part[[0, -1]] / part.max()
-        each.append(
-            f"of {d} values {_best(told, d)} (one tells {one:.3g} % of that, "
-            f"all of them {every:.3g} %)"
-        )
-    if not each:
-        return "With one value of each person there is nothing to split."
-    return f"Most is told about each mean by asking for: {'; '.join(each)}."
+    most = {**result.tables, "most": told[told.dimension == told.dimension.max()]}
+    return {"error": ERROR(by_way(result)), "told": TOLD(dataclasses.replace(result, tables=most))}
