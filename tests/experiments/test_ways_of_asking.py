@@ -15,6 +15,7 @@ from abcdp_core.online import best_channel, ceiling, channels
 from abcdp_core.online.families import FAMILIES
 from abcdp_core.online.intervals import SCORES
 from abcdp_core.results import Result
+from tools import information_bounds
 
 
 def result(**changes: Any) -> Result:
@@ -43,10 +44,8 @@ def test_what_is_known_of_normal_values(usual: Result) -> None:
         for way, score in ways.items():
             assert row(usual, way, budget)["score"] == pytest.approx(score, abs=5e-5)
     assert row(usual, "optimal", 5.0)["symbols"] == 7
-    assert usual.tables["main"].epsilon_total.is_monotonic_increasing
     every = usual.tables["main"].epsilon_total
-    assert sorted({*every}) == list(ceiling.BUDGETS)
-    assert len(every) == len(study.WAYS) * len(ceiling.BUDGETS)
+    assert every.tolist() == np.repeat(ceiling.BUDGETS, len(study.NAMES)).tolist()
 
 
 @pytest.mark.parametrize(
@@ -69,8 +68,7 @@ def test_what_is_wrong_is_that_of_a_sign_and_of_the_noise(usual: Result) -> None
     assert row(usual, "truncation", 1.0)["wrong"] == pytest.approx(0.5 * math.exp(-0.5))
     five = result(epsilon_total=5.0)
     symbols = five.tables["symbols"]
-    low, high = symbols.low.to_numpy(), symbols.high.to_numpy()
-    p = channels.mass(FAMILIES["normal"], low, high)
+    p = channels.mass(FAMILIES["normal"], symbols.low.to_numpy(), symbols.high.to_numpy())
     right = float(symbols.chance_inside.to_numpy() @ p)
     assert row(five, "optimal", 5.0)["wrong"] == pytest.approx(1.0 - right)
     ratio = symbols.chance_inside / symbols.chance_outside
@@ -91,23 +89,21 @@ def test_answers_between_the_ends_are_counted() -> None:
     ("epsilon_total", "family", "score"),
     [
         *((epsilon_total, "normal", score) for epsilon_total in (0.001, 3.0) for score in SCORES),
-        *((epsilon_total, "normal", "mu") for epsilon_total in (0.1, 20.0, 1000.0)),
-        *((3.0, family, "mu") for family in ("laplace", "logistic", "student-t")),
+        *((epsilon_total, "normal", "mu") for epsilon_total in (20.0, 1000.0)),
         *((20.0, "student-t", score) for score in ("mu", "sigma")),
     ],
 )
 def test_words_and_figures_at_the_extremes(epsilon_total: float, family: str, score: str) -> None:
     found = result(epsilon_total=epsilon_total, score=score, family=family)
     drawn = study.figures(found)
-    assert list(drawn) == ["information", "symbols", "clipped"]
     titles = [fig.one_line(each.figure) for each in drawn.values()]
-    said = [study.why(found), found.summary, *titles, *(each.sentence for each in drawn.values())]
+    said = [study.why(found), *titles, *(each.sentence for each in drawn.values())]
     for text in said:
         assert not re.search(r"\bnan\b|\binf\b|e\+|[−-]0\b(?!\.)|[^.]\b1 times", text), text
     ratio = row(found, "optimal", epsilon_total)["score"]
     ratio /= row(found, "truncation", epsilon_total)["score"]
     assert ("more than" in titles[0] or "times as much" in titles[0]) == (ratio >= 1.01)
-    assert ("Why symbols win" in said[0]) == (ratio >= study.WINS)
+    assert ("Why symbols win" in said[0]) == (ratio >= 1.01)
     shares = found.tables["main"][["share", "share_before_chance"]].to_numpy()
     assert (shares[:, 0] <= shares[:, 1] + 1e-9).all()
     assert (shares <= 1.0 + 1e-5).all()
@@ -118,72 +114,24 @@ def test_why_symbols_win_is_said_with_the_numbers_of_the_setting(usual: Result) 
     assert "*which side* the value lies, and is wrong in 27 %" in text
     assert "on the wrong side in 30 %" in text
     assert "the best interval keeps 67 % before its noise and 11 % after it" in text
-    assert "the 2 symbols 64 % before chance and 14 % after it." in text
+    assert "the 2 symbols keep 64 % before chance and 14 % after." in text
     more = study.why(result(epsilon_total=5.0))
     assert "*which part* the value lies" in more
-    assert "the 66 % of the answers that fall within the interval tell less" in more
+    assert "the 66 % of the answers within the interval" in more
     # About σ two symbols say whether the value is far out, not on which side.
     assert "*which part*" in study.why(result(score="sigma"))
-    both = study.why(result(score="weights"))
-    assert "Of the information about μ and about σ, which has the weight 0.5, that" in both
-    nobody = study.why(result(epsilon_total=1000.0))
-    assert nobody.startswith("Of the information about μ that the value itself has")
 
 
-@pytest.mark.parametrize(
-    ("changes", "title"),
-    [
-        ({}, "Symbols tell 25 % more than the best interval at ε_total = 1"),
-        (
-            {"score": "sigma"},
-            "Symbols tell 4.7 times as much as the best interval at ε_total = 1",
-        ),
-        (
-            {"epsilon_total": 0.001},
-            "Symbols tell as much as the best interval at ε_total = 0.001, to within 1 %",
-        ),
-        (
-            {"score": "determinant", "epsilon_total": 2.0},
-            "Symbols score 14 times as much as the best interval at ε_total = 2",
-        ),
-    ],
-)
-def test_the_title_is_computed(changes: dict[str, Any], title: str) -> None:
-    found = result(**changes)
-    assert fig.one_line(study.figures(found)["information"].figure) == title
-
-
-def test_the_figures_hold_what_the_tables_do(usual: Result) -> None:
-    drawn = study.figures(usual)
-    curves = {trace.name: trace for trace in drawn["information"].figure.data}
-    assert curves["optimal symbols"].y[-1] == row(usual, "optimal", 20.0)["score"]
-    sizes = dict(zip(curves["best interval"].x, curves["best interval"].marker.size, strict=True))
-    assert [budget for budget, size in sizes.items() if size == study.LARGE] == [1.0]
-    assert list(curves["the value itself"].y) == pytest.approx([1.0, 1.0], abs=1e-6)
-    bounds = np.array([ceiling.bound(each, "normal", "mu") for each in ceiling.BUDGETS])
-    np.testing.assert_allclose(curves["ceiling on these cells"].y, bounds, rtol=1e-9)
-    (name,) = drawn["information"].figure.layout.annotations
-    assert name.text.strip().replace("<br>", " ") == "ceiling on these cells"
-    assert name.x == pytest.approx(math.log10(2.5))
-    below, above = drawn["symbols"].figure.data
-    assert below.y[0] == above.y[-1] == pytest.approx(math.e / (1 + math.e))
-    line = drawn["clipped"].figure.data[-1]
-    assert [line.y.min(), line.y.max()] == pytest.approx([-0.0706, 0.0706], abs=5e-5)
-
-
-def test_steps_are_those_of_the_set() -> None:
-    x, y = study.steps((-1.0, 2.0), 0.9, 0.1, 4.0)
-    assert x.tolist() == [-4.0, -1.0, -1.0, 2.0, 2.0, 4.0]
-    assert y.tolist() == [0.1, 0.1, 0.9, 0.9, 0.1, 0.1]
-    # All but a band, half a line, and an end that is out of sight.
-    assert study.steps((2.0, -1.0), 0.9, 0.1, 4.0)[1].tolist() == [0.9, 0.9, 0.1, 0.1, 0.9, 0.9]
-    assert study.steps((-math.inf, 0.0), 0.9, 0.1, 4.0)[1].tolist() == [0.9, 0.9, 0.1, 0.1]
-    assert study.steps((-9.0, 0.0), 0.9, 0.1, 4.0)[1].tolist() == [0.9, 0.9, 0.1, 0.1]
+def test_lines_of_symbols_are_those_of_their_sets(usual: Result) -> None:
+    traces = study.figures(usual)["symbols"].figure.data
+    for trace, first in zip(traces, (math.e, 1.0), strict=True):
+        assert trace.x.tolist() == [-4.0, 0.0, 4.0]
+        assert trace.y[:2] == pytest.approx(np.array([first, math.e + 1.0 - first]) / (1 + math.e))
 
 
 # ----------------------------------------------------------------------------------- the ceiling
 
-REMAKE = "assets/ceiling is of other numbers: run python -m abcdp_core.online.ceiling"
+STALE = "assets/ceiling is of other numbers: run python -m tools.information_"
 
 
 @pytest.mark.parametrize(
@@ -191,9 +139,9 @@ REMAKE = "assets/ceiling is of other numbers: run python -m abcdp_core.online.ce
 )
 def test_the_ceiling_that_is_shipped_is_what_is_computed(epsilon_total: float, family: str) -> None:
     """Of several optimal duals machines take different ones: true bounds, and as close as that."""
-    _, bound = ceiling.found(epsilon_total, family, "mu")
-    shipped = ceiling.bound(epsilon_total, family, "mu")
-    assert shipped == pytest.approx(bound, rel=best_channel.CLOSE), REMAKE
+    _, bound = information_bounds.found(epsilon_total, family, "mu")
+    known = ceiling.bound(epsilon_total, family, "mu")
+    assert known == pytest.approx(bound, rel=best_channel.CLOSE), f"{STALE}bounds"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -203,19 +151,12 @@ def test_the_ceiling_is_met_about_the_location(family: str) -> None:
         assert -1e-6 <= found["bound"] / found["score"] - 1.0 < 1e-3
 
 
-def test_where_no_ceiling_is_known_that_is_said() -> None:
-    assert math.isnan(ceiling.bound(6.0, "normal", "mu"))
+def test_how_far_the_ceiling_is_is_said_where_it_is_known() -> None:
     for changes in ({"epsilon_total": 6.0}, {"score": "trace"}):
-        assert result(**changes).summary.endswith("was not computed here.")
-    assert result().summary.endswith(
-        "No answer on these 64 cells tells more: the ceiling is met. It does not bound answers on "
-        "other cells."
-    )
+        assert result(**changes).summary.endswith("was not computed.")
+    assert result().summary.endswith("No answer on the same 64 cells keeps more.")
     about_sigma = result(score="sigma", epsilon_total=3.0).summary
-    assert about_sigma.endswith(
-        "An answer on these 64 cells tells at most 4.7 % more: the ceiling. It does not bound "
-        "answers on other cells."
-    )
+    assert about_sigma.endswith("The best answer on the same 64 cells keeps at most 4.7 % more.")
 
 
 @pytest.mark.parametrize(("family", "edge"), [("normal", 1.042), ("laplace", 1.048)])
@@ -232,9 +173,6 @@ def test_the_ceiling_holds_on_its_cells_only(family: str, edge: float) -> None:
     assert 1.002 < told(edge) / top < 1.003
 
 
-# ------------------------------------------------------------------------------- what is shipped
-
-
 @pytest.mark.parametrize(
     ("epsilon_total", "family", "score"),
     [(2.0, "normal", "mu"), (5.0, "logistic", "trace"), (0.3, "student-t", "sigma")],
@@ -242,25 +180,19 @@ def test_the_ceiling_holds_on_its_cells_only(family: str, edge: float) -> None:
 def test_the_curves_that_are_shipped_are_what_is_computed(
     epsilon_total: float, family: str, score: str
 ) -> None:
-    params = study.Params(epsilon_total=epsilon_total, family=family, score=score)
-    computed = study.told(params)["main"]
-    shipped = study._shipped()
-    shipped = shipped[(shipped.family == family) & (shipped.best_for == score)]
-    shipped = shipped[shipped.epsilon_total == epsilon_total]
+    computed = study.told(study.Params(epsilon_total, family, score))["main"]
+    known = study.shipped()
+    known = known[(known.family == family) & (known.best_for == score)]
+    known = known[known.epsilon_total == epsilon_total]
     for column in study.COLUMNS["main"][2:]:
         np.testing.assert_allclose(
-            shipped[column], computed[column], rtol=1e-5, atol=1e-9, err_msg=STALE
+            known[column], computed[column], rtol=1e-5, atol=1e-9, err_msg=f"{STALE}curves"
         )
 
 
-STALE = "assets/ceiling is of other numbers: python -m abcdp_core.experiments.ways_of_asking"
-
-
 def test_every_curve_is_shipped_and_those_with_a_weight_are_computed() -> None:
-    shipped = study._shipped()
-    assert set(shipped.best_for) == set(SCORES) - {"weights"}
-    counts = shipped.groupby(["family", "best_for"]).size()
-    assert set(counts) == {len(study.WAYS) * len(ceiling.BUDGETS)}
+    counts = study.shipped().groupby(["family", "best_for"]).size()
+    assert set(counts) == {len(study.NAMES) * len(ceiling.BUDGETS)}
     assert len(counts) == len(FAMILIES) * (len(SCORES) - 1)
     assert study.tasks(study.Params(), 1)[0].links == 1
     (task,) = study.tasks(study.Params(score="weights", epsilon_total=2.0), 1)
