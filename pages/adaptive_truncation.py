@@ -201,9 +201,9 @@ def repeats(view: View) -> None:
 
 
 def draw_repeats(view: View, found: Result) -> None:
-    for name in ("mu", "sigma"):
-        blocks.figure(view, f"error-{name}", found)
-        blocks.figure(view, f"means-{name}", found, ("main", "course", "chains"))
+    for name in blocks.names(found):
+        more = ("main", "course", "chains") if name.startswith("means") else ("main",)
+        blocks.figure(view, name, found, more)
     labels.show(found)
 
 

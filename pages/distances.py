@@ -34,9 +34,9 @@ def main(view: View) -> None:
     blocks.heading(
         "Choice of the bandwidth",
         "From public simulations only. With too small a bandwidth all data sets look far apart, "
-        "with too large a one all look alike. The noise is the same for all, so privacy asks "
-        "for a wide spread between good and bad draws: upper panel, higher is better. Lower panel: "
-        "how far the mean of the nearest draws is from the truth, lower is better.",
+        "with too large a one all look alike. The noise is the same for every bandwidth, so "
+        "privacy calls for a large spread: the difference between the distances of typical and of "
+        "good draws. The error is that of the mean of the nearest draws.",
     )
     blocks.figure(view, "bandwidth", found, ("bandwidth",))
     labels.show(found, stamp="")

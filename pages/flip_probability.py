@@ -16,8 +16,8 @@ def main(view: View) -> None:
     blocks.titled(view, "Flip probability", "preset")
     blocks.preset_note(view)
     st.markdown(
-        "A decision is *flipped* when noise lets in a draw that is too far from the data, or keeps "
-        "out one that is close enough."
+        "A decision is *flipped* when noise wrongly keeps a draw that is too far from the data, or "
+        "wrongly rejects one that is close enough."
     )
     if view.has_preset:
         preset(view)
@@ -56,8 +56,8 @@ def agreement(found: Result) -> None:
     st.markdown(
         "*Fresh threshold*: its noise is drawn for this decision alone, as the formula assumes. "
         "*In a run*: given that the run got as far as this draw. Runs with a low threshold last "
-        "longer, so inside a run false acceptances are rarer and false rejections more frequent "
-        "than the formula says."
+        "longer, so inside a run draws are wrongly kept less often, and wrongly rejected more "
+        "often, than the formula says."
     )
 
 

@@ -29,9 +29,9 @@ def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
     for name in blocks.names(found, without=["plan"]):
         blocks.figure(view, name, found, ("enough", "curve"))
     st.markdown(
-        "What every mechanism is expected to err with your number of people and your budget, "
-        "before any private data are looked at. Only simulated data are, so planning costs no "
-        "privacy, and the settings it names may be used for a release."
+        "The error to expect from each mechanism with your number of people and your budget. "
+        "Only simulated data are looked at, so planning costs no privacy, and you may use the "
+        "settings it names for a release."
     )
     labels.show(found)
 

@@ -25,8 +25,8 @@ def one_release(view: View) -> None:
     blocks.main_figure(view, "posterior", result, pinned, ("errors", "main"))
     blocks.heading(
         "Every decision",
-        "Each mark is a simulated data set that the private run looked at. Noise moves it up or "
-        "down: near ε_abc that decides whether it is kept."
+        "Each mark is a draw that the private run looked at. Noise moves it up or down: near ε_abc "
+        "that decides whether it is kept."
         + locks.if_free(view, "noise_draw", " *New noise* draws the noise again."),
     )
     blocks.figure(view, "decisions", result, ("decisions",))
@@ -40,8 +40,8 @@ def many_releases(view: View) -> None:
     blocks.main_figure(view, "many-releases", result, pinned, ("errors", "references", "main"))
     another = locks.if_free(view, "noise_draw", ", and *New noise* adds another")
     st.markdown(
-        "Each dot is one release of the same data with noise of its own; the large one is the "
-        f"newest{another}. In practice only one of them may be made."
+        "Each dot is one release of the same data with its own noise; the large one is the "
+        f"newest{another}. In practice you release only once."
     )
     labels.show(result)
     blocks.theory("many-releases")
@@ -82,9 +82,9 @@ def synthetic_data(view: View) -> None:
     blocks.main_figure(view, "synthetic-data", result, pinned, ("compared", "main"))
     controls.own(view, "synthetic-data.data_sets")
     st.markdown(
-        "What a private run accepts is released, and simulating from it costs no further privacy: "
-        "such data sets may be published in place of the real ones. The observed data stand beside "
-        "them because they are synthetic or published themselves."
+        "The draws that a private run keeps are released, and simulating from them costs no "
+        "further privacy: such data sets may be published in place of the real data. The observed "
+        "data are shown beside them because they are synthetic or published themselves."
     )
     blocks.rows_as_csv("Private synthetic data as CSV", result, "main", source="private")
     labels.show(result)

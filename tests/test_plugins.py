@@ -79,7 +79,7 @@ def test_labels_say_what_it_promises(with_mechanism: Path) -> None:
     assert "sparse-vector" in pure
     posterior = json.loads((with_mechanism / "mechanism-posterior.json").read_text())
     assert "pure differential privacy with ε_total = 0.2 " in posterior["privacy"]
-    assert posterior["summary"].startswith("report-noisy-max at ε_total = 0.2: 10 draws")
+    assert posterior["summary"].startswith("With ε_total = 0.2, report noisy max gave 10 draws")
 
 
 def test_a_scenario_in_a_file_runs_all_accuracy_studies(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def over_formula(epsilon_total: float, asked: int) -> Measured:
     Truncation, ten values, N = 1000, σ known, sampler smc; 200 runs.
     """
     params = vector_truncation.Params(n=1000, epsilon_total=epsilon_total)
-    least = vector_truncation.bound(params, params.told(VALUES))[asked - 1] * params.sigma
+    least = vector_truncation.bound(params, params.told(VALUES))[asked - 1]
     errors = _vectors(epsilon_total)[asked]
     return ratio(errors, np.full_like(errors, least))
 

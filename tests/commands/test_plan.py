@@ -40,7 +40,7 @@ def test_a_goal_is_judged_and_files_are_written(
     printed = capsys.readouterr().out
     assert "Ranked by mean absolute error that 90 % of releases keep" in printed
     assert "To keep 0.001:" in printed
-    assert "no mechanism is predicted to meet the goal" in printed
+    assert "No mechanism is predicted to meet the goal" in printed
     saved = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
     assert saved["parameters"]["goal"] == "error-below"
     assert {file.name for file in tmp_path.iterdir()} >= {"plan.csv", "plan.plan.html"}

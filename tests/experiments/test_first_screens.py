@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from abcdp_core import experiments, runner
+from abcdp_core import experiments, flips, runner
 from abcdp_core.experiments import change_one_person, flip_probability
 from abcdp_core.results import Result
 from tools import first_view
@@ -28,9 +28,9 @@ def found(name: str, **changes: Any) -> Result:
 @pytest.mark.parametrize("name", ["posterior", "many-releases", "synthetic-data"])
 def test_the_title_has_a_factor(name: str) -> None:
     drawn = next(iter(experiments.load(name).figures(found(name)).values()))
-    factor = re.search(r"([\d.]+) times as far", drawn.figure.layout.title.text)
+    factor = re.search(r"([\d.]+) times the \w+ without noise", drawn.figure.layout.title.text)
     assert factor is not None, drawn.figure.layout.title.text
-    says_why = "each shows one kept draw" in drawn.figure.layout.title.text
+    says_why = "sets differ even without noise" in drawn.sentence
     assert float(factor[1]) >= LARGE or says_why
 
 
@@ -46,7 +46,7 @@ def test_one_person_makes_no_difference_and_the_page_says_why() -> None:
 def test_noise_lets_in_more_than_are_close() -> None:
     # A smaller pool has the same base rates.
     result = found("flip-probability", pool_size=500, draws=10)
-    counts = flip_probability.counts_of(result.tables["base_rates"])
+    counts = flips.counts_of(result.tables["base_rates"])
     assert counts.let_in > LARGE * (counts.close - counts.lost)
     title = flip_probability.figures(result)["flip-probability"].figure.layout.title.text
-    assert title.startswith("Noise would let in")
+    assert title.startswith("Noise would wrongly keep")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from abcdp_core import simulators
 from abcdp_core.experiments import synthetic_data
 from abcdp_core.own_model import Column, Model, Parameter
 
@@ -22,14 +20,12 @@ MODEL = Model(
 )
 
 
-def test_every_column_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    scenario = MODEL.scenario("visits", "visits.py")
-    monkeypatch.setattr(simulators, "load", lambda _: scenario)
+def test_every_column_is_drawn() -> None:
     rows = [
         {"source": source, "data_set": 0, "point": point, "coordinate": name, "value": value}
         for source in ("observed", "private")
         for name in NAMES
         for point, value in enumerate(np.linspace(1.0, 99.0, 10))
     ]
-    drawn = synthetic_data._panels(synthetic_data.Params(n=10), pd.DataFrame(rows))
+    drawn = synthetic_data.panels(MODEL.scenario("visits", "visits.py"), pd.DataFrame(rows))
     assert tuple(drawn) == NAMES

@@ -37,7 +37,7 @@ def test_every_view_of_the_posterior_with_every_scenario(view, scenario):
 
 def test_a_scenario_without_a_pool_does_not_offer_to_change_one_person():
     app = opened("posterior", **{"posterior.view": "change one person"})
-    assert "compatible with the bound" in texts(app)
+    assert "The bound holds for every data set" in texts(app)
     app = settled(app.selectbox(key="scenario").set_value("tuberculosis").run())
     assert not app.exception
     assert not app.warning
@@ -56,8 +56,8 @@ SMALL = {
 """Settings that make a view quick, or that it alone allows."""
 
 SAID = {
-    "what a budget buys": "a guess misses 90 times",
-    "coverage": "that hold the truth, 2 data sets",
+    "what a budget buys": "a guess misses 90 in 100",
+    "coverage": "Over 2 data sets, the lowest share",
     "tuberculosis": "What is protected is",
     "COVID-19": "What is protected is",
 }
@@ -103,7 +103,7 @@ def test_the_best_interval_is_called_narrow_at_a_small_budget_only():
     view = {"adaptive-truncation.view": "best interval"}
     app = opened("adaptive_truncation", **view, **{"adaptive-truncation.epsilon_total": "1000"})
     (first, *_) = app.get("plotly_chart")
-    assert "[-3.68, 3.68]" in first.proto.alt
+    assert "μ ± 3.7 σ" in first.proto.alt
     assert "So at a small ε_total the best interval for μ is narrow" in texts(app)
 
 

@@ -496,7 +496,7 @@ def test_a_release_waits_its_turn_and_nothing_is_paid_if_it_is_stopped(
     ("scenario", "words"),
     [
         ("uniform-mixture", "percentage points at most: the typical error of each share"),
-        ("covid", "of your range: the typical error of the curve in a row"),
+        ("covid", "of your range: the typical error of the curve"),
     ],
 )
 def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, words: str) -> None:
@@ -555,7 +555,7 @@ def test_the_error_of_a_curve_is_said_in_the_range_that_was_typed() -> None:
     found = Result(error_by_size.EXPERIMENT, params, {"main": main}, "", "")
     number, words, rest = error_by_size.headline(found, 20, width=50.0)
     assert number == "20 %"
-    assert words.startswith("of your range: the typical error of the curve in a row with 20 values")
+    assert words.startswith("of your range: the typical error of the curve with 20 values")
     assert rest.startswith("With your range that is 10. Average over")
     assert "your range that" not in error_by_size.headline(found, 20)[2]
 

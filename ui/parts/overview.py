@@ -24,14 +24,12 @@ HEIGHT = 258
 """Pixels of a picture: two rows of them, a headline and a label fit into 900."""
 
 LEAD = (
-    "Data are simulated; simulations *close to the real data* are kept and averaged. Privacy noise "
-    "hides each person, and may let wrong ones in."
+    "Each draw of the parameters simulates data; draws *close to the real data* are kept and "
+    "averaged. Privacy noise hides each person, and may keep wrong draws."
 )
 """What the method does, for a newcomer."""
 
-DECISIONS = (
-    "Each mark is a simulation, kept if its distance with noise is at most the noisy threshold."
-)
+DECISIONS = "Each mark is a draw, kept if its distance with noise is at most the noisy threshold."
 
 # ------------------------------------------------------------------------------ draws of noise seen
 
@@ -117,7 +115,7 @@ def error(view: View, grown: Result, found: Result, runs: Sequence[Run]) -> None
     """Show the error against the budget with this run on it, and smaller those before."""
     *earlier, this = (run.error for run in runs)
     marked = charts.with_run(grown, found, tuple(earlier))
-    average = expected_error.averaged_in_words(grown)
+    average = expected_error.averaged_in_words(grown.tables["main"])
     marks = expected_error.marks_in_words(grown, this, earlier)
     _card(view, "error", marked, f"{average} {marks}", "privacy_and_accuracy")
 

@@ -1,0 +1,31 @@
+"""What each way of asking one person tells, at all budgets, for ``assets/ceiling``.
+
+``python -m tools.information_curves`` makes the curves of every score without a weight again: a
+minute of one core.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pandas as pd
+
+from abcdp_core.experiments.ways_of_asking import CURVES, Params, told
+from abcdp_core.online.ceiling import BUDGETS
+from abcdp_core.online.families import FAMILIES
+from abcdp_core.online.intervals import SCORES
+
+
+def make(file: Path) -> None:
+    """Compute the table ``main`` of every family, score and budget."""
+    rows = []
+    for family, best_for, budget in itertools.product(FAMILIES, SCORES, BUDGETS):
+        if best_for != "weights":
+            params = Params(epsilon_total=budget, family=family, score=best_for)
+            rows.append(told(params)["main"].assign(family=family, best_for=best_for))
+    pd.concat(rows).to_csv(file, index=False, float_format="%.10g")
+
+
+if __name__ == "__main__":
+    make(CURVES)
