@@ -185,7 +185,7 @@ def pool_rates(at: At, _: Run[Params]) -> pd.DataFrame:
     return rates.assign(**settings)[BASE_RATES.split()]
 
 
-def needed(rows: Tables) -> pd.DataFrame:
+def needed(_: Params, rows: Tables) -> pd.DataFrame:
     """Return the budget that each n and c needs, from the distances of one of its budgets.
 
     For the tail G_b(a) = level, x = exp(−a/2b) solves 4x − x² = 6 level (MATH F1), and ε_total is

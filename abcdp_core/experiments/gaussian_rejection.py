@@ -237,7 +237,9 @@ STUDY = Study(
     },
     totals={
         # The same in every run.
-        "noise": Total(NOISE.columns, lambda rows: rows["noise"].drop_duplicates(ignore_index=True))
+        "noise": Total(
+            NOISE.columns, lambda _, rows: rows["noise"].drop_duplicates(ignore_index=True)
+        )
     },
     says=lambda result: LEAST.caption(result, "mae"),
     guarantee=guarantee,

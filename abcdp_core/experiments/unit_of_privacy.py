@@ -123,7 +123,7 @@ def _rows(public: pool.PublicSide, sample: Array, weights: Array, **of: object) 
     return pd.DataFrame({**of, "parameter": parameters, "mean": mean, "low": low, "high": high})
 
 
-def widths(rows: Tables) -> pd.DataFrame:
+def widths(_: Params, rows: Tables) -> pd.DataFrame:
     """Mean over runs and parameters of an interval's width, as a share of the prior's.
 
     The ends are the means of the runs with the narrowest and the widest intervals.

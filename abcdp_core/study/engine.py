@@ -86,7 +86,7 @@ class Study(Generic[P, W]):
 
     def collect(self, params: P, rows: Tables) -> Result:
         """Put the rows of the runs so far together, and say what they show."""
-        tables = {**rows, **{name: total.make(rows) for name, total in self.totals.items()}}
+        tables = {**rows, **{name: total.make(params, rows) for name, total in self.totals.items()}}
         result = Result(self.name, params, tables, "", "")
         if self.guarantee is not None:
             privacy = self.guarantee(result)

@@ -185,7 +185,7 @@ class LeastError:
         (over,) = self.over
         columns = ["epsilon_total", "run", over]
 
-        def make(rows: Tables) -> pd.DataFrame:
+        def make(_: Any, rows: Tables) -> pd.DataFrame:
             main = rows["main"]
             least = main.loc[main.groupby(["run", "epsilon_total"])[metric].idxmin(), columns]
             return least.rename(columns={over: "best"}).reset_index(drop=True)

@@ -86,8 +86,8 @@ class Total:
 
     Attributes:
         columns: names separated by spaces.
-        make: the tables of all runs so far -> rows.
+        make: the study's parameters and the tables of all runs so far -> rows.
     """
 
     columns: str
-    make: Callable[[Tables], pd.DataFrame]
+    make: Callable[[Any, Tables], pd.DataFrame]

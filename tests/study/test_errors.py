@@ -34,7 +34,7 @@ def test_the_best_setting_has_the_least_mean_error() -> None:
 
 def test_the_best_setting_of_each_run_has_its_least_error() -> None:
     tables = result_of().tables
-    best = LeastError("Sparse vector", ("c",)).best_of_runs().make(tables)
+    best = LeastError("Sparse vector", ("c",)).best_of_runs().make(None, tables)
     assert len(best) == 3 * 3
     for row in best.itertuples():
         part = tables["main"].query(f"run == {row.run} and epsilon_total == {row.epsilon_total}")
