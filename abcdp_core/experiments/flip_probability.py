@@ -192,7 +192,7 @@ def needed(_: Params, rows: Tables) -> pd.DataFrame:
     in inverse proportion to b (MATH S2).
     """
     found = []
-    for _, part in rows["main"].groupby(["n", "c"]):
+    for _group, part in rows["main"].groupby(["n", "c"]):
         one = summaries.first_of(part, "epsilon_total")
         away, first = np.sort((one.rho - one.epsilon_abc).abs().to_numpy()), one.iloc[0]
         # At least half of the draws are as far from the threshold as this one.
