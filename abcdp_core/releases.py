@@ -25,6 +25,17 @@ PRIOR_SHOWN = 2000
 
 
 @dataclass(frozen=True)
+class SparseVectorParams(ScenarioParams):
+    """What sets a release from the uniform mixture but size and budget, which a study adds."""
+
+    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
+    c: int = par.C.field(uniform_mixture.C_DEFAULT)
+    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
+    resample: bool = par.RESAMPLE.field(False)
+    sensitivity: str = par.SENSITIVITY.field("sharp")
+
+
+@dataclass(frozen=True)
 class ReleaseParams(ScenarioParams):
     """One release: scenario and size of the data, the four knobs, and what else sets the noise."""
 

@@ -59,6 +59,16 @@ class Onward(Generic[T]):
         """What ``work`` was given, as the rest of a task: before the first link all of it."""
         return task if isinstance(task, Onward) else cls(task, state, 0)
 
+    @property
+    def is_last(self) -> bool:
+        """Whether no other link comes after the next one."""
+        return self.done + 1 == self.task.links
+
+    def part(self, whole: int) -> slice:
+        """Which of so many pieces of work the next link does."""
+        first, last = (done * whole // self.task.links for done in (self.done, self.done + 1))
+        return slice(first, last)
+
     def link(self, tables: Tables, state: Any = None) -> Link:
         """The next link: its rows, and the rest after it, which stands where ``state`` says."""
         rest = Onward(self.task, state, self.done + 1)
@@ -95,6 +105,17 @@ class Run(Generic[P]):
     params: P
     run: int
     seed: int
+
+
+@dataclass(frozen=True)
+class Chain(Run[P]):
+    """A run that is done in links.
+
+    Attributes:
+        links: how many.
+    """
+
+    links: int
 
 
 def per_run(params: P, seed: int) -> list[Run[P]]:

@@ -77,8 +77,21 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "tasks": {"parameters", "results"},
     "study": {
-        *("figures", "mechanisms", "parameters", "pool", "privacy", "results", "sentences"),
-        *("simulators", "streams", "summaries", "tasks", "trials"),
+        *(
+            "figures",
+            "mechanisms",
+            "online",
+            "parameters",
+            "pool",
+            "privacy",
+            "results",
+            "sentences",
+            "simulators",
+            "streams",
+            "summaries",
+            "tasks",
+            "trials",
+        ),
     },
     "experiments": {
         *("distances", "error_curve", "error_gaps", "figures", "flips", "mechanisms", "online"),
@@ -94,8 +107,17 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("experiments", "interruption", "parameters", "results", "store", "workers"),
     },
     "output": {
-        *("experiments", "figures", "interruption", "parameters", "privacy", "registry"),
-        "results",
+        *(
+            "experiments",
+            "figures",
+            "interruption",
+            "online",
+            "parameters",
+            "privacy",
+            "registry",
+            "results",
+            "sentences",
+        ),
     },
     "lessons": {
         *("experiments", "figures", "output", "parameters", "results", "streams", "summaries"),

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core.figures.looks import GROUND, TEMPLATE, Style, translucent
+from abcdp_core.figures.looks import GROUND, PRIOR, PRIVATE, TEMPLATE, Style, translucent
 
 Array = NDArray[np.float64]
 
@@ -50,6 +50,13 @@ def line(x: Array, y: Array, style: Style, **kwargs: object) -> go.Scatter:
     )
 
 
+def together(x: Array, every: Array, style: Style) -> go.Scatter:
+    """Thin lines ``(s, k)`` at the same places ``(k,)``, in one trace with gaps between them."""
+    y = np.pad(every, ((0, 0), (0, 1)), constant_values=np.nan)
+    thin = line(np.tile(np.append(x, np.nan), len(y)), y.ravel(), style)
+    return thin.update(line={"width": 1.5, "dash": "solid"}, opacity=0.6)
+
+
 def points(
     x: Array, y: Array, style: Style, low: Array | None = None, high: Array | None = None
 ) -> go.Scatter:
@@ -77,6 +84,11 @@ def points(
             "line": {"width": 2.5, "color": style.color} if "line" in style.marker else None,
         },
     )
+
+
+def own_mark(x: float, y: float, name: str) -> go.Scatter:
+    """A large mark at what a person has set."""
+    return points(np.array([x]), np.array([y]), PRIVATE.called(name)).update(marker={"size": 14})
 
 
 def note(figure: go.Figure, x: float, y: float, text: str, color: str, place: str) -> None:
@@ -178,6 +190,25 @@ def hollow(trace: go.Scatter, empty_share: Array) -> go.Scatter:
     symbols = np.where(empty_share > 0, f"{symbol}-open", symbol)
     return trace.update(
         marker={"symbol": symbols, "line": {"width": 2, "color": trace.marker.color}}
+    )
+
+
+def no_better(figure: go.Figure, prior: float, index: int = 0, along: str = "y") -> go.Figure:
+    """Shade where errors are no better than the prior's.
+
+    Args:
+        figure: gets the shade; its axis of errors has a range.
+        prior: error of the prior mean.
+        index: number of the panel.
+        along: ``x`` or ``y``, the axis of errors.
+    """
+    ids, across = panel(index), "y" if along == "x" else "x"
+    return figure.add_shape(
+        type="rect",
+        **{f"{across}0": 0, f"{across}1": 1, f"{across}ref": f"{ids[f'{across}axis']} domain"},
+        # Beyond every axis, also if it is stretched to compare two figures.
+        **{f"{along}0": prior, f"{along}1": 1e4 * prior, f"{along}ref": ids[f"{along}axis"]},
+        **{"fillcolor": translucent(PRIOR.color, 0.18), "line_width": 0, "layer": "below"},
     )
 
 

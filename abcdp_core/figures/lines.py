@@ -15,8 +15,8 @@ import plotly.graph_objects as go
 
 from abcdp_core import summaries
 from abcdp_core.figures import Drawn
-from abcdp_core.figures.builders import Array, band, figure, line, panel, panels
-from abcdp_core.figures.looks import GREY, NON_PRIVATE, PRIOR, Style, styles, translucent
+from abcdp_core.figures.builders import Array, band, figure, line, no_better, panel, panels
+from abcdp_core.figures.looks import GREY, NON_PRIVATE, Style, styles
 from abcdp_core.figures.ranked import end_labels, plain_ticks
 from abcdp_core.figures.statistics import (
     DECADES,
@@ -179,7 +179,12 @@ class Lines:
             prior = self.prior(result)
             return prior / 10.0 ** (DECADES[str(self.y)] * (ROOM if self.rival else 1.0)), 2 * prior
         columns = list(self.y) if isinstance(self.y, Mapping) else [self.y]
-        shown = table[columns].to_numpy(float)
+        rows = table[columns]
+        if self.curves is not None:
+            # Of means over runs and of what is known by formula, as they are drawn.
+            rows = table.groupby([self.x, *self._by(result)])[columns].mean()
+        known = [y for _, _, y in self.curves(result, table)] if self.curves else []
+        shown = np.concatenate([rows.to_numpy(float).ravel(), *known])
         shown = shown[np.isfinite(shown) & (shown > 0.0)]
         return (float(shown.min()) / 1.2, float(shown.max()) * 1.2) if shown.size else (0.1, 1.0)
 
@@ -304,10 +309,5 @@ def _prior(
     """The error of the prior mean, and what lies above it: answers that are worse than none."""
     mean = line(np.array(ends), np.full(2, error), PRIOR_MEAN)
     drawn.add_trace(in_panel(mean, index))
-    ids = panel(index)
-    drawn.add_shape(
-        **{"type": "rect", "x0": 0, "x1": 1, "xref": f"{ids['xaxis']} domain"},
-        **{"y0": error, "y1": 1e9, "yref": ids["yaxis"], "line_width": 0, "layer": "below"},
-        fillcolor=translucent(PRIOR.color, 0.18),
-    )
+    no_better(drawn, error, index)
     return error, PRIOR_MEAN.name, GREY

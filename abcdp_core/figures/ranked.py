@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from abcdp_core.figures.builders import Array, figure
-from abcdp_core.figures.looks import Style
+from abcdp_core.figures.builders import Array, figure, hollow, no_better, panel, panels
+from abcdp_core.figures.looks import PRIOR, Style
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LONGEST = 31
 """Characters of a line of a name: longer ones break, so that marks have room on a telephone."""
@@ -35,17 +39,94 @@ def ranked(
     """
     height = AROUND + row_height * max(len(names), 3)
     empty = figure(title, x, "", height=height, settings=settings)
-    places = list(range(len(names)))
-    empty.update_yaxes(
-        range=[len(names) - 0.5, -0.5],
-        tickvals=places,
-        ticktext=[_broken(name) for name in names],
-        ticks="",
-        showline=False,
-        zeroline=False,
-        title=None,
-    )
-    return empty.update_layout(showlegend=False)
+    return empty.update_yaxes(row_axis(names)).update_layout(showlegend=False)
+
+
+def row_axis(names: Sequence[str]) -> dict[str, object]:
+    """A vertical axis with a row for each name, the first one on top."""
+    return {
+        "range": [len(names) - 0.5, -0.5],
+        "tickvals": list(range(len(names))),
+        "ticktext": [_broken(name) for name in names],
+        **{"ticks": "", "showline": False, "zeroline": False, "title": None},
+    }
+
+
+def marked(
+    names: Sequence[str],
+    marks: pd.DataFrame,
+    words: tuple[str, str, str],
+    ends: tuple[float, float] | None = None,
+    lines: Sequence[tuple[float, Style, str]] = (),
+    *,
+    prior: float | None = None,
+    row_height: int = 34,
+) -> go.Figure:
+    """Rows with marks and their intervals, one trace for each style.
+
+    Args:
+        names: of the rows.
+        marks: with ``place``, number of the row, ``style`` and ``value``; it may have ``low`` and
+            ``high``, and ``open``, whether a mark is. Where no value is known there is no mark.
+        words: title, name of the axis, and settings.
+        ends: of a logarithmic axis, where marks beyond are drawn; of shares if not given.
+        lines: at most two upright ones: where, style and name.
+        prior: error of the prior mean, one of the lines; beyond is no better.
+        row_height: in pixels.
+    """
+    drawn = ranked(names, *words, row_height)
+    drawn.update_xaxes(plain_ticks(*ends) if ends else SHARES)
+    if prior is not None:
+        lines = [*lines, (prior, PRIOR, "prior")]
+        no_better(drawn, prior, along="x")
+    # Names of two lines are on the sides turned away from each other.
+    sides = ["right", "left"] if len(lines) > 1 else ["center"]
+    for side, each in zip(sides, sorted(lines, key=lambda each: each[0]), strict=False):
+        upright(drawn, *each, side)
+    for style, part in marks[np.isfinite(marks.value)].groupby("style", sort=False):
+        trace = _row_marks(part, style, ends)
+        if "open" in part:
+            trace = hollow(trace, part.open.to_numpy())
+        drawn.add_trace(trace)
+    return drawn
+
+
+def marked_panels(
+    ranges: Mapping[str, tuple[float, float]],
+    names: Sequence[str],
+    marks: pd.DataFrame,
+    words: tuple[str, str],
+) -> go.Figure:
+    """Panels with the same rows, each with marks and intervals along an axis of its own.
+
+    Args:
+        ranges: name of each panel -> ends of its axis.
+        names: of the rows.
+        marks: of :func:`marked`, and with ``panel``, its number.
+        words: title and settings.
+    """
+    height = 200 + 2 * (40 + 24 * len(names))
+    drawn = panels(list(ranges), words[0], "", "", rows=2, height=height)
+    drawn.layout.title.subtitle.text = words[1]
+    for index, ends in enumerate(ranges.values()):
+        for style, part in marks[marks.panel == index].groupby("style", sort=False):
+            drawn.add_trace(_row_marks(part, style).update(panel(index)))
+        axis = {"matches": None, "range": list(ends), "nticks": 4, "tickangle": 0}
+        drawn.layout["xaxis" + panel(index)["xaxis"][1:]].update(axis)
+    return drawn.update_yaxes(row_axis(names)).update_layout(showlegend=False)
+
+
+SHARES = {"range": [0.0, 1.02], "tickvals": [0.0, 0.25, 0.5, 0.75, 1.0]}
+"""An axis of shares, with room for marks at 1."""
+
+
+def _row_marks(
+    part: pd.DataFrame, style: Any, ends: tuple[float, float] | None = None
+) -> go.Scatter:
+    """The marks of a style, those beyond the ends of the axis there."""
+    columns = [name for name in ("value", "low", "high") if name in part]
+    value, *bars = part[columns].clip(*ends or (None, None)).to_numpy(float).T
+    return row_marks(value, part.place.to_numpy(float), style, *bars)
 
 
 def row_marks(

@@ -191,6 +191,9 @@ PRIOR_RATE = Parameter(
 TABLES = ("sign", "optimal")
 """Channels whose answers are symbols from a table, without noise."""
 
+FOLLOW_TABLES = ("smc", "grid")
+"""Samplers that know the probability of a symbol."""
+
 VALUES_LIMIT = 20_000_000
 """Largest ``n * particles`` of smc-latent: 160 MB of values, twice for a moment."""
 
@@ -380,6 +383,30 @@ def table(
     if name == "sign":
         return channels.sign(epsilon_total)
     return best_channel.best(epsilon_total, family, score, symmetric, weight).channel
+
+
+def check_tables(channels: Sequence[str], ways: Sequence[str], samplers: Sequence[str]) -> None:
+    """Refuse symbols that nobody can place or follow.
+
+    Args:
+        channels: options of :data:`CHANNEL`.
+        ways: options of :data:`INTERVAL`.
+        samplers: that are to follow the answers.
+
+    Raises:
+        ParameterError: no interval is adaptive, or no sampler knows answers by symbols.
+    """
+    symbols = ", ".join(name for name in channels if name in TABLES)
+    if symbols and "adaptive" not in ways:
+        raise ParameterError(
+            f"channel = {symbols}: needs interval = adaptive; symbols are placed by what is known "
+            "so far."
+        )
+    if symbols and not {*samplers} & {*FOLLOW_TABLES}:
+        raise ParameterError(
+            f"channel = {symbols}: needs sampler = smc or grid; the others know answers with noise "
+            "only."
+        )
 
 
 def channel(name: str, epsilon_total: float, score: str = "mu") -> Channel:

@@ -6,6 +6,7 @@ Numbers travel as base64 of little-endian float32: a third of the size of their 
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation as study
+from abcdp_core.online.channels import Table
 from abcdp_core.results import Result
+from abcdp_core.sentences import percent
 
 Array = NDArray[np.float64]
 Runs = Mapping[str, Result | None]
@@ -150,7 +153,7 @@ def _symbols(run: Result) -> dict[str, Any]:
             [float(end - edges[0]) / reach if np.isfinite(end) else None for end in ends]
             for ends in table.ends
         ],
-        "answers": study.answers(table),
+        "answers": _answers(table),
     }
 
 
@@ -190,3 +193,10 @@ def _round(low: float, high: float) -> list[float]:
 def _packed(values: Array) -> str:
     largest = float(np.finfo(np.float32).max)
     return base64.b64encode(values.clip(-largest, largest).astype("<f4").tobytes()).decode()
+
+
+def _answers(table: Table) -> str:
+    """How many symbols a table has, in words; of two the chance of the wrong one."""
+    symbols = len(table.weights)
+    wrong = percent(1.0 / (1.0 + math.exp(table.level)))
+    return f"{symbols} symbols, {wrong} wrong" if symbols == 2 else f"{symbols} symbols"

@@ -91,21 +91,17 @@ def drawn(request: ReleaseRequest, planned: int) -> fig.Drawn | None:
         showgrid=False,
     )
     figure.update_yaxes(range=[0.0, top])
-    ends = np.array([low, high], dtype=float)
-    no_data, height = np.full(2, 100.0 * here.prior), np.full(2, top)
-    figure.add_trace(fig.band(ends, no_data, height, fig.PRIOR))
+    fig.no_better(figure, 100.0 * here.prior)
     fig.note(figure, low, top, " no better than no data", fig.PRIOR.color, "top left")
     for y, style, words in (
         (private, fig.PRIVATE, "with the noise, at most"),
         (plain, fig.NON_PRIVATE, "without noise"),
     ):
         figure.add_trace(fig.line(sizes.astype(float), y, style).update(name=words))
-    at = np.array([float(planned)])
-    marked = fig.points(at, np.array([100.0 * here.error]), fig.PRIVATE)
-    name = f"your {planned:,} values"
-    figure.add_trace(marked.update(name=name, marker={"size": 14}, showlegend=False))
+    name, error = f"your {planned:,} values", 100.0 * here.error
+    figure.add_trace(fig.own_mark(planned, error, name).update(showlegend=False))
     side = "right" if planned > high / 10 else "left"
-    fig.note(figure, planned, 100.0 * here.error, f" {name} ", fig.PRIVATE.color, f"bottom {side}")
+    fig.note(figure, planned, error, f" {name} ", fig.PRIVATE.color, f"bottom {side}")
     figure.update_layout(showlegend=True)
     return fig.Drawn(figure, f"{answer(here, planned)}. {here.in_words(planned)}")
 

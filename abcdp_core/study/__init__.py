@@ -22,16 +22,19 @@ from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.study.engine import Study
 from abcdp_core.study.errors import RIVAL, LeastError, OwnData
-from abcdp_core.study.tables import At, Cells, Rows, Total
-from abcdp_core.tasks import Run
+from abcdp_core.study.tables import At, Cells, Linked, Rows, Total
+from abcdp_core.tasks import Chain, Onward, Run
 
 __all__ = [
     "RIVAL",
     "At",
     "BaseParams",
     "Cells",
+    "Chain",
     "LeastError",
     "Lines",
+    "Linked",
+    "Onward",
     "OwnData",
     "Parameter",
     "Result",

@@ -6,15 +6,15 @@ import importlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from abcdp_core import simulators
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.study.tables import At, Cells, Rows, Total
-from abcdp_core.tasks import Run, per_value, with_values
+from abcdp_core.study.tables import At, Cells, Linked, Rows, Total, of_link
+from abcdp_core.tasks import Link, Onward, Run, per_value, with_values
 
 if TYPE_CHECKING:
     # Only who draws waits for Plotly.
@@ -44,12 +44,16 @@ class Study(Generic[P, W]):
         world: what all cells of a run share.
         totals: name -> what makes it of those, once the rows of all runs are together.
         guarantee: what is protected and how much, where that follows from the tables.
+        release: what was done with private data, where that is one thing.
+        scenario: whose data they are, if the parameters do not say.
         each: parameters of which each combination of values is a task of its own, if no run is.
+        chains: makes its tasks, if they are done in links.
+        link: rows of each table that the next link of such a task has, and the state after it.
     """
 
     name: str
     params: type[P]
-    tables: Mapping[str, Cells[W] | Rows[W]]
+    tables: Mapping[str, Cells[W] | Rows[W] | Linked]
     says: Callable[[Result], str]
     views: Mapping[str, Callable[[Result], Drawn | None]]
     privacy: str | Callable[[P], str] = ""
@@ -57,7 +61,11 @@ class Study(Generic[P, W]):
     world: Callable[[Run[P]], W] = nothing  # type: ignore[assignment]
     totals: Mapping[str, Total] = field(default_factory=dict)
     guarantee: Callable[[Result], str] | None = None
+    release: Callable[[P], Event | None] | None = None
+    scenario: str = uniform_mixture.SCENARIO
     each: tuple[str, ...] = ()
+    chains: Callable[[P, int], list[Any]] | None = None
+    link: Callable[[Onward[Any]], tuple[Mapping[str, Any], Any]] | None = None
 
     def contract(self) -> tuple[dict[str, tuple[str, ...]], Any, Any, Any, Any]:
         """Return ``COLUMNS, tasks, work, collect, figures`` of an experiment's module."""
@@ -68,26 +76,42 @@ class Study(Generic[P, W]):
     @property
     def code(self) -> list[Callable[..., object]]:
         """What computes the rows, of the study's own module, to be shown with its theory."""
-        made = [getattr(table, "cell", None) or table.make for table in self.tables.values()]  # type: ignore[union-attr]
-        own = [each for each in (self.world, *made) if each.__module__ == self.params.__module__]
+        tables = [table for table in self.tables.values() if not isinstance(table, Linked)]
+        made = [table.cell if isinstance(table, Cells) else table.make for table in tables]
+        every = [self.world, *made, *([self.link] if self.link else [])]
+        own = [each for each in every if each.__module__.startswith(self.params.__module__)]
         return [each for each in own if getattr(each, "__name__", "<lambda>") != "<lambda>"]
 
     def tasks(self, params: P, seed: int) -> list[Run[P]]:
         """One task for each run; each as if it had the fewest, so that stored ones stay valid."""
+        if self.chains is not None:
+            return self.chains(params, seed)
         if "runs" not in vars(params):
             return [Run(part.params, 0, seed) for part in per_value(params, seed, *self.each)]
         single = with_values(params, runs=int(params.specification()["runs"].low))
         return [Run(single, run, seed) for run in range(vars(params)["runs"])]
 
-    def work(self, run: Run[P]) -> Tables:
-        """Compute the tables of a run."""
-        world = self.world(run)
-        return {name: table.of(world, run) for name, table in self.tables.items()}
+    def work(self, run: Run[P] | Onward[Any]) -> Tables | Link:
+        """Compute the tables of a run, or of its next link."""
+        tables = self.tables
+        if self.link is not None:
+            here: Onward[Any] = Onward.of(run)
+            (rows, state), at = self.link(here), At.first(here.task)
+            made = {name: of_link(each, rows.get(name), at) for name, each in tables.items()}
+            return here.link(made, state)
+        whole = cast("Run[P]", run)
+        world = self.world(whole)
+        return {
+            name: table.of(world, whole)
+            for name, table in tables.items()
+            if not isinstance(table, Linked)
+        }
 
     def collect(self, params: P, rows: Tables) -> Result:
         """Put the rows of the runs so far together, and say what they show."""
         tables = {**rows, **{name: total.make(params, rows) for name, total in self.totals.items()}}
-        result = Result(self.name, params, tables, "", "")
+        done = None if self.release is None else self.release(params)
+        result = Result(self.name, params, tables, "", "", done)
         if self.guarantee is not None:
             privacy = self.guarantee(result)
         else:
@@ -104,7 +128,7 @@ class Study(Generic[P, W]):
         """The guarantee of one release with the largest budget, at the first of all settings."""
         values = vars(params)
         first = {key: each[0] if isinstance(each, tuple) else each for key, each in values.items()}
-        scenario = simulators.load(first.get("scenario", uniform_mixture.SCENARIO))
+        scenario = simulators.load(first.get("scenario", self.scenario))
         return statement_of_largest(
             values["epsilon_total"],
             lambda budget: self.done(At(**first | {"epsilon_total": budget})),

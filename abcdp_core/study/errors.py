@@ -96,6 +96,11 @@ def _comparison(key: pool.PoolKey, n: int, points: int) -> Comparison:
     return pool.observed_comparison(key, n, points)
 
 
+def make_pool(params: Any, seed: int, progress: pool.Progress) -> None:
+    """Make the public pool of the first run if it is not there yet, and say how far that is."""
+    pool.make_ready(OwnData.of(Run(params, 0, seed)).key, progress)
+
+
 def rival(world: OwnData, run: Run[Any]) -> pd.DataFrame:
     """The errors of the counts with noise (MATH E7), at every size and budget."""
     sizes = run.params.n if isinstance(run.params.n, tuple) else (run.params.n,)

@@ -15,8 +15,11 @@ from abcdp_core import summaries
 from abcdp_core.figures.asking import way_of_asking
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.figures.looks import Style
+from abcdp_core.online.stream import Answer
 from abcdp_core.results import Result
 from abcdp_core.sentences import amount, plain, runs_in_words
+from abcdp_core.study.tables import At
+from abcdp_core.tasks import Run
 
 Array = NDArray[np.float64]
 Key = tuple[str, ...]
@@ -31,6 +34,25 @@ ASKED = {
     "sign": way_of_asking("sign").called("signs"),
 }
 """Way of asking -> its look and its name in words."""
+
+
+def ask(run: Run[Any], state: Any, people: slice) -> tuple[Any, pd.DataFrame]:
+    """Ask the next people of a stream whose parameters list one value each.
+
+    Args:
+        run: of a study with the parameters of a stream.
+        state: of the sampler after the people before; ``None`` at first.
+        people: which are asked.
+
+    Returns:
+        The state after them, and a row for each answer.
+    """
+    at, params = At.first(run), run.params
+    channel = getattr(at, "channel", "truncation")
+    stream = params.stream(at.epsilon_total, at.sampler, at.interval, at.seed, at.run, channel)
+    values, chances = params.people(at.seed, at.run, channel)
+    turns = list(stream.ask(state, people.start, values[people], chances[people]))
+    return turns[-1][0], pd.DataFrame([answer for _, answer in turns], columns=Answer._fields)
 
 
 def least_error(variance: ArrayLike) -> Array:
@@ -49,7 +71,6 @@ class Errors:
         x: column along the axis.
         ways: columns that make a way; values of the first are lines, of others panels.
         at: place along the axis that is told of, and how it is said to begin a sentence.
-        pair: ways whose errors are compared.
         theory: curves of the error if all information in the answers were used, given the rows.
         looks: value of the first of ``ways`` -> style, with the name that it has in words.
         table: that has the errors.
@@ -60,7 +81,6 @@ class Errors:
     x: str
     ways: Key
     at: Callable[[Result], tuple[float, str]]
-    pair: Callable[[Result], tuple[Key, Key]]
     theory: Callable[[Result, pd.DataFrame], list[Curve]]
     looks: Mapping[str, Style] = field(default_factory=dict)
     table: str = "main"
@@ -75,7 +95,7 @@ class Errors:
         return {tuple(row[way] for way in self.ways): row for row in rows}
 
     def says(self, result: Result) -> tuple[str, str]:
-        """Return a title that compares two ways, and the errors of all in a sentence."""
+        """Return a title that compares the ways, and their errors in a sentence."""
         main = result.tables[self.table]
         if main.empty:
             return f"Error of {self.what}", "No estimate is finished yet."
@@ -87,13 +107,12 @@ class Errors:
         return self.title(result, found, at), said
 
     def title(self, result: Result, found: dict[Key, dict[str, float]], at: str) -> str:
-        """Say which of two ways has the larger error, if that is clear over runs."""
-        pair = {self._name(result, key): found[key] for key in self.pair(result) if key in found}
-        if len(pair) < 2 or any(math.isnan(row["low"]) for row in pair.values()):
+        """Say which way has the largest error, if that is clear over runs."""
+        if len(found) < 2 or any(math.isnan(row["low"]) for row in found.values()):
             return f"Error of {self.what}"
-        if max(row["low"] for row in pair.values()) <= min(row["high"] for row in pair.values()):
+        if max(row["low"] for row in found.values()) <= min(row["high"] for row in found.values()):
             return f"{at}, no clear difference between the errors of {self.what}"
-        means = {name: row["mean"] for name, row in pair.items()}
+        means = {self._name(result, key): row["mean"] for key, row in found.items()}
         return f"{at}, {contrast(f'error of {self.what}', means)}"
 
     def _name(self, result: Result, key: Key) -> str:
@@ -128,13 +147,13 @@ def _by_theory(error: float) -> str:
 
 
 def contrast(what: str, values: Mapping[str, float]) -> str:
-    """Say how many times the smaller of two values the larger one is, to end a sentence.
+    """Say how many times the smallest of some values the largest is, to end a sentence.
 
     Args:
         what: has the values, as ``error of μ``; of the second its first words are said.
-        values: way -> value, of two.
+        values: way -> value, of two at least.
     """
-    (better, least), (worse, most) = sorted(values.items(), key=lambda item: item[1])
+    (better, least), *_, (worse, most) = sorted(values.items(), key=lambda item: item[1])
     ratio = most / max(least, 1e-300)
     times = plain(ratio, 2 if ratio >= 2.0 else 3)
     if times == "1":

@@ -4,15 +4,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import mechanisms, pool, simulators, summaries, trials
+from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Release, regression_adjustment
+from abcdp_core.simulators import ScenarioParams, uniform_mixture
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MechanismParams(ScenarioParams):
+    """Whose data mechanisms are given, and what else sets their noise.
+
+    A study adds ``mechanism``, one or several, and its budgets, acceptances and pool.
+    """
+
+    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
+    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    delta: float = par.DELTA.field(1e-4)
+    sensitivity: str = trials.SENSITIVITY.field("sharp")
+    noise_draw: int = par.NOISE_DRAW.field(0)
+
+    def check_together(self) -> None:
+        """Refuse too much work, more acceptances than draws, and what cannot serve."""
+        super().check_together()
+        names = vars(self)["mechanism"]
+        trials.check_mechanisms(self.scenario, (names,) if isinstance(names, str) else names)
 
 
 def public_side(params: Any, seed: int) -> pool.PublicSide:

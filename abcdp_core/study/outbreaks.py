@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.privacy import UNPROTECTED, Event, statement
-from abcdp_core.sentences import amount, compared, listed, little, setting
+from abcdp_core.sentences import amount, noise_cost, setting
 from abcdp_core.simulators import tuberculosis
 
 Array = NDArray[np.float64]
@@ -63,27 +63,19 @@ def guarantee(event: Event, whose: str, delta: float = 0.0) -> str:
 def error_words(
     private: pd.DataFrame, plain: pd.DataFrame, key: str, beside: str = ""
 ) -> tuple[str, str]:
-    """Return what noise does to the error at both ends of a parameter, and errors at the first.
+    """Return what noise does to the error at the first value of a parameter, and the errors there.
 
     Args:
         private, plain: tables of errors, with noise and without.
         key: the parameter.
         beside: further settings of those with noise, after a space.
     """
-    prior = float(private.prior_mae.iloc[0])
-    found = {
-        value: [float(table.mae[table[key] == value].mean()) for table in (private, plain)]
-        for value in private[key].iloc[[0, -1]].tolist()
-    }
-    verdicts: dict[str, list[str]] = {}
-    for value, (error, without) in found.items():
-        said = little(error, prior) or f"error {compared(error, without)} without noise"
-        verdicts.setdefault(said, []).append(setting(key, value))
-    value, (error, without) = next(iter(found.items()))
-    title = "; ".join(f"{listed(places)}: {said}" for said, places in verdicts.items())
-    return title, (
-        f"At {setting(key, value)}{beside}, the mean absolute error is {amount(error)} with noise "
-        f"and {amount(without)} without; the prior mean's is {amount(prior)}."
+    value, prior = private[key].iloc[0], float(private.prior_mae.iloc[0])
+    error, without = (float(table.mae[table[key] == value].mean()) for table in (private, plain))
+    at = f"At {setting(key, value)}{beside}"
+    return f"{at}, {noise_cost(error, without, prior)}", (
+        f"{at}, the mean absolute error is {amount(error)} with noise and {amount(without)} "
+        f"without; the prior mean's is {amount(prior)}."
     )
 
 
@@ -100,7 +92,7 @@ def error_figure(
     reported: Mapping[fig.Style, Mapping[str, float]],
     baselines: Mapping[fig.Style, float],
 ) -> go.Figure:
-    """Draw errors as boxes, or as marks where there is one at each place.
+    """Draw errors as boxes.
 
     Args:
         words: title and settings.
@@ -111,18 +103,15 @@ def error_figure(
     """
     figure = fig.figure(words[0], "", "mean absolute error", settings=words[1])
     for style, (x, errors_there) in ours.items():
-        single, y = len(set(x)) == len(x), np.asarray(errors_there, dtype=float)
-        trace = (fig.points if single else fig.boxes)(np.array(x), y, style)
-        figure.add_trace(trace.update(marker={"size": 12 if single else 4}))
+        figure.add_trace(fig.boxes(np.array(x), np.asarray(errors_there, dtype=float), style))
     for style, errors_of in reported.items():
         shown = {place: error for place, error in errors_of.items() if place in places}
         marks = fig.points(np.array(list(shown)), np.array(list(shown.values())), style)
         figure.add_traces([marks.update(marker={"size": 12})] if shown else [])
     for style, error in baselines.items():
         figure.add_trace(fig.line(np.array(places), np.full(len(places), error), style))
-    largest = max(float(values.max()) for _, values in ours.values())
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=places)
-    return figure.update_yaxes(range=[0.0, max(6.0, 1.05 * largest)])
+    return figure.update_yaxes(rangemode="tozero")
 
 
 def values_figure(
@@ -136,32 +125,18 @@ def values_figure(
         burden: which of the priors.
         truth: what that line is called.
     """
-    axes = tuberculosis.axes(burden)
-    height = 200 + 2 * (40 + 22 * len(rows))
-    figure = fig.panels(list(axes), words[0], "", "", rows=2, height=height)
-    figure.layout.title.subtitle.text = f"Mean and 90 % interval. {words[1]}"
-    for index, (name, ends) in enumerate(axes.items()):
-        here = fig.panel(index)
-        for style in dict.fromkeys(style for _, style, _ in rows):
-            found = {
-                place: table.value[table.parameter == name]
-                for place, (_, of, table) in enumerate(rows)
-                if of == style
-            }
-            mean = np.array([each.mean() for each in found.values()])
-            low, high = np.array([each.quantile(INTERVAL) for each in found.values()]).T
-            marks = fig.row_marks(mean, np.array(list(found), dtype=float), style, low, high)
-            figure.add_trace(marks.update(hovertemplate="mean %{x:.4g}", **here))
-        place = np.full(2, float(tuberculosis.TRUTH[index]))
-        line = fig.line(place, np.array([-0.5, len(rows) - 0.5]), fig.TRUTH)
-        figure.add_trace(line.update(**here))
-        axis = {"range": list(ends), "nticks": 4, "tickangle": 0, "matches": None}
-        figure.layout["xaxis" + here["xaxis"][1:]].update(axis | {"title": {"text": None}})
-    figure.update_yaxes(
-        range=[len(rows) - 0.5, -0.5],
-        tickvals=list(range(len(rows))),
-        ticktext=[name for name, _, _ in rows],
-        **{"ticks": "", "zeroline": False, "showline": False},
-    )
+    axes, marks = tuberculosis.axes(burden), []
+    for index, name in enumerate(axes):
+        for place, (_, style, table) in enumerate(rows):
+            value = table.value[table.parameter == name]
+            low, high = value.quantile(INTERVAL)
+            ends = {"value": value.mean(), "low": low, "high": high}
+            marks.append({"panel": index, "place": place, "style": style} | ends)
+    settings = f"Mean and 90 % interval. {words[1]}"
+    names = [name for name, _, _ in rows]
+    figure = fig.marked_panels(axes, names, pd.DataFrame(marks), (words[0], settings))
+    for index, place in enumerate(tuberculosis.TRUTH):
+        line = fig.line(np.full(2, place), np.array([-0.5, len(rows) - 0.5]), fig.TRUTH)
+        figure.add_trace(line.update(fig.panel(index)))
     fig.key(figure, [(f"│ {truth}", fig.TRUTH.color)])
-    return figure.update_layout(showlegend=False)
+    return figure

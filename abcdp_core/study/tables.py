@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ class At(SimpleNamespace):
         """Where a task is whose parameters list one value each; of several it is the first."""
         values = vars(run.params).items()
         single = {name: each[0] if isinstance(each, tuple) else each for name, each in values}
-        return cls(**single, run=run.run, seed=run.seed)
+        return cls(**single | {name: each for name, each in vars(run).items() if name != "params"})
 
     def rng(self, role: str = "noise") -> np.random.Generator:
         """The stream of one role in this run; the same in all its cells."""
@@ -78,6 +79,45 @@ class Cells(Generic[W]):
             row = vars(at) | dict(self.cell(world, at))
             rows.append([row[name] for name in names])
         return pd.DataFrame(rows, columns=names)
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A table whose rows the links of tasks give.
+
+    Attributes:
+        columns: names separated by spaces.
+    """
+
+    columns: str
+
+
+TEXTS = "sampler interval channel way parameter fit kind"
+NUMBERS = "run t people dimension asked coordinate answers simulated c sample day"
+KINDS = {**dict.fromkeys(TEXTS.split(), str), **dict.fromkeys(NUMBERS.split(), int)}
+"""Column -> its kind, where a table without rows has to know it and it is not a real number."""
+
+
+def of_link(table: Cells[Any] | Rows[Any] | Linked, rows: Any, at: At) -> pd.DataFrame:
+    """A table of a link: columns that its rows lack are those of the task.
+
+    Args:
+        table: says which columns it has.
+        rows: a table or a list of rows by column; ``None`` if the link has no row.
+        at: where the task is.
+    """
+    if rows is None:
+        return _no_rows(table.columns).copy()
+    names, found = table.columns.split(), pd.DataFrame(rows)
+    missing = {name: vars(at)[name] for name in names if name not in found}
+    return found.assign(**missing)[names]
+
+
+@functools.cache
+def _no_rows(columns: str) -> pd.DataFrame:
+    """A table without rows, which most links give: slow to make, fast to copy."""
+    kinds = {name: KINDS.get(name, float) for name in columns.split()}
+    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in kinds.items()})
 
 
 @dataclass(frozen=True)

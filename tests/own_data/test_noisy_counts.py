@@ -329,12 +329,12 @@ def test_the_error_to_expect_goes_from_no_data_to_no_noise() -> None:
 def test_what_to_expect_is_drawn_and_said_at_every_setting(epsilon: float, n: int) -> None:
     drawn = expectation.drawn(request_of(epsilon_total=epsilon), n)
     assert drawn is not None
-    private, plain = drawn.figure.data[1:3]
+    private, plain = drawn.figure.data[:2]
     assert (np.array(private.y) >= np.array(plain.y)).all()
     assert private.x[0] == 10.0
     assert private.x[-1] == 20_000.0
     found = expected(request_of(epsilon_total=epsilon), n)
-    assert drawn.figure.data[3].y[0] == pytest.approx(100.0 * found.error)
+    assert drawn.figure.data[2].y[0] == pytest.approx(100.0 * found.error)
     assert ("too few" in drawn.sentence) == (found.error >= 0.9 * found.prior)
     assert f"{n:,} values" in drawn.sentence
     assert "e-" not in drawn.sentence

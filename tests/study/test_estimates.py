@@ -26,7 +26,6 @@ ERRORS = Errors(
     x="t",
     ways=("way", "sampler"),
     at=lambda _: (9.0, "At the end"),
-    pair=lambda _: (("a", "s"), ("b", "s")),
     theory=lambda *_: [(THEORY, np.array([1.0, 9.0]), np.array([2.0, 1.0]))],
 )
 
