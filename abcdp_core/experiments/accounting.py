@@ -14,9 +14,8 @@ how the cost of its parts is added up.
 | `exact` | what the noise really costs (MATH W3) |
 
 The sparse vector's `linear` is one run (MATH S2); its other accountants compose c segments, each
-with a threshold of its own. The decisions of Gaussian rejection follow from T noisy distances, so
-with a δ they cost no more than those do: its rows `rdp-classic`, `rdp` and `direct`. It clips to
-the largest possible distance here, and the embedding releases all features.
+with a threshold of its own. Gaussian rejection with a δ is accounted by its T noisy distances; it
+clips to the largest possible distance here, and the embedding releases all features.
 
 A noise scale is the one that sets its mechanism, in the unit of the distance: b of the threshold
 for the sparse vector, σ of the threshold for its Gaussian form, σ of a distance or a coordinate, or
@@ -30,16 +29,13 @@ $$T(\alpha) \ge \max\{0,\; 1 - \delta - e^{\epsilon}\alpha,\;
 e^{-\epsilon}(1 - \delta - \alpha)\}.$$
 
 Two mechanisms with the same pair can be far apart. Pure ε is about the most revealing outcome,
-however rare. Gaussian rejection under pure ε pays for the most revealing outcome of every draw at
-once, and with a large pool its curve nearly shows no leak at all; the sparse vector reaches its ε
-by a run of rare decisions, and the best attack found gains little from all others. Norm noise in
-many dimensions rarely points where it would reveal much. Gaussian noise with a δ comes closer to
-what its pair allows.
+however rare. Gaussian rejection under pure ε pays for that of every draw at once, and with a large
+pool its curve nearly shows no leak at all. Gaussian noise with a δ comes closer to what its pair
+allows.
 
 A curve is *exact*, a *bound* that no attacker gets below, or *attained*: an attacker gets there,
-and a better one may exist. The curve of the sparse vector is attained, on the worst pairs of data
-sets that were tried; the truth is between it and *any pure ε*. For more than ten acceptances no
-pairs are tried, and only the bound is known.
+and a better one may exist. The curve of the sparse vector is attained on the worst pairs of data
+sets that were tried; for more than ten acceptances no pairs are tried, and only the bound is known.
 """
 
 from __future__ import annotations
@@ -47,6 +43,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -56,7 +53,7 @@ from abcdp_core import mechanisms, pool, simulators, trials
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Mechanism, Prepared
 from abcdp_core.privacy import tradeoff
-from abcdp_core.sentences import listed, percent, setting, settings_line
+from abcdp_core.sentences import ROUNDING, percent, settings_line
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
 from abcdp_core.study import BaseParams, Result, Rows, Run, Study
 
@@ -68,9 +65,6 @@ TRADEOFF = "mechanism false_alarm miss kind"
 PRICE = "mechanism part count noise_scale cost measure"
 
 ACCOUNTANTS = ("linear", "advanced", "optimal", "rdp-classic", "rdp", "direct", "exact")
-
-ROUNDING = 1e-6
-"""A share of the noise, or misses in 100, up to this size is no difference."""
 
 ANY_PURE = "any pure ε"
 """Name of the two lines that ε alone draws."""
@@ -132,17 +126,15 @@ def scales(_: list[Prepared], run: Run[Params]) -> pd.DataFrame:
     """Return the noise that each accountant asks for, at every budget."""
     params, rows = run.params, []
     for each in compared(params.scenario):
-        for accountant in sorted(each.accountants, key=_rank):
+        # Those that a plug-in adds come last.
+        for accountant in sorted(
+            each.accountants, key=lambda name: (*ACCOUNTANTS, name).index(name)
+        ):
             delta = 0.0 if each.accountants[accountant] == "pure" else params.delta
             for budget in params.epsilon_total:
                 part, *_rest = each.parts(prepared(each, params, budget, accountant))
                 rows.append((each.name, accountant, budget, delta, part.noise_scale))
     return pd.DataFrame(rows, columns=MAIN.split())
-
-
-def _rank(accountant: str) -> int:
-    """Return its place among the accountants; those that a plug-in adds come last."""
-    return (*ACCOUNTANTS, accountant).index(accountant)
 
 
 def curves(first: list[Prepared], run: Run[Params]) -> pd.DataFrame:
@@ -164,9 +156,6 @@ def prices(first: list[Prepared], _: Run[Params]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=PRICE.split())
 
 
-# ------------------------------------------------------------------------------------ what is seen
-
-
 def excess(result: Result) -> pd.DataFrame:
     """Return the rows of the first budget that have more noise than needed, and which share more.
 
@@ -183,12 +172,11 @@ def excess(result: Result) -> pd.DataFrame:
 def noise_says(result: Result) -> tuple[str, str]:
     """Compare the papers' accountant of soft weights with the best one."""
     rows = excess(result).set_index(["mechanism", "accountant"])
-    row = rows.loc[[("soft-weights", "rdp-classic")]].iloc[0]
-    more, settings = percent(row.share), [setting(of, row[of]) for of in ("epsilon_total", "delta")]
+    more = percent(rows.share["soft-weights", "rdp-classic"])
     return (
         f"The papers' accountant asks for {more} more noise than soft weights need",
-        f"With {listed(settings)} the papers' accountant, rdp-classic, asks soft weights for "
-        f"{more} more noise than the best accountant.",
+        f"With {settings_line(result.params, ['epsilon_total', 'delta'])}, the papers' accountant, "
+        f"rdp-classic, asks soft weights for {more} more noise than the best accountant.",
     )
 
 
@@ -200,21 +188,17 @@ def noise(result: Result) -> fig.Drawn:
     """Draw a row for each accountant, below the name of its mechanism."""
     title, caption = noise_says(result)
     names: list[str] = []
-    series = []
+    marks = []
     for name, part in excess(result).groupby("mechanism"):
         style = fig.mechanism(str(name))
         names.append(f'<b><span style="color:{style.color}">{style.name}</span></b>')
-        places = len(names) + np.arange(float(len(part)))
-        rows = zip(part.accountant, part.share, strict=True)
-        names += [f"{accountant} +{percent(share)}" for accountant, share in rows]
-        marks = np.clip(100.0 * part.share.to_numpy(), *ENDS)
-        series.append(fig.row_marks(marks, places, style))
+        for accountant, share in zip(part.accountant, part.share, strict=True):
+            marks.append((len(names), style, 100.0 * share))
+            names.append(f"{accountant} +{percent(share)}")
+    table = pd.DataFrame(marks, columns=["place", "style", "value"])
     settings = settings_line(result.params, ("epsilon_total", "delta", "c", "n", "pool_size"))
-    x = "% more noise than the best accountant asks for"
-    drawn = fig.ranked(names, title, x, settings, row_height=17).add_traces(series)
-    ticks = {"tickvals": [1, 100, 10_000], "ticktext": ["1", "100", "10,000"]}
-    drawn.update_xaxes(fig.plain_ticks(*ENDS) | ticks)
-    return fig.Drawn(drawn, caption)
+    words = title, "% more noise than the best accountant asks for", settings
+    return fig.Drawn(fig.marked(names, table, words, ENDS, row_height=17), caption)
 
 
 FALSE_ALARMS = 10
@@ -230,8 +214,7 @@ def least_missed(params: Params) -> int:
 
 def attack_says(result: Result) -> tuple[str, str]:
     """Say how rarely an attacker may miss by ε and δ alone, and how rarely one is known to."""
-    params, table = result.params, result.tables["tradeoff"]
-    assert isinstance(params, Params)
+    params, table = cast(Params, result.params), result.tables["tradeoff"]
     alarms, least = f"With {FALSE_ALARMS} false alarms in 100", least_missed(params)
     sparse = table[table.mechanism == "sparse-vector"]
     found = ""

@@ -34,18 +34,6 @@ def scales() -> pd.DataFrame:
     )
 
 
-def test_every_mechanism_has_every_accountant_that_it_knows() -> None:
-    main = result().tables["main"]
-    assert len(main) == 2 * sum(len(each.accountants) for each in accounting.compared())
-    assert set(main.accountant) == set(accounting.ACCOUNTANTS)
-    pure = main[main.delta == 0.0]
-    assert set(pure.accountant) == {"linear"}
-    assert set(pure.mechanism) == {
-        name for name in NAMES if mechanisms.load(name).measure == "pure"
-    }
-    assert set(PURE) <= set(pure.mechanism)
-
-
 def test_the_sparse_vector_has_the_noise_of_the_theorem() -> None:
     # MATH S2: b = (c + 1) Δ / ε_total, Δ = √2/N.
     expected = 6 * np.sqrt(2.0) / 1000 / 2.0
