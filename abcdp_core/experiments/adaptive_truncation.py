@@ -14,42 +14,34 @@ side they are on: that is the cost of exploring. A fixed interval that is wide e
 needs no exploring and pays with noise for ever.
 
 The posterior is kept as weighted particles. Ours weights them by the exact density of the response
-or, of a symbol, by its probability (MATH A2, A7) and moves them only when too few carry the weight;
-the paper's particles carry every person's value (MATH A6); the grid is the reference (MATH A8).
+or, of a symbol, by its probability (MATH A2, A7); the paper's particles carry every person's value
+(MATH A6); the grid is the reference (MATH A8).
 
-**Other ways of asking.** With ``channel`` a person can answer by a symbol instead (MATH A14):
-*sign*, on which side of a place the value lies, or *optimal*, the table of symbols on fine cells
-that tells most for the score asked for. They are placed by the same draw of $(\mu, \sigma)$.
+With ``channel`` a person can answer by a symbol instead (MATH A14): *sign*, on which side of a
+place the value lies, or *optimal*, the table of symbols that tells most for the score asked for,
+placed by the same draw of $(\mu, \sigma)$.
 
 **σ is hardly learned at a small budget.** The best interval for $\mu$ is then so narrow that an
-answer is a noisy sign, which tells next to nothing about $\sigma$: its posterior is little else
-than its prior. So we report how much narrower the posterior of $\log\sigma$ is, and draw it grey
-until that is half. A score that counts $\sigma$ asks some way off the middle, where the share of
-people beyond depends on $\sigma$.
+answer is a noisy sign, which tells next to nothing about $\sigma$. So we report how much narrower
+the posterior of $\log\sigma$ is than its prior, and draw it grey until that is half.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
-from abcdp_core import experiments
 from abcdp_core import figures as fig
-from abcdp_core.experiments import Onward, with_values
 from abcdp_core.online import best_channel, intervals, learnt, typical
 from abcdp_core.online import parameters as online
-from abcdp_core.online.channels import Table
 from abcdp_core.online.particles import picture
 from abcdp_core.online.resampling import evenly
 from abcdp_core.online.stream import Answer
-from abcdp_core.parameters import ParameterError
 from abcdp_core.sentences import (
     ALIKE,
     amount,
@@ -58,17 +50,14 @@ from abcdp_core.sentences import (
     estimate,
     interval,
     listed,
-    percent,
+    settings_line,
 )
-from abcdp_core.study import BaseParams, Result, Tables
-from abcdp_core.summaries import weighted_quantile
+from abcdp_core.study import BaseParams, Chain, Linked, Onward, Result, Study, Tables
+from abcdp_core.study.estimates import SYMBOL, ask
+from abcdp_core.tasks import with_values
 
 EXPERIMENT = "adaptive-truncation"
 TITLE = "Intervals that follow the answers, person by person"
-COLUMNS = {
-    "main": Answer._fields,
-    "particles": ("t", "particle", "mu", "sigma", "weight"),
-}
 
 LINKS = 100
 """Parts a stream is done in, with a picture of the particles after each."""
@@ -87,69 +76,40 @@ class Params(online.StreamParams):
         """Refuse what the sampler or the way of asking cannot do."""
         self.check_sampler(self.sampler)
         online.check_noise([self.channel], self.noise)
-        if self.channel in online.TABLES and self.interval == "fixed":
-            raise ParameterError(
-                f"channel = {self.channel}: needs interval = adaptive; symbols are placed by what "
-                "is known so far."
-            )
-        if self.channel in online.TABLES and self.sampler == "smc-latent":
-            raise ParameterError(
-                f"channel = {self.channel}: needs sampler = smc or grid; smc-latent knows answers "
-                "with noise only."
-            )
+        online.check_tables([self.channel], [self.interval], [self.sampler])
 
 
 PRESETS: dict[str, BaseParams] = {}
 
 
-@dataclass(frozen=True)
-class Task(experiments.SingleTask[Params]):
-    """One stream, from its first person on."""
-
-    @property
-    def links(self) -> int:
-        """Parts it is done in."""
-        return min(LINKS, self.params.n)
-
-
-def tasks(params: Params, seed: int) -> list[Task]:
+def chains(params: Params, seed: int) -> list[Chain[Params]]:
     """A single stream."""
-    return [Task(params, seed)]
+    return [Chain(params, 0, seed, min(LINKS, params.n))]
 
 
-def work(task: Task | Onward[Task]) -> experiments.Link:
+def follow(here: Onward[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], Any]:
     """Ask the next people, and say what is known then."""
-    here = Onward.of(task)
-    params, seed = here.task.params, here.task.seed
-    first, last = (part * params.n // here.task.links for part in (here.done, here.done + 1))
-    settings = params.epsilon_total, params.sampler, params.interval, seed, 0, params.channel
-    values, noises = params.people(seed, 0, params.channel)
-    people = first, values[first:last], noises[first:last]
-    turns = list(params.stream(*settings).ask(here.state, *people))
-    state = turns[-1][0]
-    main = pd.DataFrame([asked for _, asked in turns], columns=list(Answer._fields))
-    particles = pd.DataFrame({"t": last, **picture(state, params.particles)})
-    return here.link({"main": main, "particles": particles}, state)
+    params, part = here.task.params, here.part(here.task.params.n)
+    state, answers = ask(here.task, here.state, part)
+    particles = pd.DataFrame({"t": part.stop, **picture(state, params.particles)})
+    return {"main": answers, "particles": particles}, state
 
 
-def collect(params: Params, rows: Tables) -> Result:
-    """The result so far."""
-    last, people = rows["main"].iloc[-1], counted(params.n, "person", "people")
+def summary(result: Result) -> str:
+    """What is known after the last answer."""
+    params, last = cast(Params, result.params), result.tables["main"].iloc[-1]
+    people = counted(params.n, "person", "people")
     mu, sigma = estimate(last.mean_mu, last.sd_mu), (last.mean_sigma, last.sd_sigma)
-    summary = (
+    return (
         f"After {int(last.t):,} of {people}, {_way(params)}, μ = {mu} (true {params.mu:.4g}); "
         f"{params.sigma_in_words(params.sampler, *sigma, last.sigma_width)}. "
         "± is a posterior standard deviation."
     )
-    event = params.event(params.epsilon_total, params.channel)
-    privacy = params.promise([params.epsilon_total], params.channel)
-    return Result(EXPERIMENT, params, rows, summary, privacy, event)
 
 
 def _way(params: Params) -> str:
     if params.channel == "truncation":
-        around = f" μ ± {params.fixed_width:.3g}σ" if params.interval == "fixed" else ""
-        return f"{params.interval} interval{around}"
+        return f"{params.interval} interval"
     return "sign at an adaptive place" if params.channel == "sign" else "optimal symbols"
 
 
@@ -198,13 +158,6 @@ def no_symbols(params: Params) -> str:
     return ""
 
 
-def answers(table: Table) -> str:
-    """How many symbols a table has, in words; of two the chance of the wrong one."""
-    symbols = len(table.weights)
-    wrong = percent(1.0 / (1.0 + math.exp(table.level)))
-    return f"{symbols} symbols, {wrong} wrong" if symbols == 2 else f"{symbols} symbols"
-
-
 def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
     """Say how much sharper adaptive intervals tell μ in this run.
 
@@ -224,16 +177,16 @@ def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
     known = {way: f"±{amount(1.96 * row.sd_mu, 2)}" for way, row in rows.items()}
     symbols = f", **answers by symbols** to {known[SYMBOLS]}" if SYMBOLS in known else ""
     sentence = (
-        f"{words} in this run{' so far' if last < params.n else ''}: after {people}, **intervals "
-        f"that follow the answers** give the mean to {known['adaptive']} (1.96 standard "
-        f"deviations), the fixed interval {interval(rows['fixed'].left, rows['fixed'].right)} to "
-        f"{known['fixed']}{symbols}."
+        f"{words} in this run: after {people}, **intervals that follow the answers** give the mean "
+        f"to {known['adaptive']} (1.96 standard deviations), the fixed interval "
+        f"{interval(rows['fixed'].left, rows['fixed'].right)} to {known['fixed']}{symbols}."
     )
     texts = []
     if SYMBOLS in rows and params.score == "mu":
-        texts.append(symbols_against_interval(params))
-    if PLACED in found:
-        texts.append(_ideal(found[PLACED], last))
+        symbol = best_channel.best(params.epsilon_total).score
+        best = intervals.best(params.unit_scale(params.epsilon_total), params.noise).score
+        more = compared(symbol, best)
+        texts.append(f"About μ, a symbol near the mean tells {more} the best interval.")
     far = [way for way, row in rows.items() if abs(row.mean_mu - params.mu) > 1.96 * row.sd_mu]
     if far:
         names = listed([f"*{way}*" for way in far])
@@ -250,28 +203,6 @@ def _sharper(adaptive: float, fixed: float) -> tuple[str, str]:
     if ratio < 1.0:
         return f"{amount(1.0 / ratio, 2)}× less sharp", "because finding the place has cost more"
     return f"{amount(ratio, 2)}× sharper", "by asking where answers tell most,"
-
-
-def _ideal(result: Result, people: int) -> str:
-    """What the interval leaves open that is right from the start; nothing if that is not kept."""
-    row, particles = result.tables["main"].iloc[people - 1], result.tables["particles"]
-    cloud = particles[particles.t == people]
-    if cloud.empty:
-        return ""
-    # Where σ is left open a few far particles make a deviation that says little.
-    ends = weighted_quantile(cloud[["mu"]].to_numpy(), cloud.weight.to_numpy(), [0.025, 0.975])
-    return (
-        f"The ideal interval, {interval(row.left, row.right)} from the start, leaves a 95 % range "
-        f"of {interval(*ends[:, 0].tolist())}; only someone who knows μ and σ can choose it."
-    )
-
-
-def symbols_against_interval(params: Params) -> str:
-    """What an answer by the symbols that are best for μ tells against one in the best interval."""
-    symbol = best_channel.best(params.epsilon_total).score
-    best = intervals.best(params.unit_scale(params.epsilon_total), params.noise).score
-    more = compared(symbol, best)
-    return f"About μ, a symbol near the mean tells {more} an answer in the best interval."
 
 
 def typical_in_words(params: Params) -> str:
@@ -308,14 +239,9 @@ SHOWN, DRAWN, MOMENTS = 600, 200, 6
 """Points of a line and particles of a cloud at most; clouds in the figure of particles."""
 
 
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Where people were asked and what was learnt, over time; the particles at a few times."""
-    return {"stream": _stream(result), "particles": _particles(result)}
-
-
-def _settings(params: Params) -> str:
-    budget = f"ε_total = {params.epsilon_total:g} per person"
-    return f"{_way(params)}, {budget}, N = {params.n:,}, {params.sampler}"
+def _settings(params: Params) -> dict[str, Any]:
+    settings = settings_line(params, ("epsilon_total", "n", "sampler"))
+    return {"title": {"subtitle": {"text": f"{_way(params)}, {settings}"}}}
 
 
 def _style(params: Params, name: str) -> fig.Style:
@@ -323,18 +249,27 @@ def _style(params: Params, name: str) -> fig.Style:
     return STYLES[way].called(name)
 
 
-def _stream(result: Result) -> fig.Drawn:
+def stream(result: Result) -> fig.Drawn:
+    """Draw where people were asked and what was learnt, over time; σ grey until it is learnt."""
     params = cast(Params, result.params)
     main = fig.evenly(result.tables["main"], SHOWN)
     t, last = main.t.to_numpy(float), main.iloc[-1]
     people = counted(int(last.t), "person", "people")
     title = f"After {people}, μ = {estimate(last.mean_mu, last.sd_mu)}"
     figure = fig.rows(["μ and answers", "σ"], title, "people asked", 280)
-    figure.update_layout(title={"subtitle": {"text": _settings(params)}})
-    figure.add_traces(_asked(params, main))
+    figure.update_layout(_settings(params))
+    is_number = params.channel == "truncation"
+    # Symbols have no place: the middle of where they are asked stands for them.
+    what = ["interval asked in", "answers, private"] if is_number else ["places asked at"] * 2
+    left, right = main.left.to_numpy(), main.right.to_numpy()
+    asked = fig.band(t, left, right, fig.PRIVATE).update(name=what[0], showlegend=True)
+    given = main.response.to_numpy() if is_number else 0.5 * (left + right)
+    marks = fig.points(t, given, fig.PRIVATE.called(what[1], marker="diamond"))
+    figure.add_traces([asked, marks.update(marker={"size": 3, "opacity": 0.5})])
     unlearnt = params.narrower(params.sampler, main.sigma_width) < learnt.LEARNT
     belief = _style(params, "posterior mean ± 1.96 standard deviations")
-    for index, (name, grey) in enumerate((("mu", np.zeros_like(unlearnt)), ("sigma", unlearnt))):
+    for index, name in enumerate(SYMBOL):
+        grey = unlearnt & (name == "sigma")
         mean, spread = main[f"mean_{name}"].to_numpy(), 1.96 * main[f"sd_{name}"].to_numpy()
         traces = [fig.line(np.array([1.0, params.n]), np.full(2, vars(params)[name]), fig.TRUTH)]
         for style, here in ((belief, ~grey), (fig.UNLEARNT, grey)):
@@ -353,48 +288,47 @@ def _stream(result: Result) -> fig.Drawn:
     return fig.Drawn(figure, result.summary)
 
 
-def _asked(params: Params, main: pd.DataFrame) -> list[go.Scatter]:
-    """Where people were asked, and their answers; of symbols, which have no place, its middle."""
-    is_number = params.channel == "truncation"
-    style = fig.PRIVATE.called("answers, private" if is_number else "middle of the places asked at")
-    t, left, right = (main[name].to_numpy(float) for name in ("t", "left", "right"))
-    asked = fig.band(t, left, right, style)
-    asked.update(name="interval asked in" if is_number else "places asked at", showlegend=True)
-    marks = fig.points(t, main.response.to_numpy() if is_number else 0.5 * (left + right), style)
-    return [asked, marks.update(marker={"size": 3, "symbol": "diamond", "opacity": 0.5})]
-
-
-def _particles(result: Result) -> fig.Drawn:
+def clouds(result: Result) -> fig.Drawn:
+    """Draw the particles of the posterior at a few times."""
     params, particles = cast(Params, result.params), result.tables["particles"]
     times = particles.t.unique()
     chosen = times[np.unique(np.geomspace(1, len(times), MOMENTS).round().astype(int)) - 1]
-    rows = result.tables["main"].set_index("t").loc[chosen]
     people = [counted(t, "person", "people") for t in chosen]
-    gained = params.narrower(params.sampler, rows.sigma_width)
-    titles = [
-        text if gain >= learnt.LEARNT else f"{text}, {fig.UNLEARNT.name}"
-        for text, gain in zip(people, gained, strict=True)
-    ]
-    spreads = [f"{amount(rows.sd_mu.iloc[i], 2)} after {people[i]}" for i in (0, -1)]
-    title = f"Standard deviation of μ: {', '.join(dict.fromkeys(spreads))}"
-    size = (2, 640) if len(chosen) > 3 else (1, 440)
-    figure = fig.panels(titles, title, "μ", "σ", *size)
-    figure.update_layout(title={"subtitle": {"text": _settings(params)}})
-    truth = fig.points(np.array([params.mu]), np.array([params.sigma]), fig.TRUTH)
+    last = result.tables["main"].set_index("t").loc[chosen[-1]]
+    mu, sigma = estimate(last.mean_mu, last.sd_mu), estimate(last.mean_sigma, last.sd_sigma)
+    title = f"After {people[-1]}, μ = {mu} and σ = {sigma}"
+    figure = fig.panels(people, title, "μ", "σ", 2, 640)
+    figure.update_layout(_settings(params))
+    truth = np.array([params.mu]), np.array([params.sigma])
     for index, t in enumerate(chosen):
         cloud = particles[particles.t == t]
         drawn = cloud.iloc[evenly(cloud.weight.to_numpy(), min(DRAWN, len(cloud)))]
         trace = fig.points(drawn.mu.to_numpy(), drawn.sigma.to_numpy(), _style(params, "particles"))
-        figure.add_trace(trace.update(marker={"size": 4, "opacity": 0.5}, **fig.panel(index)))
-        figure.add_trace(go.Scatter(truth).update(marker={"size": 11}, **fig.panel(index)))
-    fig.named_once(figure)
-    reach, last = 2.5 * params.sigma, rows.iloc[-1]
+        figure.add_trace(fig.in_panel(trace.update(marker={"size": 4, "opacity": 0.5}), index))
+        figure.add_trace(fig.in_panel(fig.points(*truth, fig.TRUTH), index))
+    reach = 2.5 * params.sigma
     figure.update_xaxes(range=[params.mu - reach, params.mu + reach])
     figure.update_yaxes(range=[0, 3 * params.sigma])
-    return fig.Drawn(
-        figure,
-        f"Particles of the posterior. After {people[-1]}, mean ± standard deviation are "
-        f"μ = {estimate(last.mean_mu, last.sd_mu)} and "
-        f"σ = {estimate(last.mean_sigma, last.sd_sigma)} "
-        f"(true {params.mu:.4g} and {params.sigma:.3g}).",
-    )
+    return fig.Drawn(figure, f"{title}: mean ± standard deviation of the particles.")
+
+
+STUDY: Study[Params, None] = Study(
+    EXPERIMENT,
+    Params,
+    chains=chains,
+    link=follow,
+    tables={
+        "main": Linked(" ".join(Answer._fields)),
+        "particles": Linked("t particle mu sigma weight"),
+    },
+    says=summary,
+    privacy=lambda params: params.promise([params.epsilon_total], params.channel),
+    views={"stream": stream, "particles": clouds},
+)
+COLUMNS, tasks, work, _, figures = STUDY.contract()
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """Return the result so far, with what happens to one answer."""
+    event = params.event(params.epsilon_total, params.channel)
+    return dataclasses.replace(STUDY.collect(params, rows), event=event)

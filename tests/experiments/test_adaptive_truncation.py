@@ -76,15 +76,6 @@ def test_the_number_of_links_changes_nothing(sampler: str, monkeypatch: pytest.M
     assert_frame_equal(parted.tables["main"], whole.tables["main"], check_exact=True)
 
 
-def test_people_are_asked_one_by_one_and_mu_is_found() -> None:
-    main = run(n=100, particles=100, epsilon_total=10.0).tables["main"]
-    assert list(main.t) == list(range(1, 101))
-    last = main.iloc[-1]
-    assert abs(last.mean_mu - SMALL.mu) < 5 * last.sd_mu
-    assert last.sd_mu < SMALL.sigma / 2
-    assert last.left < SMALL.mu < last.right
-
-
 @pytest.mark.parametrize(
     ("sampler", "n", "frames"), [("smc", 7, 7), ("smc-latent", 101, 100), ("grid", 7, 7)]
 )
