@@ -10,38 +10,20 @@ $$e^{-\epsilon_{total}} \le \frac{P(\text{outcome} \mid Y^*)}{P(\text{outcome} \
 \le e^{\epsilon_{total}} \qquad \text{(MATH S2)}$$
 
 The outcome shown is how many draws the run looks at until the c-th acceptance, or that the pool
-ends before. Its probabilities are exact from either data set, without any simulated noise: given
-the threshold's noise the decisions are independent, and what is left is an integral (MATH E6). So
-whatever difference is seen here is the person's. The bound holds for every outcome and every pair
-of data sets; one person rarely comes near it, because it is made for the worst of all data sets.
+ends before. Its probabilities are exact, without any simulated noise (MATH E6), so whatever
+difference is seen is the person's. The bound holds for every outcome and every pair of data sets;
+one person rarely comes near it, because it is made for the worst of all data sets.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from abcdp_core import figures as fig
-from abcdp_core import pool, releases, simulators
-from abcdp_core.experiments.change_one_person import computing, drawing, words
-from abcdp_core.experiments.change_one_person.computing import COLUMNS, POOL_ENDED, worst_change
-from abcdp_core.experiments.change_one_person.words import (
-    bound_in_words,
-    largest_in_words,
-    move_in_words,
-)
+from abcdp_core import releases, simulators
+from abcdp_core.experiments.change_one_person import computing, views
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.parameters import Parameter, ParameterError
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.results import Result, Tables
-from abcdp_core.streams import generator
-from abcdp_core.tasks import SingleTask, single_task
-from abcdp_core.theory import sparse_vector_run as theory
-
-__all__ = [
-    "COLUMNS", "EXPERIMENT", "POOL_ENDED", "PRESETS", "TITLE", "Params", "bound_in_words",
-    "collect", "figures", "largest_in_words", "move_in_words", "prepare", "serves", "tasks", "work",
-    "worst_change",
-]  # fmt: skip
+from abcdp_core.parameters import ParameterError
+from abcdp_core.study import BaseParams, Parameter, Rows, Study
 
 EXPERIMENT = "change-one-person"
 TITLE = "What one person changes"
@@ -70,70 +52,50 @@ class Params(releases.ReleaseParams):
     def check_together(self) -> None:
         """Refuse also a scenario in which no point can be replaced."""
         super().check_together()
-        if reason := _refusal(self.scenario):
-            raise ParameterError(f"scenario = {self.scenario}: {reason}; choose another scenario.")
+        if not serves(self.scenario):
+            raise ParameterError(
+                f"scenario = {self.scenario}: no point of its data can be replaced; choose another."
+            )
 
 
 def serves(scenario: str) -> bool:
-    """Whether a point of a scenario's data can be replaced."""
-    return not _refusal(scenario)
-
-
-def _refusal(scenario: str) -> str:
-    """Why no point of a scenario's data can be replaced; empty if one can."""
+    """Whether a point of a scenario's data can be replaced; of some only distances are kept."""
     source = simulators.load(scenario)
     if hasattr(source, "precomputed"):
-        return "only the distances of its pool are kept, so no point can be replaced"
-    unit, neighbours = sparse_vector.LINEAR.protects(source)
-    if neighbours != "replace":
-        return f"{unit} is added or removed there, and no point is replaced"
-    return ""
+        return False
+    return sparse_vector.LINEAR.protects(source)[1] == "replace"
 
 
 PRESETS: dict[str, BaseParams] = {}
 
-prepare, tasks = releases.prepare, single_task
+prepare = releases.prepare
 
 
-def work(task: SingleTask[Params]) -> Tables:
-    """Compare the data with their neighbour: distances, decisions, outcomes."""
-    params = task.params
-    budget, key = params.epsilon_total, releases.pool_key(params, task.seed)
-    low, high = domain = simulators.load(params.scenario).DOMAIN
-    before = computing.before(key, params.n, params.epsilon_abc)
-    moved = params.moved_to
-    changed = before.data.copy()
-    changed[before.point, -1] = (
-        before.value if isinstance(moved, str) else low + moved * (high - low)
-    )
-    both = before.comparison, pool.compare(pool.open_pool(key), changed, synthetic=True)
-    event = releases.event_of(params)
-    run = theory.Run.of(event, params.epsilon_abc)
-    stops = computing.stops_before(key, params.n, run), theory.stopping_time(both[1].rho, run)
-    # The same noise for both, the one that the posterior page shows.
-    noise = (generator(task.seed, "noise", 0, params.noise_draw) for _ in both)
-    released = [releases.release(params, *each)[0] for each in zip(both, noise, strict=True)]
-    return {
-        "main": computing.curves(*stops, budget),
-        "ratio": computing.ratios(*stops, budget),
-        "largest": computing.largest(*stops, budget),
-        "movement": computing.movement(*both, event.sensitivity),
-        "decisions": computing.decisions(*(release.indices for release in released)),
-        **computing.person(before.data, changed, before.point, domain),
-    }
-
-
-def collect(params: Params, rows: Tables) -> Result:
-    """Return the result of the one task."""
-    privacy, event = releases.privacy_of(params), releases.event_of(params)
-    result = Result(EXPERIMENT, params, rows, "", privacy, event)
-    return replace(result, summary=words.summary(result))
-
-
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Draw outcome distributions above their ratio, how distances moved, the point that moved."""
-    return {
-        "outcomes": drawing.outcomes(result),
-        "movement": drawing.movement(result),
-        "person": drawing.person(result),
-    }
+STUDY = Study(
+    EXPERIMENT,
+    Params,
+    world=computing.Pair.of,
+    tables={
+        "main": Rows(
+            "looked_at stopped stopped_neighbour allowed_low allowed_high",
+            computing.curves,
+        ),
+        "ratio": Rows(
+            "outcome low high probability probability_neighbour log_ratio epsilon_total",
+            computing.ratios,
+        ),
+        "largest": Rows(
+            "outcome probability probability_neighbour log_ratio at_least epsilon_total",
+            computing.largest,
+        ),
+        "movement": Rows("t rho rho_neighbour movement sensitivity", computing.movement),
+        "decisions": Rows("t original neighbour", computing.decisions),
+        "data": Rows("place amount", computing.data),
+        "person": Rows("place_before amount_before place_after amount_after", computing.person),
+    },
+    says=views.summary,
+    privacy=releases.privacy_of,
+    release=releases.event_of,
+    views={"outcomes": views.outcomes, "movement": views.movement, "person": views.person},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()

@@ -6,44 +6,24 @@ import functools
 import itertools
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import pool, simulators
-from abcdp_core.results import Tables
+from abcdp_core import pool, releases, simulators
+from abcdp_core.streams import generator
+from abcdp_core.study import Run
 from abcdp_core.theory import sparse_vector_run as theory
 
 Array = NDArray[np.float64]
 
-COLUMNS = {
-    "main": ("looked_at", "stopped", "stopped_neighbour", "allowed_low", "allowed_high"),
-    "ratio": (
-        *("outcome", "low", "high", "probability", "probability_neighbour"),
-        *("log_ratio", "epsilon_total"),
-    ),
-    "largest": (
-        *("outcome", "probability", "probability_neighbour", "log_ratio", "at_least"),
-        "epsilon_total",
-    ),
-    "movement": ("t", "rho", "rho_neighbour", "movement", "sensitivity"),
-    "decisions": ("t", "original", "neighbour"),
-    "data": ("place", "amount"),
-    "person": ("place_before", "amount_before", "place_after", "amount_after"),
-}
-
 POINTS_TRIED, VALUES_TRIED, DRAWS_TRIED = 40, 41, 400
 """Points that are tried for the worst change, new values of each, and draws they are tried on."""
 
-CLASSES = 10
-"""Ranges of draws that outcomes fall into, about equally likely."""
-
-CURVE = 400
-"""Steps of probability between two points of a curve."""
-
-BINS = 50
-"""Bars of the histogram of the data."""
+CLASSES, CURVE, BINS = 10, 400, 50
+"""Ranges of draws that outcomes fall into; steps of a curve; bars of the data's histogram."""
 
 RARE = 1e-6
 """An outcome that is less probable than this from both data sets is no outcome of its own."""
@@ -53,19 +33,10 @@ SMALLEST = 1e-12
 
 POOL_ENDED = "pool ended first"
 
-SETTINGS_KEPT = 16
-"""Settings of which what does not change with the move is kept, half a megabyte each."""
-
 
 @dataclass(frozen=True)
 class Before:
-    """The data before anybody moves, and which move changes most.
-
-    Attributes:
-        data: ``(n, p)``.
-        comparison: of the data with the pool, without the pool's own numbers.
-        point, value: what :func:`worst_change` finds.
-    """
+    """The data ``(n, p)`` before anybody moves, and the point and new value that change most."""
 
     data: Array
     comparison: pool.Comparison
@@ -73,46 +44,17 @@ class Before:
     value: float
 
 
-@functools.lru_cache(maxsize=SETTINGS_KEPT)
+# What does not change with the move: half a megabyte for each setting.
+@functools.lru_cache(maxsize=16)
 def before(key: pool.PoolKey, n: int, epsilon_abc: float) -> Before:
-    """Return the data and the worst change."""
+    """Return the data, and the change of those tried that moves distances near ε_abc most."""
     public, data = pool.open_pool(key), pool.observed_data(key, n)
     comparison = pool.compare(public, data, synthetic=True)
-    domain = simulators.load(key.scenario).DOMAIN
-    point, value = worst_change(comparison, public.statistics[n], data, epsilon_abc, domain)
-    return Before(data, replace(comparison, statistics=None), point, value)
-
-
-@functools.lru_cache(maxsize=SETTINGS_KEPT)
-def stops_before(key: pool.PoolKey, n: int, run: theory.Run) -> Array:
-    """Return the distribution ``(T + 1,)`` of the stopping time before anybody moves."""
-    return theory.stopping_time(before(key, n, run.epsilon_abc).comparison.rho, run)
-
-
-def worst_change(
-    comparison: pool.Comparison,
-    statistics: Array,
-    data: Array,
-    epsilon_abc: float,
-    domain: tuple[float, float],
-) -> tuple[int, float]:
-    """Find the point of the data, and its new value, that move distances near ε_abc most.
-
-    Args:
-        comparison: of the data with the pool.
-        statistics: of the pool ``(T, D)``, at the size of the data.
-        data: ``(n, p)``, of which the last of the p numbers is replaced.
-        epsilon_abc: similarity threshold.
-        domain: lowest and highest value of a data point.
-
-    Returns:
-        Index of the point, and the value.
-    """
     near = np.argsort(np.abs(comparison.rho - epsilon_abc))[:DRAWS_TRIED]
-    order = np.argsort(data[:, -1])
-    tried = order[np.linspace(0, len(order) - 1, min(POINTS_TRIED, len(order))).astype(int)]
-    values = np.linspace(*domain, VALUES_TRIED)
-    distance, size = comparison.distance, len(data)
+    statistics, distance, size = public.statistics[n][near], comparison.distance, len(data)
+    tried = np.linspace(0, size - 1, min(POINTS_TRIED, size)).astype(int)
+    tried = np.argsort(data[:, -1])[tried]
+    values = np.linspace(*simulators.load(key.scenario).DOMAIN, VALUES_TRIED)
     moved = []
     for point in tried:
         rest = np.delete(data, point, axis=0)
@@ -120,56 +62,96 @@ def worst_change(
         replaced = np.repeat(data[point][None], VALUES_TRIED, axis=0)
         replaced[:, -1] = values
         for one in distance.statistic(replaced[:, None]):
-            statistic = distance.combine(others, size - 1, one, 1)
-            rho = distance.compare(statistics[near], statistic)
+            rho = distance.compare(statistics, distance.combine(others, size - 1, one, 1))
             moved.append(np.abs(rho - comparison.rho[near]).mean())
     point, value = divmod(int(np.argmax(moved)), VALUES_TRIED)
-    return int(tried[point]), float(values[value])
+    kept = replace(comparison, statistics=None)
+    return Before(data, kept, int(tried[point]), float(values[value]))
 
 
-def curves(original: Array, neighbour: Array, epsilon_total: float) -> pd.DataFrame:
-    """Probabilities that a run has stopped by then, and what ε_total allows the neighbour's.
+@functools.lru_cache(maxsize=16)
+def stops_before(key: pool.PoolKey, n: int, run: theory.Run) -> Array:
+    """Return the distribution ``(T + 1,)`` of the stopping time before anybody moves."""
+    return theory.stopping_time(before(key, n, run.epsilon_abc).comparison.rho, run)
 
-    Args:
-        original, neighbour: distributions of the stopping time ``(T + 1,)``.
-        epsilon_total: privacy budget.
+
+@dataclass(frozen=True)
+class Pair:
+    """The data and their neighbor, against the same pool.
+
+    Attributes:
+        before: of the person's move.
+        changed: data ``(n, p)`` after it.
+        after: these against the pool.
+        stops: distributions of the stopping time ``(T + 1,)``, before and after.
     """
+
+    before: Before
+    changed: Array
+    after: pool.Comparison
+    stops: tuple[Array, Array]
+
+    @classmethod
+    def of(cls, run: Run[Any]) -> Pair:
+        """The scenario's data, and the same with the person where the parameters put it."""
+        params, key = run.params, releases.pool_key(run.params, run.seed)
+        first = before(key, params.n, params.epsilon_abc)
+        low, high = simulators.load(params.scenario).DOMAIN
+        share, changed = params.moved_to, first.data.copy()
+        worst = isinstance(share, str)
+        changed[first.point, -1] = first.value if worst else low + share * (high - low)
+        after = pool.compare(pool.open_pool(key), changed, synthetic=True)
+        rule = theory.Run.of(releases.event_of(params), params.epsilon_abc)
+        stops = stops_before(key, params.n, rule), theory.stopping_time(after.rho, rule)
+        return cls(first, changed, after, stops)
+
+
+def curves(pair: Pair, run: Run[Any]) -> pd.DataFrame:
+    """Probabilities that a run has stopped by then, and what ε_total allows the neighbor's."""
     # Where either curve has risen by a step, and just before it, so that jumps stay upright.
-    first, second = np.cumsum(original[:-1]), np.cumsum(neighbour[:-1])
+    first, second = (np.cumsum(stops[:-1]) for stops in pair.stops)
     steps = [np.diff(np.floor(CURVE * curve), prepend=0.0) > 0 for curve in (first, second)]
     at = np.flatnonzero(steps[0] | steps[1])
     widest = int(np.argmax(np.abs(first - second)))
     shown = np.unique(np.concatenate([[0], at - 1, at, [widest, len(first) - 1]]))
     shown = shown[shown >= 0]
     first, second = np.minimum(first[shown], 1.0), np.minimum(second[shown], 1.0)
-    factor = math.exp(min(epsilon_total, 700.0))
-    low = np.maximum(first / factor, 1.0 - np.minimum(factor * (1.0 - first), 1))
-    high = np.minimum(np.minimum(factor * first, 1), 1.0 - (1.0 - first) / factor)
-    found = (shown + 1, first, second, low, high)
-    return pd.DataFrame(dict(zip(COLUMNS["main"], found, strict=True)))
+    factor = math.exp(min(run.params.epsilon_total, 700.0))
+    columns = {
+        "looked_at": shown + 1,
+        "stopped": first,
+        "stopped_neighbour": second,
+        "allowed_low": np.maximum(first / factor, 1.0 - np.minimum(factor * (1.0 - first), 1)),
+        "allowed_high": np.minimum(np.minimum(factor * first, 1), 1.0 - (1.0 - first) / factor),
+    }
+    return pd.DataFrame(columns)
 
 
-def ratios(original: Array, neighbour: Array, epsilon_total: float) -> pd.DataFrame:
+def ratios(pair: Pair, run: Run[Any]) -> pd.DataFrame:
     """Probabilities of at most :data:`CLASSES` about equally likely ranges of the stopping time.
 
     A pool that ended is an outcome of its own, unless that is too rare; then it counts as a run
     that looked at all draws.
     """
+    original, neighbour = pair.stops
     both = (original + neighbour) / 2.0
     steps = len(both) - 1
     rows = []
     for start, stop in itertools.pairwise([0, *(cut + 1 for cut in _cuts(both[:-1])), steps]):
         name = f"{stop:,}" if stop == start + 1 else f"{start + 1:,} to {stop:,}"
-        sums = original[start:stop].sum(), neighbour[start:stop].sum()
-        rows.append((name, start + 1, stop, *sums))
+        rows.append(
+            (name, start + 1, stop, original[start:stop].sum(), neighbour[start:stop].sum())
+        )
     ended = (POOL_ENDED, steps, steps, float(original[-1]), float(neighbour[-1]))
     if both[:-1].sum() < RARE:
         rows = [ended]
     elif both[-1] >= RARE:
         rows.append(ended)
-    table = pd.DataFrame(rows, columns=COLUMNS["ratio"][:5])
+    names = ["outcome", "low", "high", "probability", "probability_neighbour"]
+    table = pd.DataFrame(rows, columns=names)
     found, known = _log_ratios(table.probability.to_numpy(), table.probability_neighbour.to_numpy())
-    return table.assign(log_ratio=np.where(known, found, np.nan), epsilon_total=epsilon_total)
+    log_ratio = np.where(known, found, np.nan)
+    return table.assign(log_ratio=log_ratio, epsilon_total=run.params.epsilon_total)
 
 
 def _cuts(stops: Array) -> list[int]:
@@ -190,56 +172,69 @@ def _cuts(stops: Array) -> list[int]:
 
 
 def _log_ratios(original: Array, neighbour: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Logarithms of ratios of probabilities, which count as at least :data:`SMALLEST`.
-
-    Returns:
-        The logarithms, and whether both probabilities are that large, so that they are right; else
-        they are too near 0.
-    """
+    """Logarithms of ratios of probabilities, and whether both are large enough for these."""
     known = np.minimum(original, neighbour) >= SMALLEST
     ratio = np.maximum(original, SMALLEST) / np.maximum(neighbour, SMALLEST)
     return np.log(ratio), known
 
 
-def largest(original: Array, neighbour: Array, epsilon_total: float) -> pd.DataFrame:
+def largest(pair: Pair, run: Run[Any]) -> pd.DataFrame:
     """The outcome whose two probabilities differ by the largest factor, of those not too rare."""
+    original, neighbour = pair.stops
     log_ratio, known = _log_ratios(original, neighbour)
     common = np.maximum(original, neighbour) >= RARE
     worst = int(np.argmax(np.where(common, np.abs(log_ratio), -1.0)))
-    name = POOL_ENDED if worst == len(original) - 1 else f"{worst + 1:,}"
-    found = original[worst], neighbour[worst], log_ratio[worst], not known[worst], epsilon_total
-    return pd.DataFrame([(name, *found)], columns=COLUMNS["largest"])
-
-
-def movement(first: pool.Comparison, second: pool.Comparison, sensitivity: float) -> pd.DataFrame:
-    """Every distance before and after."""
-    found = (np.arange(len(first.rho)), first.rho, second.rho, second.rho - first.rho, sensitivity)
-    return pd.DataFrame(dict(zip(COLUMNS["movement"], found, strict=True)))
-
-
-def decisions(original: NDArray[np.int64], neighbour: NDArray[np.int64]) -> pd.DataFrame:
-    """Draws accepted from either side, and whether from which."""
-    either = np.union1d(original, neighbour)
-    found = (either, np.isin(either, original), np.isin(either, neighbour))
-    return pd.DataFrame(dict(zip(COLUMNS["decisions"], found, strict=True)))
-
-
-def person(data: Array, changed: Array, point: int, domain: tuple[float, float]) -> Tables:
-    """The data to be drawn, and where in them a point is before and after it is replaced.
-
-    Single numbers are counted in bins, so that the point is on top of its bar; a series has an
-    amount at each place.
-    """
-    old, new = data[point], changed[point]
-    place, amount = data[:, 0], data[:, -1]
-    spots = (old[0], old[-1], new[0], new[-1])
-    if data.shape[1] == 1:
-        edges = np.linspace(*domain, BINS + 1)
-        place = (edges[:-1] + edges[1:]) / 2.0
-        amount = np.histogram(data[:, 0], edges)[0].astype(float)
-        bins = np.clip(np.searchsorted(edges, [old[0], new[0]], "right") - 1, 0, BINS - 1)
-        spots = (old[0], amount[bins[0]], new[0], amount[bins[1]])
-    return {
-        "data": pd.DataFrame({"place": place, "amount": amount}),
-        "person": pd.DataFrame([spots], columns=COLUMNS["person"]),
+    columns = {
+        "outcome": POOL_ENDED if worst == len(original) - 1 else f"{worst + 1:,}",
+        "probability": original[worst],
+        "probability_neighbour": neighbour[worst],
+        "log_ratio": log_ratio[worst],
+        "at_least": not known[worst],
+        "epsilon_total": run.params.epsilon_total,
     }
+    return pd.DataFrame([columns])
+
+
+def movement(pair: Pair, run: Run[Any]) -> pd.DataFrame:
+    """Every distance before and after."""
+    first, second = pair.before.comparison.rho, pair.after.rho
+    table = pd.DataFrame({"t": np.arange(len(first)), "rho": first, "rho_neighbour": second})
+    sensitivity = releases.event_of(run.params).sensitivity
+    return table.assign(movement=second - first, sensitivity=sensitivity)
+
+
+def decisions(pair: Pair, run: Run[Any]) -> pd.DataFrame:
+    """Draws accepted from either side, and from which, with the noise of the posterior page."""
+    accepted = []
+    for comparison in (pair.before.comparison, pair.after):
+        rng = generator(run.seed, "noise", 0, run.params.noise_draw)
+        accepted.append(releases.release(run.params, comparison, rng)[0].indices)
+    either = np.union1d(*accepted)
+    original, neighbour = (np.isin(either, each) for each in accepted)
+    return pd.DataFrame({"t": either, "original": original, "neighbour": neighbour})
+
+
+def data(pair: Pair, run: Run[Any]) -> pd.DataFrame:
+    """The data to be drawn: the amounts of a series, and of single numbers how many in each bin."""
+    place, amount = pair.before.data[:, 0], pair.before.data[:, -1]
+    if pair.changed.shape[1] == 1:
+        counts, edges = _histogram(pair, run)
+        place, amount = (edges[:-1] + edges[1:]) / 2.0, counts
+    return pd.DataFrame({"place": place, "amount": amount})
+
+
+def person(pair: Pair, run: Run[Any]) -> pd.DataFrame:
+    """Where among them the point is before and after it is replaced."""
+    old, new = (each[pair.before.point] for each in (pair.before.data, pair.changed))
+    amounts = old[-1], new[-1]
+    if len(old) == 1:
+        counts, edges = _histogram(pair, run)
+        bins = np.searchsorted(edges, [old[0], new[0]], "right") - 1
+        amounts = tuple(counts[np.clip(bins, 0, BINS - 1)])
+    columns = ["place_before", "amount_before", "place_after", "amount_after"]
+    return pd.DataFrame([(old[0], amounts[0], new[0], amounts[1])], columns=columns)
+
+
+def _histogram(pair: Pair, run: Run[Any]) -> tuple[Array, Array]:
+    edges = np.linspace(*simulators.load(run.params.scenario).DOMAIN, BINS + 1)
+    return np.histogram(pair.before.data[:, 0], edges)[0].astype(float), edges
