@@ -13,8 +13,7 @@ same noise, drawn at scale 1 and scaled. They differ in what they spend a budget
 
 **Why the embedding's noise does not grow with c.** The sparse vector technique asks a question for
 every draw and pays for every *yes*. The embedding asks the data one question, what their mean
-features are, and pays once. Draws, thresholds and weights are then chosen by looking at the answer.
-That is post-processing and costs nothing, however many there are.
+features are, and pays once. Choosing draws by the answer is post-processing and costs nothing.
 
 **When the sparse vector is still right.** It needs only distances. If these have no bounded
 statistic behind them, as with the clipped summaries of outbreaks, there is nothing to embed. For a
@@ -23,20 +22,14 @@ single yes-or-no question it is as good.
 **The unit decides.** Two mechanisms may protect different units with the same data (MATH M9):
 ``private-summary`` and ``private-summary-large-unit`` release the same numbers, with noise for one
 patient or for a whole outbreak. Where the data are simulated at draws from the prior, the published
-data are released too. The error of an estimate from them is unknown; the mark is the error that
-their posterior expects.
+data are released too, and their mark is the error that their posterior expects.
 
-**Best public setting.** Each mechanism may have a threshold or temperature $\epsilon_{abc}$ to
-choose. It is the one on a grid with the lowest mean error over simulated data sets, whose truth is
-known; the data used for the scores are not looked at. The table *common* has all mechanisms at the
-same one.
+**Best public setting.** A threshold or temperature $\epsilon_{abc}$ is the one on a grid with the
+lowest mean error over simulated data sets; the data used for the scores are not looked at. The
+table *common* has all mechanisms at the same one.
 
-If a run accepts nothing, its estimate is the prior mean. The summary table has the share of these
-runs, and their mark is open. A released estimate accepts and rejects nothing, so it has no such
-share.
-
-Pure and (ε, δ) guarantees are not comparable by ε alone: a mechanism with δ > 0 promises less. The
-trade-off curves show how much less.
+If a run accepts nothing, its estimate is the prior mean, and the mark is open. Pure and (ε, δ)
+guarantees are not comparable by ε alone: a mechanism with δ > 0 promises less.
 """
 
 from __future__ import annotations
@@ -55,7 +48,7 @@ from abcdp_core import parameters as par
 from abcdp_core.experiments.compare_mechanisms import views
 from abcdp_core.experiments.compare_mechanisms.views import SETTING, UNITS, column_of
 from abcdp_core.mechanisms import Budget, Release
-from abcdp_core.simulators import ScenarioParams, uniform_mixture
+from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 from abcdp_core.study import BaseParams, Parameter, Result, Tables
 from abcdp_core.study import mechanisms as shared
@@ -85,32 +78,26 @@ parameter, and errors are those that it expects of its own mean; ``unit`` is wha
 SHOWN = tuple(name for name, each in mechanisms.every().items() if EXPERIMENT in each.shown_in)
 """Mechanisms that are compared by default."""
 
-TRUTHS = Parameter(
-    kind="choice",
-    label="Truths",
-    help="own: the scenario's true parameters. prior: each run has its own draw from the prior.",
-    options=("own", "prior"),
-)
-
 
 @dataclass(frozen=True)
-class Params(ScenarioParams):
+class Params(shared.MechanismParams):
     """Every combination of the lists is scored on the same data and noise."""
 
     mechanism: tuple[str, ...] = trials.MECHANISM.field(SHOWN, many=True)
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(
         (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0), many=True
     )
-    delta: float = par.DELTA.field(1e-4)
     c: tuple[int, ...] = par.C.field(10, many=True)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(10_000)
-    sensitivity: str = trials.SENSITIVITY.field("sharp")
     runs: int = par.RUNS.field(20)
-    noise_draw: int = par.NOISE_DRAW.field(0)
-    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
-    truths: str = TRUTHS.field("own")
+    truths: str = Parameter(
+        kind="choice",
+        label="Truths",
+        help="own: the scenario's true parameters. prior: each run has its own draw from the "
+        "prior.",
+        options=("own", "prior"),
+    ).field("own")
 
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
@@ -125,7 +112,6 @@ class Params(ScenarioParams):
         """Refuse too much work, more acceptances than draws, and what cannot be measured."""
         super().check_together()
         trials.check_truths(self.scenario, self.truths)
-        trials.check_mechanisms(self.scenario, self.mechanism)
 
 
 PRESETS: dict[str, BaseParams] = {
@@ -191,7 +177,7 @@ def work(task: Task) -> Tables:
     name, public, common, budget, _ = asked(task)
     tried, best = trials.tried(*asked(task)), trials.best(*asked(task))
     at = (name, budget.epsilon_total, task.params.c[0])
-    grid = [(*at, _threshold(options), score) for options, score in tried]
+    grid = [(*at, getattr(options, "epsilon_abc", math.nan), score) for options, score in tried]
     mean = np.asarray(public.scenario.PRIOR_MEAN)
     of_runs = [(run, _trial(task, run)) for run in task.pieces]
     prior = [(run, *trials.errors(mean, each.truth, public.theta)) for run, each in of_runs]
@@ -203,11 +189,6 @@ def work(task: Task) -> Tables:
         "prior": pd.DataFrame(prior, columns=list(COLUMNS["prior"])),
         "published": _published(task, best),
     }
-
-
-def _threshold(options: BaseParams) -> float:
-    """The threshold of some options; NaN if they have none."""
-    return float(getattr(options, "epsilon_abc", math.nan))
 
 
 def _trial(task: Task, run: int) -> trials.Trial:
@@ -230,11 +211,11 @@ def releases(task: Task, options: BaseParams) -> Iterator[tuple[int, trials.Tria
 def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
     name, _, _, budget, _ = asked(task)
     delta = mechanisms.load(name).spends(budget).delta
-    at = (name, budget.epsilon_total, delta, task.params.c[0], _threshold(options))
-    rows = []
+    at = (name, budget.epsilon_total, delta, task.params.c[0])
+    threshold, rows = getattr(options, "epsilon_abc", math.nan), []
     for run, trial, release in releases(task, options):
         accepted = math.nan if release.estimate is not None else len(release.weights)
-        rows.append((*at, run, accepted, *trials.scores(trial, release)))
+        rows.append((*at, threshold, run, accepted, *trials.scores(trial, release)))
     return pd.DataFrame(rows, columns=list(COLUMNS["main"]))
 
 

@@ -20,6 +20,7 @@ from abcdp_core.sentences import (
     amount,
     budget_name,
     counted,
+    listed,
     little,
     percent,
     plain,
@@ -96,14 +97,10 @@ class Errors:
         return (shown.min() / 1.3, shown.max() * 1.3) if len(shown) else (0.1, 1.0)
 
     @property
-    def note(self) -> str:
-        """How thresholds were chosen, and what stars are, for the end of a line of settings."""
-        if self.name == "common":
-            return f", {settings_line(self.params, ['epsilon_abc'])} for all"
-        if self.result.tables["published"].empty:
-            return ", best public settings"
-        whose = getattr(simulators.load(self.params.scenario), "PUBLISHED", "published data")
-        return f", best public settings; stars: error expected by the posterior for {whose}"
+    def where(self) -> str:
+        """At which thresholds mechanisms are compared."""
+        common = settings_line(self.params, ["epsilon_abc"])
+        return f"{common} for all" if self.name == "common" else "best public settings"
 
     def called(self, mechanism: str) -> str:
         """A mechanism in words; its unit where the units are compared."""
@@ -127,46 +124,32 @@ class Errors:
         if not set(params.mechanism) <= set(table.mechanism):
             # One that is missing may be the best.
             title = f"So far, {title[0].lower()}{title[1:]}"
-
-        runs = here.groupby("mechanism").run.nunique()
-        over = f"{'up to ' if min(runs) < max(runs) else ''}{counted(max(runs), 'run')}"
-        where = "its best public setting"
-        if self.name == "common":
-            where = f"{settings_line(params, ['epsilon_abc'])} if it has a threshold"
-        both = f"{amount(least, 2)} with {best}"
-        both += "" if other == best else f" and {amount(more, 2)} with {other}"
-        what, _, unit = self.words.partition(", ")
+        both = dict.fromkeys([f"{amount(least, 2)} with {best}", f"{amount(more, 2)} with {other}"])
         return title, (
-            f"Over {over} of each mechanism {with_budget(budget)} and c = {here.c.iloc[0]:,}, each "
-            f"at {where}, the {what}{f' ({unit})' if unit else ''} is {both}; the prior mean's is "
+            f"Over {counted(here.run.nunique(), 'run')} {with_budget(budget)}, c = "
+            f"{here.c.iloc[0]:,} and {self.where}, the {summaries.METRICS[self.short]} is "
+            f"{listed(list(both))}{shared.in_units(params)}; the prior mean's is "
             f"{amount(self.prior, 2)}.{summaries.empty_note(here.accepted.dropna())}"
         )
 
     def rows(self) -> fig.Drawn:
         """Draw a row for each mechanism, the smallest error on top; those without any last."""
         title, caption = self.says()
-        found = summaries.over_runs(self.table, self.column, ["mechanism"]).set_index("mechanism")
-        found = found.sort_values("mean", kind="stable")
-        numbers = {str(name): amount(mean, 2) for name, mean in found["mean"].items()}
-        numbers |= {name: "…" for name in self.params.mechanism if name not in numbers}
+        found = summaries.over_runs(self.table, self.column, ["mechanism"])
+        found = found.sort_values("mean", kind="stable", ignore_index=True)
+        names = found.mechanism.tolist()
+        errors = zip(names, found["mean"], strict=True)
+        labels = [f"{fig.called(name)} {amount(error, 2)}" for name, error in errors]
+        labels += [f"{fig.called(name)} …" for name in self.params.mechanism if name not in names]
+        marks = found.rename(columns={"mean": "value", "empty_share": "open"})
+        marks = marks.assign(place=found.index, style=found.mechanism.map(fig.mechanism))
         named = ("epsilon_total", "c", "n", "pool_size")
         settings = settings_line(self.params, named, runs=self.table.run.nunique())
-        names = [f"{fig.called(name)} {number}" for name, number in numbers.items()]
-        figure = fig.ranked(names, title, self.words, f"{settings}{self.note}")
-        low, high = self.axis
-        figure.update_xaxes(fig.plain_ticks(low, high))
-        shade = fig.translucent(fig.PRIOR.color, 0.18)
-        end = max(high, self.prior)
-        figure.add_vrect(self.prior, end, fillcolor=shade, line_width=0, layer="below")
-        fig.upright(figure, self.prior, fig.PRIOR, "prior", "center")
-        for place, (name, row) in enumerate(found.iterrows()):
-            at = np.array([float(place)])
-            error, *ends = (np.array([max(row[end], low)]) for end in ("mean", "low", "high"))
-            marks = fig.row_marks(error, at, fig.mechanism(str(name)), *ends)
-            marks.hovertemplate = f"{self.words} %{{x:.3g}}<extra>{name}</extra>"
-            figure.add_trace(fig.hollow(marks, np.array([row.empty_share])))
-            for _, stars in self.expected(str(name)):
-                figure.add_trace(stars.update(x=stars.y, y=at, showlegend=False))
+        words = title, self.words, f"{settings}, {self.where}"
+        figure = fig.marked(labels, marks, words, self.axis, prior=self.prior)
+        for place, name in enumerate(names):
+            for _, stars in self.expected(name):
+                figure.add_trace(stars.update(x=stars.y, y=[place]))
         return fig.Drawn(figure, caption)
 
     def curves(self) -> fig.Drawn:
@@ -183,11 +166,11 @@ class Errors:
             y_title=self.words.replace(", ", ",<br>"),
             looks={name: fig.mechanism(name) for name in self.params.mechanism},
         )(self.result)
-        drawn.figure.layout.title.subtitle.text += self.note
+        drawn.figure.layout.title.subtitle.text += f", {self.where}"
         for name in self.params.mechanism:
             for c, stars in self.expected(name):
                 index = self.params.c.index(c) if len(self.params.mechanism) > 1 else 0
-                drawn.figure.add_trace(stars.update(showlegend=False, **fig.panel(index)))
+                drawn.figure.add_trace(stars.update(fig.panel(index)))
         return drawn
 
     def expected(self, mechanism: str) -> list[tuple[int, go.Scatter]]:
@@ -198,7 +181,7 @@ class Errors:
             for c, part in table[table.mechanism == mechanism].groupby("c"):
                 errors = part.groupby("epsilon_total")[self.column].mean()
                 marks = fig.points(errors.index.to_numpy(), errors.to_numpy(), style)
-                found.append((int(str(c)), marks.update(marker={"size": 14})))
+                found.append((int(str(c)), marks.update(marker={"size": 14}, showlegend=False)))
         return found
 
 
@@ -220,14 +203,21 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     Rows of marks if there is one budget and one c, else lines against the budget.
     """
     params: Any = result.params
-    single = len(params.epsilon_total) == len(params.c) == 1
+    single, source = (
+        len(params.epsilon_total) == len(params.c) == 1,
+        simulators.load(params.scenario),
+    )
     draw = Errors.rows if single else Errors.curves
-    rival = noisy_counts.rival(simulators.load(params.scenario))
-    drawn = {}
-    for short in summaries.METRICS:
-        best = draw(Errors(result, "main", short))
-        drawn[short] = fig.Drawn(best.figure, f"{best.sentence} {rival}")
-    return drawn | {"common": draw(Errors(result, "common", "mse"))}
+    then = [noisy_counts.rival(source)]
+    if len(result.tables["published"]):
+        whose = getattr(source, "PUBLISHED", "published data")
+        then.insert(0, f"Stars are the errors that the posterior for {whose} expects.")
+    drawn = {short: draw(Errors(result, "main", short)) for short in summaries.METRICS}
+    said = {
+        short: fig.Drawn(best.figure, " ".join([best.sentence, *then]))
+        for short, best in drawn.items()
+    }
+    return said | {"common": draw(Errors(result, "common", "mse"))}
 
 
 def choose(drawn: fig.Drawn, mechanism: str) -> fig.Drawn:
