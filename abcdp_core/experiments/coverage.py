@@ -7,11 +7,9 @@ against one public pool. Each mechanism gives an interval for each parameter, fr
 
 * *embedding-noise-aware* and *embedding-noise-ignored*: the private embedding (MATH E1-E3), one
   noisy vector, a prediction of the parameters fitted to the pool. The first conditions on the
-  vector *with* its noise, the second ignores the noise: this is right while sampling makes the
-  larger error, and far too sure where noise does.
+  vector *with* its noise, the second ignores the noise and is far too sure where noise dominates.
 * *sparse-vector*: the accepted draws of ABCDP (MATH S1-S3). Where noise decides, they are a sample
-  from the prior: with enough draws, their intervals hold the truth as often, and nothing was
-  learned. If no draw was accepted, the interval is the prior's.
+  from the prior: their intervals hold the truth as often, and nothing was learned.
 * *non-private*: the $c$ draws nearest to the data without noise, the same at every budget.
 
 **How many draws an interval takes.** An interval from $c$ equal draws never reaches beyond the
@@ -21,8 +19,8 @@ probability at most $(c - 1)/(c + 1)$: 0 with one draw and 0.82 with 10; 0.9 tak
 **Along an edge.** No posterior promises 90 % at a single truth, only on average over the prior.
 With *edge*, one weight in turn is drawn from the prior given that it is at most 0.02, and only that
 weight is counted. An interval that leaves out as much below as above ends above 0, so even an exact
-posterior misses the weights nearest to 0 where noise is large: at $\epsilon_{total} = 0.01$
-importance weights, which add no other error, hold 0.65 of them (1000 data sets).
+posterior misses the weights nearest to 0 where noise is large: at $\epsilon_{total} = 0.01$ exact
+intervals hold 0.65 of them (1000 data sets).
 
 An interval that holds the truth can be useless, so look at its width too. Coverage is a mean over
 data sets and parameters. The parameters of one data set depend on each other, so the 95 % interval
@@ -34,19 +32,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import mechanisms, pool, simulators, summaries, trials
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Budget, Made, Prepared, Release
+from abcdp_core.mechanisms import Budget, Made, Release
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
 from abcdp_core.sentences import (
@@ -58,7 +56,7 @@ from abcdp_core.sentences import (
     settings_line,
     with_budget,
 )
-from abcdp_core.simulators import ScenarioParams, uniform_mixture
+from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 from abcdp_core.study import BaseParams, Parameter, Result, Tables
 from abcdp_core.study import mechanisms as shared
@@ -104,25 +102,10 @@ NON_PRIVATE = "non-private"
 ROLES = {"sparse-vector": "coverage-sparse-vector"}
 """Mechanisms whose noise has its own stream; changing that would change their numbers."""
 
-MECHANISM = Parameter(
-    kind="choice",
-    label="Mechanism",
-    help="What releases the draws that intervals come from.",
-    options=tuple(name for name, each in mechanisms.every().items() if each.sample),
-)
-SHOWN = tuple(
-    name for name, each in mechanisms.every().items() if each.sample and EXPERIMENT in each.shown_in
-)
+SAMPLING = {name: each for name, each in mechanisms.every().items() if each.sample}
+SHOWN = tuple(name for name, each in SAMPLING.items() if EXPERIMENT in each.shown_in)
 """Mechanisms whose intervals are measured by default."""
 
-DATA_SETS = Parameter(
-    kind="integer",
-    label="Data sets",
-    help="Each is simulated at its own draw from the prior and released with its own noise.",
-    low=1,
-    high=2000,
-    steps=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000),
-)
 TRUTHS = Parameter(
     kind="choice",
     label="Truths",
@@ -133,21 +116,28 @@ TRUTHS = Parameter(
 
 
 @dataclass(frozen=True)
-class Params(ScenarioParams):
+class Params(shared.MechanismParams):
     """Every budget is spent on the same data sets, pool and noise."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((0.01, 0.1, 1.0), many=True)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(0.05)
     c: int = par.C.field(100)
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
-    sensitivity: str = par.SENSITIVITY.field("sharp")
     truths: str = TRUTHS.field("prior")
-    runs: int = DATA_SETS.field(50)
-    noise_draw: int = par.NOISE_DRAW.field(0)
-    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
-    mechanism: tuple[str, ...] = MECHANISM.field(SHOWN, many=True)
-    delta: float = par.DELTA.field(1e-4)
+    runs: int = Parameter(
+        kind="integer",
+        label="Data sets",
+        help="Each is simulated at its own draw from the prior and released with its own noise.",
+        low=1,
+        high=2000,
+        steps=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000),
+    ).field(50)
+    mechanism: tuple[str, ...] = Parameter(
+        kind="choice",
+        label="Mechanism",
+        help="What releases the draws that intervals come from.",
+        options=tuple(SAMPLING),
+    ).field(SHOWN, many=True)
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
@@ -165,7 +155,6 @@ class Params(ScenarioParams):
     def check_together(self) -> None:
         """Refuse too much work, more acceptances than draws, and what cannot be measured."""
         super().check_together()
-        trials.check_mechanisms(self.scenario, self.mechanism)
         if self.truths == "edge" and self.scenario != uniform_mixture.SCENARIO:
             raise ParameterError("truths = edge: only the mixture's weights have that edge.")
 
@@ -183,38 +172,38 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def work(task: Task) -> Tables:
     """Compute intervals by every mechanism for some data sets."""
-    public = shared.public_side(task.params, task.seed)
-    theta = public.theta
-    every = [
-        (name, budget, _prepared(task.params, public, name, budget))
-        for budget in task.params.epsilon_total
-        for name in task.params.mechanism
-    ]
+    params, public = task.params, shared.public_side(task.params, task.seed)
+    theta, every = public.theta, []
+    for budget in params.epsilon_total:
+        for mechanism in map(mechanisms.load, params.mechanism):
+            options = mechanism.chosen(
+                epsilon_abc=params.epsilon_abc, c=params.c, sensitivity=params.sensitivity
+            )
+            prepared = mechanism.prepare(public, options, Budget(budget, params.delta))
+            every.append((mechanism.name, budget, prepared))
     rows: list[tuple[object, ...]] = []
     releases: list[tuple[object, ...]] = []
     for dataset in task.pieces:
         truth, comparison = _observe(public, task, dataset)
-        for *of, release in _releases(task, every, dataset, comparison):
+        released = []
+        for name, budget, prepared in every:
+            # The same noise at every budget.
+            role = ROLES.get(name, "coverage-embedding")
+            rng = generator(task.seed, role, dataset, params.noise_draw)
+            released.append((name, budget, prepared.release(comparison, rng)))
+        nearest = np.sort(np.argsort(comparison.rho, kind="stable")[: params.c])
+        weights = np.full(len(nearest), 1.0 / len(nearest))
+        plain = Release(nearest, weights, len(theta), NonPrivate())
+        for *of, release in [*released, (NON_PRIVATE, math.inf, plain)]:
             ends = zip(public.scenario.AXES, *interval(release, theta, LEVEL), truth, strict=True)
             rows += [(*of, dataset, *each) for each in ends]
-            releases.append((*of, dataset, *_described(release, len(theta))))
+            accepted, made = len(release.weights), release.made or Made("accepted", 0.0, 0.0)
+            draws = int(np.count_nonzero(release.weights)) if accepted else len(theta)
+            releases.append((*of, dataset, accepted, draws, *dataclasses.astuple(made)))
     return {
         "main": pd.DataFrame(rows, columns=list(COLUMNS["main"])),
         "releases": pd.DataFrame(releases, columns=list(COLUMNS["releases"])),
     }
-
-
-def _prepared(params: Params, public: pool.PublicSide, name: str, epsilon_total: float) -> Prepared:
-    mechanism, sensitivity = mechanisms.load(name), params.sensitivity
-    options = mechanism.chosen(epsilon_abc=params.epsilon_abc, c=params.c, sensitivity=sensitivity)
-    return mechanism.prepare(public, options, Budget(epsilon_total, params.delta))
-
-
-def _described(release: Release, pool_size: int) -> tuple[object, ...]:
-    """Draws accepted and draws of the interval, and how they came to be."""
-    accepted, made = len(release.weights), release.made or Made("accepted", 0.0, 0.0)
-    draws = int(np.count_nonzero(release.weights)) if accepted else pool_size
-    return accepted, draws, *dataclasses.astuple(made)
 
 
 def _observe(public: pool.PublicSide, task: Task, dataset: int) -> tuple[Array, pool.Comparison]:
@@ -230,22 +219,6 @@ def _observe(public: pool.PublicSide, task: Task, dataset: int) -> tuple[Array, 
 
     truth, data = drawn(*pool.unfailed(source, lambda *again: drawn(*again)[1]))
     return truth, pool.compare(pool.open_pool(public.key), data, synthetic=True)
-
-
-def _releases(
-    task: Task,
-    every: list[tuple[str, float, Prepared]],
-    dataset: int,
-    comparison: pool.Comparison,
-) -> Iterator[tuple[str, float, Release]]:
-    """Mechanism, budget and release; the same noise at every budget."""
-    for name, epsilon_total, prepared in every:
-        role = ROLES.get(name, "coverage-embedding")
-        rng = generator(task.seed, role, dataset, task.params.noise_draw)
-        yield name, epsilon_total, prepared.release(comparison, rng)
-    nearest = np.sort(np.argsort(comparison.rho, kind="stable")[: task.params.c])
-    weights = np.full(len(nearest), 1.0 / len(nearest))
-    yield NON_PRIVATE, math.inf, Release(nearest, weights, len(comparison.rho), NonPrivate())
 
 
 def collect(params: Params, rows: Tables) -> Result:
@@ -284,18 +257,17 @@ def _units(scenario: str) -> dict[str, float]:
     return dict(zip(source.AXES, draws.std(axis=0), strict=True))
 
 
-def _hold(params: Params) -> str:
-    """What intervals should do."""
-    return f"hold {f'a weight of at most {EDGE:g}' if params.truths == 'edge' else 'the truth'}"
-
-
 def _over(result: Result) -> str:
     return counted(result.tables["main"].dataset.nunique(), "data set")
 
 
+def _of_what(params: Params) -> str:
+    return f"a weight of at most {EDGE:g}" if params.truths == "edge" else "the truth"
+
+
 def _share(result: Result) -> tuple[str, str]:
     """Whose intervals hold the truth least often, and whether that is clearly too seldom."""
-    table, hold = result.tables["summary"], _hold(cast(Params, result.params))
+    table, hold = result.tables["summary"], f"hold {_of_what(cast(Params, result.params))}"
     worst = table[np.isfinite(table.epsilon_total)].sort_values("coverage", kind="stable").iloc[0]
     name, at, share = fig.called(worst.mechanism), with_budget(worst.epsilon_total), worst.coverage
     ends = f"{percent(worst.coverage_low)} to {percent(worst.coverage_high)}"
@@ -314,11 +286,10 @@ def _width(result: Result) -> tuple[str, str]:
     budget = min(params.epsilon_total)
     wide = from_to(table.mean_width[table.epsilon_total == budget], 2)
     bare = amount(table.mean_width[np.isinf(table.epsilon_total)].item(), 2)
-    of_edge = f" for a weight of at most {EDGE:g}" if params.truths == "edge" else ""
-    whose, at = f"{of_edge}{shared.in_units(params)}", with_budget(budget)
+    at = with_budget(budget)
     return f"Intervals are {wide} wide {at}, {bare} without noise", (
-        f"Over {_over(result)}, the mean width of {WHOLE} intervals{whose} is {wide} {at}. From "
-        f"the {counted(params.c, 'draw')} nearest to the data, without noise, it is {bare}."
+        f"Over {_over(result)}, the mean width of {WHOLE} intervals is {wide} {at} and {bare} "
+        f"without noise{shared.in_units(params)}."
     )
 
 
@@ -330,25 +301,22 @@ def cautions(result: Result) -> list[str]:
     if params.truths == "edge":
         found.append(
             f"Even an exact posterior's intervals hold the truth {WHOLE} of the time only on "
-            f"average over the prior, not along an edge: they leave out as much below as above, so "
-            f"they end above 0."
+            f"average over the prior, not along an edge."
         )
-    few, none = releases[releases.draws < DRAWS_NEEDED], releases[releases.accepted == 0]
-    if len(few):
+    if few := _counts(releases.draws < DRAWS_NEEDED, releases):
         found.append(
-            f"An interval from c draws of an exact posterior holds the truth at most "
-            f"(c − 1)/(c + 1) of the time, so {WHOLE} takes {DRAWS_NEEDED} draws. There are fewer "
-            f"in {_counts(few, releases)}."
+            f"An interval from fewer than {DRAWS_NEEDED} draws of an exact posterior holds the "
+            f"truth less than {WHOLE} of the time; there are fewer in {few}."
         )
-    if len(none):
-        found.append(f"In {_counts(none, releases)} no draw was kept; the interval is the prior's.")
+    if none := _counts(releases.accepted == 0, releases):
+        found.append(f"In {none} no draw was kept; the interval is the prior's.")
     return [each for each in found if each]
 
 
-def _counts(chosen: pd.DataFrame, releases: pd.DataFrame) -> str:
-    """How many of the releases are chosen, and by which mechanisms."""
-    names = ", ".join(_called(name) for name in chosen.mechanism.unique())
-    return f"{len(chosen):,} of {counted(len(releases), 'release')} ({names})"
+def _counts(chosen: pd.Series[bool], releases: pd.DataFrame) -> str:
+    """How many of the releases are chosen, and by which mechanisms; nothing of none."""
+    names = ", ".join(_called(name) for name in releases.mechanism[chosen].unique())
+    return f"{chosen.sum():,} of {counted(len(releases), 'release')} ({names})" if names else ""
 
 
 def _called(name: str) -> str:
@@ -358,42 +326,40 @@ def _called(name: str) -> str:
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Draw coverage, and mean width, for every mechanism and budget."""
     params, widths = cast(Params, result.params), result.tables["summary"].mean_width
-    coverage = _in_rows(result, _share, f"share that {_hold(params)}", "coverage")
-    name = f"{LEVEL:g}{' over the prior' * (params.truths == 'edge')}"
-    fig.upright(coverage.figure, LEVEL, fig.THEORY, name, "right")
-    coverage.figure.update_xaxes(range=[0.0, 1.02], tickvals=[0.0, 0.25, 0.5, 0.75, 1.0])
+    label, whole = f"share that hold {_of_what(params)}", (LEVEL, fig.THEORY, f"{LEVEL:g}")
+    (title, caption), marks = _share(result), {"coverage": "value"}
+    marks |= {"coverage_low": "low", "coverage_high": "high"}
+    coverage = fig.Drawn(_in_rows(result, marks, (title, label), None, whole), caption)
 
     label = f"mean width of an interval{shared.in_units(params)}"
-    width = _in_rows(result, _width, label, "mean_width")
     shown = [float(each) for each in widths if each > 0.0] or [1.0]
     # Fixed for the mixture, so that a knob moves the marks and not the axis.
     is_mixture = params.scenario == uniform_mixture.SCENARIO
     ends = (0.001, 1.0) if is_mixture else (min(shown) / 1.5, max(shown) * 1.5)
-    width.figure.update_xaxes(fig.plain_ticks(*ends))
+    title, caption = _width(result)
+    width = fig.Drawn(_in_rows(result, {"mean_width": "value"}, (title, label), ends), caption)
     return {"coverage": coverage, "width": width}
 
 
 def _in_rows(
-    result: Result, says: Callable[[Result], tuple[str, str]], label: str, column: str
-) -> fig.Drawn:
+    result: Result,
+    columns: dict[str, str],
+    words: tuple[str, str],
+    ends: tuple[float, float] | None,
+    *lines: tuple[float, fig.Style, str],
+) -> go.Figure:
     """A row for each mechanism, and in it a mark for each budget, the smallest on top."""
     params, table = cast(Params, result.params), result.tables["summary"]
     names, budgets = [*params.mechanism, NON_PRIVATE], sorted(params.epsilon_total)
-    title, caption = says(result)
-    settings = f"{_over(result)}, {settings_line(params, ('n', 'c', 'epsilon_abc'))}"
-    height = 14 + 11 * len(budgets)
-    figure = fig.ranked([_called(name) for name in names], title, label, settings, height)
     # Marks of a row are nearer to each other than to the next row.
     half = min(0.32, 0.16 * (len(budgets) - 1))
-    looks = fig.styles([budget_name(budget) for budget in budgets])
-    offsets = np.linspace(-half, half, len(budgets))
-    series = [*zip(looks, budgets, offsets, strict=True), (fig.NON_PRIVATE, math.inf, 0.0)]
-    for style, budget, offset in series:
-        part = table[table.epsilon_total == budget]
-        places = np.array([names.index(name) for name in part.mechanism], dtype=float) + offset
-        bars = [part[end].to_numpy() for end in (f"{column}_low", f"{column}_high") if end in part]
-        marks = fig.row_marks(part[column].to_numpy(), places, style, *bars)
-        marks.update(marker={"size": 9}, hovertemplate="%{x:.3g}", showlegend=budget < math.inf)
-        figure.add_trace(marks)
-    figure.update_yaxes(showgrid=False)
-    return fig.Drawn(figure.update_layout(showlegend=True), caption)
+    offsets = dict(zip(budgets, np.linspace(-half, half, len(budgets)), strict=True))
+    looks = dict(zip(budgets, fig.styles([budget_name(each) for each in budgets]), strict=True))
+    looks[math.inf] = fig.NON_PRIVATE.called("no noise")
+    marks = table.sort_values("epsilon_total").rename(columns=columns)
+    marks["style"] = marks.epsilon_total.map(looks)
+    marks["place"] = marks.mechanism.map(names.index) + marks.epsilon_total.map(offsets).fillna(0.0)
+    settings = f"{_over(result)}, {settings_line(params, ('n', 'c', 'epsilon_abc'))}"
+    called, height = [_called(name) for name in names], 14 + 13 * len(budgets)
+    drawn = fig.marked(called, marks, (*words, settings), ends, lines, row_height=height)
+    return drawn.update_layout(showlegend=True).update_yaxes(showgrid=False)

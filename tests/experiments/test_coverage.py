@@ -59,14 +59,6 @@ def test_every_mechanism_sees_the_same_data_at_every_budget_and_number_of_data_s
     assert one.equals(main[main.epsilon_total != 0.3].reset_index(drop=True))
 
 
-def test_another_noise_draw_leaves_the_data_as_they_were() -> None:
-    first, second = (run(noise_draw=draw).tables["main"] for draw in (0, 1))
-    assert first.truth.equals(second.truth)
-    plain = first.mechanism == "non-private"
-    assert first[plain].equals(second[plain])
-    assert not first[~plain].low.equals(second[~plain].low)
-
-
 @pytest.mark.parametrize("indices", [np.arange(0, 1000, 2), np.arange(0)], ids=["draws", "none"])
 def test_an_interval_has_a_twentieth_of_the_weight_on_either_side(indices: np.ndarray) -> None:
     theta = np.random.default_rng(2).random((1000, 2))
@@ -215,14 +207,3 @@ def test_too_few_intervals_hold_the_truth_only_where_that_is_clear() -> None:
         table = result.tables["summary"].assign(coverage=0.5, coverage_high=high)
         changed = dataclasses.replace(result, tables={**result.tables, "summary": table})
         assert words in coverage.figures(changed)["coverage"].figure.layout.title.text
-
-
-def test_rows_of_the_figure_are_those_of_the_table() -> None:
-    result = run()
-    summary = result.tables["summary"]
-    figure = coverage.figures(result)["width"].figure
-    (trace,) = [each for each in figure.data if each.name == "ε_total = 0.3"]
-    part = summary[summary.epsilon_total == 0.3]
-    assert trace.x.tolist() == part.mean_width.tolist()
-    rows = [figure.layout.yaxis.ticktext[round(row)].replace(" ", "-") for row in trace.y]
-    assert rows == part.mechanism.tolist()
