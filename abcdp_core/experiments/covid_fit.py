@@ -7,12 +7,10 @@ sides of that comparison. The curves of the kept coefficients are simulated data
 them costs no further privacy.
 
 One data point is *one day's national count*, so what is protected is a day, not a person. With
-$N = 18$ days, one day moves a distance by up to $\Delta = \sqrt{2}/18$ (MATH M2). That is as
-large as the threshold itself, and so is the noise: with $c = 5$ and $\epsilon_{total} = 13$ its
-scale is 0.05 (with the paper's $\Delta = 2/18$) against $\epsilon_{abc} = 0.1$. The smaller the
-budget and the larger $c$, the more curves are kept only because of noise, and the wider they
-spread. Every run has its own noise and goes through the same pool in its own order, without noise
-too: chance decides which draws come first in both.
+$N = 18$ days, one day moves a distance by up to $\Delta = \sqrt{2}/18$ (MATH M2), nearly the
+threshold itself, and the noise is as large: with $c = 5$ and $\epsilon_{total} = 13$ its scale is
+0.05 (with the paper's $\Delta = 2/18$) against $\epsilon_{abc} = 0.1$. Every run has its own noise
+and goes through the same pool in its own order, without noise too.
 
 The distance of the paper compares the *set* of counts and ignores which day each belongs to. With
 (day, count) pairs a falling curve is not like a rising one. The bandwidth has to come from
@@ -24,37 +22,40 @@ $2c$ although it keeps the threshold, for which $c + 1$ is enough.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core import pool
-from abcdp_core.experiments import Link, Onward, SingleTask
-from abcdp_core.figures import Drawn
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.privacy import statement_of_largest
 from abcdp_core.sentences import (
     amount,
     budget_name,
-    compared,
     counted,
     listed,
-    percent,
     settings_line,
     with_budget,
 )
 from abcdp_core.simulators import covid
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, Lines, Parameter, Result, Tables
+from abcdp_core.study import (
+    At,
+    BaseParams,
+    Chain,
+    Lines,
+    Linked,
+    Onward,
+    Parameter,
+    Result,
+    Study,
+)
 from abcdp_core.summaries import empty_note, first_of
 
 Array = NDArray[np.float64]
@@ -62,15 +63,6 @@ Array = NDArray[np.float64]
 EXPERIMENT = "covid-fit"
 TITLE = "COVID-19 in the Netherlands, fitted privately"
 MAY_BE_LONG = True
-COLUMNS = {
-    "main": ("c", "epsilon_total", "run", "kind", "sample", "day", "value"),
-    "spread": (
-        "c", "epsilon_total", "run", "accepted", "flipped", "spread", "misfit",
-        "prior_spread", "prior_misfit",
-    ),
-}  # fmt: skip
-"""A run that accepted fewer than two curves has no ``spread``. One that accepted none has the
-misfit of the prior's mean curve."""
 
 DISTANCE = Parameter(
     kind="choice",
@@ -113,11 +105,6 @@ class Params(BaseParams):
         curves = sum(c + 1 for c in self.c) * len(self.epsilon_total)
         par.check_rows(self.runs, curves * covid.N_DEFAULT)
 
-    def event(self, c: int, epsilon_total: float) -> sparse_vector.SparseVector:
-        """What a fit with one c and a finite budget does with the data."""
-        sensitivity = covid.distance().sensitivity(covid.N_DEFAULT, self.sensitivity)
-        return sparse_vector.calibrate(epsilon_total, sensitivity, c, resample=self.resample)
-
 
 PRESETS: dict[str, BaseParams] = {
     "p21-figure-4": Params(sensitivity="published", bandwidth="median"),
@@ -127,19 +114,9 @@ PART = 100
 """Runs in a part of the task, which take about a second."""
 
 
-@dataclass(frozen=True)
-class Task(SingleTask[Params]):
-    """All of it."""
-
-    @property
-    def links(self) -> int:
-        """Parts it is done in."""
-        return -(-self.params.runs // PART)
-
-
-def tasks(params: Params, seed: int) -> list[Task]:
-    """Return a single task."""
-    return [Task(params, seed)]
+def chains(params: Params, seed: int) -> list[Chain[Params]]:
+    """Return a single task in parts."""
+    return [Chain(params, 0, seed, -(-params.runs // PART))]
 
 
 def pool_key(params: Params, seed: int) -> pool.PoolKey:
@@ -154,118 +131,93 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     pool.make_ready(pool_key(params, seed), progress)
 
 
-def work(task: Task | Onward[Task]) -> Link:
+def event(at: At) -> sparse_vector.SparseVector:
+    """What a fit with a finite budget does with the data; public."""
+    sensitivity = covid.distance().sensitivity(covid.N_DEFAULT, at.sensitivity)
+    return sparse_vector.calibrate(at.epsilon_total, sensitivity, at.c, resample=at.resample)
+
+
+def link(here: Onward[Chain[Params]]) -> tuple[dict[str, pd.DataFrame | None], None]:
     """Fit at every setting, again and again with other noise and another order of the pool."""
-    here = Onward.of(task)
     params, seed = here.task.params, here.task.seed
     comparison = pool.observed_comparison(pool_key(params, seed), covid.N_DEFAULT)
     curves = covid.curves(comparison.theta, covid.days(covid.N_DEFAULT))
-    runs = range(here.done * PART, min((here.done + 1) * PART, params.runs))
+    runs = range(params.runs)[here.part(params.runs)]
     orders = {run: pool.order(seed, run, params.pool_size) for run in runs}
-    prior = _spread(curves), _misfit(curves)
+    prior = dict(zip(("prior_spread", "prior_misfit"), _scores(curves), strict=True))
     main, spreads = [], []
-    for at in itertools.product(params.c, params.epsilon_total):
-        observed = _rows(at, 0, "observed", covid.CASES[None])
-        main.append(observed if here.done == 0 else observed.head(0))
+    for c, budget in itertools.product(params.c, params.epsilon_total):
+        at = {"c": c, "epsilon_total": budget, "run": 0}
+        main += [_rows(at, "observed", covid.CASES[None])] if here.done == 0 else []
         for run, order in orders.items():
-            rng = generator(seed, "noise", run, params.noise_draw)
             asked = comparison.rho[order], params.epsilon_abc
-            release, trace = (
-                sparse_vector.non_private(*asked, at[0])
-                if math.isinf(at[1])
-                else sparse_vector.run(*asked, params.event(*at), rng)
-            )
-            kept = curves[order[release.indices]]
+            if math.isinf(budget):
+                release, trace = sparse_vector.non_private(*asked, c)
+            else:
+                rng = generator(seed, "noise", run, params.noise_draw)
+                release, trace = sparse_vector.run(*asked, event(At(**vars(params) | at)), rng)
+            kept, at = curves[order[release.indices]], at | {"run": run}
+            spread, misfit = math.nan, prior["prior_misfit"]
             if len(kept):
-                main.append(_rows(at, run, "sample", kept))
-                main.append(_rows(at, run, "mean", kept.mean(axis=0)[None]))
+                main.append(_rows(at, "sample", kept))
+                main.append(_rows(at, "mean", kept.mean(axis=0)[None]))
+                spread, misfit = _scores(kept)
+            found = {"accepted": len(kept), "spread": spread, "misfit": misfit}
             flipped = int(np.sum(trace.accepted & ~trace.non_private))
-            found = _spread(kept), _misfit(kept) if len(kept) else prior[1]
-            spreads.append((*at, run, len(kept), flipped, *found, *prior))
-    tables = {
-        "main": pd.concat(main, ignore_index=True),
-        "spread": pd.DataFrame(spreads, columns=list(COLUMNS["spread"])),
-    }
-    return here.link(tables)
+            spreads.append(at | found | {"flipped": flipped} | prior)
+    rows = pd.concat(main, ignore_index=True) if main else None
+    return {"main": rows, "spread": pd.DataFrame(spreads)}, None
 
 
-def _rows(at: tuple[int, float], run: int, kind: str, values: Array) -> pd.DataFrame:
+def _rows(at: dict[str, Any], kind: str, values: Array) -> pd.DataFrame:
     """Rows of curves ``(k, 18)``."""
-    columns = {
-        "c": at[0],
-        "epsilon_total": at[1],
-        "run": run,
-        "kind": kind,
-        "sample": np.repeat(np.arange(len(values)), values.shape[1]),
-        "day": np.tile(np.arange(values.shape[1]), len(values)),
-        "value": values.ravel(),
-    }
-    return pd.DataFrame(columns)
+    sample, day = (each.ravel() for each in np.indices(values.shape))
+    columns = {"sample": sample, "day": day, "value": values.ravel()}
+    return pd.DataFrame(at | {"kind": kind} | columns)
 
 
-def _spread(curves: Array) -> float:
-    """Standard deviation of curves ``(k, 18)``, mean over days, in cases; NaN for fewer than two.
+def _scores(curves: Array) -> tuple[float, float]:
+    """Spread and misfit of curves ``(k, 18)``, in cases; fewer than two have no spread.
 
-    With the divisor k − 1, so that it does not grow with k by itself.
+    The standard deviation, on average over days, and how far the mean curve is from the data.
     """
-    return float(curves.std(axis=0, ddof=1).mean()) if len(curves) > 1 else math.nan
-
-
-def _misfit(curves: Array) -> float:
-    """Distance of the mean of curves ``(k, 18)`` to the data: root of the mean square, in cases."""
-    return math.sqrt(np.mean((curves.mean(axis=0) - covid.CASES) ** 2))
+    spread = float(curves.std(axis=0, ddof=1).mean()) if len(curves) > 1 else math.nan
+    return spread, math.sqrt(np.mean((curves.mean(axis=0) - covid.CASES) ** 2))
 
 
 # ----------------------------------------------------------------------------------------- words
 
 
-def collect(params: Params, rows: Tables) -> Result:
-    """Return the result of the runs so far."""
-    if params.bandwidth == "script":
-        privacy = (
-            "Not private: the bandwidth is the published script's, computed from the private "
-            "series itself. Nobody accounts for that release, so ε_total is not what was spent."
-        )
-    else:
-        privacy = statement_of_largest(
-            params.epsilon_total, lambda budget: params.event(params.c[0], budget), covid.PROTECTED
-        )
-    result = Result(EXPERIMENT, params, rows, "", privacy)
-    said = f"{_spread_found(result)[1]} {_picked(result)}.{empty_note(rows['spread'].accepted)}"
-    return dataclasses.replace(result, summary=said)
+NOT_PRIVATE = (
+    "Not private: the bandwidth is the published script's, computed from the private series "
+    "itself. Nobody accounts for that release, so ε_total is not what was spent."
+)
 
 
 def _spread_found(result: Result) -> tuple[str, str]:
     """How far curves spread with the smallest budget, and with the largest; at the first c."""
     table = first_of(result.tables["spread"], "c")
     means = table.groupby("epsilon_total").spread.mean()
-    ends = {float(budget): float(means[budget]) for budget in means.index[[0, -1]]}
-    budget, prior = min(ends), float(table.prior_spread.iloc[0])
-    title = f"No run kept two curves {with_budget(budget)}"
-    if ends[budget] >= 0.0:
-        bare = len(ends) > 1 and ends.get(math.inf, 0.0) > 0.0
-        other, what = (ends[math.inf], "without noise") if bare else (prior, "the prior's")
-        more = compared(ends[budget], other)
-        title = f"{with_budget(budget).capitalize()}, kept curves spread {more} {what}"
-    found = [f"{amount(mean)} cases {with_budget(b)}" for b, mean in ends.items() if mean >= 0.0]
-    spread = f"kept curves spread by {listed(found)}" if found else "no two curves were kept"
-    where = f" at c = {table.c.iloc[0]}" if len(vars(result.params)["c"]) > 1 else ""
-    none = " A run that kept fewer than two has no spread." if table.spread.isna().any() else ""
-    runs = counted(table.run.nunique(), "run")
-    beside = f"curves from the prior spread by {amount(prior)}."
-    return title, f"Over {runs}{where}, {spread}; {beside}{none}"
+    ends = {float(budget): means[budget] for budget in means.index[[0, -1]]}
+    found = [f"{amount(mean)} cases {with_budget(at)}" for at, mean in ends.items() if mean >= 0.0]
+    title = f"Kept curves spread by {listed(found)}" if found else "Two curves were never kept"
+    over = f"over {counted(table.run.nunique(), 'run')} at c = {table.c.iloc[0]}"
+    prior = amount(float(table.prior_spread.iloc[0]))
+    return title, f"{title} {over}; curves from the prior spread by {prior} cases."
 
 
 def _picked(result: Result) -> str:
     """How many of the kept curves noise picked, with the smallest budget at the first c."""
     table = first_of(result.tables["spread"], "c")
     part = table[table.epsilon_total == table.epsilon_total.min()]
-    at, kept = with_budget(float(part.epsilon_total.iloc[0])), int(part.accepted.sum())
-    if kept == 0:
-        return f"No run kept a curve {at}"
-    if np.isinf(part.epsilon_total).all():
-        return "Noise had no part in picking the curves"
-    return f"Noise picked {percent(part.flipped.sum() / kept)} of the curves kept {at}"
+    kept = counted(int(part.accepted.sum()), "curve")
+    at = with_budget(float(part.epsilon_total.iloc[0]))
+    return f"Noise picked {part.flipped.sum():,} of {kept} kept {at}"
+
+
+def _summary(result: Result) -> str:
+    note = empty_note(result.tables["spread"].accepted)
+    return f"{_spread_found(result)[1]} {_picked(result)}.{note}"
 
 
 # --------------------------------------------------------------------------------------- figures
@@ -273,67 +225,35 @@ def _picked(result: Result) -> str:
 CASES_SHOWN = (0.0, 4000.0)
 """Range of the axis: fixed, so that budgets can be compared; wild curves leave it."""
 
-COLUMNS_SHOWN = 4
-"""Panels that fit into one row."""
-
 DAYS = np.arange(covid.N_DEFAULT, dtype=float)
 OBSERVED = fig.TRUTH.called("observed", marker="circle")
 
 
-def figures(result: Result) -> dict[str, Drawn]:
-    """Draw the curves of one run, with noise beside without, and how far they spread over all."""
-    said = "Thin lines are the curves that one run kept, thick ones their mean."
-    return {"curves": Drawn(_curves(result), said), "spread": SPREAD(result)}
-
-
-def _curves(result: Result) -> go.Figure:
+def _curves(result: Result) -> fig.Drawn:
     """Curves of the first run at the first c: a panel for each budget."""
-    params = cast(Params, result.params)
-    styles = {
-        budget: fig.NON_PRIVATE if math.isinf(budget) else fig.PRIVATE
-        for budget in params.epsilon_total
-    }
-    titles = [
-        f'<b><span style="color:{style.color}">{budget_name(budget)}</span></b>'
-        for budget, style in styles.items()
-    ]
-    rows = -(-len(titles) // COLUMNS_SHOWN)
-    drawn = fig.panels(
-        titles, _picked(result), "day", "confirmed cases", rows, 440 + 240 * (rows - 1)
-    )
-    same = settings_line(params, ("c", "epsilon_abc"))
-    drawn.layout.title.subtitle.text = f"{same}, N = 18 days, one run"
     first = first_of(result.tables["main"], "run", "c")
-    for index, (budget, style) in enumerate(styles.items()):
+    budgets = first.epsilon_total.unique()
+    rows = -(-len(budgets) // 4)
+    titles = [budget_name(budget) for budget in budgets]
+    height = 200 + 240 * rows
+    drawn = fig.panels(titles, _picked(result), "day", "confirmed cases", rows, height)
+    same = settings_line(result.params, ("c", "epsilon_abc"))
+    drawn.layout.title.subtitle.text = f"{same}, N = 18 days, one run"
+    for index, budget in enumerate(budgets):
+        style = fig.NON_PRIVATE if math.isinf(budget) else fig.PRIVATE
         part = first[first.epsilon_total == budget].set_index("kind").value
-        values = {kind: part[part.index == kind].to_numpy() for kind in part.index.unique()}
-        _panel(drawn, fig.panel(index), values, style)
+        values = {
+            kind: part[[kind]].to_numpy().reshape(-1, len(DAYS)) for kind in part.index.unique()
+        }
+        traces = [fig.points(DAYS, values["observed"][0], OBSERVED)]
+        if "mean" in values:
+            thin = fig.together(DAYS, values["sample"], style.called("kept"))
+            mean = fig.line(DAYS, values["mean"][0], style.called("their mean", dash="dash"))
+            traces += [thin, mean.update(line={"width": 4})]
+        drawn.add_traces([trace.update(fig.panel(index)) for trace in traces])
     fig.named_once(drawn)
-    drawn.update_xaxes(range=[-0.5, len(DAYS) - 0.5], tickvals=[0, 5, 10, len(DAYS) - 1])
-    return drawn.update_yaxes(range=list(CASES_SHOWN), tickformat=",")
-
-
-def _panel(
-    drawn: go.Figure, here: dict[str, str], values: dict[str, Array], style: fig.Style
-) -> None:
-    """Draw what one run kept, and write how many curves that are, and how many leave the axis."""
-    ends = values.get("sample", DAYS[:0]).reshape(-1, len(DAYS))[:, -1]
-    if len(ends):
-        kept = _together(values["sample"], style.called("kept", dash="solid"))
-        mean = fig.line(DAYS, values["mean"], style.called("their mean", dash="dash"))
-        drawn.add_trace(kept.update(line={"width": 1.5}, **here))
-        drawn.add_trace(mean.update(line={"width": 4}, **here))
-    drawn.add_trace(fig.points(DAYS, values["observed"], OBSERVED).update(**here))
-    gone = int(np.sum((ends < CASES_SHOWN[0]) | (ends > CASES_SHOWN[1])))
-    count = f"{len(ends)} kept" + (f"<br>{gone} off the axis" if gone else "")
-    words = fig.words(0.0, CASES_SHOWN[1], count, style.color, "top left")
-    drawn.add_annotation(words | {"xref": here["xaxis"], "yref": here["yaxis"], "align": "left"})
-
-
-def _together(values: Array, style: fig.Style) -> go.Scatter:
-    """All curves of a kind in one trace, with gaps between them."""
-    y = np.pad(values.reshape(-1, len(DAYS)), ((0, 0), (0, 1)), constant_values=np.nan)
-    return fig.line(np.tile(np.append(DAYS, np.nan), len(y)), y.ravel(), style)
+    drawn.update_yaxes(range=list(CASES_SHOWN))
+    return fig.Drawn(drawn, "Thin lines are the curves that one run kept, thick ones their mean.")
 
 
 def _prior(result: Result, _: pd.DataFrame) -> list[tuple[fig.Style, Array, Array]]:
@@ -342,14 +262,36 @@ def _prior(result: Result, _: pd.DataFrame) -> list[tuple[fig.Style, Array, Arra
     return [(fig.PRIOR, np.array([0.001, 4000.0]), np.full(2, spread))]
 
 
-SPREAD = Lines(
-    "spread",
-    "epsilon_total",
-    by=("c",),
-    table="spread",
-    says=_spread_found,
-    settings=("c", "epsilon_abc"),
-    curves=_prior,
-    y_range=lambda _: (10.0, 10_000.0),
-    y_title="spread of the curves, in cases",
+STUDY: Study[Params, None] = Study(
+    EXPERIMENT,
+    Params,
+    chains=chains,
+    link=link,
+    tables={
+        "main": Linked("c epsilon_total run kind sample day value"),
+        # A run that accepted fewer than two curves has no spread, and the misfit of one that
+        # accepted none is that of the prior's mean curve.
+        "spread": Linked(
+            "c epsilon_total run accepted flipped spread misfit prior_spread prior_misfit"
+        ),
+    },
+    says=_summary,
+    privacy=lambda params: NOT_PRIVATE if params.bandwidth == "script" else "",
+    event=event,
+    scenario=covid.SCENARIO,
+    views={
+        "curves": _curves,
+        "spread": Lines(
+            "spread",
+            "epsilon_total",
+            by=("c",),
+            table="spread",
+            says=_spread_found,
+            settings=("c", "epsilon_abc"),
+            curves=_prior,
+            y_range=lambda _: (10.0, 10_000.0),
+            y_title="spread of the curves, in cases",
+        ),
+    },
 )
+COLUMNS, tasks, work, collect, figures = STUDY.contract()
