@@ -13,9 +13,7 @@ $$1 - \frac{4K_T}{3ac'}\sum_t e^{-|\rho_t - \epsilon_{abc}|/2b}.$$
 **Scope.** The theorem is about a run over the whole pool that never stops and keeps the noise of
 its threshold, given that both sides accept something; $b$ is fixed beforehand. So runs here do not
 stop, and $c$ only sets $b$. The distance never exceeds $2K_T$: a larger bound is vacuous. As $N$
-grows, $b$ falls like $1/N$, and distance and bound go to 0 (MATH B3): exponentially fast for a
-single draw, more slowly where many draws are near the threshold, because the nearest ones dominate
-the sum.
+grows, distance and bound go to 0 (MATH B3).
 """
 
 from __future__ import annotations
@@ -28,14 +26,14 @@ import pandas as pd
 
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core import pool
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.privacy import Event
-from abcdp_core.sentences import AXES, counted, plain, settings_line
+from abcdp_core.releases import SparseVectorParams
+from abcdp_core.sentences import counted, plain
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, OwnData, Result, Rows, Run, Study
-from abcdp_core.summaries import binomial_interval, over_runs
+from abcdp_core.study import BaseParams, Lines, OwnData, Result, Rows, Run, Study
+from abcdp_core.study.errors import make_pool
+from abcdp_core.summaries import binomial_interval
 from abcdp_core.theory.error_bound import expected_error, largest_norm, probability_within
 
 EXPERIMENT = "error-bound"
@@ -43,8 +41,8 @@ TITLE = "Distance between private and non-private posterior mean, and its bound"
 MAY_BE_LONG = True
 
 MAIN = (
-    "n c epsilon_total epsilon_abc resample noise_scale run "
-    "accepted non_private error bound trivial"
+    "n c epsilon_total epsilon_abc resample noise_scale run accepted non_private error bound "
+    "trivial"
 )
 """Columns; ``accepted`` and ``non_private`` count the draws kept with noise and without."""
 
@@ -60,70 +58,52 @@ DISTANCES = (0.05, 0.1, 0.2, 0.5)
 
 
 @dataclass(frozen=True)
-class Params(BaseParams):
+class Params(SparseVectorParams):
     """A run without stop at several sizes of the data; c sets the noise only."""
 
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
-    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
-    c: int = par.C.field(10)
     n: tuple[int, ...] = uniform_mixture.N.field((100, 300, 1000, 3000, 5000), many=True)
-    pool_size: int = par.POOL_SIZE.field(10_000)
-    resample: bool = par.RESAMPLE.field(False)
-    sensitivity: str = par.SENSITIVITY.field("sharp")
     runs: int = par.RUNS.field(60)
     noise_draw: int = par.NOISE_DRAW.field(0)
-
-    def check_together(self) -> None:
-        """Refuse too much work, or more acceptances than draws."""
-        par.check_work(max(self.n), self.pool_size)
-        par.check_accepted(self.c, self.pool_size)
 
 
 PRESETS: dict[str, BaseParams] = {}
 
 
+prepare = make_pool
+
+
 def tasks(params: Params, seed: int) -> list[Run[Params]]:
-    """One task: all runs share a pool and its distances."""
+    """Return one task: all runs share a pool and its distances."""
     return [Run(params, 0, seed)]
 
 
-def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
-    """Make the public pool if it is not there yet, and say how far that is."""
-    pool.make_ready(OwnData.of(Run(params, 0, seed)).key, progress)
-
-
 def errors_of(run: Run[Params]) -> pd.DataFrame:
-    """Return the error of each run at each size, smallest size first, beside its bounds."""
+    """Return the error of each run at each size, smallest size first, beside its bounds.
+
+    An error is NaN unless draws are kept both with noise and without.
+    """
     own, params = OwnData.of(run), run.params
     rows = []
     for n in sorted(params.n):
         comparison = own.comparison(n)
-        sensitivity = comparison.sensitivity(params.sensitivity)
-        event = sparse_vector.calibrate(
-            params.epsilon_total, sensitivity, params.c, resample=params.resample
-        )
-        scale, largest = event.threshold_scale, largest_norm(comparison.theta)
+        rho, theta = comparison.rho, comparison.theta
+        asked = params.epsilon_total, comparison.sensitivity(params.sensitivity), params.c
+        event = sparse_vector.calibrate(*asked, resample=params.resample)
+        scale, largest = event.threshold_scale, largest_norm(theta)
         endless = replace(event, query_scale=2.0 * scale, c=params.pool_size)
-        bound = expected_error(comparison.rho, params.epsilon_abc, scale, largest)
+        close = np.flatnonzero(rho <= params.epsilon_abc)
+        bound = expected_error(rho, params.epsilon_abc, scale, largest)
         shared = {"n": n, "noise_scale": scale, "bound": bound, "trivial": 2.0 * largest}
         for number in range(params.runs):
             rng = generator(run.seed, "noise", number, params.noise_draw)
-            error = _error(comparison, params.epsilon_abc, endless, rng)
-            rows.append(vars(params) | shared | {"run": number} | error)
+            kept = sparse_vector.run(rho, params.epsilon_abc, endless, rng)[0].indices
+            error = math.nan
+            if len(kept) and len(close):
+                error = float(np.linalg.norm(theta[kept].mean(axis=0) - theta[close].mean(axis=0)))
+            counts = {"accepted": len(kept), "non_private": len(close)}
+            rows.append(vars(params) | shared | counts | {"run": number, "error": error})
     return pd.DataFrame(rows, columns=MAIN.split())
-
-
-def _error(
-    comparison: pool.Comparison, epsilon_abc: float, event: Event, rng: np.random.Generator
-) -> dict[str, float]:
-    """Count what a run keeps with noise and without, and compare the means; NaN without both."""
-    rho, theta, error = comparison.rho, comparison.theta, math.nan
-    private = sparse_vector.run(rho, epsilon_abc, event, rng)[0].indices
-    non_private = np.flatnonzero(rho <= epsilon_abc)
-    if len(private) and len(non_private):
-        difference = theta[private].mean(axis=0) - theta[non_private].mean(axis=0)
-        error = float(np.linalg.norm(difference))
-    return {"accepted": len(private), "non_private": len(non_private), "error": error}
 
 
 def within(main: pd.DataFrame, run: Run[Params]) -> pd.DataFrame:
@@ -162,59 +142,41 @@ def says(result: Result) -> tuple[str, str]:
     main = result.tables["main"]
     main = main[main.n == main.n.max()]
     row, errors = main.iloc[0], main.error.dropna()
-    at, runs, error = f"At N = {row.n:,}", counted(len(main), "run"), float(errors.mean())
+    at, bound, error = f"At N = {row.n:,}", plain(row.bound), float(errors.mean())
     if row.non_private == 0:
-        nothing = f"{at} no draw is within ε_abc = {row.epsilon_abc:g}"
-        return (
-            f"{at} Theorem 2 does not apply",
-            f"{nothing}, so there is no non-private estimate and Theorem 2 does not apply.",
-        )
-    title = f"{at} Theorem 2 allows an error of {plain(row.bound)}"
-    allows = f"Theorem 2 allows {plain(row.bound)}"
+        title = f"{at} Theorem 2 does not apply"
+        return title, f"{title}: no draw is within ε_abc = {row.epsilon_abc:g}."
+    title = f"{at} Theorem 2 allows an error of {bound}"
     if row.bound >= row.trivial:
         title = f"{at} Theorem 2's bound is vacuous"
-        allows += f", but no error exceeds {plain(row.trivial)}, so its bound is vacuous"
     elif error > row.bound:
         title = f"{at} the error found exceeds Theorem 2's bound"
     elif error > 0.0:
         title = f"{at} Theorem 2 allows {plain(row.bound / error, 2)} times the error found"
-    found = f"the mean error over {runs} is {plain(error)}"
-    if errors.empty:
-        found = f"0 of {runs} kept a draw, so no error is known"
-    elif len(errors) < len(main):
-        found = f"the mean error is {plain(error)} over the {len(errors)} of {runs} that kept draws"
+    kept = f"{len(errors)} of {counted(len(main), 'run')} kept a draw"
+    mean = f", with a mean error of {plain(error)}" if len(errors) else ""
     proof = " Its proof does not cover a threshold that is redrawn." if row["resample"] else ""
-    return title, f"{at} {found}. {allows}.{proof}"
+    return title, f"{at} Theorem 2 allows {bound}; {kept}{mean}.{proof}"
 
 
-SIMULATED = fig.PRIVATE.called("simulated, 95 % interval")
-BOUND = fig.THEORY.called("bound of Theorem 2")
-TRIVIAL = fig.GUIDE.called("trivial bound 2K")
+LINES = Lines(
+    {
+        "error": fig.PRIVATE.called("simulated"),
+        "bound": fig.THEORY.called("bound of Theorem 2"),
+        "trivial": fig.GUIDE.called("no error exceeds"),
+    },
+    x="n",
+    by=(),
+    says=says,
+    settings=("epsilon_total", "epsilon_abc", "c"),
+    y_title="distance between the estimates",
+)
 
 
 def error_by_size(result: Result) -> fig.Drawn:
-    """Draw the mean error with its interval, the bound, and the trivial bound, against N."""
-    title, caption = says(result)
-    main, sizes = result.tables["main"], result.tables["sizes"]
-    named, runs = ("epsilon_total", "epsilon_abc", "c"), main.run.nunique()
-    settings = settings_line(result.params, named, runs=runs)
-    drawn = fig.figure(title, AXES["n"], "distance between the estimates", 380, settings)
-    x, errors = sizes.n.to_numpy(float), over_runs(main, "error", ["n"])
-    mean, low, high = (errors[name].to_numpy() for name in ("mean", "low", "high"))
-    marks = fig.points(x, mean, SIMULATED, low, high)
-    bound = sizes.bound.replace(math.inf, math.nan).to_numpy()
-    drawn.add_traces(
-        [
-            fig.hollow(marks, errors.empty_share.to_numpy()),
-            fig.line(x, bound, BOUND),
-            fig.line(x, sizes.trivial.to_numpy(), TRIVIAL),
-        ]
-    )
-    drawn.update_xaxes(fig.plain_ticks(x.min() / 1.5, 1.5 * x.max()))
-    drawn.update_yaxes(type="log", dtick=1, exponentformat="none")
-    words = {"● simulated": SIMULATED, "Theorem 2": BOUND, "no error exceeds": TRIVIAL}
-    fig.key(drawn, [(text, style.color) for text, style in words.items()])
-    return fig.Drawn(drawn.update_layout(showlegend=False), caption)
+    """Draw the mean error and both bounds against N; an infinite bound is not drawn."""
+    finite = result.tables["main"].replace(math.inf, math.nan)
+    return LINES(replace(result, tables={"main": finite}))
 
 
 STUDY = Study(
