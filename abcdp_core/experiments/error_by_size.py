@@ -7,16 +7,12 @@ would be. The error of a release is
 $$\sqrt{E\,|\hat\theta - \theta|^2 / d}$$
 
 with $\hat\theta$ the mean of the accepted draws (the prior mean if there are none) and $d$ the
-number of parameters. For the uniform mixture the parameters are shares, and so is the error. For
-the cubic (``covid``) they are coefficients in units that nobody thinks in, so the error is that of
+number of parameters: shares, for the uniform mixture. For the cubic (``covid``) it is the error of
 the curve, the root of its mean square over the rows, as a share of the range of possible values;
-the series are then drawn from those curves of the prior that stay within the range, as yours do.
-The mean over the noise is exact (MATH E6); the mean over series is an average with a 95 % interval.
-A data set of $N$ values is the first $N$ of one stream (for the cubic, $N$ rows spread over the
-same curve), so one series serves all sizes and the curve is smoother than its band.
-
-A run ends after $c$ acceptances and looks at no later draw. So the cubic, whose distances cost
-$N^2$ each, is compared with the first draws of a pool only, see :func:`draws`.
+series are then drawn from those curves of the prior that stay within the range, as yours do. The
+mean over the noise is exact (MATH E6); the mean over series is an average with a 95 % interval. A
+data set of $N$ values is the first $N$ of one stream (for the cubic, $N$ rows spread over the same
+curve), so one series serves all sizes and the curve is smoother than its band.
 
 This holds for series that follow the model, on average over its prior. Nothing here reads any data,
 so you may look at it before you spend a budget. Between two sizes the error is taken from a
@@ -33,25 +29,22 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import error_curve, experiments, pool, summaries
+from abcdp_core import error_curve, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import amount, counted, from_to, noise_cost, settings_line
+from abcdp_core.sentences import amount, counted, from_to, noise_cost
 from abcdp_core.simulators import ScenarioParams, covid, uniform_mixture
 from abcdp_core.streams import generator
+from abcdp_core.study import BaseParams, Lines, Parameter, Result, Rows, Run, Study
 
 Array = NDArray[np.float64]
 
 EXPERIMENT = "error-by-size"
 TITLE = "The error to expect from so many values"
-COLUMNS = {"main": ("n", "run", "mse", "non_private_mse", "prior_mse")}
+MAIN = "n run mse non_private_mse prior_mse"
 
 
 @dataclass(frozen=True)
@@ -91,9 +84,6 @@ class Params(ScenarioParams):
 
 PRESETS: dict[str, BaseParams] = {}
 
-Task = experiments.Run[Params]
-tasks = experiments.per_run
-
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pool if it is not there yet, and report progress."""
@@ -103,12 +93,6 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
 
 def _key(params: Params, n: int, seed: int) -> pool.PoolKey:
     return pool.key_for(uniform_mixture.SCENARIO, n, params.pool_size, seed)
-
-
-def sizes(params: Params) -> tuple[int, ...]:
-    """Return the scenario's usual sizes up to the one that is asked for, and that one."""
-    usual = MODELS[params.scenario].sizes
-    return (*(size for size in usual if size < params.n), params.n)
 
 
 def far_enough(scenario: str, planned: int, pool_size: int) -> int:
@@ -126,52 +110,43 @@ def far_enough(scenario: str, planned: int, pool_size: int) -> int:
     return min(far, default=max(possible))
 
 
-# -------------------------------------------------------------------------------------- computing
-
 Compared = tuple[Array, float, Array, Array, Array]
 """A series against the pool: distances ``(T,)``, their sensitivity, and what is estimated: for each
 draw ``(T, d)``, for the truth and for the prior mean ``(d,)``."""
 
 
-def work(task: Task) -> Tables:
+def errors_of(_: None, run: Run[Params]) -> pd.DataFrame:
     """Compute the errors of one series at every size, with the noise and without."""
-    params, rows = task.params, []
-    for n in sizes(params):
-        rho, sensitivity, values, truth, nothing = MODELS[params.scenario].compared(task, n)
+    params, model, rows = run.params, MODELS[run.params.scenario], []
+    for n in (*(size for size in model.sizes if size < params.n), params.n):
+        rho, sensitivity, values, truth, nothing = model.compared(run, n)
         asked = params.epsilon_total, sensitivity, params.c
         event = sparse_vector.calibrate(*asked, resample=params.resample)
         private = error_curve.averaged(event, params.epsilon_abc, rho, values, truth, nothing)
-        plain, _ = sparse_vector.non_private(rho, params.epsilon_abc, params.c)
+        plain, _trace = sparse_vector.non_private(rho, params.epsilon_abc, params.c)
         kept = values[plain.indices]
         mean = kept.mean(axis=0) if len(kept) else nothing
         others = (summaries.errors(each, truth)[0] for each in (mean, nothing))
-        rows.append((n, task.run, private, *others))
-    return {"main": pd.DataFrame(rows, columns=list(COLUMNS["main"]))}
+        rows.append((n, run.run, private, *others))
+    return pd.DataFrame(rows, columns=MAIN.split())
 
 
-def _shares(task: Task, n: int) -> Compared:
-    public = pool.PublicSide(_key(task.params, n, task.seed), n)
-    against, theta = public.simulated(task.run), public.simulated_theta(task.run)
-    known = uniform_mixture.PRIOR_MEAN
-    return against.rho, against.sensitivity(), against.theta, theta, known
+def _shares(run: Run[Params], n: int) -> Compared:
+    public = pool.PublicSide(_key(run.params, n, run.seed), n)
+    against, theta = public.simulated(run.run), public.simulated_theta(run.run)
+    return against.rho, against.sensitivity(), against.theta, theta, uniform_mixture.PRIOR_MEAN
 
 
-def _curve(task: Task, n: int) -> Compared:
+def _curve(run: Run[Params], n: int) -> Compared:
     metric, days, root = covid.distance(), covid.days(n), curve_root(n)
-    theta = covid.prior(generator(task.seed, "curves"), draws(task.params))
-    truth = within(generator(task.seed, "curve", task.run))
+    # Far more draws than a run looks at: some 8 of 100 are close at the usual threshold.
+    draws = min(run.params.pool_size, max(2000, 40 * run.params.c))
+    theta = covid.prior(generator(run.seed, "curves"), draws)
+    truth = within(generator(run.seed, "curve", run.run))
     statistics = metric.statistic(covid.with_days(covid.curves(theta, days)))
     series = covid.with_days(covid.curves(truth[None], days)[0])
     rho = metric.compare(statistics, metric.statistic(series))
     return rho, metric.sensitivity(n), theta @ root, truth @ root, covid.PRIOR_MEAN @ root
-
-
-def draws(params: Params) -> int:
-    """Return how many draws of the pool a curve is compared with: far more than a run looks at.
-
-    Without noise some 8 of 100 draws are accepted at the usual threshold.
-    """
-    return min(params.pool_size, max(2000, 40 * params.c))
 
 
 def within(rng: np.random.Generator) -> Array:
@@ -208,7 +183,7 @@ class Model:
         top: the highest error that is drawn.
     """
 
-    compared: Callable[[Task, int], Compared]
+    compared: Callable[[Run[Params], int], Compared]
     sizes: tuple[int, ...]
     typical: str
     unit: str
@@ -226,113 +201,81 @@ MODELS = {
 }
 
 
-# --------------------------------------------------------------------------------------- in words
+def curves(result: Result) -> pd.DataFrame:
+    """Return root mean squares over noise and series in hundredths, a row for each size.
 
-
-@dataclass(frozen=True)
-class Expected:
-    """The error to expect at a size, a root mean square over noise and series in hundredths.
-
-    Attributes:
-        n: the size.
-        model: what has the error.
-        average: what is averaged, in words.
-        error, low, high: the error and its 95 % interval, which one series does not have.
-        plain, prior: the errors without noise and without any data, for the same series.
+    These are ``error`` with ``low`` and ``high``, its 95 % interval, which one series does not
+    have; ``plain`` without noise; and ``prior`` without any data.
     """
-
-    n: int
-    model: Model
-    average: str
-    error: float
-    low: float
-    high: float
-    plain: float
-    prior: float
-
-    @property
-    def answer(self) -> str:
-        """Whether that is enough, in a line."""
-        cost = noise_cost(self.error, self.plain, self.prior, "no data")
-        return f"With {counted(self.n, 'value')} {cost}"
-
-    @property
-    def in_words(self) -> str:
-        """The error with its uncertainty, in a sentence."""
-        ends = f" (95 % interval {from_to((self.low, self.high), 2)})"
-        return (
-            f"Averaged over {self.average}, {self.model.typical} is {amount(self.error, 2)} "
-            f"{self.model.unit}{ends if math.isfinite(self.high) else ''}; without noise it is "
-            f"{amount(self.plain, 2)}."
-        )
+    found = [
+        100.0 * summaries.root_over_runs(result.tables["main"], column, "n").set_index("n")
+        for column in MAIN.split()[2:]
+    ]
+    return found[0][["error", "low", "high"]].assign(plain=found[1].error, prior=found[2].error)
 
 
-def at(result: Result, n: int) -> Expected | None:
-    """Return the error at a size, between two sizes of the curve too; ``None`` beyond it."""
-    private, plain, prior = _curves(result)
-    known = private.index.to_numpy()
+def at(result: Result, n: int) -> pd.Series[float] | None:
+    """Return these at a size, between two sizes of the curve too; ``None`` beyond it."""
+    table = curves(result)
+    known = table.index.to_numpy()
     if not known[0] <= n <= known[-1]:
         return None
-    curves = private.error, private.low, private.high, plain.error, prior.error
-    logs = [np.log(np.maximum(curve.to_numpy(), 1e-4)) for curve in curves]
-    found = [float(np.exp(np.interp(math.log(n), np.log(known), log))) for log in logs]
-    runs = result.tables["main"].run.nunique()
-    series = counted(runs, "simulated series", "simulated series")
-    return Expected(n, _model(result), f"noise and {series}", *found)
-
-
-def _curves(result: Result) -> list[pd.DataFrame]:
-    """Return errors in hundredths at every size: with noise, without it, and without any data."""
-    main = result.tables["main"]
-    names = COLUMNS["main"][2:]
-    return [100.0 * summaries.root_over_runs(main, name, "n").set_index("n") for name in names]
+    x, logs = np.log(known), table.clip(lower=1e-4).apply(np.log)
+    return pd.Series({name: math.exp(np.interp(math.log(n), x, logs[name])) for name in table})
 
 
 def _model(result: Result) -> Model:
     return MODELS[cast(Params, result.params).scenario]
 
 
-def said(found: Result, planned: int) -> str:
-    """Return what to expect with so many values, in Markdown."""
-    expected = at(found, planned)
-    if expected is None:
-        return f"The error to expect with {planned:,} values is not known."
-    return f"**{expected.answer}.** {expected.in_words}"
+def _average(result: Result) -> str:
+    runs = result.tables["main"].run.nunique()
+    return f"noise and {counted(runs, 'simulated series', 'simulated series')}"
 
 
-def headline(found: Result, planned: int, width: float | None = None) -> tuple[str, str, str]:
-    """Return a number, the sentence it begins, and how sure it is, in the scale of a range."""
-    expected = at(found, planned)
-    if expected is None:
-        return "?", f"Nothing is known for {planned:,} values.", ""
-    error, plain, prior = (
-        amount(each, 2) for each in (expected.error, expected.plain, expected.prior)
+def says(result: Result, n: int) -> tuple[str, str]:
+    """Say whether so many values are enough, and the error with its uncertainty."""
+    found, model = at(result, n), _model(result)
+    if found is None:
+        title = "The error to expect, by the number of values"
+        return title, f"The error to expect with {n:,} values is not known."
+    cost = noise_cost(found.error, found.plain, found.prior, "no data")
+    ends = f" (95 % interval {from_to((found.low, found.high), 2)})"
+    return f"With {counted(n, 'value')} {cost}", (
+        f"Averaged over {_average(result)}, {model.typical} is {amount(found.error, 2)} "
+        f"{model.unit}{ends if math.isfinite(found.high) else ''}; without noise it is "
+        f"{amount(found.plain, 2)}."
     )
-    _, sign, unit = expected.model.unit.rpartition("% ")
+
+
+def said(result: Result, planned: int) -> str:
+    """Return what to expect with so many values, in Markdown."""
+    title, sentence = says(result, planned)
+    return f"**{title}.** {sentence}"
+
+
+def headline(result: Result, planned: int, width: float | None = None) -> tuple[str, str, str]:
+    """Return a number, the sentence it begins, and how sure it is, in the scale of a range."""
+    found, model = at(result, planned), _model(result)
+    if found is None:
+        return "?", f"Nothing is known for {planned:,} values.", ""
+    error, plain, prior = (amount(each, 2) for each in (found.error, found.plain, found.prior))
+    _, sign, unit = model.unit.rpartition("% ")
     words = (
-        f"{unit}: {expected.model.typical} with {planned:,} values. "
+        f"{unit}: {model.typical} with {planned:,} values. "
         f"**Without noise {plain}, without any data {prior}.**"
     )
-    rest = f"Average over {expected.average} that follow the model."
+    rest = f"Average over {_average(result)} that follow the model."
     if sign and width is not None:
-        rest = f"With your range that is {amount(width * expected.error / 100.0, 2)}. {rest}"
+        rest = f"With your range that is {amount(width * found.error / 100.0, 2)}. {rest}"
     return f"{error} {sign}".rstrip(), words, rest
 
 
-def collect(params: Params, rows: Tables) -> Result:
-    """Return the result so far."""
-    result = Result(EXPERIMENT, params, rows, "", "No data are read here, so nothing is spent.")
-    found = at(result, params.n)
-    assert found is not None
-    return dataclasses.replace(result, summary=f"{found.answer}. {found.in_words}")
-
-
-# --------------------------------------------------------------------------------------- figures
-
-
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Draw the error to expect against the number of values, with the largest one marked."""
-    return {EXPERIMENT: marked(result, cast(Params, result.params).n)}
+SHOWN = {
+    "error": fig.PRIVATE.called("with the noise"),
+    "plain": fig.NON_PRIVATE.called("without noise"),
+    "prior": fig.PRIOR_MEAN.called("without any data"),
+}
 
 
 def marked(result: Result, n: int) -> fig.Drawn:
@@ -342,37 +285,31 @@ def marked(result: Result, n: int) -> fig.Drawn:
         result: of this study.
         n: the size; where the curve does not reach it, none is marked.
     """
-    model, found = _model(result), at(result, n)
-    title = found.answer if found else "The error to expect, by the number of values"
-    given = settings_line(result.params, ("epsilon_total", "epsilon_abc", "c"))
+    model, found, (title, rest) = _model(result), at(result, n), says(result, n)
+    lines = Lines(
+        SHOWN,
+        x="n",
+        says=lambda _: (title, f"{title}. {rest}"),
+        bands={"error": ("low", "high")},
+        settings=("epsilon_total", "epsilon_abc", "c"),
+        linear=True,
+        y_range=lambda _: (0.0, model.top),
+        y_title=f"error, {model.unit}",
+    )
+    drawn = lines(dataclasses.replace(result, tables={"main": curves(result).reset_index()}))
     # Low enough for the headline and the progress to be on one screen with it.
-    figure = fig.figure(title, "number of values N", f"error, {model.unit}", 380, given)
-    figure.update_xaxes(**fig.plain_ticks(model.sizes[0], model.sizes[-1]), showgrid=False)
-    figure.update_yaxes(range=[0.0, model.top])
-    *curves, prior = _curves(result)
-    _shade(figure, prior.error, model.top)
-    x = prior.index.to_numpy(float)
-    styles = fig.PRIVATE.called("with the noise"), fig.NON_PRIVATE.called("without noise")
-    heights = [each.error.to_numpy() for each in curves]
-    for each, y, style in zip(curves, heights, styles, strict=True):
-        if np.isfinite(each.low).all():
-            figure.add_trace(fig.band(x, each.low.to_numpy(), each.high.to_numpy(), style))
-        figure.add_trace(fig.line(x, y, style))
-    fig.named_apart(figure, x, *zip(heights, styles, strict=True))
-    figure.update_layout(showlegend=False)
-    if found is None:
-        return fig.Drawn(figure, result.summary)
-    here = fig.points(np.array([float(n)]), np.array([found.error]), fig.PRIVATE)
-    figure.add_trace(here.update(name=f"your {n:,} values", marker={"size": 14}))
-    side = "right" if n > model.sizes[-1] / 2.0 else "left"
-    fig.upright(figure, n, fig.GUIDE, f"N = {n:,}", side)
-    return fig.Drawn(figure, f"{found.answer}. {found.in_words}")
+    drawn.figure.update_layout(height=380)
+    if found is not None:
+        drawn.figure.add_trace(fig.own_mark(n, found.error, f"your {n:,} values"))
+    return drawn
 
 
-def _shade(figure: go.Figure, prior: pd.Series[float], top: float) -> None:
-    """Shade where an error is no better than that of the prior mean, which looks at no data."""
-    ends = 10.0 ** np.array(figure.layout.xaxis.range)
-    x = np.sort([*ends, *prior.index])
-    low = np.interp(x, prior.index, prior).clip(max=top)
-    figure.add_trace(fig.band(x, low, np.full(len(x), top), fig.PRIOR))
-    fig.note(figure, ends[0], top, " no better than no data", fig.PRIOR.color, "top left")
+STUDY = Study(
+    EXPERIMENT,
+    Params,
+    tables={"main": Rows(MAIN, errors_of)},
+    says=lambda result: ". ".join(says(result, vars(result.params)["n"])),
+    privacy="No data are read here, so nothing is spent.",
+    views={EXPERIMENT: lambda result: marked(result, vars(result.params)["n"])},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()
