@@ -16,10 +16,11 @@ from abcdp_core import experiments, runner
 from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation
 from abcdp_core.experiments import estimation_accuracy as study
-from abcdp_core.experiments.estimation_accuracy import computing, theory
+from abcdp_core.experiments.estimation_accuracy import computing, drawing
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 from abcdp_core.streams import generator
+from abcdp_core.tasks import Chain
 
 EXPERIMENT = experiments.load(study.EXPERIMENT)
 STREAM = experiments.load(adaptive_truncation.EXPERIMENT)
@@ -41,12 +42,6 @@ def tiny() -> Result:
 
 
 # ---------------------------------------------------------------------------------- the table
-
-
-def test_errors_are_distances_of_the_means_from_the_truth(tiny: Result) -> None:
-    main = tiny.tables["main"]
-    np.testing.assert_array_equal(main.error_mu, (main.mean_mu - TINY.mu).abs())
-    np.testing.assert_array_equal(main.error_sigma, (main.mean_sigma - TINY.sigma).abs())
 
 
 def test_the_course_ends_where_the_run_does(tiny: Result) -> None:
@@ -100,7 +95,7 @@ def test_the_first_run_is_the_stream_of_the_same_seed(
 def test_batch_samplers_have_the_answers_of_the_fixed_interval() -> None:
     for run_number, noise_draw in ((0, 0), (1, 0), (1, 3)):
         params = dataclasses.replace(TINY, sampler=("mh",), noise_draw=noise_draw)
-        answers = computing._responses(study.Task(params, run_number, SEED))
+        answers = computing.responses(Chain(params, run_number, SEED, 1))
         values = generator(SEED, "people", run_number).standard_normal(20) * TINY.sigma + TINY.mu
         noise = generator(SEED, "noise", run_number, noise_draw).laplace(size=20)
         scale = 20 * TINY.sigma / 2.0
@@ -156,16 +151,6 @@ def test_extremes_are_finite(noise: str, changes: dict[str, Any]) -> None:
 
 
 # ---------------------------------------------------------------------------- words and figures
-
-
-def test_the_preset_is_the_papers() -> None:
-    params = study.PRESETS["y23-figure-3"]
-    assert isinstance(params, study.Params)
-    assert params.epsilon_total == (1.0, 2.0, 5.0, 10.0)
-    assert (params.n, params.particles, params.runs) == (1000, 1000, 30)
-    assert (params.iterations, params.burn_in, params.candidates) == (100_000, 0.8, 20)
-    assert (params.start, params.resampling, params.refresh) == ("paper", "multinomial", 0)
-    assert (params.noise, params.score, params.symmetric) == ("laplace", "mu", True)
 
 
 def test_a_batch_sampler_cannot_follow_an_adaptive_interval() -> None:
@@ -231,23 +216,19 @@ def test_symbols_stand_beside_the_same_numbers_of_truncation() -> None:
         assert_frame_equal(rest[keys], expected[keys], check_dtype=False)
         tabled = table[table.channel != "truncation"]
         assert (tabled.interval == tabled.channel).all()
-    figures = study.figures(both)
-    names = {trace.name for trace in figures["error-mu"].figure.data}
+    names = {trace.name for trace in study.figures(both)["error-mu"].figure.data}
     assert {"optimal, theory", "sign, theory", "trusted collector"} <= names
-    assert "trusted collector" not in {t.name for t in figures["error-sigma"].figure.data}
-    before = study.figures(alone)["error-mu"].figure
-    assert "trusted collector" not in {trace.name for trace in before.data}
 
 
 def test_theory_of_symbols_has_their_information() -> None:
-    _, errors = theory.efficient_errors(SYMBOLS, "mu", "sign")
+    _, errors = drawing.efficient_errors(SYMBOLS, "mu", "sign")
     told = 2.0 / math.pi * math.tanh(2.5) ** 2
     expected = SYMBOLS.sigma * math.sqrt(2.0 / math.pi / (SYMBOLS.n * told))
     assert errors[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_trusted_collectors_error_by_quadrature() -> None:
-    (_,), (found,) = theory.trusted_errors(SYMBOLS)
+    (_,), (found,) = drawing.trusted_errors(SYMBOLS)
     s = SYMBOLS.sigma / math.sqrt(SYMBOLS.n)
     b = 2.0 * SYMBOLS.fixed_width * SYMBOLS.sigma / (SYMBOLS.n * 5.0)
 

@@ -22,22 +22,18 @@ once: what trust would buy.
 The table ``course`` follows the online samplers: spread and error after each part of the people,
 and how far apart the intervals' centres were within it. ``reach`` counts the people needed until
 the standard deviation of $\mu$ stays below $\sigma/\sqrt{10}$, the precision of ten people's exact
-values; one more than there are if it never does. Beside each posterior of $\sigma$ is its width,
-the standard deviation of $\log\sigma$ as a share of the prior's: near 1 the answers carried no
-information about $\sigma$, and its mean is the prior's.
+values; one more than there are if it never does. ``sigma_width`` is the standard deviation of
+$\log\sigma$ as a share of the prior's: near 1 the answers carried no information about $\sigma$.
 
 With the paper's start, every particle at the first answer, its sampler can stay far off when the
-fixed interval is wide: an answer then says so little about the person's value that each sweep moves
-$\mu$ by no more than about $\sigma/\sqrt{t}$.
+fixed interval is wide: each sweep moves $\mu$ by no more than about $\sigma/\sqrt{t}$.
 
-``score`` says what answers are to be best for, which matters where $\sigma$ is unknown too: up to
-$\epsilon_{total} = 2$ the symbols with most information about $\mu$ are its sign, which placed
-right has none about $\sigma$, so all that is learnt of it comes from signs placed elsewhere.
-``determinant`` is about both.
+``score`` says what answers are to be best for. Up to $\epsilon_{total} = 2$ the symbols with most
+information about $\mu$ are its sign, which placed right has none about $\sigma$. ``determinant`` is
+about both.
 
 An interval of the posterior holds the truth as often as it says in the mean over truths from the
-prior (simulation-based calibration). At one truth it need not: where answers say little about
-$\sigma$, its prior decides how wide the interval of $\mu$ is.
+prior (simulation-based calibration); at one truth it need not.
 
 [Y23] draws box plots of 30 runs. Its published script adds noise too small by the factor
 $\sqrt{2}$ (MATH A11), so its runs cost more than they state; ours do not.
@@ -45,12 +41,15 @@ $\sqrt{2}$ (MATH A11), so its runs cost more than they state; ours do not.
 
 from __future__ import annotations
 
-from abcdp_core.experiments.estimation_accuracy.computing import Task, tasks, work
-from abcdp_core.experiments.estimation_accuracy.drawing import collect, figures
-from abcdp_core.experiments.estimation_accuracy.settings import COLUMNS, Params
-from abcdp_core.parameters import Params as BaseParams
+from functools import partial
 
-__all__ = ["COLUMNS", "PRESETS", "Params", "Task", "collect", "figures", "tasks", "work"]
+from abcdp_core.experiments.estimation_accuracy.computing import Params, advance, chains
+from abcdp_core.experiments.estimation_accuracy.drawing import ERRORS, boxes, errors
+from abcdp_core.study import BaseParams, Chain, Linked, Onward, Study
+from abcdp_core.study.estimates import SYMBOL
+from abcdp_core.tasks import Link
+
+__all__ = ["COLUMNS", "PRESETS", "Params", "collect", "figures", "tasks", "work"]
 
 EXPERIMENT = "estimation-accuracy"
 TITLE = "How accurate each choice of interval and of algorithm is"
@@ -65,3 +64,37 @@ PRESETS: dict[str, BaseParams] = {
         burn_in=0.8,
     )
 }
+KEY = "epsilon_total sampler interval channel run"
+
+
+def promise(params: Params) -> str:
+    """Return what each answer guarantees: symbols cost as much as answers with noise, or less."""
+    tables = params.tables()
+    channel = tables[0] if len(tables) == len(params.channel) else "truncation"
+    return params.promise(params.epsilon_total, channel)
+
+
+STUDY: Study[Params, None] = Study(
+    EXPERIMENT,
+    Params,
+    chains=chains,
+    link=advance,
+    tables={
+        "main": Linked(f"{KEY} mean_mu mean_sigma error_mu error_sigma sigma_width seconds"),
+        "course": Linked(f"{KEY} t sd_mu sd_sigma sigma_width error_mu error_sigma centre_sd"),
+        "reach": Linked(f"{KEY} people"),
+        "chains": Linked(f"{KEY} acceptance autocorrelation_mu autocorrelation_sigma"),
+    },
+    says=lambda result: ERRORS["mu"].says(result)[1],
+    privacy=promise,
+    views={
+        **{f"means-{name}": partial(boxes, name=name) for name in SYMBOL},
+        **{f"error-{name}": partial(errors, name=name) for name in SYMBOL},
+    },
+)
+COLUMNS, tasks, _, collect, figures = STUDY.contract()
+
+
+def work(task: Chain[Params] | Onward[Chain[Params]]) -> Link:
+    """Do the next link of a task; as a function, which workers find by its name."""
+    return STUDY.work(task)  # type: ignore[return-value]

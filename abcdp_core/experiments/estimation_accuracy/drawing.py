@@ -1,8 +1,7 @@
-"""What the errors and the estimates show, in words and figures."""
+"""What the errors and the estimates show beside theory, in words and figures."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from functools import partial
 from typing import cast
@@ -10,31 +9,28 @@ from typing import cast
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import special
 
 from abcdp_core import figures as fig
 from abcdp_core import summaries
-from abcdp_core.experiments.estimation_accuracy.settings import BATCH, Params
-from abcdp_core.experiments.estimation_accuracy.theory import efficient_errors, trusted_errors
-from abcdp_core.online import learnt
-from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import amount, budget_name, from_to, runs_in_words
-from abcdp_core.study.estimates import ASKED, SYMBOL, Errors, Key
+from abcdp_core.experiments.estimation_accuracy.computing import BATCH, Params
+from abcdp_core.figures.lines import Curve
+from abcdp_core.online import information, learnt
+from abcdp_core.online import parameters as online
+from abcdp_core.online.families import FAMILIES
+from abcdp_core.results import Result
+from abcdp_core.sentences import (
+    AXES,
+    NEGLIGIBLE,
+    amount,
+    budget_name,
+    from_to,
+    runs_in_words,
+    settings_line,
+)
+from abcdp_core.study.estimates import ASKED, SYMBOL, Errors, least_error
 
 Array = NDArray[np.float64]
-
-
-def collect(params: Params, rows: Tables) -> Result:
-    """The result so far."""
-    tables = params.tables()
-    # As much as answers with noise cost, or less.
-    channel = tables[0] if len(tables) == len(params.channel) else "truncation"
-    privacy = params.promise(params.epsilon_total, channel)
-    result = Result("estimation-accuracy", params, rows, "", privacy)
-    return dataclasses.replace(result, summary=ERRORS["mu"].says(result)[1])
-
-
-def _params(result: Result) -> Params:
-    return cast(Params, result.params)
 
 
 def _smallest(result: Result) -> tuple[float, str]:
@@ -42,38 +38,64 @@ def _smallest(result: Result) -> tuple[float, str]:
     return budget, f"At {budget_name(budget)}"
 
 
-def _pair(result: Result) -> tuple[Key, Key]:
-    """The first two ways of asking, by the first sampler that can follow both."""
-    params = _params(result)
-    first, second = (*params.ways(), "")[:2]
-    both = [s for s in params.sampler if {(s, first), (s, second)} <= {*params.methods()}]
-    return (first, (*both, "")[0]), (second, (*both, "")[0])
+def efficient_errors(params: Params, name: str, interval: str) -> tuple[Array, Array]:
+    """Return budgets, and mean absolute errors if all information were used; infinite without.
+
+    Args:
+        params: how people are asked.
+        name: ``mu`` or ``sigma``.
+        interval: ``adaptive`` for the best one at the true parameters, ``fixed`` (MATH A3, A4), or
+            the name of a table of symbols (A14).
+    """
+    index = list(SYMBOL).index(name)
+    found = [_information(params, budget, interval) for budget in params.epsilon_total]
+    told = np.array([each[index, index] for each in found])
+    with np.errstate(divide="ignore"):
+        variance = 1.0 / (params.n * np.where(told > NEGLIGIBLE, told, 0.0))
+    return np.array(params.epsilon_total), params.sigma * least_error(variance)
 
 
-def _theory(result: Result, rows: pd.DataFrame, name: str) -> list[tuple[fig.Style, Array, Array]]:
-    params = _params(result)
+def _information(params: Params, epsilon_total: float, interval: str) -> Array:
+    """Information ``(2, 2)`` of an answer, by the way of asking, placed right."""
+    if interval in online.TABLES:
+        return params.table_of(interval, epsilon_total).information(FAMILIES["normal"])
+    unit_scale = params.unit_scale(epsilon_total)
+    a, b = params.interval_of(interval, unit_scale)
+    if interval == "fixed":
+        a, b = -params.fixed_width, params.fixed_width
+    noise = information.NOISES[params.noise]
+    return noise.information(FAMILIES["normal"], np.array(a), np.array(b), unit_scale)
+
+
+def trusted_errors(params: Params) -> tuple[Array, Array]:
+    r"""Return budgets, and mean absolute errors of μ for a trusted collector of all exact values.
+
+    The collector clips them to the fixed interval, of half-width h, and adds Laplace noise of scale
+    $b = 2h/(N\epsilon_{total})$ to their mean once. With $s = \sigma/\sqrt{N}$ the error has the
+    mean $\sqrt{2/\pi}\,s + b\,\mathrm{erfcx}(s / (\sqrt{2}\,b))$, as
+    $E|x + \mathrm{Lap}(b)| = |x| + b e^{-|x|/b}$; what clipping moves is left out.
+    """
+    budgets = np.array(params.epsilon_total)
+    s = params.sigma / math.sqrt(params.n)
+    b = 2.0 * params.fixed_width * params.sigma / (params.n * budgets)
+    errors: Array = math.sqrt(2.0 / math.pi) * s + b * special.erfcx(s / (math.sqrt(2.0) * b))
+    return budgets, errors
+
+
+def _theory(result: Result, rows: pd.DataFrame, name: str) -> list[Curve]:
+    params = cast(Params, result.params)
     return [
         (ASKED[way].called(f"{way}, theory", dash="dot"), *efficient_errors(params, name, way))
         for way in rows.interval.unique()
     ]
 
 
-def _curves(result: Result, rows: pd.DataFrame, name: str) -> list[tuple[fig.Style, Array, Array]]:
+def _curves(result: Result, rows: pd.DataFrame, name: str) -> list[Curve]:
     """Theory, and beside symbols a trusted collector's error of μ."""
-    params = _params(result)
+    params = cast(Params, result.params)
     trusted = fig.GUIDE.called("trusted collector")
     shown = [(trusted, *trusted_errors(params))] if name == "mu" and params.tables() else []
     return [*_theory(result, rows, name), *shown]
-
-
-def _reach(params: Params, name: str) -> tuple[float, float]:
-    """Ends of the axis, by theory and the prior, so that lines move and not the axis."""
-    top = 10.0 * params.sigma
-    if name == "mu":
-        theory = max(efficient_errors(params, name, way)[1].max() for way in params.ways())
-        prior = math.sqrt(params.prior_variance) + abs(params.mu - params.prior_mean)
-        top = max(2.0 * params.sigma, min(5.0 * theory, 2.0 * prior))
-    return params.sigma / 300.0, top
 
 
 ERRORS = {
@@ -83,7 +105,6 @@ ERRORS = {
         x="epsilon_total",
         ways=("interval", "sampler"),
         at=_smallest,
-        pair=_pair,
         theory=partial(_theory, name=name),
         looks=ASKED,
     )
@@ -93,25 +114,14 @@ VIEWS = {
     name: ERRORS[name].view(
         settings=("n", "sampler"),
         curves=partial(_curves, name=name),
-        y_range=partial(_reach, name=name),
     )
     for name in ERRORS
 }
 
 
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Box plots of the posterior means of all runs, and mean errors against the budget.
-
-    Those of σ are there if it is to be learnt.
-    """
-    names = [name for name in SYMBOL if name == "mu" or not _params(result).known_sigma]
-    boxes = {f"means-{name}": _boxes(result, name) for name in names}
-    return boxes | {f"error-{name}": VIEWS[name](result) for name in names}
-
-
-def _means_say(result: Result, name: str) -> tuple[str, str]:
-    """How often posteriors miss the truth, and where the means of the first method are."""
-    params, main, symbol = _params(result), result.tables["main"], SYMBOL[name]
+def means_say(result: Result, name: str) -> tuple[str, str]:
+    """Return how often posteriors miss the truth, and where the means of the first method are."""
+    params, main, symbol = cast(Params, result.params), result.tables["main"], SYMBOL[name]
     if main.empty:
         return f"Estimates of {symbol}", f"No estimate of {symbol} yet; the line is the truth."
     budget, at = _smallest(result)
@@ -125,47 +135,41 @@ def _means_say(result: Result, name: str) -> tuple[str, str]:
     if name == "sigma" and sampler not in BATCH:
         gained = params.narrower(sampler, rows.sigma_width.mean()).item()
         said += f"; log σ is {learnt.words(gained)}"
-    return _misses(result, name), f"{said}."
-
-
-def _misses(result: Result, name: str) -> str:
-    """How often the truth is more than 1.96 standard deviations from the mean, without chains."""
     course = result.tables["course"]
-    last = course[course.t == _params(result).n]
+    last = course[course.t == params.n]
     out = last.assign(out=last[f"error_{name}"] > 1.96 * last[f"sd_{name}"])
     counts = out.groupby("interval", sort=False).out.agg(["size", "sum"]).to_dict("index")
-    if not counts:
-        return f"Estimates of {SYMBOL[name]}"
-    each = (f"{n['sum']} of {n['size']} with {ASKED[str(way)].name}" for way, n in counts.items())
-    return f"Mean ± 1.96 standard deviations misses {SYMBOL[name]}: {', '.join(each)}"
+    each = [f"{n['sum']} of {n['size']} with {ASKED[str(way)].name}" for way, n in counts.items()]
+    misses = f"Mean ± 1.96 standard deviations misses {symbol}: {', '.join(each)}"
+    return misses if each else f"Estimates of {symbol}", f"{said}."
 
 
-def _boxes(result: Result, name: str) -> fig.Drawn:
-    params, main = _params(result), result.tables["main"]
-    title, caption = _means_say(result, name)
-    several = len(params.sampler) > 1
-    sampler = "" if several else f", {params.sampler[0]}"
-    figure = fig.figure(
-        title,
-        "privacy budget of each person, ε_total",
-        f"posterior mean of {SYMBOL[name]}",
-        settings=f"N = {params.n:,}{sampler}, {runs_in_words(main)}",
-    )
+def boxes(result: Result, name: str) -> fig.Drawn | None:
+    """Draw box plots of the posterior means of all runs; of σ if it is to be learnt."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    if name == "sigma" and params.known_sigma:
+        return None
+    (title, caption), y = means_say(result, name), f"posterior mean of {SYMBOL[name]}"
+    settings = settings_line(params, ("n",), runs=main.run.nunique())
+    figure = fig.figure(title, AXES["epsilon_total"], y, settings=settings)
     markers = dict(zip(params.sampler, fig.styles(params.sampler), strict=True))
-    for method, way in params.methods():
-        part = main[(main.sampler == method) & (main.interval == way)]
-        label = f"{ASKED[way].name} ({method})" if several else ASKED[way].name
-        style = ASKED[way].called(label, marker=markers[method].marker)
+    for sampler, way in params.methods():
+        part = main[(main.sampler == sampler) & (main.interval == way)]
+        style = ASKED[way].called(f"{ASKED[way].name}, {sampler}", marker=markers[sampler].marker)
         budgets = part.epsilon_total.map("{:g}".format).to_numpy()
         trace = fig.boxes(budgets, part[f"mean_{name}"].to_numpy(), style)
         figure.add_trace(trace.update(boxpoints="all", pointpos=0, jitter=0.4, boxmean=False))
     truth = getattr(params, name)
     figure.add_hline(y=truth, line={"color": fig.TRUTH.color, "width": 2.5})
-    # Fixed by the truth and the settings, so that boxes move and not the axes.
+    # Fixed by the truth and the settings, so that boxes move and not the axis.
     reach = 1.5 * params.sigma
     figure.update_yaxes(range=[truth - reach if name == "mu" else 0.0, truth + reach])
     names = [f"{value:g}" for value in params.epsilon_total]
-    figure.update_xaxes(
-        type="category", tickmode="linear", categoryarray=names, range=[-0.5, len(names) - 0.5]
-    )
+    figure.update_xaxes(type="category", categoryarray=names)
     return fig.Drawn(figure.update_layout(boxmode="group"), caption)
+
+
+def errors(result: Result, name: str) -> fig.Drawn | None:
+    """Draw mean errors against the budget; of σ if it is to be learnt."""
+    known = name == "sigma" and vars(result.params)["known_sigma"]
+    return None if known else VIEWS[name](result)
