@@ -74,13 +74,8 @@ def test_parts_of_a_data_set_give_what_all_of_it_gives(monkeypatch: pytest.Monke
     # Before any data set is finished.
     assert first.tables["main"].empty
     title = expected_error.figures(first)["error"].figure.layout.title.text
-    assert first.summary == expected_error.averaged_in_words(first.tables["main"]) == f"{title}."
-    assert title == expected_error.NOT_YET
+    assert first.summary == f"{title}." == f"{expected_error.NOT_YET}."
     assert expected_error.typical_in_words(first) == ""
-    assert expected_error.marks_in_words(first, 0.04) == "Hollow: this run."
-    beyond = dataclasses.replace(first, params=dataclasses.replace(params, epsilon_total=0.001))
-    words = expected_error.marks_in_words(beyond, 0.04)
-    assert words == "Your budget is beyond the axis: this run 0.04."
 
 
 def test_a_part_of_the_largest_setting_is_a_small_one() -> None:
@@ -168,14 +163,10 @@ def test_words_and_marks_say_what_the_tables_have(changes: dict[str, Any]) -> No
     names = {trace.name: trace for trace in marked.figure.data}
     assert ("your setting" in names) == ("this run" in names) == (params.epsilon_total == 1.0)
     if params.epsilon_total == 1.0:
-        assert said.startswith("Filled: your setting. Hollow: this run. Small: earlier noise.")
         assert names["this run"].y.tolist() == [0.03, 0.05, expected_error.TOP]
-        assert "Triangle: above the axis." in said
-    else:
-        assert said.startswith("Your budget is beyond the axis: average error ")
+    assert ("is beyond the axis" in said) == (params.epsilon_total != 1.0)
 
     axis = drawn.figure.to_dict()["layout"].get("xaxis2")
-    assert bool(axis) == bool(expected_error.people_in_words(params))
     if axis:
         ends = 10.0 ** np.array([axis["range"], drawn.figure.layout.xaxis.range])
         np.testing.assert_allclose(ends[0], [expected_error.people(params, x) for x in ends[1]])
