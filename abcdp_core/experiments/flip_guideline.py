@@ -12,10 +12,9 @@ level is crossed.
 Part of the share is not the noise's doing: if fewer draws of the pool are within $\epsilon_{abc}$
 than there are places to fill, only false ones can fill the other places.
 
-The paper looks at the *median flip probability* $G_b$ (MATH F2) of public distances instead: how
-often noise changes the decision about a typical draw. That is no guide to $c$. Draws that are too
-far outnumber those that are close enough, often by a hundred to one, so a small chance for each of
-them to be kept is enough to fill the $c$ places with false ones first.
+The paper looks at the *median flip probability* $G_b$ (MATH F2) of public distances instead, the
+chance for a typical draw. That is no guide to $c$: far draws outnumber close ones, often by a
+hundred to one, so a small chance for each is enough to fill the $c$ places with false ones first.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from abcdp_core import figures as fig
 from abcdp_core import flips, pool, predictive
 from abcdp_core import parameters as par
 from abcdp_core.figures.lines import Curve
+from abcdp_core.releases import SparseVectorParams
 from abcdp_core.sentences import from_to, percent
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study import At, BaseParams, Lines, Parameter, Result, Rows, Run, Study
@@ -83,26 +83,15 @@ DATA_SETS = Parameter(
 
 
 @dataclass(frozen=True)
-class Params(BaseParams):
+class Params(SparseVectorParams):
     """Sizes of the data, budgets and threshold; the c in use is marked among all that are tried."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT, many=True)
-    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
-    c: int = par.C.field(uniform_mixture.C_DEFAULT)
     n: tuple[int, ...] = uniform_mixture.N.field(uniform_mixture.N_DEFAULT, many=True)
-    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
-    resample: bool = par.RESAMPLE.field(False)
-    sensitivity: str = par.SENSITIVITY.field("sharp")
     level: float = LEVEL.field(0.1)
     false_level: float = FALSE_LEVEL.field(0.2)
     data_sets: int = DATA_SETS.field(predictive.SETS)
     draws: int = par.DRAWS.field(500)
-
-    def check_together(self) -> None:
-        """Refuse too much work, or more acceptances than draws."""
-        for n in self.n:
-            par.check_work(n, self.pool_size)
-        par.check_accepted(self.c, self.pool_size)
 
 
 PRESETS: dict[str, BaseParams] = {}
@@ -113,39 +102,22 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     flips.make_pools(params.n, params.pool_size, params.data_sets, seed, progress)
 
 
-# ------------------------------------------------------------------------------------ the tables
+def look(task: Run[Params]) -> At:
+    """Search for the guideline and for the paper's.
 
-
-@dataclass(frozen=True)
-class Setting:
-    """One size of the data and one budget, on public data.
-
-    Attributes:
-        at: the setting.
-        rho: distances ``(T,)`` of each data set to the pool, in an order of its own.
-        shares: c -> share of the accepted that is false, by rising c.
-        largest: c up to which it keeps its level, 0 if none does.
-        largest_by_median: c up to which the paper's median does.
+    Returns:
+        The setting, with distances ``rho`` of each data set to the pool, in an order of its own;
+        ``shares``, c -> share of the accepted that is false, by rising c; and the c up to which
+        that and the paper's median keep their levels, 0 if none does.
     """
-
-    at: At
-    rho: list[Array]
-    shares: dict[int, Share]
-    largest: int
-    largest_by_median: int
-
-
-def look(run: Run[Params]) -> Setting:
-    """Search for the guideline and for the paper's."""
-    at = At.first(run)
+    at = At.first(task)
     most = min(int(par.C.high), at.pool_size)
     every = flips.pool_distances("public", at.n, at.pool_size, at.seed, at.data_sets)
     rho = [one[pool.order(at.seed, 1 + index, at.pool_size)] for index, one in enumerate(every)]
 
     def share_at(c: int) -> Share:
-        return false_share.share_of(
-            rho, sparse_vector_run.Run.of(flips.event(at, c), at.epsilon_abc)
-        )
+        run = sparse_vector_run.Run.of(flips.event(at, c), at.epsilon_abc)
+        return false_share.share_of(rho, run)
 
     def flips_too_often(c: int) -> bool:
         return bool(flip_quartiles(at, c)[1] > at.level)
@@ -154,7 +126,8 @@ def look(run: Run[Params]) -> Setting:
     by_median = bisect.bisect_left(range(1, most + 1), True, key=flips_too_often)
     also = {at.c, most, *([by_median] if by_median else [])}
     shares, largest = false_share.search(share_at, at.false_level, most, also)
-    return Setting(at, rho, shares, largest, by_median)
+    found = {"rho": rho, "shares": shares, "largest_c_false": largest, "largest_c": by_median}
+    return At(**vars(at) | found)
 
 
 def flip_quartiles(at: At, c: int) -> Array:
@@ -164,89 +137,63 @@ def flip_quartiles(at: At, c: int) -> Array:
     return np.quantile(flip.flip_probability(rho, at.epsilon_abc, scale), [0.25, 0.5, 0.75])
 
 
-def by_c(setting: Setting, _: Run[Params]) -> pd.DataFrame:
+def by_c(at: At, _: Run[Params]) -> pd.DataFrame:
     """Return the share that is false and the quartiles of the flip probability at each c."""
-    at, rows = setting.at, []
-    for c, share in setting.shares.items():
+    rows = []
+    for c, share in at.shares.items():
         scale = flips.event(at, c).threshold_scale
         found = (*flip_quartiles(at, c), *dataclasses.astuple(share))
         rows.append((c, scale, *found, at.n, at.epsilon_total))
     return pd.DataFrame(rows, columns=MAIN.split())
 
 
-def guideline(setting: Setting, _: Run[Params]) -> pd.DataFrame:
+def guideline(at: At, _: Run[Params]) -> pd.DataFrame:
     """Return both guidelines, and how many draws are close or far and let in."""
-    at, rho = setting.at, setting.rho
-    ends = {}
+    found: dict[str, float] = {}
     for name, end in (("low", "high"), ("high", "low")):
-        values = {c: getattr(share, end) for c, share in setting.shares.items()}
-        ends[f"largest_c_false_{name}"] = false_share.crossing(values, at.false_level)
-    far = np.concatenate([one[one > at.epsilon_abc] for one in rho])
-    scale = flips.event(at).threshold_scale
-    found = {
-        "largest_c": setting.largest_by_median,
-        "largest_c_false": setting.largest,
-        "close": at.pool_size - len(far) / len(rho),
-        "let_in": float(flip.flip_probability(far, at.epsilon_abc, scale).sum()) / len(rho),
-    }
-    return pd.DataFrame([vars(at) | found | ends], columns=GUIDELINE.split())
-
-
-# ------------------------------------------------------------------------------------ what is seen
-
-
-def ranges(largest: pd.Series[int]) -> str:
-    """Say between which ends the largest c is over several settings, after its name."""
-    ends = from_to(largest)
-    return f"ranges from {ends}" if " to " in ends else f"is {ends}"
+        values = {c: getattr(share, end) for c, share in at.shares.items()}
+        found[f"largest_c_false_{name}"] = false_share.crossing(values, at.false_level)
+    far = np.concatenate([one[one > at.epsilon_abc] for one in at.rho])
+    let_in = flip.flip_probability(far, at.epsilon_abc, flips.event(at).threshold_scale).sum()
+    sets = len(at.rho)
+    found |= {"close": at.pool_size - len(far) / sets, "let_in": float(let_in) / sets}
+    return pd.DataFrame([vars(at) | found], columns=GUIDELINE.split())
 
 
 def share_says(result: Result) -> tuple[str, str]:
     """Say up to which c the share of false draws keeps the level."""
     params, table = cast(Params, result.params), result.tables["guideline"]
-    level, what = percent(params.false_level), "the expected share of kept draws beyond ε_abc"
+    level, what = percent(params.false_level), "of the kept draws are expected to be false"
     if len(table) > 1:
-        spread = ranges(table.largest_c_false)
-        title = f"The largest c with at most {level} expected to be false {spread}"
+        ends = from_to(table.largest_c_false)
+        title = f"The largest c with at most {level} expected to be false is {ends}"
         return title, f"{title}, over {len(table)} settings."
-    shares = result.tables["main"].set_index("c").false_share
-    row, first, most = table.iloc[0], shares.index[0], shares.index[-1]
-    largest = int(row.largest_c_false)
-    if not math.isfinite(shares[first]):
+    shares, largest = result.tables["main"].set_index("c").false_share, table.largest_c_false[0]
+    title = f"Up to c = {largest:,}, at most {level} {what}"
+    if not math.isfinite(shares.iloc[0]):
         title = "Practically nothing is ever kept, false or not"
-        return title, f"Even at c = {first} practically nothing is ever kept, so no share is known."
-    if largest == 0:
-        title = f"Even at c = {first}, more than {level} of the kept draws are expected to be false"
-        found = f"Even at c = {first}, {what} is above {level}"
-    elif largest == most:
-        title = f"Every c up to {most:,} keeps the expected share of false draws at most {level}"
-        found = f"At every c up to {most:,}, {what} is at most {level}"
-    else:
-        title = f"Up to c = {largest:,}, at most {level} of the kept draws are expected to be false"
-        low, high = (row[f"largest_c_false_{end}"] for end in ("low", "high"))
-        ends = f" ({from_to((low, high))} at the edges of the band)" if low < high else ""
-        found = f"Up to c = {largest:,}{ends}, {what} is at most {level}"
-    share = shares[params.c]
-    here = f" At c = {params.c:,} it is {percent(share, params.false_level)}."
-    return title, f"{found}.{here if math.isfinite(share) else ''}"
+    elif largest == 0:
+        title = f"Even at c = {shares.index[0]}, more than {level} {what}"
+    if not math.isfinite(shares[params.c]):
+        return title, f"{title}."
+    here = percent(shares[params.c], params.false_level)
+    return title, f"{title}; at c = {params.c:,} it is {here}."
 
 
 def median_says(result: Result) -> tuple[str, str]:
     """Say up to which c the paper's median keeps its level, and which share is false there."""
-    params, table = cast(Params, result.params), result.tables["guideline"]
-    level, what = percent(params.level), "The paper's median flip probability"
-    if not table.largest_c.any():
-        return "The paper's median allows no c", f"{what} is above {level} at every c."
-    if len(table) > 1:
-        title = f"The largest c that the paper's median allows {ranges(table.largest_c)}"
-        return title, f"{title}, over {len(table)} settings."
-    title = f"The paper's median allows c up to {table.largest_c.iloc[0]:,}"
-    found = f"{what} is at most {level} up to c = {table.largest_c.iloc[0]:,}"
-    share = result.tables["main"].set_index("c").false_share[table.largest_c.iloc[0]]
-    false = "practically nothing is kept"
-    if math.isfinite(share):
-        false = f"{percent(share)} of the kept draws are expected to be false"
-    return title, f"{found}, where {false}."
+    largest = result.tables["guideline"].largest_c
+    title = f"The largest c that the paper's median allows is {from_to(largest)}"
+    if not largest.any():
+        title = "The paper's median allows no c"
+    elif len(largest) == 1:
+        share = result.tables["main"].set_index("c").false_share[largest[0]]
+        if math.isfinite(share):
+            return (
+                title,
+                f"{title}; then {percent(share)} of the kept draws are expected to be false.",
+            )
+    return title, f"{title}."
 
 
 C_RANGE = (par.C.low, par.C.high)
@@ -256,7 +203,7 @@ AlongC = partial(
 """What both figures have in common."""
 
 
-def level_line(result: Result, name: str) -> list[Curve]:
+def level_line(name: str, result: Result, _: pd.DataFrame) -> list[Curve]:
     """Return a level that is not to be crossed, as a curve."""
     level = vars(result.params)[name]
     style = fig.GUIDE.called(f"at most {percent(level)}")
@@ -272,7 +219,7 @@ SHARES = AlongC(
     bands={"false_share": ("false_share_low", "false_share_high")},
     y_range=lambda _: (0.0, 1.04),
     y_title="expected share that is false",
-    curves=lambda result, _: level_line(result, "false_level"),
+    curves=partial(level_line, "false_level"),
 )
 MEDIAN = AlongC(
     {"median_flip_probability": fig.THEORY.called("median (band: middle half)")},
@@ -280,29 +227,16 @@ MEDIAN = AlongC(
     bands={"median_flip_probability": ("lower_quartile", "upper_quartile")},
     y_range=lambda _: (0.0, 0.56),
     y_title="flip probability",
-    curves=lambda result, _: level_line(result, "level"),
+    curves=partial(level_line, "level"),
 )
-
-
-def in_percent(lines: Lines, result: Result) -> fig.Drawn:
-    """Draw lines along an axis in percent."""
-    drawn = lines(result)
-    drawn.figure.update_yaxes(tickformat=".0%")
-    return drawn
 
 
 def shares(result: Result) -> fig.Drawn:
     """Draw the share of false draws against c, with the c in use if there is one setting."""
-    drawn, params = in_percent(SHARES, result), cast(Params, result.params)
-    main = result.tables["main"]
-    here = main[(main.c == params.c) & main.false_share.notna()]
-    if len(result.tables["guideline"]) == 1 and len(here):
-        x, share = here.c.to_numpy(float), here.false_share.to_numpy()
-        point = fig.points(x, share, fig.PRIVATE.called("your c"))
-        drawn.figure.add_trace(point.update(marker={"size": 14}))
-        said = f" your c = {params.c:,}: {percent(share[0], params.false_level)} "
-        place = f"{'top' if share[0] > 0.15 else 'bottom'} {'left' if params.c <= 40 else 'right'}"
-        fig.note(drawn.figure, params.c, share[0], said, fig.PRIVATE.color, place)
+    drawn, main = SHARES(result), result.tables["main"]
+    share = main.false_share[main.c == vars(result.params)["c"]]
+    if len(share) == 1:
+        drawn.figure.add_trace(fig.own_mark(vars(result.params)["c"], share.iloc[0], "your c"))
     return drawn
 
 
@@ -313,7 +247,7 @@ STUDY = Study(
     tables={"main": Rows(MAIN, by_c), "guideline": Rows(GUIDELINE, guideline)},
     says=lambda result: f"{share_says(result)[1]} {median_says(result)[1]}",
     privacy="Uses public simulations only; costs no privacy.",
-    views={EXPERIMENT: shares, "median": partial(in_percent, MEDIAN)},
+    views={EXPERIMENT: shares, "median": MEDIAN},
     each=("n", "epsilon_total"),
 )
 COLUMNS, tasks, work, collect, figures = STUDY.contract()

@@ -66,8 +66,6 @@ def test_more_data_and_a_larger_budget_allow_more() -> None:
     )
     assert (largest.diff(axis=0).iloc[1:] > 0).all(axis=None)
     assert (largest.diff(axis=1).iloc[:, 1:] > 0).all(axis=None)
-    assert found.summary.count("over 6 settings.") == 2
-    assert set(flip_guideline.figures(found)) == {"flip-guideline", "median"}
 
 
 def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
@@ -98,11 +96,11 @@ def test_the_guideline_says_how_many_are_close_and_let_in() -> None:
     ("changes", "said"),
     [
         ({}, "Up to c = "),
-        ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "Even at c = 1, the expected share"),
-        ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "is above 1 % at every c."),
-        ({"n": 3000, "epsilon_total": 1000.0, "level": 0.5}, "At every c up to 500, "),
-        ({"epsilon_total": 1000.0, "epsilon_abc": 0.001}, "Even at c = 1 practically nothing is"),
-        ({"epsilon_abc": 1.4, "false_level": 0.01}, "At every c up to 500, "),
+        ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "Even at c = 1, more than 20 % of"),
+        ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "The paper's median allows no c."),
+        ({"n": 3000, "epsilon_total": 1000.0, "level": 0.5}, "Up to c = 500, "),
+        ({"epsilon_total": 1000.0, "epsilon_abc": 0.001}, "Practically nothing is ever kept"),
+        ({"epsilon_abc": 1.4, "false_level": 0.01}, "Up to c = 500, "),
     ],
 )
 def test_the_sentence_is_true_at_the_extremes(changes: dict[str, Any], said: str) -> None:
