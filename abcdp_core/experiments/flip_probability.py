@@ -16,12 +16,6 @@ threshold last longer; so, given that a run got as far as a draw, draws are wron
 and wrongly rejected more often than the formula says (points called *in a run*). After the stop
 there is no decision.
 
-**What agreement means.** All fresh frequencies are tested together at 1 %. Only a range is known
-for the p-value of that test: it is at least the smallest of the single ones, and at most that times
-their number (Bonferroni). A test that rejects nothing says only as much as it could have detected,
-so we name the nearest noise scales that it would have rejected at least half the time. Where every
-probability is near 0 or one half at any scale, the test can show nothing.
-
 **Base rates.** A small probability matters where there are many draws. So all draws of the public
 pool are counted by their distance from $\epsilon_{abc}$, with the sum of their flip probabilities:
 how many a fresh threshold for each would wrongly keep or reject on average. The distances are those
@@ -46,9 +40,8 @@ from abcdp_core import figures as fig
 from abcdp_core import flips, pool, predictive, summaries
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.privacy import statement
-from abcdp_core.sentences import amount, counted, listed, one_in, settings_line
+from abcdp_core.privacy import Event, statement
+from abcdp_core.sentences import amount, counted, one_in, settings_line
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study import At, BaseParams, Parameter, Result, Rows, Run, Study, Tables, Total
 from abcdp_core.theory import flip, flip_agreement
@@ -63,6 +56,8 @@ MAIN = (
     "n c epsilon_total epsilon_abc resample sensitivity noise_scale rho flip_probability fresh "
     "fresh_low fresh_high in_run in_run_low in_run_high reached"
 )
+
+GRID = ["n", "c", "epsilon_total"]
 
 NEEDED = "n c resample sensitivity level epsilon_needed"
 """Columns; the smallest ε_total at which half of the draws or more flip with a probability of at
@@ -123,7 +118,6 @@ PRESETS: dict[str, BaseParams] = {
         resample=True,
         sensitivity="published",
         distances="uniform",
-        draws=100,
     )
 }
 
@@ -136,7 +130,7 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
         pool.make_ready(flips.pool_key(n, params.pool_size, seed), progress)
 
 
-def frequencies(at: At, _: Run[Params]) -> pd.DataFrame:
+def frequencies(at: At, _run: Run[Params]) -> pd.DataFrame:
     """Return how often each draw flips by the formula and in simulations."""
     rho = flips.distances(at.distances, at.n, at.draws, at.seed)
     event, rng = flips.event(at), at.rng()
@@ -145,8 +139,12 @@ def frequencies(at: At, _: Run[Params]) -> pd.DataFrame:
     query = rho + 2.0 * scale * rng.laplace(size=shape)
     fresh = np.sum((query <= threshold) != (rho <= at.epsilon_abc), axis=0)
     # A run cannot accept more often than there are draws.
-    short = replace(event, query_scale=2.0 * scale, c=min(at.c, len(rho)))
-    in_run, reached = _flips_in_runs(rho, at.epsilon_abc, short, rng)
+    event = replace(event, query_scale=2.0 * scale, c=min(at.c, len(rho)))
+    in_run, reached = np.zeros((2, len(rho)), dtype=np.int64)
+    for _ in range(SIMULATIONS):
+        trace = sparse_vector.run(rho, at.epsilon_abc, event, rng)[1]
+        in_run[: len(trace.accepted)] += trace.accepted != trace.non_private
+        reached[: len(trace.accepted)] += 1
     found = {
         "noise_scale": scale,
         "rho": rho,
@@ -165,24 +163,11 @@ def _shares(name: str, counts: Counts, trials: Counts) -> dict[str, Array]:
     return {name: share, f"{name}_low": low, f"{name}_high": high}
 
 
-def _flips_in_runs(
-    rho: Array, epsilon_abc: float, event: SparseVector, rng: np.random.Generator
-) -> tuple[Counts, Counts]:
-    """Count flips of each draw in runs that got to it, and how many of :data:`SIMULATIONS` did."""
-    flipped, reached = np.zeros((2, len(rho)), dtype=np.int64)
-    for _ in range(SIMULATIONS):
-        _, trace = sparse_vector.run(rho, epsilon_abc, event, rng)
-        flipped[: len(trace.accepted)] += trace.accepted != trace.non_private
-        reached[: len(trace.accepted)] += 1
-    return flipped, reached
-
-
 def pool_rates(at: At, _: Run[Params]) -> pd.DataFrame:
     """Return the base rates of the whole pool."""
     whole = flips.pool_distances(at.distances, at.n, at.pool_size, at.seed)
     rates = flips.base_rates(whole, at.epsilon_abc, flips.event(at).threshold_scale)
-    settings = {"n": at.n, "c": at.c, "epsilon_total": at.epsilon_total}
-    return rates.assign(**settings)[BASE_RATES.split()]
+    return rates.assign(**{name: vars(at)[name] for name in GRID})[BASE_RATES.split()]
 
 
 def needed(_: Params, rows: Tables) -> pd.DataFrame:
@@ -203,9 +188,6 @@ def needed(_: Params, rows: Tables) -> pd.DataFrame:
     return pd.DataFrame(found, columns=NEEDED.split())
 
 
-# ------------------------------------------------------------------------------------ the words
-
-
 def agreement(table: pd.DataFrame) -> flip_agreement.Agreement:
     """Test a table's fresh frequencies against their formula."""
     counts = np.rint(table.fresh.to_numpy() * SIMULATIONS)
@@ -215,58 +197,34 @@ def agreement(table: pd.DataFrame) -> flip_agreement.Agreement:
 
 
 NONE = 0.01
-"""A mean of flips below this is practically none."""
+"""A mean of flips below this is practically none; it is not none."""
 
 
 def finding(rates: pd.DataFrame) -> str:
     """Say how many draws of the pool noise would flip."""
-    found, wrong = flips.counts_of(rates), []
-    if found.far:
-        wrong.append(f"keep {_about(found.let_in)} of {amount(found.far, 2)} far draws")
-    if found.close:
-        wrong.append(f"reject {_about(found.lost)} of {amount(found.close, 2)} close draws")
-    return f"Noise would wrongly {listed(wrong)}"
-
-
-def _about(flipped: float) -> str:
-    """Return a mean number of flips; what is rare is not none."""
-    return "practically none" if flipped < NONE else amount(flipped, 2)
-
-
-WHOSE = {
-    "public": f"means over {predictive.SETS} public data sets",
-    "uniform": "distances spread evenly from 0 to 1, as in the paper",
-    "observed": "distances from the private data",
-}
-"""Which distances the draws of the pool are counted by."""
-
-
-def _caption(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -> str:
-    found, many = flips.counts_of(rates), ""
-    # Small next to their number, and clearly more than the others.
-    if NONE < found.let_in <= 0.1 * found.far and found.let_in > 1.1 * found.lost:
-        many = (
-            " A draw that is too far is seldom kept, but there are so many of them that more are "
-            "wrongly kept than wrongly rejected."
-        )
+    found = flips.counts_of(rates)
+    kept, rejected = (
+        amount(flipped, 2) if flipped >= NONE else "practically none"
+        for flipped in (found.let_in, found.lost)
+    )
     return (
-        f"At ε_abc noise makes a decision a coin toss; farther away, noise matters less.{many} "
-        f"Below are the {counted(params.pool_size, 'draw')} of the pool by distance "
-        f"({WHOSE[params.distances]}), and those that noise flips. With a fresh threshold, "
-        f"{agreement(main).in_short()}."
+        f"Noise would wrongly keep {kept} of {amount(found.far, 2)} far draws and reject "
+        f"{rejected} of {amount(found.close, 2)} close draws"
     )
 
 
 def median(result: Result) -> tuple[str, str]:
     """Say how large the median flip probability is, and over how many draws."""
-    main, params = result.tables["main"], cast(Params, result.params)
-    medians = main.groupby(["n", "c", "epsilon_total"]).flip_probability.median()
-    low, high = one_in(medians.min()), one_in(medians.max())
-    spread = f"ranges from {low} to {high}" if low != high else f"is {low}"
-    title = f"The median flip probability {spread}"
-    over = f", over {len(medians)} settings with" if len(medians) > 1 else ", for"
-    each = " each" if len(medians) > 1 else ""
-    return title, f"{title}{over} {counted(params.draws, 'draw')}{each}."
+    medians = result.tables["main"].groupby(GRID).flip_probability.median()
+    ends = dict.fromkeys(one_in(end) for end in (medians.min(), medians.max()))
+    title = f"The median flip probability is {' to '.join(ends)}"
+    draws = counted(vars(result.params)["draws"], "draw")
+    return title, f"{title}, over {counted(len(medians), 'setting')} with {draws} each."
+
+
+def done(params: Params) -> Event | None:
+    """Return what was done, where that is one thing."""
+    return flips.event(At.first(Run(params, 0, 0))) if len(STUDY.tasks(params, 0)) == 1 else None
 
 
 def guarantee(result: Result) -> str:
@@ -286,11 +244,12 @@ def guarantee(result: Result) -> str:
     return text
 
 
-# ------------------------------------------------------------------------------------ the figures
-
-FORMULA = fig.THEORY.called("formula G_b")
-FRESH = fig.PRIVATE.called("simulated, fresh threshold")
-IN_RUN = fig.PRIVATE.called("simulated, in a run", marker="triangle-up-open")
+FORMULA = fig.THEORY.called("formula")
+FRESH = fig.PRIVATE.called("● fresh threshold")
+IN_RUN = fig.PRIVATE.called("△ in a run", marker="triangle-up-open")
+CLOSE = fig.NON_PRIVATE.called("close enough")
+FAR = fig.REJECTED.called("too far")
+FLIPPED = fig.PRIVATE.called("flipped by noise")
 
 LOWER = 0.36
 """Upper end of the lower panel."""
@@ -299,12 +258,13 @@ LOWER = 0.36
 def flip_figure(result: Result) -> fig.Drawn:
     """Draw formula, simulation and base rates for one setting, box plots for several."""
     params, main = cast(Params, result.params), result.tables["main"]
-    rates = result.tables["base_rates"]
-    if main.groupby(["n", "c", "epsilon_total"]).ngroups > 1:
+    tested = f"With a fresh threshold, {agreement(main).in_short()}."
+    if main.groupby(GRID).ngroups > 1:
         title, sentence = median(result)
-        caption = f"{sentence} With a fresh threshold, {agreement(main).in_short()}."
-        return fig.Drawn(_boxes(params, main, title), caption)
-    return fig.Drawn(_around_threshold(params, main, rates), _caption(params, main, rates))
+        return fig.Drawn(_boxes(params, main, title), f"{sentence} {tested}")
+    sentence = "At ε_abc noise makes a decision a coin toss; farther away, noise matters less."
+    drawn = _around_threshold(params, main, result.tables["base_rates"])
+    return fig.Drawn(drawn, f"{sentence} {tested}")
 
 
 def _around_threshold(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -> go.Figure:
@@ -313,54 +273,37 @@ def _around_threshold(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -
     Both together show what is wrongly kept: where draws are many, a small probability is enough.
     """
     settings = settings_line(params, ("epsilon_total", "epsilon_abc", "c", "n"))
-    settings += f", b = {amount(main.noise_scale.iloc[0])}, {params.distances} distances"
-    x, y = "distance from ε_abc, in noise scales b", "flip probability"
-    drawn = fig.figure(finding(rates), x, y, settings=settings)
+    settings += f", {params.distances} distances"
+    x = "distance from ε_abc, in noise scales b"
+    drawn = fig.figure(finding(rates), x, "flip probability", settings=settings)
     at = np.linspace(-flips.WINDOW, flips.WINDOW, 20 * flips.WINDOW + 1)
     drawn.add_trace(fig.line(at, flip.tail(np.abs(at), 1.0), FORMULA))
     away = (main.rho - main.epsilon_abc) / main.noise_scale
+    near = away.abs() <= flips.WINDOW
     for style, name in ((FRESH, "fresh"), (IN_RUN, "in_run")):
-        shown = (away.abs() <= flips.WINDOW) & main[name].notna()
-        mean, low, high = (main[shown][name + end].to_numpy() for end in ("", "_low", "_high"))
-        drawn.add_trace(fig.points(away[shown].to_numpy(), mean, style, low, high))
-    _draws_below(drawn, rates)
-    words = [("formula", FORMULA), ("● fresh threshold", FRESH), ("△ in a run", IN_RUN)]
-    fig.key(drawn, [(text, style.color) for text, style in words])
-    ticks = np.arange(-flips.WINDOW, flips.WINDOW + 1, 5)
-    drawn.update_xaxes(
-        range=[-flips.WINDOW, flips.WINDOW], tickvals=ticks, anchor="y2", showgrid=False
-    )
-    upper = {"domain": [0.48, 1.0], "range": [-0.02, 0.56], "dtick": 0.1}
-    lower = {"domain": [0.0, LOWER], "anchor": "x", "title": {"text": "draws"}}
-    drawn.update_layout(yaxis=upper, yaxis2=lower | {"rangemode": "tozero"})
-    return drawn.update_layout(showlegend=False, bargap=0.0, barmode="overlay")
-
-
-def _draws_below(drawn: go.Figure, rates: pd.DataFrame) -> None:
-    """Add a histogram of the pool's draws by their distance from ε_abc, and of those that flip."""
-    names = []
-    for side, wrongly, here, beyond, style in (
-        ("close enough", "wrongly rejected", rates.high <= 0, rates.iloc[0], fig.NON_PRIVATE),
-        ("too far", "wrongly kept", rates.low >= 0, rates.iloc[-1], fig.REJECTED),
-    ):
-        part = rates[here & np.isfinite(rates.low) & np.isfinite(rates.high)]
-        middle = (part.low + 0.5).to_numpy()
-        for column, name, color in (
-            ("draws", side, style.color),
-            ("flips", f"{side}, {wrongly}", fig.PRIVATE.color),
-        ):
-            bars = go.Bar(x=middle, y=part[column].to_numpy(), width=1.0, name=name, yaxis="y2")
-            drawn.add_trace(bars.update(marker={"color": color}))
-        more = f", {amount(beyond.draws, 2)} beyond" if beyond.draws else ""
-        names.append((f"{side}{more}", style.color))
-    fig.key(drawn, [*names, ("flipped by noise", fig.PRIVATE.color)])
+        mean, low, high = (main[near][name + end].to_numpy() for end in ("", "_low", "_high"))
+        drawn.add_trace(fig.points(away[near].to_numpy(), mean, style, low, high))
+    fig.key(drawn, [(style.name, style.color) for style in (FORMULA, FRESH, IN_RUN)])
+    within = rates[np.isfinite(rates.low) & np.isfinite(rates.high)]
+    close = within.high <= 0
+    bars = (CLOSE, within.draws[close]), (FAR, within.draws[~close]), (FLIPPED, within.flips)
+    for style, y in bars:
+        middle, looks = within.low[y.index] + 0.5, {"color": style.color}
+        drawn.add_trace(go.Bar(x=middle, y=y, width=1.0, name=style.name, yaxis="y2", marker=looks))
+    fig.key(drawn, [(style.name, style.color) for style, _ in bars])
     drawn.layout.annotations[-1].y = LOWER
+    drawn.update_xaxes(range=[-flips.WINDOW, flips.WINDOW], anchor="y2", showgrid=False)
+    return drawn.update_layout(
+        yaxis={"domain": [0.48, 1.0], "range": [-0.02, 0.56]},
+        yaxis2={"domain": [0.0, LOWER], "anchor": "x", "title": {"text": "draws"}},
+        showlegend=False,
+        barmode="overlay",
+    )
 
 
 def _boxes(params: Params, main: pd.DataFrame, title: str) -> go.Figure:
     """Draw one panel per n, one color per c, boxes over the draws."""
-    names = [f"N = {n:,}" for n in params.n]
-    drawn = fig.panels(names, title, "ε_total", "flip probability")
+    drawn = fig.panels([f"N = {n:,}" for n in params.n], title, "ε_total", "flip probability")
     text = settings_line(params, ("epsilon_abc", "resample"))
     drawn.layout.title.subtitle.text = f"{text}, Δ {params.sensitivity}"
     for style, c in zip(fig.styles([f"c = {c:,}" for c in params.c]), params.c, strict=True):
@@ -368,11 +311,9 @@ def _boxes(params: Params, main: pd.DataFrame, title: str) -> go.Figure:
             part = main[(main.n == n) & (main.c == c)]
             budgets = part.epsilon_total.map("{:g}".format).to_numpy()
             boxes = fig.boxes(budgets, part.flip_probability.to_numpy(), style)
-            boxes.update(offsetgroup=style.name, legendgroup=style.name, boxmean=False)
-            drawn.add_trace(boxes.update(showlegend=column == 0, **fig.panel(column)))
-    categories = [f"{value:g}" for value in params.epsilon_total]
-    drawn.update_xaxes(type="category", categoryorder="array", categoryarray=categories)
-    return drawn.update_yaxes(range=[-0.01, 0.52]).update_layout(boxmode="group")
+            drawn.add_trace(fig.in_panel(boxes.update(offsetgroup=style.name), column))
+    drawn.update_xaxes(type="category").update_yaxes(range=[-0.01, 0.52])
+    return drawn.update_layout(boxmode="group")
 
 
 STUDY = Study(
@@ -384,14 +325,7 @@ STUDY = Study(
     says=lambda result: f"{median(result)[1]} {agreement(result.tables['main']).sentence()}",
     guarantee=guarantee,
     views={EXPERIMENT: flip_figure},
-    each=("n", "c", "epsilon_total"),
+    release=done,
+    each=tuple(GRID),
 )
-COLUMNS, tasks, work, _, figures = STUDY.contract()
-
-
-def collect(params: Params, rows: Tables) -> Result:
-    """Return the result so far, with what was done where that is one thing."""
-    result = STUDY.collect(params, rows)
-    if len(tasks(params, 0)) > 1:
-        return result
-    return replace(result, event=flips.event(At.first(Run(params, 0, 0))))
+COLUMNS, tasks, work, collect, figures = STUDY.contract()
