@@ -8,21 +8,15 @@ $$\min(\rho_t, B_\rho) + N(0, \sigma^2) \le \epsilon_{abc}.$$
 A decision that is nearly certain reveals much when it goes the other way. Clipping at a small
 $B_\rho$ keeps every decision uncertain, so the same guarantee needs less noise, by the paper's
 bound (MATH R1) and exactly (MATH R2); but what lies beyond $B_\rho$ can no longer be told apart.
-The bound is a quantile of the distances between *simulated* data sets (MATH R3), here of
-prior-predictive data sets to the pool of the first run; it never reads the private data. At
-quantile 1 it is the largest distance there is, and nothing is clipped.
+The bound is a quantile of the distances of prior-predictive data sets to the pool of the first run
+(MATH R3); it never reads the private data. At quantile 1 it is the largest distance there is, and
+nothing is clipped.
 
 Simulated data sets may have another size than the data ([P22] Figure 3: 1000 points against 5000).
-What one person can change, hence the noise, depends on the size of the data alone.
-
 Nothing stops the run: all $T$ decisions are paid for, each with $\epsilon_{total} / T$, so the
-noise grows in proportion to the pool. The sparse vector technique pays for its acceptances alone.
-If a run accepts nothing, its estimate *is* the prior mean. Each run has its own data, pool and
-noise.
-
-This model has a likelihood, so there is a rival that needs no simulation: its counts, released once
-with noise, and their exact posterior (MATH E7), in the table *rival*. It has no bound to choose, so
-its line is the same in every panel.
+noise grows in proportion to the pool. If a run accepts nothing, its estimate *is* the prior mean.
+Each run has its own data, pool and noise. The rival, counts released once with noise and their
+exact posterior (MATH E7), needs no simulation and has no bound to choose.
 """
 
 from __future__ import annotations
@@ -39,7 +33,7 @@ from abcdp_core import pool
 from abcdp_core.mechanisms import gaussian_rejection as mechanism
 from abcdp_core.mechanisms import thresholds
 from abcdp_core.privacy import Event, NonPrivate, cost, statement_of_largest
-from abcdp_core.sentences import counted, from_to, with_budget
+from abcdp_core.sentences import budget_name, from_to
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study import (
     RIVAL,
@@ -51,10 +45,10 @@ from abcdp_core.study import (
     OwnData,
     Parameter,
     Result,
-    Run,
     Study,
     Total,
 )
+from abcdp_core.study.errors import make_pool
 from abcdp_core.summaries import first_of
 
 EXPERIMENT = "gaussian-rejection"
@@ -117,40 +111,23 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 
-def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
-    """Make the public pool of the first run, which the bounds are taken from."""
-    pool.make_ready(OwnData.of(Run(params, 0, seed)).key, progress)
+prepare = make_pool
 
 
 @functools.lru_cache(maxsize=64)
-def bound(
-    key: pool.PoolKey,
-    n: int,
-    quantile: float,
-    sensitivity: str = "sharp",
-    pseudo_n: int | None = None,
-) -> float:
-    """Return B_ρ, from public simulations (MATH R3): a quantile, of 1 the largest there can be.
-
-    Args:
-        key: of the pool that they are taken from.
-        n: points of the data.
-        quantile: of simulated distances.
-        sensitivity: by which account of it.
-        pseudo_n: points of each simulated data set; as many as the data have if not given.
-    """
+def bound(public: pool.PublicSide, quantile: float, sensitivity: str = "sharp") -> float:
+    """Return B_ρ, from public simulations (MATH R3): a quantile, of 1 the largest there can be."""
     if quantile == 1.0:
         # The only point of a data set can take it from any distance to any other.
-        return key.metric().sensitivity(1, sensitivity)
-    distances = thresholds.simulated(pool.PublicSide(key, n, pseudo_n), DATA_SETS)
-    return mechanism.bound_quantile(distances, quantile)
+        return public.key.metric().sensitivity(1, sensitivity)
+    return mechanism.bound_quantile(thresholds.simulated(public, DATA_SETS), quantile)
 
 
 def _bound(world: OwnData, at: At) -> float:
     """Return that of a place, which is the same in every run."""
     first = OwnData.of(dataclasses.replace(world.run, run=0)).key
     points = uniform_mixture.simulated_points(at.n, at.pseudo_n)
-    return bound(first, at.n, at.bound_quantile, at.sensitivity, points)
+    return bound(pool.PublicSide(first, at.n, points), at.bound_quantile, at.sensitivity)
 
 
 def event(at: At, clipped_to: float, accountant: str) -> Event:
@@ -172,11 +149,9 @@ def errors(world: OwnData, at: At) -> dict[str, float]:
 
 def scales(world: OwnData, at: At) -> dict[str, float]:
     """Return the bound, and the standard deviation of the noise by both accounts."""
-    clipped_to = _bound(world, at)
-    found = {
-        name: getattr(event(at, clipped_to, name), "scale", 0.0) for name in mechanism.ACCOUNTANTS
-    }
-    return found | {"bound": clipped_to}
+    limit = _bound(world, at)
+    done = {name: event(at, limit, name) for name in mechanism.ACCOUNTANTS}
+    return {"bound": limit} | {name: getattr(each, "scale", 0.0) for name, each in done.items()}
 
 
 def guarantee(result: Result) -> str:
@@ -184,16 +159,12 @@ def guarantee(result: Result) -> str:
 
     With the exact account all give away the same, with the published one some far less.
     """
-    params = cast(Params, result.params)
-    noise = result.tables["noise"]
+    params, noise = cast(Params, result.params), result.tables["noise"]
 
     def dearest(budget: float) -> Event:
-        rows = noise[noise.epsilon_total == budget]
-        given = vars(params) | {"epsilon_total": budget}
-        events = [
-            event(At(**given | {"epsilon_abc": threshold}), clipped_to, params.accountant)
-            for clipped_to, threshold in zip(rows.bound, rows.epsilon_abc, strict=True)
-        ]
+        rows = noise[noise.epsilon_total == budget].iterrows()
+        places = [At(**vars(params) | dict(row)) for _, row in rows]
+        events = [event(at, at.bound, params.accountant) for at in places]
         return max(events, key=lambda done: cost(done).epsilon)
 
     return statement_of_largest(
@@ -208,19 +179,17 @@ LEAST = LeastError(
 )
 
 
-def _noise_needed(result: Result) -> tuple[str, str]:
-    """How large the noise is against the threshold, and by the published account."""
+def noise_needed(result: Result) -> tuple[str, str]:
+    """Say how large the noise is against the threshold, and by the published account."""
     shown = first_of(result.tables["noise"], "epsilon_total")
     budget = float(shown.epsilon_total.iloc[0])
     if math.isinf(budget):
         return "No noise on any distance", "Without noise no distance is clipped either."
-    ratio = shown[vars(result.params)["accountant"]] / shown.epsilon_abc
-    caption = (
-        f"Made {with_budget(budget)}, the noise is larger than the threshold at "
-        f"{(ratio > 1.0).sum()} of {counted(len(shown), 'setting')}. The published bound asks for "
+    times = from_to(shown[vars(result.params)["accountant"]] / shown.epsilon_abc, 2)
+    return f"The noise is {times} times the threshold", (
+        f"At {budget_name(budget)} the published bound asks for "
         f"{from_to(shown.published / shown.exact)} times the exact noise."
     )
-    return f"The noise is {from_to(ratio, 2)} times the threshold", caption
 
 
 STYLE = fig.mechanism(EXPERIMENT)
@@ -259,7 +228,7 @@ STUDY = Study(
             table="noise",
             at=("epsilon_total",),
             by=("bound_quantile",),
-            says=_noise_needed,
+            says=noise_needed,
             settings=("n", "pool_size", "bound_quantile"),
             y_title="standard deviation of the noise",
         ),
