@@ -14,11 +14,9 @@ $$\epsilon'(\alpha) = \frac{\alpha}{2} \Bigl(\frac{\Delta}{\sigma\,\epsilon_{abc
 and shown at $\alpha = 2$. But to divide by a larger threshold is to add more noise to the distance:
 in its own unit the noise is $\sigma\,\epsilon_{abc}$.
 
-A decision of rejection loses most when its rarest outcome happens, and how rare that is depends on
-$x = \min(\epsilon_{abc} - B_\rho, -\epsilon_{abc})$ alone, by the paper's bound (MATH R1) and
-exactly (MATH R2). Below $\epsilon_{abc} = B_\rho / 2$ the rarest is an acceptance at
-$\rho = B_\rho$, above it is a rejection at $\rho = 0$. So the loss falls up to half the bound, and
-rises again from there.
+A decision of rejection loses most when its rarest outcome happens, by the paper's bound (MATH R1)
+and exactly (MATH R2): below $\epsilon_{abc} = B_\rho / 2$ an acceptance at $\rho = B_\rho$, above
+it a rejection at $\rho = 0$. So the loss falls up to half the bound, and rises again from there.
 
 *For the same budget*, all $T$ draws together, rejection under pure differential privacy needs noise
 that grows in proportion to $T$, soft weights with a $\delta$ noise that grows with its root: the
@@ -94,42 +92,40 @@ def scales(_: None, at: At) -> dict[str, float]:
     """Noise on a distance: for decisions and for weights by both accounts; σ of the latter."""
     change = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
 
-    def decision(account: str) -> float:
-        asked = at.epsilon_total, change, at.bound, at.epsilon_abc, at.pool_size, account
-        return rejection.calibrate(*asked).scale
-
     def weight(change: float, account: str) -> float:
         asked = at.epsilon_total, at.delta, at.pool_size, change, account
         return gaussian_series.calibrate(*asked).scale
 
-    return {each: decision(each) for each in rejection.ACCOUNTANTS} | {
+    asked = at.epsilon_total, change, at.bound, at.epsilon_abc, at.pool_size
+    decisions = {each: rejection.calibrate(*asked, each).scale for each in rejection.ACCOUNTANTS}
+    return decisions | {
         "soft_published": weight(change, "rdp-classic"),
         "soft_exact": weight(change, "exact"),
         "soft_scaled": weight(change / at.epsilon_abc, "rdp-classic"),
     }
 
 
-def _least_loss(result: Result) -> tuple[str, str]:
-    """The threshold at which a decision gives away least."""
+def least_loss(result: Result) -> tuple[str, str]:
+    """Say at which threshold a decision gives away least."""
     part = first_of(result.tables["main"], "n", "bound", "sigma")
     least, weight = part.iloc[part.exact.argmin()], part.iloc[part.renyi.argmin()]
     at = f"ε_abc = {least.epsilon_abc:g}"
-    loss = f"ε = {plain(least.exact, 2)}, at {at}; half the bound is {least.bound / 2:g}."
-    if len(part) == 1:
-        return f"What one draw gives away at {at}", f"A decision gives away {loss}"
     title = f"A decision gives away least at {at}, a weight at {weight.epsilon_abc:g}"
-    return title, f"With B_ρ = {least.bound:g} a decision gives away least, {loss}"
+    if len(part) == 1:
+        title = f"What one draw gives away at {at}"
+    loss = f"a decision gives away ε = {plain(least.exact, 2)} at {at}"
+    return title, f"With B_ρ = {least.bound:g}, {loss}; half the bound is {least.bound / 2:g}."
 
 
-def _noise_needed(result: Result) -> tuple[str, str]:
-    """How much more noise decisions need than weights, by the exact account."""
+def noise_needed(result: Result) -> tuple[str, str]:
+    """Say how much more noise decisions need than weights, by the exact account."""
     part = first_of(result.tables["noise"], "n", "epsilon_total")
     times = from_to(part.exact / part.soft_exact, 2)
     part = first_of(part, "bound")
     return f"Decisions take {times} times the noise of soft weights", (
-        f"With ε_total = {part.epsilon_total.iloc[0]:g} and B_ρ = {part.bound.iloc[0]:g} the noise "
-        f"on a distance has a standard deviation of {from_to(part.exact, 2)} for a decision; with "
-        f"δ = {part.delta.iloc[0]:g}, {from_to(part.soft_exact, 2)} for a weight."
+        f"With ε_total = {part.epsilon_total.iloc[0]:g} the noise on a distance has a standard "
+        f"deviation of {from_to(part.exact, 2)} for a decision with B_ρ = {part.bound.iloc[0]:g}, "
+        f"and {from_to(part.soft_exact, 2)} for a weight."
     )
 
 
@@ -156,14 +152,14 @@ STUDY = Study(
             scales,
         ),
     },
-    says=lambda result: f"{_least_loss(result)[1]} {_noise_needed(result)[1]}",
+    says=lambda result: f"{least_loss(result)[1]} {noise_needed(result)[1]}",
     privacy="Nothing private is used: costs follow from the noise, and noise from a budget.",
     views={
         "loss": Lines(
             DECISIONS | {"renyi": DIVERGENCE},
             x="epsilon_abc",
             at=("n", "sigma"),
-            says=_least_loss,
+            says=least_loss,
             y_title="loss of one draw",
             guide=HALF,
         ),
@@ -172,7 +168,7 @@ STUDY = Study(
             x="epsilon_abc",
             table="noise",
             at=("n", "epsilon_total"),
-            says=_noise_needed,
+            says=noise_needed,
             settings=("pool_size",),
             y_title="noise on a distance",
             guide=HALF,

@@ -75,15 +75,6 @@ def test_soft_noise_in_units_of_the_distance_does_not_depend_on_the_threshold() 
     assert scaled.to_numpy() == pytest.approx(noise.soft_published.to_numpy(), rel=1e-9)
 
 
-def test_figures_show_the_tables_and_half_the_bound() -> None:
-    drawn = study.figures(result_of())
-    assert set(drawn) == {"loss", "noise"}
-    lines = {t.name: t for t in drawn["loss"].figure.data if t.xaxis == "x"}
-    main = result_of().tables["main"].query("n == 300 and bound == 0.2 and sigma == 0.05")
-    assert lines["rejection, exact"].y == pytest.approx(main.exact.to_numpy())
-    assert lines["half the bound"].x.tolist() == [0.1, 0.1]
-
-
 @pytest.mark.parametrize(
     "extreme",
     [
@@ -98,8 +89,3 @@ def test_extremes_are_said_and_drawn(extreme: dict[str, object]) -> None:
     assert "nan" not in result.summary
     for figure in (each.figure for each in study.figures(result).values()):
         assert np.isfinite(figure.layout.yaxis.range).all()
-
-
-def test_one_threshold_is_not_the_least_of_several() -> None:
-    assert "gives away least, ε = " in result_of().summary
-    assert "least" not in result_of(dataclasses.replace(SMALL, epsilon_abc=(0.1,))).summary
