@@ -11,6 +11,7 @@ beside the estimate without noise, the prior mean and the truth.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import cast
@@ -25,7 +26,7 @@ from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import against_no_noise, amount, budget_name, counted, from_to
+from abcdp_core.sentences import against_no_noise, budget_name, counted, from_to
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -98,15 +99,10 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
 def collect(params: Params, rows: Tables) -> Result:
     """Say how far the releases' errors spread, and what all releases would cost together."""
     errors = rows["errors"]
-    count, none = counted(len(errors), "release"), int((errors.accepted == 0).sum())
-    if errors.mae.isna().all():
-        said = f"The errors of the {count} are unknown, as the true parameters are."
-    else:
-        spread = from_to(errors.mae)
-        median = f"; the median is {amount(errors.mae.median())}" if " to " in spread else ""
-        said = f"Over {count} of the same data, the mean absolute error is {spread}{median}."
-    if none:
-        said += f" {none} kept no draw, which leaves the prior mean."
+    unknown = errors.mae.isna().all()
+    spread = "unknown, as the true parameters are" if unknown else from_to(errors.mae)
+    said = f"The mean absolute error of {counted(len(errors), 'release')} of the same data is "
+    said += f"{spread}.{summaries.empty_note(errors.accepted)}"
     privacy = releases.privacy_of(params)
     if len(errors) > 1:
         total = budget_name(len(errors) * params.epsilon_total)
@@ -136,9 +132,6 @@ def finding(result: Result) -> str:
     return f"{what} is {against_no_noise(float(np.sqrt(errors.mse).median()), plain)}"
 
 
-ROW = 66
-"""Pixels of a parameter's strip."""
-
 SPREAD, GOLDEN = 1.1, (math.sqrt(5.0) - 1.0) / 2.0
 """Part of half a strip that dots are spread over, and the step that spreads any number of them."""
 
@@ -147,27 +140,25 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     """Draw the means of all releases as a strip for each parameter."""
     params, references = cast(Params, result.params), result.tables["references"]
     axes = list(simulators.load(params.scenario).AXES.values())
-    names = list(references.parameter)
     plain, prior, truth = (
-        references[name].to_numpy(float) for name in ("non_private", "prior", "truth")
+        references[[name]].to_numpy(float) for name in ("non_private", "prior", "truth")
     )
-    ends = fig.shown_ends(axes, references[["prior_low", "prior_high"]].to_numpy(), truth)
+    ends = fig.shown_ends(axes, references[["prior_low", "prior_high"]].to_numpy(), truth[:, 0])
     figure = fig.figure(finding(result), "", "", settings=releases.settings(params))
-    figure.update_layout(fig.strips(names, ends, "mean of the kept draws", ROW))
+    figure.update_layout(fig.strips(list(references.parameter), ends, "mean of the kept draws", 66))
     number = result.tables["errors"].release_number.to_numpy()
-    height, each = SPREAD * ((number * GOLDEN) % 1.0 - 0.5), means(result)
+    height, each = SPREAD * ((number * GOLDEN) % 1.0 - 0.5), means(result).T
     newest = {"size": 13, "line": {"width": 2, "color": fig.BOTH.color}}
-    for index in range(len(names)):
-        marks = [
-            (prior[[index]], np.zeros(1), fig.PRIOR, {"size": 11}),
-            (each[:, index], height, fig.PRIVATE, {"size": 7, "opacity": 0.7}),
-            (each[-1:, index], height[-1:], fig.PRIVATE, newest),
-            (plain[[index]], np.zeros(1), fig.NON_PRIVATE, {"size": 12}),
-            (truth[[index]], np.zeros(1), fig.TRUTH, {"size": 34}),
-        ]
-        for x, y, style, look in marks:
-            figure.add_trace(fig.in_panel(fig.points(x, y, style).update(marker=look), index))
-    figure.update_traces(hovertemplate="%{x:.4~r}")
+    marks = (
+        (prior, np.zeros(1), fig.PRIOR, {"size": 11}),
+        (each, height, fig.PRIVATE, {"size": 7, "opacity": 0.7}),
+        (each[:, -1:], height[-1:], fig.PRIVATE, newest),
+        (plain, np.zeros(1), fig.NON_PRIVATE, {"size": 12}),
+        (truth, np.zeros(1), fig.TRUTH, {"size": 34}),
+    )
+    for index, (x, y, style, look) in itertools.product(range(len(axes)), marks):
+        trace = fig.points(x[index], y, style)
+        figure.add_trace(fig.in_panel(trace.update(marker=look), index))
     words = {"● releases": fig.PRIVATE, "■ without noise": fig.NON_PRIVATE, "◆ prior": fig.PRIOR}
     words |= {} if np.isnan(truth).all() else {"│ truth": fig.TRUTH}
     fig.key(figure, [(text, style.color) for text, style in words.items()])
