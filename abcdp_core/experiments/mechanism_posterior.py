@@ -8,9 +8,8 @@ mean is the exact one.
 
 A noise-aware posterior is made in one of three ways (MATH E3). If its importance weights are worth
 enough draws, the draws keep these weights. If not, other draws are kept after noise is added to
-each, and moved along a regression; from a pool too small for a regression they are not moved. Such
-draws carry weights too, but these say how near a draw was, not how many draws it is worth. So the
-table gives the effective sample size of the importance weights in all three cases.
+each, and moved along a regression; from a pool too small for a regression they are not moved. In
+all three cases the table gives the effective sample size of the importance weights.
 
 The threshold or temperature is the best public one for the mechanism, chosen on simulated data sets
 as in the comparison of all mechanisms.
@@ -31,7 +30,6 @@ from abcdp_core import mechanisms, privacy, releases, simulators, summaries, tri
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.sentences import amount, budget_name, counted, little, percent, settings_line
-from abcdp_core.simulators import ScenarioParams, uniform_mixture
 from abcdp_core.streams import generator
 from abcdp_core.study import BaseParams, Parameter, Result, Rows, Run, Study, Tables, samples
 from abcdp_core.study import mechanisms as shared
@@ -41,18 +39,13 @@ TITLE = "Posterior from one release by a chosen mechanism"
 
 
 @dataclass(frozen=True)
-class Params(ScenarioParams):
+class Params(shared.MechanismParams):
     """One release by one mechanism."""
 
     mechanism: str = trials.MECHANISM.field("private-embedding")
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
-    delta: float = par.DELTA.field(1e-4)
     c: int = par.C.field(10)
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(10_000)
-    sensitivity: str = trials.SENSITIVITY.field("sharp")
-    noise_draw: int = par.NOISE_DRAW.field(0)
-    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
@@ -61,11 +54,6 @@ class Params(ScenarioParams):
         if scenario is None or scenario not in general["scenario"].options:
             return general
         return general | {"mechanism": trials.able(general["mechanism"], scenario)}
-
-    def check_together(self) -> None:
-        """Refuse too much work, more acceptances than draws, and what cannot serve."""
-        super().check_together()
-        trials.check_mechanisms(self.scenario, (self.mechanism,))
 
 
 PRESETS: dict[str, BaseParams] = {}
@@ -84,25 +72,23 @@ def released(run: Run[Params]) -> Tables:
     names, theta = public.scenario.AXES, public.theta
     sample, prior = release.parameters(theta), theta[: releases.PRIOR_SHOWN]
     shown, shares = samples.thinned(release.weights)
-    even, size = np.full(len(prior), 1.0 / len(prior)), float(len(prior))
+    even = np.full(len(prior), 1.0 / len(prior))
     of = {"release": "private", "mechanism": params.mechanism}
     main = [
         samples.table(names, sample[shown], shares, **of),
         samples.table(names, prior, even, release="prior", mechanism="prior"),
     ]
-    way, worth, outside = _made(release)
+    way, made = _way(release), release.made
+    worth, outside = summaries.effective_sample_size(release.weights), 0.0
+    if made is not None and way != "exact":
+        worth, outside = made.importance_size, made.outside
     mean = np.asarray(public.scenario.PRIOR_MEAN)
     error = summaries.errors(release.mean(theta, mean), trial.truth)
-    of_prior = summaries.errors(mean, trial.truth)
     chosen = getattr(options, "epsilon_abc", math.nan)
-    errors = [
-        (*of.values(), way, chosen, len(sample), worth, outside, *error),
-        ("prior", "prior", "prior", 0.0, len(prior), size, 0.0, *of_prior),
-    ]
-    return {
-        "main": pd.concat(main, ignore_index=True),
-        "errors": pd.DataFrame(errors, columns=ERRORS.split()),
-    }
+    first = (*of.values(), way, chosen, len(sample), worth, outside, *error)
+    of_prior = (0.0, len(prior), float(len(prior)), 0.0, *summaries.errors(mean, trial.truth))
+    errors = pd.DataFrame([first, (*["prior"] * 3, *of_prior)], columns=ERRORS.split())
+    return {"main": pd.concat(main, ignore_index=True), "errors": errors}
 
 
 ERRORS = "release mechanism way epsilon_abc accepted effective_sample_size outside_share mse mae"
@@ -112,18 +98,14 @@ def _budget(params: Params) -> Budget:
     return Budget(params.epsilon_total, params.delta)
 
 
-def _made(release: Release) -> tuple[str, float, float]:
-    """How a release came to be, an effective sample size, and the share outside the prior."""
-    made, weights = release.made, release.weights
-    if made is not None and made.way != "exact":
-        return made.way, made.importance_size, made.outside
-    if made is not None:
-        way = made.way
-    elif release.estimate is not None:
-        way = "estimate"
-    else:
-        way = "weighted" if len(weights) and np.ptp(weights) > 0.0 else "accepted"
-    return way, summaries.effective_sample_size(weights), 0.0
+def _way(release: Release) -> str:
+    """How a release came to be."""
+    if release.made is not None:
+        return release.made.way
+    if release.estimate is not None:
+        return "estimate"
+    weights = release.weights
+    return "weighted" if len(weights) and np.ptp(weights) > 0.0 else "accepted"
 
 
 def says(result: Result) -> str:
@@ -131,7 +113,7 @@ def says(result: Result) -> str:
     params = cast(Params, result.params)
     private, prior = result.tables["errors"].to_dict("records")
     name, budget = private["mechanism"], budget_name(params.epsilon_total)
-    said = [f"With {budget}, {fig.called(name)} {_gives(private)}."]
+    said = [f"With {budget}, {fig.called(name)} gave {_gave(private)}."]
     if math.isnan(private["mae"]):
         said.append("The true parameters are unknown, so there is no error to report.")
     else:
@@ -142,27 +124,20 @@ def says(result: Result) -> str:
     return " ".join(filter(None, said))
 
 
-def _gives(private: Mapping[Any, Any]) -> str:
-    """What a release consists of, after its mechanism."""
-    way, size = private["way"], private["effective_sample_size"]
-    draws = counted(private["accepted"], "draw")
-    if way == "estimate":
-        return "gave a point estimate, not a sample"
-    if private["accepted"] == 0:
-        return "kept no draw, so its estimate is the prior mean"
-    if way == "accepted":
-        return f"gave {draws}{' of equal weight' * (private['accepted'] > 1)}"
-    if way == "exact":
-        return f"gave {draws} from the exact posterior given the release"
-    if way == "weighted":
-        return f"gave {draws} with weights, effective sample size {amount(size)}"
-    moved = " and moved along a regression" * (way == "moved")
-    if size == 0.0:
-        return f"gave the {draws} nearest to the release{moved}"
-    return (
-        f"gave {draws}, kept after noise was added to each{moved}, because importance weights "
-        f"had an effective sample size of only {amount(size)}"
-    )
+def _gave(private: Mapping[Any, Any]) -> str:
+    """What a release consists of."""
+    way, draws = private["way"], counted(private["accepted"], "draw")
+    if way == "accepted" and private["accepted"] == 0:
+        return "no draw, so its estimate is the prior mean"
+    size = amount(private["effective_sample_size"])
+    return {
+        "estimate": "a point estimate, not a sample",
+        "accepted": draws,
+        "exact": f"{draws} from the exact posterior given the release",
+        "weighted": f"{draws} with weights, effective sample size {size}",
+        "moved": f"{draws} near the release, moved along a regression",
+        "kept": f"{draws} near the release",
+    }[way]
 
 
 def promise(params: Params) -> str:
@@ -176,11 +151,11 @@ def posterior(result: Result) -> fig.Drawn:
     params = cast(Params, result.params)
     source = simulators.load(params.scenario)
     private, prior = result.tables["errors"].mae
-    title = f"The error of this release is {percent(private / prior)} of the prior's error"
-    if said := little(private, prior):
-        title = f"This release is {said}"
+    title = f"This release is {little(private, prior)}"
     if math.isnan(private):
         title = "The posterior from one release"
+    elif not little(private, prior):
+        title = f"The error of this release is {percent(private / prior)} of the prior's error"
     asked = ["epsilon_total", *{"c"}.intersection(mechanisms.load(params.mechanism).takes), "n"]
     settings = f"{fig.called(params.mechanism)}, {settings_line(params, asked)}"
     figure = fig.mirrored(source.AXES, source.TRUTH, result.tables["main"], title, settings)
