@@ -138,10 +138,8 @@ def mark(figure: go.Figure, result: Result, metric: str, **here: float) -> tuple
     if table.empty:
         return figure, ""
     row = over_runs(table, metric, ["epsilon_total"]).iloc[0]
-    yours = fig.PRIVATE.called("your setting")
-    trace = fig.points(np.array([here["epsilon_total"]]), np.array([row["mean"]]), yours)
     interval = f" (95 % interval {amount(row.low)} to {amount(row.high)})"
     said = f"At your setting the {AXES[metric]} is {amount(row['mean'])}"
     empty = f"; {percent(row.empty_share)} of the runs accept nothing" if row.empty_share else ""
-    figure.add_trace(trace.update(marker={"size": 14}))
+    figure.add_trace(fig.own_mark(here["epsilon_total"], row["mean"], "your setting"))
     return figure, f"{said}{interval if math.isfinite(row.low) else ''}{empty}. "
