@@ -21,17 +21,17 @@ the place; where the prior or luck adds information, errors lie below it.
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
+from abcdp_core.figures.lines import Curve
 from abcdp_core.online import parameters as online
 from abcdp_core.online import vectors
 from abcdp_core.online.channels import Channel
@@ -85,24 +85,27 @@ class Params(online.OneWayParams):
 
 
 PRESETS: dict[str, BaseParams] = {}
-TABLES = {
-    "main": "method run t mean_mu mean_sigma error_mu error_sigma",
-    "cost": "method run seconds",
-}
 
 
 def follow(run: Run[Params]) -> Tables:
     """Ask the people of a run by each method."""
     params, times = run.params, run.params.times()
-    rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
+    main, cost = [], []
     for method in params.method:
         start = time.process_time()
         estimates = _estimates(run, method)[times - 1]
-        rows["cost"].append((method, run.run, time.process_time() - start))
+        cost.append((method, run.run, time.process_time() - start))
         errors = np.abs(estimates - [params.mu, params.sigma])
         points = zip(times.tolist(), estimates.tolist(), errors.tolist(), strict=True)
-        rows["main"] += [(method, run.run, t, *mean, *error) for t, mean, error in points]
-    return {name: pd.DataFrame(rows[name], columns=TABLES[name].split()) for name in TABLES}
+        main += [(method, run.run, t, *mean, *error) for t, mean, error in points]
+    return {
+        "main": pd.DataFrame(main, columns=MAIN.split()),
+        "cost": pd.DataFrame(cost, columns=COST.split()),
+    }
+
+
+MAIN = "method run t mean_mu mean_sigma error_mu error_sigma"
+COST = "method run seconds"
 
 
 def _estimates(run: Run[Params], method: str) -> Array:
@@ -130,34 +133,19 @@ def bound(params: Params, name: str, people: Array) -> Array:
     return least_error(asymptotic_variance(params.asked(), params.sigma)[index, index] / people)
 
 
-def _theory(result: Result, _: pd.DataFrame, name: str) -> list[tuple[fig.Style, Array, Array]]:
-    params: Any = result.params
+def _theory(result: Result, _: pd.DataFrame, name: str) -> list[Curve]:
+    params = cast(Params, result.params)
     times = params.times().astype(float)
     return [(fig.THEORY.called("all information used"), times, bound(params, name, times))]
 
 
-def _reach(params: Params, name: str) -> tuple[float, float]:
-    """Ends of the axis, by the truth and the prior, so that lines move and not the axis."""
-    least = float(bound(params, name, np.array([params.n]))[0])
-    widest = math.sqrt(params.prior_variance) + abs(params.mu - params.prior_mean)
-    top = 2.0 * max(params.sigma, widest if name == "mu" else 0.0)
-    return min(params.sigma / 100.0, least / 2.0), top
-
-
-def _pair(result: Result) -> tuple[tuple[str], tuple[str]]:
-    """The gradient and the first of the posteriors, if there is one."""
-    methods = vars(result.params)["method"]
-    return (GRADIENT,), next(((each,) for each in methods if each != GRADIENT), ("",))
-
-
 def _with_time(result: Result) -> fig.Drawn:
     """The errors of μ, and how the computing times compare."""
-    drawn = VIEWS["mu"](result)
-    seconds = result.tables["cost"].groupby("method").seconds.mean().to_dict()
-    times = {method: seconds[method] for (method,) in _pair(result) if method in seconds}
-    if len(times) < 2:
+    drawn, cost = VIEWS["mu"](result), result.tables["cost"]
+    seconds = {str(method): rows.seconds.mean() for method, rows in cost.groupby("method")}
+    if len(seconds) < 2:
         return drawn
-    said = f"{drawn.sentence} T{contrast('computing time', times)[1:]}."
+    said = f"{drawn.sentence} T{contrast('computing time', seconds)[1:]}."
     return dataclasses.replace(drawn, sentence=said)
 
 
@@ -168,26 +156,20 @@ ERRORS = {
         x="t",
         ways=("method",),
         at=lambda result: (vars(result.params)["n"], f"After {vars(result.params)['n']:,} people"),
-        pair=_pair,
         theory=partial(_theory, name=name),
         looks=dict(zip(METHODS, fig.styles(METHODS), strict=True)),
     )
     for name, symbol in SYMBOL.items()
 }
-VIEWS = {
-    name: ERRORS[name].view(
-        settings=("epsilon_total", "channel"), y_range=partial(_reach, name=name)
-    )
-    for name in ERRORS
-}
+VIEWS = {name: each.view(settings=("epsilon_total", "channel")) for name, each in ERRORS.items()}
 
 STUDY = Study(
     EXPERIMENT,
     Params,
     world=follow,
     tables={
-        "main": Rows(TABLES["main"], lambda tables, _: tables["main"]),
-        "cost": Rows(TABLES["cost"], lambda tables, _: tables["cost"]),
+        "main": Rows(MAIN, lambda tables, _: tables["main"]),
+        "cost": Rows(COST, lambda tables, _: tables["cost"]),
     },
     says=lambda result: ERRORS["mu"].says(result)[1],
     privacy=lambda params: params.stream().promise([params.epsilon_total], params.channel),
