@@ -15,7 +15,7 @@ import pytest
 from abcdp_core import mechanisms
 from abcdp_core.commands import plan as commands_plan
 from abcdp_core.experiments import plan
-from abcdp_core.experiments.plan import words
+from abcdp_core.experiments.plan import views
 from abcdp_core.mechanisms import noisy_counts
 from abcdp_core.parameters import ParameterError
 from abcdp_core.planning import TRIED
@@ -55,7 +55,7 @@ def test_mechanisms_are_ranked_by_what_the_goal_is_about() -> None:
         assert found.tables["goal"].mechanism.tolist() == found.tables["main"].mechanism.tolist()
         assert found.tables["main"].mechanism[0] == "noisy-counts"
         assert set(found.tables["main"].metric) == {changes.get("metric", "rmse")}
-        assert "Noisy counts " in found.summary
+        assert "oisy counts is" in found.summary
         assert noisy_counts.RIVAL in plan.figures(found)["plan"].sentence
 
 
@@ -73,9 +73,9 @@ def test_a_goal_is_met_by_those_within_it() -> None:
     least = result_of().tables["goal"].value
     found = result_of(goal="error-below", wanted=float(least[1]) * 1.01)
     assert found.tables["main"].meets.tolist() == [True, True, False]
-    assert found.summary.startswith("2 of 3 mechanisms are predicted to meet the goal with N = 300")
+    assert found.summary.startswith("The goal is predicted to be met by 2 of 3 mechanisms with N =")
     hardly = result_of(goal="error-below", wanted=float(least[0]) * 1.001)
-    assert hardly.summary.startswith("1 of 3 mechanisms is predicted to meet the goal with")
+    assert hardly.summary.startswith("The goal is predicted to be met by 1 of 3 mechanisms with")
     assert "The interval reaches above what is wanted, so this is not certain." in hardly.summary
 
 
@@ -103,7 +103,7 @@ def test_a_quantile_of_few_data_sets_has_no_upper_end_and_the_plan_says_so() -> 
     goal = found.tables["goal"]
     assert np.isinf(goal.value_high).all()
     assert (goal.value_low < goal.value).all()
-    assert "(95 % interval from 0.0" in found.summary
+    assert "(95 % interval" not in found.summary
     assert "so this is not certain." in found.summary
     assert np.isinf(found.tables["curve"].value_high).all()
     figure = plan.figures(found)["plan"].figure
@@ -112,22 +112,19 @@ def test_a_quantile_of_few_data_sets_has_no_upper_end_and_the_plan_says_so() -> 
     assert ends == [pytest.approx(ends[0])] * len(goal), "to the end of the axis"
 
 
-@pytest.mark.parametrize(
-    ("left_out", "looked_at"), [("epsilon_total", "n"), ("n", "epsilon_total")]
-)
-def test_what_would_be_enough_is_said_once_all_was_looked_at(left_out: str, looked_at: str) -> None:
+def test_what_would_be_enough_is_said_once_all_was_looked_at() -> None:
+    left_out, looked_at = "epsilon_total", "n"
     params: Any = result_of(goal="error-below", wanted=1e-6).params
     tasks, missing = plan.tasks(params, 1), OTHERS[left_out][-1]
     rows = [outcomes_of(task) for task in tasks if getattr(task.params, left_out) != missing]
     found = plan.collect(params, {"outcomes": pd.concat(rows)})
     assert {*found.tables["enough"].knob} == {looked_at}
-    assert words.enough_title(found, looked_at) in found.summary
+    assert views.enough_title(found, looked_at) in found.summary
     assert found.summary.count("to be enough") == 1
 
 
-@pytest.mark.parametrize("goal", ["error-below", "interval-below"])
-def test_what_another_plan_has_kept_alone_predicts_nothing_and_says_so(goal: str) -> None:
-    whole = result_of(goal=goal, mechanism=("noisy-counts",), runs=2, wanted=0.1)
+def test_what_another_plan_has_kept_alone_predicts_nothing_and_says_so() -> None:
+    whole = result_of(goal="interval-below", mechanism=("noisy-counts",), runs=2, wanted=0.1)
     params: Any = whole.params
     # What a plan for another budget keeps comes before what is computed.
     kept = [outcomes_of(task) for task in plan.tasks(params, 1) if task.part == "budget"][:3]
@@ -136,8 +133,8 @@ def test_what_another_plan_has_kept_alone_predicts_nothing_and_says_so(goal: str
         "refused": len(whole.tables["refused"]), "prior": 2,
     }  # fmt: skip
     (drawn,) = plan.figures(found).values()
-    assert drawn.sentence == found.summary == words.NOT_YET
-    assert commands_plan.lines(found, drawn.sentence)[0] == words.NOT_YET
+    assert drawn.sentence == found.summary == views.NOT_YET
+    assert commands_plan.lines(found, drawn.sentence)[0] == views.NOT_YET
     for name, table in found.tables.items():
         assert [*table.columns] == [*whole.tables[name].columns]
 
@@ -146,7 +143,7 @@ def test_that_nothing_is_clearly_better_than_the_prior_is_said() -> None:
     found = result_of(epsilon_total=0.001, n=10, mechanism=("gaussian-rejection",))
     assert not found.tables["main"].meets.any()
     title = "No mechanism is clearly better than the prior"
-    assert found.summary.startswith(f"{title} with N = 10 and ε_total = 0.001. Gaussian rejection")
+    assert found.summary.startswith(f"{title} with N = 10 and ε_total = 0.001. The root")
     assert plan.figures(found)["plan"].figure.layout.title.text == title
 
 
@@ -165,7 +162,7 @@ def test_intervals_that_miss_too_often_are_said_not_to_meet_the_goal() -> None:
     found = result_of(goal="interval-below", wanted=1e6, mechanism=("noisy-counts",))
     few = found.tables["intervals"].assign(coverage=0.5)
     tables = {**found.tables, "intervals": few, "main": found.tables["main"].assign(meets=False)}
-    said = words.advice(dataclasses.replace(found, tables=tables))
+    said = views.advice(dataclasses.replace(found, tables=tables))
     assert "Its intervals hold the truth in 50 % of cases." in said
 
 
@@ -177,14 +174,6 @@ def test_settings_are_tried_on_the_first_data_sets_and_predicted_on_others() -> 
     # What is wanted changes no outcome, so that none is computed again.
     other = plan.tasks(plan.Params(runs=TRIED + 3, goal="error-below", wanted=0.5), 1)
     assert other == goal
-
-
-def test_any_n_within_the_bounds_can_be_asked_for_where_data_of_any_size_are_at_hand() -> None:
-    assert plan.Params(n=2000).n == 2000
-    covid = plan.Params.from_text({"scenario": "covid-people"})
-    assert covid.n == 18
-    with pytest.raises(ParameterError, match="n = 2000: must be one of 18"):
-        dataclasses.replace(covid, n=2000)
 
 
 @pytest.mark.parametrize(

@@ -9,26 +9,23 @@ over the prior*: for one data set, whose truth nobody knows, it may be smaller o
 root mean squared error is $\sqrt{E\,|\hat\theta - \theta|^2 / d}$, and the mean absolute error
 $E \sum_j |\hat\theta_j - \theta_j| / d$, over truths, data, pools and noise. Where parameters have
 different units each is divided by its prior standard deviation. The error of the sparse vector with
-Laplace noise is averaged over all noise exactly (MATH E6), all others over releases with simulated
-noise. The error of the prior mean, and of the exact posterior mean where there is one, is known on
-average: that part of chance is taken out (control variates).
+Laplace noise is averaged over all noise exactly (MATH E6). Part of the chance is known and taken
+out by control variates: the errors of the prior mean and of the exact posterior mean.
 
-**Best public setting.** Where a mechanism has a threshold $\epsilon_{abc}$, a temperature or a
-number c of acceptances to choose, every combination of a grid is tried on the first 16 data sets,
-and the one with the least error is predicted on the others, so the choice flatters no prediction.
+**Best public setting.** Every combination of a grid of thresholds $\epsilon_{abc}$, temperatures
+and acceptances c is tried on the first 16 data sets, and the one with the least error is predicted
+on the others, so the choice flatters no prediction.
 
-**A goal.** *error below*: the error is to be at most so much, on average, or, with a probability,
-in that share of all releases: then the quantile of the error of single releases counts. *interval
-below*: 90 % intervals are to be no longer than that, on average over parameters and data sets. An
-interval that misses the truth too often may be as short as you like, so settings are chosen by the
-interval score (Gneiting & Raftery 2007), and only intervals that hold the truth in nearly 90 % of
-all cases meet the goal. A mechanism that releases a value and no draws has none.
+**A goal.** *error below*: on average, or as the quantile of the error of single releases. *interval
+below*: 90 % intervals are to be no longer than that on average. An interval that misses the truth
+too often may be as short as you like, so settings are chosen by the interval score (Gneiting &
+Raftery 2007), and only intervals that hold the truth in nearly 90 % of all cases meet the goal.
 
 **Enough.** For a goal, the same is done at other budgets and other N, for 8 data sets; the goal's
-quantity is taken to change by the ratio of the average errors, or lengths, of these 8. The interval
-of what is enough allows for chance in both. In between, lines are straight in logarithms, so the
-number is rough where the curve bends. Noise follows $N\epsilon_{total}$, so twice as many people do
-as much for it as twice the budget; the error of N points without noise is a limit to every budget.
+quantity is taken to change by the ratio of the average errors, or lengths, of these 8. In between,
+lines are straight in logarithms, so the number is rough where the curve bends. Noise follows
+$N\epsilon_{total}$, so twice as many people do as much for it as twice the budget; the error of N
+points without noise is a limit to every budget.
 
 **You may not need ABC.** Where a likelihood exists, its sufficient statistic with noise is the
 honest rival (MATH E7): for the mixture of five uniforms the five counts, whose posterior is exact
@@ -42,15 +39,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from abcdp_core import experiments, mechanisms, planning, pool, simulators, trials
+from abcdp_core import mechanisms, planning, pool, simulators, trials
 from abcdp_core import parameters as par
-from abcdp_core.experiments.plan import computing, drawing, words
+from abcdp_core.experiments.plan import computing, views
 from abcdp_core.experiments.plan.computing import ELSEWHERE, KNOBS
 from abcdp_core.parameters import ParameterError
 from abcdp_core.planning import Asked, Goal
-from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
-from abcdp_core.study import BaseParams, Parameter
+from abcdp_core.study import BaseParams, Parameter, Result, Tables
+from abcdp_core.tasks import with_values
 
 EXPERIMENT = "plan"
 TITLE = "What to run for N people and a budget"
@@ -209,25 +206,21 @@ class Task:
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """Return data sets one by one; for a goal, then some at other budgets and sizes."""
-    # Of what is wanted, outcomes depend on no more than whether it is about intervals.
-    goal = INTERVAL if params.goal == INTERVAL else LEAST
     fewest = int(params.specification()["runs"].low)
     same = {"mechanism": params.planned, "wanted": 1.0, "probability": AVERAGE, "runs": fewest}
-    plain = experiments.with_values(params, goal=goal, **same)
-    found = [
-        Task(plain, "tried" if index < planning.TRIED else "predicted", index, seed)
-        for index in range(params.runs)
-    ]
-    if not params.has_goal:
-        return found
+    # Of what is wanted, outcomes depend on no more than whether it is about intervals.
+    plain = with_values(params, goal=INTERVAL if params.goal == INTERVAL else LEAST, **same)
+    few, runs = planning.TRIED, params.runs
+    first = [Task(plain, "tried", index, seed) for index in range(min(few, runs))]
+    rest = [Task(plain, "predicted", index, seed) for index in range(few, runs)]
     others = [
-        Task(experiments.with_values(plain, **{knob: value}), part, index, seed)
+        Task(with_values(plain, **{knob: value}), part, index, seed)
         for part, knob in KNOBS.items()
-        for value in _others(params, knob)
-        for index in range(min(ELSEWHERE, params.runs))
+        for value in _others(params, knob) * params.has_goal
+        for index in range(min(ELSEWHERE, runs))
     ]
     # The main question first, then the others, before what only makes it more certain.
-    return [*found[: planning.TRIED], *others, *found[planning.TRIED :]]
+    return [*first, *others, *rest]
 
 
 def _others(params: Params, knob: str) -> list[float]:
@@ -247,8 +240,7 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
 def asked(params: Params) -> Asked:
     """Return what settings are tried for."""
     there_is = params.n, params.epsilon_total, params.delta
-    rest = params.planned, params.pool_size, params.wish.score
-    return Asked(params.scenario, *there_is, *rest)
+    return Asked(params.scenario, *there_is, params.planned, params.pool_size, params.wish.score)
 
 
 def work(task: Task) -> Tables:
@@ -264,12 +256,11 @@ def collect(params: Params, rows: Tables) -> Result:
     """Return the plan so far."""
     others = {knob: _others(params, knob) for knob in KNOBS.values()}
     tables = computing.tables(params, rows["outcomes"], others)
-    privacy = words.guarantee(params, tables["main"])
-    result = Result(EXPERIMENT, params, tables, words.NOT_YET, privacy)
-    if tables["main"].empty:
-        # A plan for another budget keeps what this one takes for its other budgets.
-        return result
-    return dataclasses.replace(result, summary=words.advice(result))
+    privacy = views.guarantee(params, tables["main"])
+    result = Result(EXPERIMENT, params, tables, views.NOT_YET, privacy)
+    # A plan for another budget keeps what this one takes for its other budgets.
+    known = len(tables["main"]) > 0
+    return dataclasses.replace(result, summary=views.advice(result)) if known else result
 
 
-figures = drawing.figures
+figures = views.figures

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +18,17 @@ if TYPE_CHECKING:
     from abcdp_core.experiments.plan import Params
 
 COLUMNS = {
-    "main": (
-        *("mechanism", "epsilon_total", "delta", "n", "c", "epsilon_abc", "metric"),
-        *("predicted", "predicted_low", "predicted_high", "meets"),
-    ),
-    "goal": ("mechanism", "quantity", "value", "value_low", "value_high", "data_sets", "exact"),
-    "intervals": (
-        *("mechanism", "width", "width_low", "width_high"),
-        *("coverage", "coverage_low", "coverage_high"),
-    ),
-    "enough": ("mechanism", "knob", "enough", "enough_low", "enough_high", "why"),
-    "curve": ("mechanism", "knob", "epsilon_total", "n", "value", "value_low", "value_high"),
-    "refused": ("mechanism", "why"),
-    "prior": ("metric", "error"),
+    name: tuple(columns.split())
+    for name, columns in {
+        "main": "mechanism epsilon_total delta n c epsilon_abc metric predicted predicted_low "
+        "predicted_high meets",
+        "goal": "mechanism quantity value value_low value_high data_sets exact",
+        "intervals": "mechanism width width_low width_high coverage coverage_low coverage_high",
+        "enough": "mechanism knob enough enough_low enough_high why",
+        "curve": "mechanism knob epsilon_total n value value_low value_high",
+        "refused": "mechanism why",
+        "prior": "metric error",
+    }.items()
 }
 """``main`` is ranked by what the goal is about, which *goal* has. c is 0 where a mechanism takes
 none. ``meets``: whether the goal is predicted to be met; without one, whether the error is clearly
@@ -80,33 +78,43 @@ def tables(params: Params, outcomes: pd.DataFrame, others: Mapping[str, Sequence
         outcomes: of all data sets so far.
         others: knob -> its other values that are to be looked at.
     """
-    known, source = planning.prior(params.scenario), simulators.load(params.scenario)
+    goal, known = params.wish, planning.prior(params.scenario)
     found = _found(params, outcomes)
-    curve = _typed("curve", _elsewhere(params, outcomes, found)).astype({"n": int})
+    rows: dict[str, list[Row]] = {"main": [], "goal": [], "intervals": []}
+    for name, each in found.items():
+        delta = mechanisms.load(name).spends(Budget(params.epsilon_total, params.delta)).delta
+        c, epsilon_abc = int(each.rows.c.iloc[0]), float(each.rows.epsilon_abc.iloc[0])
+        asked = name, params.epsilon_total, delta, params.n, c, epsilon_abc, params.metric
+        meets = goal.is_met(each.value, each.coverage, known)
+        rows["main"].append((*asked, *astuple(each.error), meets))
+        averaged = goal.is_about_averages and goal.metric == "rmse"
+        exact = averaged and bool(each.rows.expected_mse.notna().all())
+        sets = each.rows["index"].nunique()
+        rows["goal"].append((name, goal.quantity, *astuple(each.value), sets, exact))
+        if goal.intervals and math.isfinite(each.value.value):
+            held = planning.share(planning.per_case(each.rows).coverage.to_numpy())
+            rows["intervals"].append((name, *astuple(each.value), *astuple(held)))
+    curve = _table("curve", _elsewhere(params, outcomes, found))
     looked_at = {knob: {*outcomes[outcomes.part == part][knob]} for part, knob in KNOBS.items()}
     # Nothing is said of budgets, or of sizes, before all of them were looked at.
     whole = [knob for knob, seen in looked_at.items() if {*others[knob]} <= seen]
-    enough = _typed("enough", _enough(params, curve[curve.knob.isin(whole)]))
-    refused = ((each.name, each.refuses(source)) for each in mechanisms.every().values())
-    return {
-        "main": _table("main", (_main(params, *each) for each in found.items())),
-        "goal": _table("goal", (_goal(params, *each) for each in found.items())),
-        "intervals": _typed("intervals", _intervals(params, found)),
+    enough = _table("enough", _enough(params, curve[curve.knob.isin(whole)]))
+    source = simulators.load(params.scenario)
+    refused = [(each.name, each.refuses(source)) for each in mechanisms.every().values()]
+    return {name: _table(name, each) for name, each in rows.items()} | {
         "enough": enough.sort_values(["knob", "enough"], kind="stable", ignore_index=True),
         "curve": curve,
-        "refused": _table("refused", ((name, why) for name, why in refused if why)),
+        "refused": _table("refused", [(name, why) for name, why in refused if why]),
         "prior": _table("prior", [("rmse", math.sqrt(known.mse)), ("mae", known.mae)]),
     }
 
 
-def _table(name: str, rows: Iterable[Row]) -> pd.DataFrame:
-    return pd.DataFrame(list(rows), columns=list(COLUMNS[name]))
-
-
-def _typed(name: str, rows: Iterable[Row]) -> pd.DataFrame:
-    """Return a table of words and real numbers whose columns keep their kind without any row."""
-    made, words = _table(name, rows), ("mechanism", "knob", "why")
-    return made.astype({column: str if column in words else float for column in made})
+def _table(name: str, rows: list[Row]) -> pd.DataFrame:
+    """Return a table whose columns keep their kind without any row."""
+    made = pd.DataFrame(rows, columns=list(COLUMNS[name]))
+    words = ("mechanism", "quantity", "metric", "knob", "why")
+    kinds = {column: str if column in words else float for column in made}
+    return made if rows else made.astype(kinds)
 
 
 def _found(params: Params, outcomes: pd.DataFrame) -> dict[str, Found]:
@@ -118,36 +126,9 @@ def _found(params: Params, outcomes: pd.DataFrame) -> dict[str, Found]:
         if rows["index"].nunique() < ELSEWHERE and len(tried):
             rows = planning.other_half(tried, goal.score, 1)
         if len(rows):
-            error = goal.error(rows, known)
-            value = error if goal.is_about_averages else goal.value(rows, known)
-            found[name] = Found(rows, error, value, goal.coverage(rows))
+            value = goal.value(rows, known)
+            found[name] = Found(rows, goal.error(rows, known), value, goal.coverage(rows))
     return dict(sorted(found.items(), key=lambda item: item[1].rank))
-
-
-def _main(params: Params, name: str, found: Found) -> Row:
-    delta = mechanisms.load(name).spends(Budget(params.epsilon_total, params.delta)).delta
-    c, epsilon_abc = int(found.rows.c.iloc[0]), float(found.rows.epsilon_abc.iloc[0])
-    asked = name, params.epsilon_total, delta, params.n, c, epsilon_abc, params.metric
-    known = planning.prior(params.scenario)
-    meets = params.wish.is_met(found.value, found.coverage, known)
-    return *asked, *astuple(found.error), meets
-
-
-def _goal(params: Params, name: str, found: Found) -> Row:
-    goal = params.wish
-    averaged = goal.is_about_averages and goal.metric == "rmse"
-    exact = averaged and bool(found.rows.expected_mse.notna().all())
-    sets = found.rows["index"].nunique()
-    return name, goal.quantity, *astuple(found.value), sets, exact
-
-
-def _intervals(params: Params, found: Mapping[str, Found]) -> list[Row]:
-    rows = []
-    for name, each in found.items():
-        if params.wish.intervals and math.isfinite(each.value.value):
-            held = planning.share(planning.per_case(each.rows).coverage.to_numpy())
-            rows.append((name, *astuple(each.value), *astuple(held)))
-    return rows
 
 
 def _elsewhere(params: Params, outcomes: pd.DataFrame, found: Mapping[str, Found]) -> list[Row]:
