@@ -22,7 +22,6 @@ differently about a draw, the decision is *flipped*; theory gives its probabilit
 from __future__ import annotations
 
 import math
-import textwrap
 from typing import Any, cast
 
 import numpy as np
@@ -66,17 +65,14 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     private, trace, plain = releases.both(params, comparison, task.seed)
     size = min(len(comparison.theta), releases.PRIOR_SHOWN)
     prior = Release(np.arange(size), np.full(size, 1.0 / size), size, NonPrivate())
-    found = [
-        ("prior", "prior", prior),
-        ("non-private", "rejection", plain),
-        ("private", sparse_vector.LINEAR.name, private),
-    ]
+    found = {"prior": prior, "non-private": plain, "private": private}
+    mechanisms = "prior", "rejection", sparse_vector.LINEAR.name
     samples, errors = [], []
-    for name, mechanism, each in found:
+    for (name, each), mechanism in zip(found.items(), mechanisms, strict=True):
         of = {"release": name, "mechanism": mechanism}
         samples.append(releases.kept(params, comparison, each, **of))
-        prior_mean = source.PRIOR_MEAN
-        mean = prior_mean if name == "prior" else each.mean(comparison.theta, prior_mean)
+        mean = each.mean(comparison.theta, source.PRIOR_MEAN)
+        mean = source.PRIOR_MEAN if name == "prior" else mean
         of_sample = len(each.indices), summaries.effective_sample_size(each.weights)
         errors.append((name, mechanism, *of_sample, *summaries.errors(mean, source.TRUTH)))
     # A row for each draw that the private run looked at; after its stop there is no decision.
@@ -99,14 +95,12 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """Say the errors with noise and without, and which run found too few draws to keep."""
-    said, errors = _errors_in_words(rows), rows["errors"].set_index("release")
-    for name, run in (("private", "With noise"), ("non-private", "Without noise")):
-        if (kept := int(errors.accepted[name])) < params.c:
-            left = "" if kept else ", which leaves the prior mean"
-            said += (
-                f" {run}, the pool ended with {kept:,} of {counted(params.c, 'draw')} kept{left}."
-            )
+    """Say the errors with noise and without, and how many draws either run kept."""
+    kept = rows["errors"].set_index("release").accepted
+    said = (
+        f"{_errors_in_words(rows)} With noise the run kept {kept['private']:,} of "
+        f"{counted(params.c, 'draw')}, without noise {kept['non-private']:,}."
+    )
     privacy = f"{releases.privacy_of(params)} {UNPROTECTED}"
     return Result(EXPERIMENT, params, rows, said, privacy, releases.event_of(params))
 
@@ -131,27 +125,21 @@ def headline(result: Result) -> tuple[str, str, str]:
     The sentences are Markdown.
     """
     params, (kept, false) = cast(Params, result.params), counts(result)
-    looked_at, errors = (
-        counted(len(result.tables["decisions"]), "draw"),
-        _errors_in_words(result.tables),
-    )
+    looked_at = counted(len(result.tables["decisions"]), "draw")
     if kept == 0:
         words = f"of the {params.c:,} asked for: none of {looked_at} passed **with the noise**."
-        return "0", words, errors
-    what = "draw kept in this run is" if kept == 1 else "draws kept in this run are"
+        return "0", words, result.summary
     known = "" if math.isnan(error(result)) else f" {_moved(result)}."
+    what = "draw kept in this run is" if kept == 1 else "draws kept in this run are"
     words = f"{what} there **only because of noise**.{known}"
-    stopped = f" and kept {kept:,} of {params.c:,}" if kept < params.c else ""
-    return f"{false:,} of {kept:,}", words, f"The run looked at {looked_at}{stopped}. {errors}"
+    return f"{false:,} of {kept:,}", words, f"The run looked at {looked_at}. {result.summary}"
 
 
 def _errors_in_words(tables: Tables) -> str:
     found = np.sqrt(tables["errors"].set_index("release").mse)
     if found.isna().all():
         return "The true parameters are unknown, so there is no error to report."
-    private, plain, prior = (
-        amount(float(found[name])) for name in ("private", "non-private", "prior")
-    )
+    prior, plain, private = (amount(each) for each in found)
     return (
         f"The root mean squared error is {private} with noise, {plain} without noise and {prior} "
         f"for the prior mean."
@@ -172,15 +160,13 @@ def _moved(result: Result) -> str:
 def _decisions_in_words(result: Result) -> tuple[str, str]:
     """What noise did to the decisions, as a title, and how many it left as they were."""
     decisions, (kept, false) = result.tables["decisions"], counts(result)
-    flipped, both = int(decisions.flipped.sum()), kept - false
-    are = "is" if both == 1 else "are"
-    neither = f"{len(decisions) - flipped - both:,} rejected"
-    alike = f"Both with and without noise, {counted(both, 'draw')} {are} kept and {neither}"
-    if flipped == 0:
-        return "Noise changed no decision", f"{alike}."
-    looked_at = counted(len(decisions), "draw")
-    title = f"Noise wrongly kept {false:,} and wrongly rejected {flipped - false:,} of {looked_at}"
-    return title, f"{alike}; noise flipped {counted(flipped, 'decision')}."
+    lost = int(decisions.flipped.sum()) - false
+    looked_at, neither = counted(len(decisions), "draw"), len(decisions) - kept - lost
+    return (
+        f"Noise wrongly kept {false:,} and wrongly rejected {lost:,} of {looked_at}",
+        f"Both with and without noise, the run kept {kept - false:,} and rejected {neither:,} of "
+        f"the {looked_at} it looked at.",
+    )
 
 
 # ----------------------------------------------------------------------------------------- figures
@@ -188,23 +174,17 @@ def _decisions_in_words(result: Result) -> tuple[str, str]:
 REJECTED_SHOWN = 1500
 """Most draws drawn that both runs reject; a share of them, evenly."""
 
-AXIS = 3.0
-"""Times the scenario's usual threshold up to which distances are shown."""
-
-BELOW = 0.25
-"""Part of the axis of noisy distances that is below 0."""
-
-FEW = 30
-"""Draws of a kind up to which their marks are large."""
+AXIS, BELOW = 3.0, 0.25
+"""Times the scenario's usual threshold up to which distances are shown, and the part of the axis of
+noisy distances that is below 0."""
 
 KINDS = (
-    ("rejected by both", False, False, fig.REJECTED, "top right", 0),
-    ("kept by both", True, True, fig.BOTH, "bottom left", 16),
-    ("wrongly kept", True, False, fig.PRIVATE, "bottom right", 16),
-    ("wrongly rejected", False, True, fig.NON_PRIVATE, "top left", 10),
+    ("rejected by both", False, False, fig.REJECTED, "top right"),
+    ("kept by both", True, True, fig.BOTH, "bottom left"),
+    ("wrongly kept", True, False, fig.PRIVATE, "bottom right"),
+    ("wrongly rejected", False, True, fig.NON_PRIVATE, "top left"),
 )
-"""What was decided with noise and without, the corner that says so, and characters of a line there:
-on a telephone the corners are close to each other."""
+"""What was decided with noise and without, and the corner that says so."""
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
@@ -214,12 +194,11 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     main = result.tables["main"]
     posterior = fig.mirrored(source.AXES, source.TRUTH, main, _moved(result), settings)
     title, said = _decisions_in_words(result)
-    layout = fig.layout(title, "true distance to the data", "distance with noise")
-    scale = amount(releases.event_of(params).threshold_scale)
-    layout["title"] |= {"subtitle": {"text": f"{settings}, noise b = {scale}"}}
+    axes = "true distance to the data", "distance with noise"
+    decided = _decided(params, result.tables["decisions"], fig.layout(title, *axes, 440, settings))
     return {
         "posterior": fig.Drawn(posterior, result.summary),
-        "decisions": fig.Drawn(_decided(params, result.tables["decisions"], layout), said),
+        "decisions": fig.Drawn(decided, said),
     }
 
 
@@ -232,41 +211,36 @@ def _decided(params: Params, decisions: pd.DataFrame, layout: dict[str, Any]) ->
     low, threshold = -BELOW * end, float(decisions.noisy_threshold.iloc[-1])
     # A threshold beyond the edge is drawn on it.
     level = float(np.clip(threshold, low, end))
-    called = f"noisy threshold {amount(threshold)}{', the last one' if params.resample else ''}"
     usual = fig.NON_PRIVATE.called(f"threshold {plain:g}", dash="dash")
-    noisy = fig.PRIVATE.called(called, dash="dash")
+    last = ", the last one" if params.resample else ""
+    noisy = fig.PRIVATE.called(f"noisy threshold {amount(threshold)}{last}", dash="dash")
     notes = [
         fig.words(plain, end, usual.name, usual.color, "bottom center"),
         fig.words(end, level, f"{noisy.name} ", noisy.color, "bottom right"),
     ]
-    # At the edge, above the words of the corner.
-    notes[1]["yshift"] += 20 if level == low else 0
     kinds = []
-    for name, private, non_private, style, corner, width in KINDS:
+    for name, private, non_private, style, corner in KINDS:
         draws = decisions[(decisions.private == private) & (decisions.non_private == non_private)]
-        size, lines = 13 if len(draws) <= FEW else 7, [f"{len(draws):,} {name}"]
-        if style is fig.REJECTED:
-            draws, further = _thinned(draws, low, end)
-            size, text = 4, " <br>".join([*lines, *further]) + " "
-        else:
-            text = f"<b>{'<br>'.join(textwrap.wrap(lines[0], width))}</b>"
-        ring = 2 if private != non_private else 0
-        looks = draws.assign(symbol=style.marker, color=style.color, size=size, ring=ring)
-        kinds.append(looks)
         place = end if "right" in corner else 0.0, end if "top" in corner else low
+        text = f"<b>{len(draws):,}<br>{name}</b>"
         notes.append(fig.words(*place, text, style.color, corner))
+        both = private == non_private
+        looks = (
+            {"size": 4, "ring": 0} if style is fig.REJECTED else {"size": 9, "ring": 2 - 2 * both}
+        )
+        shown = _thinned(draws, low, end) if style is fig.REJECTED else draws
+        kinds.append(shown.assign(symbol=style.marker, color=style.color, **looks))
     across, upright = np.array([0.0, end]), np.array([low, end])
     traces = [
         _corner((plain, end), (low, level), fig.PRIVATE),
         _corner((0.0, plain), (level, end), fig.NON_PRIVATE),
-        _straight(across, across, fig.GUIDE, 2.5),
-        _straight(np.full(2, plain), upright, usual, 1.5),
-        _straight(across, np.full(2, level), noisy, 1.5),
+        _straight(across, across, fig.GUIDE),
+        _straight(np.full(2, plain), upright, usual),
+        _straight(across, np.full(2, level), noisy),
         _marks(pd.concat(kinds), low, end),
     ]
-    ticks = {"tickvals": np.linspace(0.0, end, 4), "tickformat": ".3~g"}
-    layout["xaxis"] |= ticks | {"range": [0.0, end]}
-    layout["yaxis"] |= ticks | {"range": [low, end]}
+    layout["xaxis"] |= {"range": [0.0, end]}
+    layout["yaxis"] |= {"range": [low, end]}
     layout |= {"annotations": notes, "showlegend": False}
     return go.Figure({"data": traces, "layout": layout})
 
@@ -279,18 +253,16 @@ def _end_of_axis(params: Params) -> float:
     return end
 
 
-def _thinned(draws: pd.DataFrame, low: float, end: float) -> tuple[pd.DataFrame, list[str]]:
-    """Draws within the edges, and what is left out.
+def _thinned(draws: pd.DataFrame, low: float, end: float) -> pd.DataFrame:
+    """Draws within the edges; of many, every second, fourth, ... by its number.
 
-    Of many, every second, fourth, ... by its number: so the next noise shows the same ones.
+    So the next noise shows the same ones.
     """
     within = draws[(draws.rho <= end) & draws.noisy_distance.between(low, end)]
     every = 1
     while int((within.t % every == 0).sum()) > REJECTED_SHOWN:
         every *= 2
-    drawn, beyond = within[within.t % every == 0], len(draws) - len(within)
-    further = [f"{beyond:,} beyond the edge"] if beyond else []
-    return drawn, further + ([f"{len(drawn):,} drawn"] if len(drawn) < len(within) else [])
+    return within[within.t % every == 0]
 
 
 def _corner(x: tuple[float, float], y: tuple[float, float], style: fig.Style) -> dict[str, Any]:
@@ -302,35 +274,28 @@ def _corner(x: tuple[float, float], y: tuple[float, float], style: fig.Style) ->
     }
 
 
-def _straight(x: Array, y: Array, style: fig.Style, width: float) -> dict[str, Any]:
-    line = {"color": style.color, "dash": style.dash, "width": width}
+def _straight(x: Array, y: Array, style: fig.Style) -> dict[str, Any]:
+    line = {"color": style.color, "dash": style.dash, "width": 1.5}
     return {"x": x, "y": y, "mode": "lines", "name": style.name, "line": line, "hoverinfo": "skip"}
 
 
 def _marks(draws: pd.DataFrame, low: float, end: float) -> dict[str, Any]:
-    """Draws as marks; those beyond the edge are on it.
+    """Draws as marks; those beyond the edge are on it, as diamonds.
 
     All are one series in which each has its number: so a browser moves the mark of a draw from
     where the former noise had it.
     """
-    x, y = draws.rho.to_numpy(), draws.noisy_distance.to_numpy()
-    at = np.minimum(x, end), np.clip(y, low, end)
-    beyond = (at[0] != x) | (at[1] != y)
+    x, y = draws.rho.clip(upper=end), draws.noisy_distance.clip(low, end)
+    beyond = (x != draws.rho) | (y != draws.noisy_distance)
+    ring = {"width": draws.ring.to_numpy(int), "color": fig.BOTH.color}
     return {
-        "x": at[0],
-        "y": at[1],
-        "ids": draws.t.to_numpy(),
-        "mode": "markers",
-        "name": "draws",
-        "cliponaxis": False,
+        **{"x": x.to_numpy(), "y": y.to_numpy(), "ids": draws.t.to_numpy()},
+        **{"mode": "markers", "name": "draws", "cliponaxis": False},
         "marker": {
             "symbol": draws.symbol.mask(beyond, "diamond").tolist(),
             "color": draws.color.tolist(),
             "size": draws["size"].to_numpy(int),
             "opacity": 1.0,
-            "line": {"width": draws.ring.to_numpy(int), "color": fig.BOTH.color},
+            "line": ring,
         },
-        "customdata": draws[["t", "rho", "noisy_distance", "flip_probability"]].to_numpy(),
-        "hovertemplate": "draw %{customdata[0]}: distance %{customdata[1]:.4f}, with noise "
-        "%{customdata[2]:.4f}, flip probability %{customdata[3]:.3f}<extra></extra>",
     }
