@@ -17,9 +17,8 @@ draws come from the prior; each later round draws from a fit to the weighted dra
 
 Where a few draws carry all the weight, the effective sample size $(\sum w)^2 / \sum w^2$ is small;
 below 200 the weights are not used. Instead, simulated numbers get noise of their own, and draws
-near the query are moved by a regression: an approximation, and the page says so. Finally, data sets
-are simulated at draws of the posterior, with noise, to check whether the model makes numbers like
-those released.
+near the query are moved by a regression: an approximation. Finally, data sets are simulated at
+draws of the posterior, with noise, to check whether the model makes numbers like those released.
 
 The reference is the same posterior by a long run of its own, with nothing that adapts. The queries
 are those of Xiong, Ju & Zhang, Simulation-based Bayesian Inference from Privacy Protected Data,
@@ -30,7 +29,6 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -39,34 +37,27 @@ import pandas as pd
 
 from abcdp_core import figures as fig
 from abcdp_core.posterior import fit
-from abcdp_core.posterior import rounds as engine
 from abcdp_core.posterior.outcome import Moments, Posterior, Summary
-from abcdp_core.posterior.rounds import Draws, Effort, Found, Question
+from abcdp_core.posterior.parts import Simulated
+from abcdp_core.posterior.rounds import Question
 from abcdp_core.published import pools, problems, reference, report
 from abcdp_core.published.models import Model
-from abcdp_core.published.pools import Pool
 from abcdp_core.published.problems import Problem
-from abcdp_core.sentences import amount, at_most, counted, percent
-from abcdp_core.study import BaseParams, Parameter, Result, Tables
-from abcdp_core.tasks import Link, Onward
+from abcdp_core.sentences import at_most, counted, percent
+from abcdp_core.study import (
+    BaseParams,
+    Chain,
+    Linked,
+    Onward,
+    Parameter,
+    Result,
+    Study,
+    Tables,
+    Total,
+)
 
 EXPERIMENT = "published-query"
 TITLE = "What a noisy query of others says"
-
-MOMENTS = ("mean", "sd", "low", "high")
-COLUMNS = {
-    "main": ("simulated", "parameter", *MOMENTS, *(f"prior_{name}" for name in MOMENTS)),
-    "way": ("simulated", "way", "effective_sample_size", "p_value", "fit"),
-    "released": ("number", "released", "noise"),
-    "reference": ("parameter", "mean", "sd", "effective_sample_size", "draws"),
-    "sample": (
-        *("parameter", "mean", "sd", "draws"),
-        *("mean_off", "mean_standard_errors", "sd_ratio", "sd_standard_errors"),
-    ),
-}
-"""``way``: ``weights`` or ``regression``; ``p_value`` and ``fit``: whether the model makes such
-numbers, in figures and words, once all is simulated. ``sample``: what the publishers offer as a
-reference, as :func:`abcdp_core.published.reference.against` sets it beside the exact answer."""
 
 ERRORS = 4.0
 """Standard errors beyond which a difference is told."""
@@ -78,9 +69,9 @@ smallest p-value is 0.005."""
 PUBLISHERS = "Xiong, Ju & Zhang, Transactions on Machine Learning Research, 2025"
 
 WHAT = {
-    "log-linear": "eight counts of two binary features in two classes of 100 people",
-    "linear-regression": "nine bounded averages of the 100 records of a linear regression",
-    "sir-epidemic": "shares of a randomized sample who are infected, on ten days of an epidemic",
+    "log-linear": "Eight counts of two binary features in two classes of 100 people",
+    "linear-regression": "Nine bounded averages of the 100 records of a linear regression",
+    "sir-epidemic": "Shares of a randomized sample who are infected, on ten days of an epidemic",
 }
 """Problem -> what was released."""
 
@@ -112,45 +103,22 @@ PRESETS: dict[str, BaseParams] = {}
 
 
 @dataclass(frozen=True)
-class Task:
-    """All simulations; each round depends on the rounds before it.
+class Task(Chain[Params]):
+    """All simulations; what is stored is of this ``text`` of the problem's file."""
 
-    Attributes:
-        params: of the study.
-        seed: root seed.
-        text: of the problem's file: what is stored is of this one.
-    """
-
-    params: Params
-    seed: int
     text: str
 
     @property
-    def links(self) -> int:
-        """Parts it is done in."""
-        return -(-self.params.simulations // self.question.model.chunk)
-
-    @property
-    def problem(self) -> Problem:
-        """What was released; no effective sample size is wanted of it."""
-        stem = self.params.problem.replace("-", "_")
-        problem = problems.from_document(tomllib.loads(self.text), stem, _pool)
-        return replace(problem, wanted=0, seed=self.seed)
-
-    @property
     def question(self) -> Question:
-        """The same, with its simulator."""
-        problem = self.problem
+        """What was released, with its simulator."""
+        problem = _read(self.text, self.params.problem)
         return Question(cast(Model, problem.source), problem.noise, problem.query, self.seed)
 
 
-def _pool(name: str) -> Pool:
-    return pools.read(reference.EXAMPLES / name)
-
-
-def tasks(params: Params, seed: int) -> list[Task]:
+def chains(params: Params, seed: int) -> list[Task]:
     """Return the one task, in many links."""
-    return [Task(params, seed, text_of(params.problem))]
+    links = -(-params.simulations // cast(Model, _problem(params).source).chunk)
+    return [Task(params, 0, seed, links, text_of(params.problem))]
 
 
 def text_of(release: str) -> str:
@@ -159,143 +127,74 @@ def text_of(release: str) -> str:
     return file.read_text(encoding="utf-8")
 
 
-# ----------------------------------------------------------------------- one link after another
+def _read(text: str, release: str) -> Problem:
+    def pool(name: str) -> pools.Pool:
+        return pools.read(reference.EXAMPLES / name)
 
-Rounds = tuple[tuple[Draws, ...], ...]
-
-
-class _UnsimulatedError(Exception):
-    """Has the tasks of a round whose draws are missing."""
-
-
-def _replayed(task: Task, rounds: Rounds, effort: Effort) -> Found:
-    """The posterior from rounds that are simulated.
-
-    Raises:
-        _UnsimulatedError: one more round is needed.
-    """
-    left = iter(rounds)
-
-    def each(_name: str, _work: Any, tasks: Sequence[engine.Task]) -> Iterable[Draws]:
-        found = next(left, None)
-        if found is None:
-            raise _UnsimulatedError(*tasks)
-        return found
-
-    return engine.infer(task.question, effort, each)
+    problem = problems.from_document(tomllib.loads(text), release.replace("-", "_"), pool)
+    # No effective sample size is wanted of it.
+    return replace(problem, wanted=0)
 
 
-@dataclass(frozen=True)
-class _State:
-    """What is simulated so far.
-
-    Attributes:
-        rounds: their draws, the last round's perhaps in part.
-        waiting: the tasks of the last round that are to be done.
-        told: draws that the latest posterior was inferred from.
-    """
-
-    rounds: Rounds = ()
-    waiting: tuple[engine.Task, ...] = ()
-    told: int = 0
-
-    @property
-    def whole(self) -> Rounds:
-        """What a posterior can be inferred from: whole rounds, or a part of the first."""
-        return self.rounds if len(self.rounds) == 1 or not self.waiting else self.rounds[:-1]
-
-    def further(self, task: Task) -> _State:
-        """With one more part simulated; the same if there is nothing more to simulate."""
-        rounds, waiting, most = self.rounds, self.waiting, task.params.simulations
-        if not waiting:
-            try:
-                # More than so many draws can count for: only their number ends it.
-                _replayed(task, rounds, Effort(most + 1, most))
-            except _UnsimulatedError as unsimulated:
-                rounds, waiting = (*rounds, ()), unsimulated.args
-            else:
-                return self
-        last = (*rounds[-1], engine.simulate(waiting[0]))
-        return replace(self, rounds=(*rounds[:-1], last), waiting=waiting[1:])
+def _problem(params: Any) -> Problem:
+    return _read(text_of(params.problem), params.problem)
 
 
-def _sizes(rounds: Rounds) -> tuple[int, ...]:
-    """Draws of each round."""
-    return tuple(sum(map(len, draws)) for draws in rounds)
-
-
-def work(task: Task | Onward[Task]) -> Link:
+def link(here: Onward[Task]) -> tuple[dict[str, pd.DataFrame], tuple[Simulated, int]]:
     """Simulate the next part, and infer from all that a posterior can be inferred from."""
-    here = Onward.of(task, _State())
-    task, state, before = here.task, cast(_State, here.state), None
+    question, most = here.task.question, here.task.params.simulations
+    simulated, told = here.state or (Simulated(), 0)
     # A round ends with a small part: then there are two of them in a link.
-    enough = (here.done + 1) / task.links * task.params.simulations
-    while sum(_sizes(state.rounds)) < enough and state is not before:
-        before, state = state, state.further(task)
-    sizes = _sizes(state.whole)
-    is_last = here.done + 1 == task.links
-    if sum(sizes) == state.told and not is_last:
-        empty = {name: pd.DataFrame(columns=COLUMNS[name]) for name in ("main", "way")}
-        return here.link(empty, state)
-    found = _replayed(task, state.whole, Effort(rounds=sizes))
-    tables = _tables(task.question, found, is_last=is_last)
-    return here.link(tables, replace(state, told=sum(sizes)))
-
-
-def _tables(question: Question, found: Found, *, is_last: bool) -> Tables:
-    """What is kept of a posterior; whether the model fits is asked at the end."""
-    fitted, model = None, question.model
-    p_value, said = math.nan, ""
-    if is_last:
+    simulated = simulated.until((here.done + 1) / here.task.links * most, question, most)
+    state = simulated, simulated.size
+    if simulated.size == told and not here.is_last:
+        return {}, state
+    found = simulated.infer(question)
+    model, fitted = question.model, None
+    way: dict[str, Any] = {"p_value": math.nan, "fit": ""}
+    if here.is_last:
         fitted = fit.fit(question, found, size=REPLICATES)
-        p_value, said = fitted.p_value, " ".join([fitted.statement, *fitted.remarks])
+        said = " ".join([fitted.statement, *fitted.remarks])
+        way = {"p_value": fitted.p_value, "fit": said}
     made = Posterior.of(found, model.parameters, model.prior.theta, fitted).summary
+    way |= {"way": made.way, "effective_sample_size": made.effective, "simulated": made.simulated}
     main = report.table(made).assign(simulated=made.simulated)
-    way = (made.simulated, made.way, made.effective, p_value, said)
-    return {"main": main[[*COLUMNS["main"]]], "way": pd.DataFrame([way], columns=COLUMNS["way"])}
+    return {"main": main, "way": pd.DataFrame([way])}, state
 
 
 # ------------------------------------------------------------------------------------ what it found
 
 
-def collect(params: Params, rows: Tables) -> Result:
-    """Return the latest posterior; those by fewer simulations are left out."""
-    latest = {
-        "main": rows["main"].drop_duplicates("parameter", keep="last").reset_index(drop=True),
-        "way": rows["way"].tail(1).reset_index(drop=True),
-    }
+def _latest(_: Params, rows: Tables) -> pd.DataFrame:
+    """The posterior from the most simulations."""
+    return rows["main"].drop_duplicates("parameter", keep="last").reset_index(drop=True)
+
+
+def _released(params: Params, _: Tables) -> pd.DataFrame:
+    """The numbers, each with its noise."""
     problem = _problem(params)
-    privacy = f"{report.NO_COST} {report.spent(problem)}"
-    result = Result(EXPERIMENT, params, {**latest, **_published(problem)}, "", privacy)
-    return replace(result, summary=f"{headline(result)}. {_how(result)}")
+    names = list(cast(Model, problem.source).numbers)
+    scales = getattr(problem.noise, "scale", ())
+    noise = [f"Laplace, scale {scale:g}" for scale in scales] or ["binomial sample"] * len(names)
+    return pd.DataFrame({"number": names, "released": problem.query, "noise": noise})
 
 
-def _problem(params: Any) -> Problem:
-    return tasks(params, 0)[0].problem
+def _sample(params: Params, _: Tables) -> pd.DataFrame:
+    """What the publishers offer as a reference, beside the exact answer."""
+    both = reference.against(reference.read(), reference.read(reference.SAMPLES))
+    return _of_problem(both, params)
 
 
-def _published(problem: Problem) -> Tables:
-    """What was released, and the reference."""
-    names = cast(Model, problem.source).numbers
-    words = [f"Laplace, scale {scale:g}" for scale in getattr(problem.noise, "scale", ())]
-    released = {"number": list(names), "released": problem.query}
-    noise = words or ["binomial sample"] * len(names)
-    exact, sample = (
-        table[table.problem == problem.name].reset_index(drop=True)
-        for table in (reference.read(), reference.read(reference.SAMPLES))
-    )
-    return {
-        "released": pd.DataFrame(released | {"noise": noise}),
-        "reference": exact[list(COLUMNS["reference"])],
-        "sample": reference.against(exact, sample)[list(COLUMNS["sample"])],
-    }
+def _of_problem(table: pd.DataFrame, params: Params) -> pd.DataFrame:
+    of = table[table.problem == params.problem.replace("-", "_")]
+    return of.drop(columns=["problem", "seed"], errors="ignore").reset_index(drop=True)
 
 
 def _posterior(tables: Tables) -> Summary:
     """The posterior, again from its tables."""
     main, way = tables["main"], cast(Any, tables["way"].iloc[0])
     found, prior = (
-        Moments(*(main[f"{prefix}{name}"].to_numpy() for name in MOMENTS))
+        Moments(*(main[f"{prefix}{name}"].to_numpy() for name in ("mean", "sd", "low", "high")))
         for prefix in ("", "prior_")
     )
     size = float(way.effective_sample_size)
@@ -314,10 +213,8 @@ def headline(result: Result) -> str:
     """How much of the prior's uncertainty is left, on average over the parameters."""
     main = result.tables["main"]
     share = ((main.high - main.low) / (main.prior_high - main.prior_low)).mean()
-    narrower = f"90 % intervals {percent(float(share))} as wide as the prior's"
-    if result.tables["way"].way.iloc[0] == "regression":
-        return f"Weights do not carry; an approximation has {narrower}"
     numbers = counted(len(result.tables["released"]), "noisy number")
+    narrower = f"90 % intervals {percent(float(share))} as wide as the prior's"
     return f"{counted(len(main), 'parameter')} from {numbers}: {narrower}"
 
 
@@ -329,47 +226,72 @@ def from_reference(result: Result) -> str:
 
 
 def released_in_words(result: Result) -> str:
-    """What was released by whom, with which noise and at what price."""
+    """What was released, with which noise and at what price."""
     problem, what = _problem(result.params), WHAT[cast(Params, result.params).problem]
-    return (
-        f"{what[:1].upper()}{what[1:]}. Noise: {problem.noise.in_words()}. Released by "
-        f"{PUBLISHERS}. {report.spent(problem)}"
-    )
+    noise = problem.noise.in_words()
+    return f"{what}. Noise: {noise}. Released by {PUBLISHERS}. {report.spent(problem)}"
 
 
 def sample_in_words(result: Result) -> str:
     """How the publishers' own reference sample differs from the exact answer; empty without one."""
-    sample, exact = result.tables["sample"], result.tables["reference"]
+    sample = result.tables["sample"]
     if sample.empty:
         return ""
-    off = []
-    for place, row in enumerate(sample.to_dict("records")):
-        for what, name in (("mean", "mean"), ("sd", "standard deviation")):
-            if abs(row[f"{what}_standard_errors"]) > ERRORS:
-                theirs, ours = amount(row[what]), amount(exact[what].iloc[place])
-                off.append(f"its {name} of {row['parameter']} is {theirs}, not {ours}")
-    by = f"by more than {ERRORS:g} standard errors"
-    differs = f"it differs {by}: {'; '.join(off)}" if off else f"no number differs {by}"
+    off = sample[["mean_standard_errors", "sd_standard_errors"]].abs() > ERRORS
     return (
-        f"They also publish a reference sample. Of {sample.draws.iloc[0]} draws compared with the "
-        f"reference here, {differs}."
+        f"They also publish a reference sample: {int(off.to_numpy().sum())} of its "
+        f"{off.size} means and standard deviations differ from the reference here by more than "
+        f"{ERRORS:g} standard errors."
     )
 
 
 REFERENCE = fig.TRUTH.called("reference mean")
 
 
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Draw a row for each parameter: posterior, prior and the mean of the reference."""
-    usual = report.figure(_problem(result.params), _posterior(result.tables))
-    drawn, exact = usual.figure, result.tables["reference"]
+def _parameters(result: Result) -> fig.Drawn:
+    """A row for each parameter: posterior, prior and the mean of the reference."""
+    drawn = report.figure(_problem(result.params), _posterior(result.tables)).figure
     drawn.layout.title.text = headline(result)
+    exact = result.tables["reference"]["mean"].to_numpy()
     # The posterior is the upper one of each row.
-    places = np.arange(len(exact), dtype=float) - 0.16
-    marks = fig.row_marks(exact["mean"].to_numpy(), places, REFERENCE)
-    line = {"color": REFERENCE.color, "width": 2}
-    drawn.add_trace(marks.update(marker={"size": 22, "line": line}))
+    marks = fig.row_marks(exact, np.arange(len(exact), dtype=float) - 0.16, REFERENCE)
+    drawn.add_trace(
+        marks.update(marker={"size": 22, "line": {"width": 2, "color": REFERENCE.color}})
+    )
     drawn.layout.annotations = ()
     styles = (report.POSTERIOR, fig.PRIOR, REFERENCE)
     fig.key(drawn, [(style.name, style.color) for style in styles])
-    return {EXPERIMENT: fig.Drawn(drawn, f"{_how(result)} {from_reference(result)}")}
+    return fig.Drawn(drawn, f"{_how(result)} {from_reference(result)}")
+
+
+MOMENTS = "mean sd low high prior_mean prior_sd prior_low prior_high"
+STUDY: Study[Params, None] = Study(
+    EXPERIMENT,
+    Params,
+    chains=chains,
+    link=link,
+    tables={
+        "main": Linked(f"simulated parameter {MOMENTS}"),
+        "way": Linked("simulated way effective_sample_size p_value fit"),
+    },
+    totals={
+        "main": Total(f"simulated parameter {MOMENTS}", _latest),
+        "way": Total(
+            "simulated way effective_sample_size p_value fit",
+            lambda _, rows: rows["way"].tail(1).reset_index(drop=True),
+        ),
+        "released": Total("number released noise", _released),
+        "reference": Total(
+            "parameter mean sd effective_sample_size draws",
+            lambda params, _: _of_problem(reference.read(), params),
+        ),
+        "sample": Total(
+            "parameter mean sd draws mean_off mean_standard_errors sd_ratio sd_standard_errors",
+            _sample,
+        ),
+    },
+    privacy=lambda params: f"{report.NO_COST} {report.spent(_problem(params))}",
+    says=lambda result: f"{headline(result)}. {_how(result)}",
+    views={EXPERIMENT: _parameters},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()

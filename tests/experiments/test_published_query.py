@@ -66,7 +66,6 @@ def test_means_are_those_of_the_reference() -> None:
 
 def test_an_approximation_is_called_one() -> None:
     assert study.headline(run()).startswith("5 parameters from 8 noisy numbers: 90 % intervals ")
-    assert study.headline(run("log-linear", 2000)).startswith("Weights do not carry; an approx")
     assert "an approximation" in run("log-linear", 2000).summary
 
 
@@ -80,27 +79,15 @@ def test_a_misfit_is_told_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("problem", "words"),
-    [
-        ("log-linear", ""),
-        ("linear-regression", "its mean of β2 is 0.925, not 1.25."),
-        (
-            "sir-epidemic",
-            "its mean of log β is \u22120.555, not \u22120.517; "
-            "its standard deviation of log γ is 0.104, not 0.0349.",
-        ),
-    ],
-)
-def test_it_says_where_the_publishers_own_reference_differs(problem: str, words: str) -> None:
+    ("problem", "differ"), [("log-linear", ""), ("linear-regression", "1 of its 6"),
+    ("sir-epidemic", "2 of its 4")],
+)  # fmt: skip
+def test_it_says_where_the_publishers_own_reference_differs(problem: str, differ: str) -> None:
     # What was released is known without simulations.
-    params = study.Params(problem)
     rows = {name: run("log-linear", 2000).tables[name] for name in ("main", "way")}
-    result = study.collect(params, rows)
+    result = study.collect(study.Params(problem), rows)
     assert result.privacy.startswith("Costs no privacy budget: nothing private was read.")
     assert study.released_in_words(result)
-    assert study.sample_in_words(result).partition("errors: ")[2] == words
-    same = result.tables["sample"].assign(mean_standard_errors=-4.0, sd_standard_errors=4.0)
-    result = dataclasses.replace(result, tables=result.tables | {"sample": same})
-    assert ("no number differs by more than 4 standard" in study.sample_in_words(result)) == bool(
-        words
-    )
+    said = study.sample_in_words(result)
+    assert said.removeprefix("They also publish a reference sample: ").startswith(differ)
+    assert bool(said) == bool(differ)
