@@ -2,11 +2,10 @@ r"""Data sets that contain nobody's data.
 
 The parameters that a private run keeps are released; simulating data from them costs no further
 privacy, however often it is done (post-processing). The papers name such *synthetic data* as a
-natural by-product of ABCDP: they may be published and shared. They are simulated by the model at
-the kept draws, so they show nothing of the real data that the model does not have, and intervals
-computed from them as if they were real leave out the noise. Each set here is simulated at one kept
-draw, private or non-private, and shown beside the observed data, which are synthetic or published
-themselves. With your own data that would be a release.
+natural by-product of ABCDP: they may be published and shared. They show nothing of the real data
+that the model does not have, and intervals computed from them as if they were real leave out the
+noise. Each set here is simulated at one kept draw and shown beside the observed data, which are
+synthetic or published themselves. With your own data that would be a release.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import experiments, pool, releases, simulators
@@ -105,22 +103,19 @@ def _table(
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """Compare the means of the last coordinate, and say where no draw was kept."""
+    """Compare the means of the last coordinate."""
     name = simulators.load(params.scenario).COORDINATES[-1]
     compared = rows["compared"]
     means = compared[compared.coordinate == name].set_index("source")["mean"]
     found = listed([f"{amount(mean)} {CALLED[str(source)]}" for source, mean in means.items()])
-    missing = [source for source in SOURCES if source not in means]
     why = "Each data set is simulated at one kept draw, so sets differ even without noise."
-    if missing:
-        why = f"The {' and the '.join(missing)} run kept no draw to simulate at."
+    privacy = f"{releases.privacy_of(params)} Simulating from it adds nothing to that."
     return Result(
         EXPERIMENT,
         params,
         rows,
         summary=f"The mean of {name} is {found}. {why}",
-        privacy=f"{releases.privacy_of(params)} Simulating from it adds nothing to that. "
-        f"{UNPROTECTED}",
+        privacy=f"{privacy} {UNPROTECTED}",
         event=releases.event_of(params),
     )
 
@@ -133,32 +128,8 @@ BINS = 25
 SHOWN = 0.99
 """Part of all values that an axis without ends of its own shows."""
 
-
-@dataclass(frozen=True)
-class Panel:
-    """One coordinate as it is drawn.
-
-    Attributes:
-        x: places along the axis ``(k,)``.
-        sets: source -> heights of its data sets there ``(s, k)``.
-    """
-
-    x: Array
-    sets: dict[str, Array]
-
-    def distance(self, source: str) -> float:
-        """Sum of the differences from the observed data, on average over a source's data sets."""
-        gaps = self.sets[source] - self.sets[OBSERVED.name]
-        return float(np.abs(gaps).sum(axis=1).mean())
-
-    def lines(self, style: fig.Style) -> list[go.Scatter]:
-        """Data sets of a source as thin lines, their mean as a thick one."""
-        # A gap after each, so that one trace has them all.
-        y = np.pad(self.sets[style.name], ((0, 0), (0, 1)), constant_values=np.nan)
-        thin = fig.line(np.tile(np.append(self.x, np.nan), len(y)), y.ravel(), style)
-        mean = fig.line(self.x, y[:, :-1].mean(axis=0), style.called(f"{style.name}, mean"))
-        thin.update(line={"width": 1, "dash": "solid"}, opacity=0.6)
-        return [thin, mean.update(line={"width": 3})]
+Panel = tuple[Array, dict[str, Array]]
+"""One coordinate: places along the axis ``(k,)``, and source -> heights of its sets ``(s, k)``."""
 
 
 def is_series(source: simulators.Scenario) -> bool:
@@ -174,7 +145,7 @@ def panels(source: simulators.Scenario, main: pd.DataFrame) -> dict[str, Panel]:
     for (name, of), part in main.groupby(["coordinate", "source"], sort=False):
         values[str(name)][str(of)] = part.value.to_numpy(float).reshape(-1, n)
     if is_series(source):
-        return {names[-1]: Panel(values[names[0]][OBSERVED.name][0], values[names[-1]])}
+        return {names[-1]: (values[names[0]][OBSERVED.name][0], values[names[-1]])}
     return {name: _histograms(source.DOMAIN, sets) for name, sets in values.items()}
 
 
@@ -196,17 +167,18 @@ def _histograms(domain: tuple[float, float], sets: dict[str, Array]) -> Panel:
         return np.repeat(counts / len(values), 2)
 
     heights = {source: np.stack([outline(one) for one in each]) for source, each in sets.items()}
-    return Panel(np.repeat(edges, 2)[1:-1], heights)
+    return np.repeat(edges, 2)[1:-1], heights
 
 
 def finding(shown: dict[str, Panel]) -> str:
     """Compare how far private data sets and others are from the observed one, as they are drawn."""
-    runs = [source for source in SOURCES if source in next(iter(shown.values())).sets]
-    if len(runs) < len(SOURCES):
-        return f"Only the {runs[0]} run kept a draw" if runs else "Neither run kept a draw"
-    private, plain = (
-        float(np.mean([each.distance(source) for each in shown.values()])) for source in SOURCES
-    )
+    far: dict[str, list[float]] = {source: [] for source in SOURCES}
+    for _, sets in shown.values():
+        for source in set(SOURCES) & set(sets):
+            far[source].append(np.abs(sets[source] - sets[OBSERVED.name]).sum(axis=1).mean())
+    if not all(far.values()):
+        return "Not both runs kept a draw, with noise and without"
+    private, plain = (float(np.mean(each)) for each in far.values())
     found = against_no_noise(private, plain, "distance")
     return f"The distance of private data sets from the observed data is {found}"
 
@@ -216,16 +188,22 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     params, main = cast(Params, result.params), result.tables["main"]
     source = simulators.load(params.scenario)
     shown, series = panels(source, main), is_series(source)
-    x, height = source.COORDINATES[0], 150 if len(shown) > 1 else 300
-    figure = fig.rows(list(shown), finding(shown), x, height, shared=series)
+    x_title, height = source.COORDINATES[0], 150 if len(shown) > 1 else 300
+    figure = fig.rows(list(shown), finding(shown), x_title, height, shared=series)
     figure.layout.title.subtitle.text = releases.settings(params)
-    styles = [each for each in (fig.NON_PRIVATE, fig.PRIVATE) if (main.source == each.name).any()]
-    draw = fig.points if series else fig.line
-    for index, each in enumerate(shown.values()):
-        traces = [trace for style in styles for trace in each.lines(style)]
-        traces.append(draw(each.x, each.sets[OBSERVED.name][0], OBSERVED))
+    for index, (x, sets) in enumerate(shown.values()):
+        traces = []
+        for style in (fig.NON_PRIVATE, fig.PRIVATE):
+            if style.name in sets:
+                mean = fig.line(
+                    x, sets[style.name].mean(axis=0), style.called(f"{style.name}, mean")
+                )
+                thin = fig.together(x, sets[style.name], style)
+                traces += [thin, mean.update(line={"width": 3})]
+        draw = fig.points if series else fig.line
+        traces.append(draw(x, sets[OBSERVED.name][0], OBSERVED))
         figure.add_traces([trace.update(fig.panel(index)) for trace in traces])
-    words = [(f"{style.name} data sets", style.color) for style in styles]
-    fig.key(figure, [*words, (OBSERVED.name, OBSERVED.color)])
+    styles = (fig.NON_PRIVATE, fig.PRIVATE, OBSERVED)
+    fig.key(figure, [(f"{style.name} data", style.color) for style in styles])
     figure.update_yaxes(rangemode="tozero").update_layout(showlegend=False)
     return {EXPERIMENT: fig.Drawn(figure, result.summary)}
