@@ -20,13 +20,13 @@ The best interval of the base distribution serves every $\mu$ and $\sigma$ of th
 information about $\mu$, but next to none about $\sigma$. At $\epsilon_{total} = 1$ a response in
 the best interval for $\mu$ has an information on $\log\sigma$ of $5 \cdot 10^{-5}$, less than in a
 fixed interval 20 $\sigma$ wide, $7 \cdot 10^{-5}$; at 5 it is 0.18 against 0.007. If $\sigma$
-matters, choose a score that counts it; the best interval may then lie on one side of $\mu$.
+matters, choose a score that counts it.
 
-**Other ways of asking.** For the same $\epsilon_{total}$ a person can answer by a symbol instead
-(MATH A14): by a *sign*, or by the *optimal* symbols of the study *ways-of-asking*. The column
-``bound`` is what no answer on the same cells exceeds, where it is known, for $\mu$.
+For the same $\epsilon_{total}$ a person can answer by a symbol instead (MATH A14), as the study
+*ways-of-asking* shows. The column ``bound`` is what no answer on the same cells exceeds, where it
+is known, for $\mu$.
 
-**The published runs** drew their noise too small by the factor $\sqrt{2}$, so they cost $\sqrt{2}$
+The published runs drew their noise too small by the factor $\sqrt{2}$, so they cost $\sqrt{2}$
 times the budget they state (MATH A11).
 """
 
@@ -50,7 +50,6 @@ from abcdp_core.sentences import (
     AXES,
     amount,
     budget_name,
-    from_to,
     listed,
     percent,
     plain,
@@ -219,11 +218,10 @@ def ways(at: At, _: Run[Params]) -> pd.DataFrame:
             way = channel if channel == "sign" else f"{channel} for {each}"
             told[way] = np.nan, np.nan, table.information(family)
     rows = [(at.epsilon_total, way, a, b, F[0, 0], F[1, 1]) for way, (a, b, F) in told.items()]
-    return pd.DataFrame(rows, columns=list(WAYS))
+    return pd.DataFrame(rows, columns=WAYS.split())
 
 
-INFORMATION = ("information_mu", "information_sigma")
-WAYS = ("epsilon_total", "way", "a", "b", *INFORMATION)
+WAYS = "epsilon_total way a b information_mu information_sigma"
 
 
 def truncated(main: pd.DataFrame) -> pd.DataFrame:
@@ -241,25 +239,22 @@ def _what(result: Result) -> str:
 def best_intervals(result: Result) -> tuple[str, str]:
     """Where they are at the smallest and the largest budget, and what the paper's lose."""
     params, main = cast(Params, result.params), result.tables["main"]
-    rows, said = truncated(main), f"Told by one answer: {_what(result)}."
-    title = "How much an answer in any interval tells"
-    if len(rows):
-        ends = rows.iloc[[0, -1]] if len(rows) > 1 else rows
-        each = map(_where, ends.epsilon_total, ends.a, ends.b)
-        how = "" if params.integration == "exact" else ", by a noisy search,"
-        around = " around μ" if params.symmetric else ""
-        title = f"The best interval{around}{how} is {' and '.join(each)}"
-        said = f"{said} {title}."
-    known = rows.dropna(subset="paper_b")
-    if len(known) and params.integration == "exact":
-        lost = percent((1.0 - known.paper_information / known.information).max())
-        said = f"{said} The intervals that the paper reports lose at most {lost}."
-    if len(rows) < len(main):
+    rows = truncated(main)
+    if rows.empty:
         here = main[main.epsilon_total == main.epsilon_total.min()]
-        scores = map("{} with {}".format, here.information.map(amount), here.channel)
+        scores = listed([*map("{} with {}".format, here.information.map(amount), here.channel)])
         at = budget_name(main.epsilon_total.min())
-        said = f"{said} At {at} the score is {listed([*scores])}."
-    return title, said
+        return f"Information at {at}: {scores}", f"At {at} the score is {scores}."
+    ends = rows.iloc[[0, -1]] if len(rows) > 1 else rows
+    each = map(_where, ends.epsilon_total, ends.a, ends.b)
+    how = "" if params.integration == "exact" else ", by a noisy search,"
+    around = " around μ" if params.symmetric else ""
+    title = f"The best interval{around}{how} is {listed([*each])}"
+    known = rows.dropna(subset="paper_b")
+    if known.empty or params.integration != "exact":
+        return title, f"{title}."
+    lost = percent((1.0 - known.paper_information / known.information).max())
+    return title, f"{title}. The intervals that the paper reports lose at most {lost}."
 
 
 def _where(epsilon_total: float, a: float, b: float) -> str:
@@ -271,21 +266,18 @@ def _where(epsilon_total: float, a: float, b: float) -> str:
     return f"{place} at {budget_name(epsilon_total)}{end}"
 
 
-def flat(result: Result) -> tuple[str, str]:
-    """Which symmetric intervals tell nearly as much as the best one at the smallest budget."""
+def narrowest(result: Result) -> tuple[str, str]:
+    """What the limit of width 0 keeps at the smallest budget, and which interval is the best."""
     width = result.tables["width"]
-    curve = width[width.epsilon_total == width.epsilon_total.min()].sort_values("half_width")
+    budget = float(width.epsilon_total.min())
+    curve = width[width.epsilon_total == budget].sort_values("half_width")
     share = (curve.information / curve.best_information).to_numpy()
-    near = curve.half_width[share >= 0.99]
-    at = f"At {budget_name(width.epsilon_total.min())}"
-    kept = percent(share[0]) if share[0] > 0.0 else "nothing"
-    caption = (
-        f"{at} the best half-width shown is {plain(curve.half_width.iloc[share.argmax()], 2)} σ; "
-        f"the limit of width 0 keeps {kept} of the most that an interval tells."
+    title = f"At {budget_name(budget)} an answer from an interval of width 0 keeps"
+    best = plain(curve.half_width.iloc[share.argmax()], 2)
+    return f"{title} {percent(share[0])} of the most", (
+        f"{title}, in the limit, {percent(share[0])} of the most that one in any interval tells; "
+        f"the best half-width shown is {best} σ."
     )
-    if near.empty:
-        return f"{at} every symmetric interval loses more than 1 %", caption
-    return f"{at} half-widths of {from_to(near, 2)} σ lose at most 1 %", caption
 
 
 def compared_with_fixed(result: Result) -> tuple[str, str]:
@@ -293,14 +285,15 @@ def compared_with_fixed(result: Result) -> tuple[str, str]:
     table = result.tables["ways"]
     rows = table[table.epsilon_total == table.epsilon_total.min()].set_index("way")
     best, fixed = rows.loc["best for mu"], rows.loc[FIXED]
-    mu, sigma = (plain(best[name] / fixed[name], 2) for name in INFORMATION)
+    mu, sigma = (
+        plain(best[name] / fixed[name], 2) for name in ("information_mu", "information_sigma")
+    )
     at = f"At {budget_name(table.epsilon_total.min())} the best interval for μ"
     title = f"{at} tells {mu} times as much about μ as the fixed one, and about σ {sigma} times"
-    mu, sigma = (plain(best[name], 2) for name in INFORMATION)
-    return title, f"{at} gives answers whose information about μ is {mu}, about log σ {sigma}."
+    return title, f"{title}."
 
 
-OURS, _, PAPERS, *ABOUT = fig.styles(["best", "fixed", "the paper's", "about μ", "about log σ"])
+OURS, _, PAPERS = fig.styles(["best", "fixed", "the paper's"])
 MARKS = (
     (OURS.called("best", marker="diamond"), ["a", "b"], "top right"),
     (PAPERS.called("the paper's", marker="x"), ["paper_a", "paper_b"], "bottom right"),
@@ -311,18 +304,14 @@ LEVELS = ((0.5, "dot"), (0.9, "dash"), (0.99, "solid"))
 """Shares of the best information that have a contour, and its dash."""
 
 
-def _panels(result: Result, title: str, x: str, y: str, settings: str) -> tuple[go.Figure, Array]:
-    """An empty figure with a panel for each of the first four budgets, and those."""
-    budgets = result.tables["width"].epsilon_total.unique()[:4]
-    figure = fig.panels([budget_name(each) for each in budgets], title, x, y)
-    return figure.update_layout(title={"subtitle": {"text": settings}}), budgets
-
-
 def contours(result: Result) -> fig.Drawn:
     """Lines through intervals that tell a share of the most that one in any interval tells."""
     title, caption = best_intervals(result)
+    budgets = result.tables["width"].epsilon_total.unique()[:4]
     axes = "middle, in σ from μ", AXES["half_width"]
-    figure, budgets = _panels(result, title, *axes, f"share of the largest {_what(result)}")
+    figure = fig.panels([budget_name(each) for each in budgets], title, *axes)
+    settings = f"share of the largest {_what(result)}"
+    figure.update_layout(title={"subtitle": {"text": settings}})
     main, plane = truncated(result.tables["main"]), result.tables["plane"]
     whole = result.tables["width"].groupby("epsilon_total").best_information.first()
     for index, budget in enumerate(budgets):
@@ -338,7 +327,6 @@ def contours(result: Result) -> fig.Drawn:
                 contours={"start": share, "end": share, "size": 1.0, "coloring": "none"},
                 line={"color": fig.THEORY.color, "dash": dash, "width": 2.0},
                 showscale=False,
-                hovertemplate="middle %{x:.2g}, half-width %{y:.2g}: %{z:.3f}<extra></extra>",
             )
             figure.add_trace(fig.in_panel(contour, index))
         for style, ends, side in MARKS:
@@ -353,21 +341,6 @@ def contours(result: Result) -> fig.Drawn:
     return fig.Drawn(figure, caption)
 
 
-def information_by_way(result: Result) -> fig.Drawn:
-    """What an answer tells about either parameter, with a row for each way of asking."""
-    title, caption = compared_with_fixed(result)
-    table, settings = result.tables["ways"], settings_line(result.params, ("family", "noise"))
-    figure, budgets = _panels(result, title, "information", "", settings)
-    for index, budget in enumerate(budgets):
-        part = table[table.epsilon_total == budget]
-        for style, name in zip(ABOUT, INFORMATION, strict=True):
-            marks = fig.points(part[name].to_numpy(), part.way.to_numpy(), style)
-            figure.add_trace(fig.in_panel(marks.update(marker={"size": 11}), index))
-    told = table[list(INFORMATION)].to_numpy()
-    figure.update_xaxes(**fig.plain_ticks(told[told > 1e-9].min(initial=0.1), 1.0, most=4))
-    return fig.Drawn(figure.update_yaxes(autorange="reversed"), caption)
-
-
 STUDY = Study(
     EXPERIMENT,
     Params,
@@ -378,7 +351,7 @@ STUDY = Study(
         "surface": Rows("epsilon_total a b information", surface),
         "plane": Rows("epsilon_total centre half_width information", plane),
         "width": Rows("epsilon_total half_width information best_information", widths),
-        "ways": Rows(" ".join(WAYS), ways),
+        "ways": Rows(WAYS, ways),
     },
     says=lambda result: best_intervals(result)[1],
     privacy="Reads no data: everything here follows from theory and is public.",
@@ -388,13 +361,21 @@ STUDY = Study(
             "information",
             "half_width",
             table="width",
-            says=flat,
+            says=narrowest,
             settings=("family", "noise"),
             x_range=(NARROW, WIDE),
             y_title="information of one answer",
             linear=True,
         ),
-        "ways": information_by_way,
+        "ways": Lines(
+            "information_sigma",
+            "epsilon_total",
+            table="ways",
+            says=compared_with_fixed,
+            by=("way",),
+            settings=("family", "noise"),
+            y_title="information of one answer about log σ",
+        ),
     },
 )
 COLUMNS, tasks, work, collect, figures = STUDY.contract()

@@ -82,16 +82,6 @@ def test_information_by_half_width_begins_at_its_limit(usual: Result) -> None:
         assert share[budget, 0.0] == pytest.approx(share[budget, 0.01], rel=0.01)
 
 
-def test_the_title_of_the_curves_is_true(usual: Result) -> None:
-    title = fig.one_line(study.figures(usual)["width"].figure)
-    words = re.fullmatch(r"At ε_total = 1 half-widths of 0 to (.*) σ lose at most 1 %", title)
-    assert words is not None
-    curve = usual.tables["width"].query("epsilon_total == 1")
-    share, high = curve.information / curve.best_information, float(words.group(1))
-    assert (share[curve.half_width < 0.98 * high] >= 0.99).all()
-    assert (share[curve.half_width > 1.05 * high] < 0.99).all()
-
-
 # ------------------------------------------------------------------------- other ways of asking
 
 
@@ -122,12 +112,15 @@ def test_symbols_for_both_parameters_do_not_starve_sigma(channels: Result) -> No
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"epsilon_total": (2.0,)}, "The best interval around μ is μ ± 0.22 σ at ε_total = 2"),
+        (
+            {"epsilon_total": (2.0,)},
+            "around μ is μ ± 0.22 σ at ε_total = 2",
+        ),
         ({"score": "determinant", "symmetric": False}, "The best interval is μ"),
         ({"epsilon_total": (0.001,), "score": "sigma", "symmetric": False}, "the narrowest tried"),
         ({"integration": "monte-carlo", "draws": 10}, "by a noisy search, is μ ± "),
-        ({"epsilon_total": (0.001,), "channel": ("sign",)}, "tells"),
-        ({"epsilon_total": (1000.0,), "channel": ("optimal",), "score": "trace"}, "tells"),
+        ({"epsilon_total": (0.001,), "channel": ("sign",)}, "with sign"),
+        ({"epsilon_total": (1000.0,), "channel": ("optimal",), "score": "trace"}, "with optimal"),
         ({"epsilon_total": (1.0,), "family": "laplace", "noise": "gaussian"}, "narrowest"),
     ],
 )
