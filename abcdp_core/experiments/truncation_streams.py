@@ -11,41 +11,33 @@ it depends on the budget: at a small one an answer in the best interval for $\mu
 information about $\sigma$, and the cloud is drawn grey until $\log\sigma$ is half as wide as its
 prior.
 
-One stream is one draw of chance; the claims are therefore judged over the 30 runs of
-``estimation-accuracy``.
+One stream is one draw of chance; the claims are judged over the 30 runs of ``estimation-accuracy``.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import Onward
 from abcdp_core.online import learnt
 from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import picture
 from abcdp_core.online.stream import Answer
-from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import budget_name, counted, estimate, exact, listed
-from abcdp_core.study.estimates import ASKED, SYMBOL, contrast
+from abcdp_core.study import BaseParams, Chain, Linked, Onward, Parameter, Result, Study
+from abcdp_core.study.estimates import ASKED, SYMBOL, ask, contrast
+from abcdp_core.tasks import per_value
 
 EXPERIMENT = "truncation-streams"
 TITLE = "The same people at several budgets, with moving and with fixed intervals"
-KEY = ("epsilon_total", "interval")
-COLUMNS = {
-    "main": (*KEY, *Answer._fields),
-    "particles": (*KEY, "t", "particle", "mu", "sigma"),
-}
 
 EVERY = Parameter(
     kind="integer",
@@ -56,11 +48,8 @@ EVERY = Parameter(
     steps=(1, 2, 5, 10, 20, 50, 100, 1000),
 )
 
-KEPT = 100
-"""Particles of a picture that are kept at most, of equal weight."""
-
-PICTURES = 100
-"""Pictures of a stream at most."""
+PICTURES, KEPT = 100, 100
+"""Pictures of a stream at most, and particles of each, which have equal weight."""
 
 
 @dataclass(frozen=True)
@@ -76,153 +65,99 @@ class Params(online.StreamParams):
         """Refuse what the sampler cannot do."""
         self.check_sampler(self.sampler)
 
+    def pictures(self) -> list[int]:
+        """Numbers of people after which a picture is kept: multiples of ``every``, and all."""
+        whole = -(-self.n // self.every)
+        count = min(PICTURES, whole)
+        return [min(self.n, part * whole // count * self.every) for part in range(1, count + 1)]
+
 
 PRESETS: dict[str, BaseParams] = {
     "y23-figure-2": Params(sampler="smc-latent", start="paper", resampling="multinomial")
 }
 
 
-@dataclass(frozen=True)
-class Task(experiments.SingleTask[Params]):
-    """One stream; ``params`` hold one budget and one way of asking."""
-
-    @property
-    def links(self) -> int:
-        """Parts it is done in, each with a picture of the particles at its end."""
-        return min(PICTURES, -(-self.params.n // self.params.every))
-
-    def last(self, part: int) -> int:
-        """People asked up to the end of a part: a multiple of ``every``, or all of them."""
-        whole = -(-self.params.n // self.params.every)
-        return min(self.params.n, (part + 1) * whole // self.links * self.params.every)
-
-
-def tasks(params: Params, seed: int) -> list[Task]:
+def streams(params: Params, seed: int) -> list[Chain[Params]]:
     """One stream for each budget and way of asking."""
-    singles = experiments.per_value(params, seed, "epsilon_total", "interval")
-    return [Task(single.params, seed) for single in singles]
+    links = len(params.pictures())
+    singles = per_value(params, seed, "epsilon_total", "interval")
+    return [Chain(single.params, 0, seed, links) for single in singles]
 
 
-def work(task: Task | Onward[Task]) -> experiments.Link:
-    """Ask the next people, and keep a picture of the particles."""
-    here = Onward.of(task)
-    params, seed = here.task.params, here.task.seed
-    first = here.task.last(here.done - 1) if here.done else 0
-    last = here.task.last(here.done)
-    (budget,), (interval,) = params.epsilon_total, params.interval
-    stream = params.stream(budget, params.sampler, interval, seed, run=0)
-    values, noises = params.people(seed, run=0)
-    turns = list(stream.ask(here.state, first, values[first:last], noises[first:last]))
-    state = turns[-1][0]
-    main = pd.DataFrame([asked for _, asked in turns], columns=list(Answer._fields))
+def follow(here: Onward[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], Any]:
+    """Ask the next people of a stream, and keep a picture of the particles."""
+    params = here.task.params
+    first, last = [0, *params.pictures()][here.done : here.done + 2]
+    state, answers = ask(here.task, here.state, slice(first, last))
     particles = pd.DataFrame({"t": last, **picture(state, min(KEPT, params.particles))})
-    tables = {
-        name: table.assign(epsilon_total=budget, interval=interval)[list(COLUMNS[name])]
-        for name, table in (("main", main), ("particles", particles))
-    }
-    return here.link(tables, state)
+    return {"main": answers, "particles": particles}, state
 
 
-def collect(params: Params, rows: Tables) -> Result:
-    """The result so far."""
-    privacy = params.promise(params.epsilon_total)
-    _, summary = says(params, rows["main"])
-    return Result(EXPERIMENT, params, rows, summary, privacy)
-
-
-def says(params: Params, main: pd.DataFrame) -> tuple[str, str]:
+def says(result: Result) -> tuple[str, str]:
     """Return how the spreads of μ compare at the smallest budget, and what is known of μ there."""
+    params, main = cast(Params, result.params), result.tables["main"]
     budget = main.epsilon_total.min()
-    streams = dict(list(main[main.epsilon_total == budget].groupby("interval", sort=False)))
-    t = min(len(stream) for stream in streams.values())
-    ends = {ASKED[way].name: stream.iloc[t - 1] for way, stream in streams.items()}
+    each = dict(list(main[main.epsilon_total == budget].groupby("interval", sort=False)))
+    t = min(len(stream) for stream in each.values())
+    ends = {ASKED[way].name: stream.iloc[t - 1] for way, stream in each.items()}
     spreads = {way: float(end.sd_mu) for way, end in ends.items()}
     title = "What is known of μ and σ, answer by answer"
     if len(spreads) == 2 and min(spreads.values()) > 0.0:
         title = f"At {budget_name(budget)}, {contrast('spread of μ', spreads)}"
-    each = [f"{estimate(end.mean_mu, end.sd_mu)} with {way}" for way, end in ends.items()]
+    means = [f"{estimate(end.mean_mu, end.sd_mu)} with {way}" for way, end in ends.items()]
     return title, (
         f"After {counted(t, 'person', 'people')} at {budget_name(budget)}, the posterior gives "
-        f"μ = {listed(each)}; the truth is {exact(params.mu)}."
+        f"μ = {listed(means)}; the truth is {exact(params.mu)}."
     )
 
-
-# --------------------------------------------------------------------------------------- figures
 
 SHOWN, DRAWN, POINTS, MOST = 15, 50, 150, 5
 """Most particles of a picture, pictures and points of a stream, and budgets that are drawn."""
 
+REACH = 11.0
+"""Ends of the axis of μ, in σ from the truth: a little beyond the fixed interval of the paper."""
+
 ENDS = fig.GUIDE.called("ends of the intervals", dash="solid")
 
 
-def figures(result: Result) -> dict[str, fig.Drawn]:
+def drawn(result: Result) -> fig.Drawn:
     """Small multiples: a column for each budget, rows for the ways of asking and the parameters."""
-    params, main = cast(Params, result.params), result.tables["main"]
+    params, (title, caption) = cast(Params, result.params), says(result)
     every = pd.DataFrame({"budget": sorted(params.epsilon_total)})
     budgets = fig.evenly(every, MOST).budget.tolist()
-    title, caption = says(params, main)
-    rows = [(name, way) for name in SYMBOL for way in params.interval]
-    figure = _empty(params, title, budgets, rows)
-    clouds = dict(list(result.tables["particles"].groupby(list(KEY))))
-    for (budget, interval), stream in main.groupby(list(KEY), sort=False):
-        for row, (name, way) in enumerate(rows):
-            if budget in budgets and way == interval:
-                ids = fig.panel(row * len(budgets) + budgets.index(budget))
-                traces = _panel(params, name, stream, clouds[budget, interval], ASKED[interval])
-                figure.add_traces([trace.update(**ids) for trace in traces])
-    fig.named_once(figure)
-    return {"streams": fig.Drawn(figure, caption)}
-
-
-def _empty(
-    params: Params, title: str, budgets: list[float], rows: list[tuple[str, str]]
-) -> go.Figure:
-    """Panels whose axes follow from the settings."""
+    rows = list(itertools.product(SYMBOL, params.interval))
     titles = [budget_name(budget) for budget in budgets] + [""] * (len(rows) - 1) * len(budgets)
     height = 160 + 210 * len(rows)
     figure = fig.panels(titles, title, "people asked", "", len(rows), height, gap=0.035)
-    every = len(params.epsilon_total)
-    left_out = f", {len(budgets)} of {every} budgets" if len(budgets) < every else ""
-    settings = f"N = {params.n:,}, {params.sampler}{left_out}"
+    settings = f"N = {params.n:,}, {params.sampler}, {len(budgets)} of {len(every)} budgets"
     figure.update_layout(title={"subtitle": {"text": settings}}, legend={"itemsizing": "constant"})
-    # Beyond the fixed interval, if it can.
-    reach = float(np.clip(1.1 * params.fixed_width, 8.0, 15.0)) if "fixed" in params.interval else 8
-    around = [params.mu - reach * params.sigma, params.mu + reach * params.sigma]
-    for row, (name, way) in enumerate(rows):
-        for column in range(len(budgets)):
-            ids = fig.panel(row * len(budgets) + column)
-            figure.layout["yaxis" + ids["yaxis"][1:]].update(
-                # Those of a row share their axis.
-                matches=fig.panel(row * len(budgets))["yaxis"] if column else None,
-                range=around if name == "mu" else [0, 3.2 * params.sigma],
-                title={"text": f"{SYMBOL[name]}, {way}"} if column == 0 else None,
-                nticks=5,
-            )
-            figure.layout["xaxis" + ids["xaxis"][1:]].update(
-                range=[0, params.n], showticklabels=row == len(rows) - 1, nticks=4
-            )
-    return figure
+    for index, ((name, way), budget) in enumerate(itertools.product(rows, budgets)):
+        row, column = divmod(index, len(budgets))
+        x, y = (fig.panel(index)[axis].replace(axis[0], axis) for axis in ("xaxis", "yaxis"))
+        around = [params.mu - REACH * params.sigma, params.mu + REACH * params.sigma]
+        figure.layout[y].update(
+            # Those of a row share their axis.
+            matches=fig.panel(row * len(budgets))["yaxis"] if column else None,
+            range=around if name == "mu" else [0, 3.2 * params.sigma],
+            title={"text": f"{SYMBOL[name]}, {way}"} if column == 0 else None,
+        )
+        last = row == len(rows) - 1
+        figure.layout[x].update(range=[0, params.n], showticklabels=last, nticks=4)
+        main, particles = (
+            table[(table.epsilon_total == budget) & (table.interval == way)]
+            for table in (result.tables["main"], result.tables["particles"])
+        )
+        if len(main):
+            traces = _panel(params, name, main, particles, ASKED[way])
+            figure.add_traces([trace.update(**fig.panel(index)) for trace in traces])
+    fig.named_once(figure)
+    return fig.Drawn(figure, caption)
 
 
 def _panel(
-    params: Params, name: str, main: pd.DataFrame, particles: pd.DataFrame, style: fig.Style
-) -> Iterator[go.Scatter]:
-    """What one panel shows of a stream."""
-    yield from _clouds(params, name, main, particles, style)
-    lines = fig.evenly(main, POINTS)
-    t = lines.t.to_numpy(float)
-    for edge in ("left", "right") if name == "mu" else ():
-        yield fig.line(t, lines[edge].to_numpy(), ENDS).update(line={"width": 1.2})
-    mean = fig.line(t, lines[f"mean_{name}"].to_numpy(), style, showlegend=False)
-    yield mean.update(name="posterior mean", line={"dash": "solid"})
-    ends = np.array([0.0, float(params.n)])
-    yield fig.line(ends, np.full(2, getattr(params, name)), fig.TRUTH)
-
-
-def _clouds(
     params: Params, name: str, main: pd.DataFrame, particles: pd.DataFrame, way: fig.Style
 ) -> Iterator[go.Scatter]:
-    """Particles at some times, spread evenly over each cloud; σ grey while it is not learnt."""
+    """What one panel shows of a stream: σ grey while it is not learnt."""
     times = fig.evenly(particles[["t"]].drop_duplicates(), DRAWN).t
     ordered = particles[particles.t.isin(times)].sort_values(["t", name])
     shown = pd.concat([fig.evenly(cloud, SHOWN) for _, cloud in ordered.groupby("t")])
@@ -232,3 +167,25 @@ def _clouds(
         if len(chosen):
             trace = fig.points(chosen.t.to_numpy(float), chosen[name].to_numpy(), style)
             yield trace.update(marker={"size": 4, "opacity": 0.5})
+    lines = fig.evenly(main, POINTS)
+    t = lines.t.to_numpy(float)
+    for edge in ("left", "right") if name == "mu" else ():
+        yield fig.line(t, lines[edge].to_numpy(), ENDS).update(line={"width": 1.2})
+    yield fig.line(t, lines[f"mean_{name}"].to_numpy(), way.called("posterior mean", dash="solid"))
+    yield fig.line(np.array([0.0, params.n]), np.full(2, getattr(params, name)), fig.TRUTH)
+
+
+STUDY: Study[Params, None] = Study(
+    EXPERIMENT,
+    Params,
+    chains=streams,
+    link=follow,
+    tables={
+        "main": Linked(f"epsilon_total interval {' '.join(Answer._fields)}"),
+        "particles": Linked("epsilon_total interval t particle mu sigma"),
+    },
+    says=lambda result: says(result)[1],
+    privacy=lambda params: params.promise(params.epsilon_total),
+    views={"streams": drawn},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()

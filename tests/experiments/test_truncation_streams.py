@@ -36,29 +36,20 @@ def test_each_stream_is_that_of_the_single_study(small: Result) -> None:
             n=50, particles=300, epsilon_total=budget, interval=interval
         )
         alone = runner.run_to_end(STREAM, params, SEED).tables["main"]
-        mine = rows.drop(columns=list(study.KEY)).reset_index(drop=True)
+        mine = rows.drop(columns=["epsilon_total", "interval"]).reset_index(drop=True)
         assert_frame_equal(mine, alone, check_exact=True)
 
 
 @pytest.mark.parametrize(
-    ("n", "every", "times"), [(50, 20, [20, 40, 50]), (40, 20, [20, 40]), (1, 20, [1])]
+    ("n", "times"), [(50, [20, 40, 50]), (40, [20, 40]), (1, [1]), (10_050, None)]
 )
-def test_pictures_come_every_so_many_people_and_at_the_end(
-    n: int, every: int, times: list[int]
-) -> None:
-    params = dataclasses.replace(SMALL, n=n, every=every, epsilon_total=(2.0,), particles=20)
-    particles = run(params).tables["particles"]
-    assert list(particles.t.unique()) == times
-    assert set(particles.groupby(["interval", "t"]).size()) == {20}
-
-
-def test_long_streams_have_few_pictures_at_multiples() -> None:
-    task = study.Task(dataclasses.replace(SMALL, n=10_050), SEED)
-    times = [task.last(part) for part in range(task.links)]
-    assert len(times) == study.PICTURES
-    assert times[-1] == 10_050
-    assert all(t % 20 == 0 for t in times[:-1])
-    assert np.all(np.diff(times) > 0)
+def test_pictures_come_at_multiples_and_at_the_end(n: int, times: list[int] | None) -> None:
+    found = dataclasses.replace(SMALL, n=n).pictures()
+    assert found == (times or found)
+    assert len(found) <= study.PICTURES
+    assert found[-1] == n
+    assert all(t % 20 == 0 for t in found[:-1])
+    assert np.all(np.diff(found) > 0)
 
 
 def test_particles_kept_have_equal_weight_and_the_cloud_s_mean(small: Result) -> None:
@@ -94,11 +85,11 @@ def test_few_budgets_are_drawn_of_many() -> None:
 
 
 def test_words_compare_what_both_streams_have(small: Result) -> None:
-    main = small.tables["main"]
-    title, said = study.says(SMALL, main)
+    title, said = study.says(small)
     assert title.startswith("At ε_total = 2, the spread of μ with ")
     assert said.startswith("After 50 people at ε_total = 2, the posterior gives μ = ")
     partial = study.work(study.tasks(SMALL, SEED)[0]).tables["main"]
-    assert "After 20 people at ε_total = 2," in study.says(SMALL, partial)[1]
-    for table in (partial, main.assign(sd_mu=0.0)):
-        assert study.says(SMALL, table)[0] == "What is known of μ and σ, answer by answer"
+    assert "After 20 people at ε_total = 2," in study.collect(SMALL, {"main": partial}).summary
+    for table in (partial, small.tables["main"].assign(sd_mu=0.0)):
+        result = dataclasses.replace(small, tables={"main": table})
+        assert study.says(result)[0] == "What is known of μ and σ, answer by answer"
