@@ -27,28 +27,23 @@ deviation 30; both pools are here.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core import pool
 from abcdp_core.experiments import SingleTask, single_task
-from abcdp_core.figures import Drawn
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.sentences import amount, counted, from_to, listed, setting, settings_line
+from abcdp_core.sentences import amount, from_to, listed, setting, settings_line
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.streams import generator
 from abcdp_core.study import BaseParams, Parameter, Result, Tables, outbreaks
 from abcdp_core.summaries import empty_note, first_of
-
-Array = NDArray[np.float64]
 
 EXPERIMENT = "tuberculosis-posterior"
 TITLE = "Parameters of a tuberculosis outbreak, released privately"
@@ -64,7 +59,7 @@ COLUMNS = {
 }  # fmt: skip
 
 PAPER = {(100, True): 4.71, (1000, True): 2.20, (100, False): 4.51, (1000, False): 2.10}
-"""(n, resample) -> the error that [P21] Figure 5 reports; of how many runs, it does not say."""
+"""(n, resample) -> the error that [P21] Figure 5 reports."""
 
 OBSERVED_SET = Parameter(
     kind="integer",
@@ -135,7 +130,6 @@ tasks = single_task
 def work(task: SingleTask[Params]) -> Tables:
     """Release every data set at every size, again and again with other noise."""
     params = task.params
-    prior = tuberculosis.PRIORS[params.burden]
     theta, places, samples, estimates = np.empty((0, 4)), [], [], []
     for n, number in itertools.product(params.n, params.observed_set):
         order = pool.order(task.seed, number if params.order == "own" else 0, params.pool_size)
@@ -149,17 +143,17 @@ def work(task: SingleTask[Params]) -> Tables:
             found.append(((n, resample, number, run, "private"), release))
         for place, release in found:
             kept = order[release.indices]
+            prior = tuberculosis.PRIORS[params.burden].mean
             places.append((*place, len(kept)))
             samples.append(kept)
-            estimates.append(theta[kept].mean(axis=0) if len(kept) else prior.mean)
-    names = [*COLUMNS["main"][:5], "accepted"]
-    rows = pd.DataFrame(places, columns=names).assign(
+            estimates.append(theta[kept].mean(axis=0) if len(kept) else prior)
+    names = list(COLUMNS["main"][:5])
+    rows = pd.DataFrame(places, columns=[*names, "accepted"]).assign(
         **outbreaks.errors(np.array(estimates), params.burden),
         prior_mae=outbreaks.prior_error(params.burden),
     )
-    each = rows.loc[rows.index.repeat(rows.accepted), list(COLUMNS["main"][:5])]
-    drawn = np.concatenate(samples)
-    columns = {name: each[name].to_numpy() for name in COLUMNS["main"][:5]}
+    drawn, each = np.concatenate(samples), rows.loc[rows.index.repeat(rows.accepted), names]
+    columns = {name: each[name].to_numpy() for name in names}
     bare = rows.release == "non-private"
     return {
         "main": outbreaks.by_parameter(theta[drawn], **columns, sample=drawn),
@@ -174,9 +168,8 @@ def collect(params: Params, rows: Tables) -> Result:
     """Return the result of the one task."""
     event = params.event(max(params.n), params.resample[0])
     privacy = outbreaks.guarantee(event, "One outbreak is")
-    result = Result(EXPERIMENT, params, rows, "", privacy, event)
-    said = _error_words(result)[1] + empty_note(rows["errors"].accepted)
-    return dataclasses.replace(result, summary=said)
+    said = _error_words(rows)[1] + empty_note(rows["errors"].accepted)
+    return Result(EXPERIMENT, params, rows, said, privacy, event)
 
 
 def spreads(errors: pd.DataFrame) -> pd.DataFrame:
@@ -194,49 +187,40 @@ def spreads(errors: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index()
 
 
-def _first(result: Result) -> tuple[pd.DataFrame, str]:
-    """The errors with the first treatment of the threshold, and which that is."""
-    errors = first_of(result.tables["errors"], "resample")
-    return errors, f" with the {setting('resample', errors['resample'].iloc[0])}"
+def _error_words(tables: Tables) -> tuple[str, str]:
+    """What noise makes of the mean error, with the first treatment of the threshold."""
+    errors = first_of(tables["errors"], "resample")
+    kept = f" with the {setting('resample', errors['resample'].iloc[0])}"
+    return outbreaks.error_words(errors, tables["non_private"], "n", kept)
 
 
-def _error_words(result: Result) -> tuple[str, str]:
-    """What noise makes of the mean error."""
-    errors, kept = _first(result)
-    return outbreaks.error_words(errors, result.tables["non_private"], "n", kept)
-
-
-def _spread_words(result: Result) -> tuple[str, str]:
+def _spread_words(tables: Tables) -> tuple[str, str]:
     """Between which errors single releases lie at the first size, and where that comes from."""
-    errors, kept = _first(result)
-    errors = first_of(errors, "n")
-    at = f"At {setting('n', errors.n.iloc[0])}"
-    who = "four in five releases have" if len(errors) > 1 else "one release has"
+    errors = first_of(tables["errors"], "resample", "n")
+    first = errors.iloc[0]
+    at = f"{setting('n', first.n)} with the {setting('resample', first['resample'])}"
     row = spreads(errors).iloc[0]
     known = [f"{amount(row[by], 2)} by {by}" for by in ("noise", "data") if row[by] >= 0.0]
-    said = "one run of each data set does not show where the spread of errors comes from"
-    if known:
-        said = f"the standard deviation of the error is {listed(known)}"
-    title = f"{at}, {who} an error of {from_to(errors.mae.quantile([0.1, 0.9]), 2)}"
-    return title, f"{at}{kept}, {said}."
+    said = f"the standard deviation of the error is {listed(known or ['unknown'])}"
+    title = f"Middle 80 % of errors at {setting('n', first.n)}: "
+    return title + from_to(errors.mae.quantile([0.1, 0.9]), 2), f"At {at}, {said}."
 
 
 (SERIES,) = fig.styles(["reported by [P21]"])
 REPORTED = SERIES.called(SERIES.name, marker="diamond")
 
 
-def figures(result: Result) -> dict[str, Drawn]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Draw what is kept of each parameter, and errors: with each threshold's noise, and without."""
     params = cast(Params, result.params)
     private, plain = (result.tables[name] for name in ("errors", "non_private"))
-    settings = settings_line(params, ("epsilon_total", "c", "epsilon_abc"), runs=params.runs)
-    settings += f" each of {counted(len(params.observed_set), 'data set')}"
-    title, said = _error_words(result)
+    names = ("epsilon_total", "c", "epsilon_abc")
+    settings = settings_line(params, names, runs=params.runs)
+    title, said = _error_words(result.tables)
     values = outbreaks.values_figure((title, settings), _values(result), params.burden)
     (preset,) = PRESETS.values()
-    names = ("epsilon_total", "c", "epsilon_abc")
     same = all(vars(params)[name] == vars(preset)[name] for name in names)
-    spread, where_from = _spread_words(result)
+    spread, where_from = _spread_words(result.tables)
     cases = zip(private.n, private["resample"], strict=True)
     errors = outbreaks.error_figure(
         (spread, settings),
@@ -248,12 +232,12 @@ def figures(result: Result) -> dict[str, Drawn]:
         {REPORTED: {_label(*case): error for case, error in PAPER.items()} if same else {}},
         {fig.PRIOR_MEAN: private.prior_mae.iloc[0]},
     )
-    return {"posterior": Drawn(values, said), "error": Drawn(errors, where_from)}
+    return {"posterior": fig.Drawn(values, said), "error": fig.Drawn(errors, where_from)}
 
 
 def _label(n: int, resample: bool | None = None) -> str:
     noise = "no noise" if resample is None else "redrawn" if resample else "kept"
-    return f"{setting('n', n)}<br>{noise}"
+    return f"{setting('n', n)}, {noise}"
 
 
 def _values(result: Result) -> list[outbreaks.Values]:
@@ -264,6 +248,5 @@ def _values(result: Result) -> list[outbreaks.Values]:
     for n, resample in itertools.product(params.n, (*params.resample, None)):
         chosen = bare if resample is None else ~bare & (main["resample"] == resample)
         style = fig.NON_PRIVATE if resample is None else fig.PRIVATE
-        name = _label(n, resample).replace("<br>", ", ")
-        rows.append((name, style, main[chosen & (main.n == n)]))
+        rows.append((_label(n, resample), style, main[chosen & (main.n == n)]))
     return [*rows, ("prior", fig.PRIOR, result.tables["prior"])]

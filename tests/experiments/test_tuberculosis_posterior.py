@@ -208,26 +208,11 @@ def test_what_is_said_is_so_where_there_is_little() -> None:
         result_of(nothing).summary
     )
     said = study.figures(result_of(nothing))["posterior"].figure.layout.title.text
-    assert said == "N = 100 and N = 1,000: no better than the prior"
+    kept = "At N = 100 with the threshold redrawn"
+    assert said == f"{kept}, the estimate is no better than the prior, even without noise"
     for changes in ({"runs": 1}, {"observed_set": (3,)}, {"runs": 1, "observed_set": (3,)}):
         small = dataclasses.replace(SMALL, **changes)  # type: ignore[arg-type]
         sentence = study.figures(result_of(small))["error"].sentence
         assert "nan" not in sentence
         assert ("by noise" in sentence) == (small.runs > 1)
         assert ("by data" in sentence) == (small.runs > 1 and len(small.observed_set) > 1)
-
-
-def test_intervals_are_those_of_what_is_kept() -> None:
-    result = result_of()
-    figure = study.figures(result)["posterior"].figure
-    names = list(figure.layout.yaxis.ticktext)
-    assert names[:3] == ["N = 100, redrawn", "N = 100, kept", "N = 100, no noise"]
-    assert len(names) == 3 * len(SMALL.n) + 1
-    private, plain, *_ = figure.data
-    assert (private.name, plain.name) == ("private", "non-private")
-    main = result.tables["main"].query("parameter == 'R1' and n == 100")
-    kept = main[main.release == "non-private"].value
-    assert plain.x[0] == pytest.approx(kept.mean())
-    assert plain.x[0] + plain.error_x.array[0] == pytest.approx(kept.quantile(0.95))
-    redrawn = main[(main.release == "private") & main["resample"]].value
-    assert private.x[0] == pytest.approx(redrawn.mean())
