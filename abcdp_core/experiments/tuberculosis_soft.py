@@ -38,7 +38,6 @@ from numpy.typing import NDArray
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.experiments import Part, with_values
-from abcdp_core.figures import Drawn
 from abcdp_core.mechanisms import soft_weights
 from abcdp_core.privacy import GaussianSeries
 from abcdp_core.sentences import overpaid, percent, setting, settings_line
@@ -51,6 +50,7 @@ Array = NDArray[np.float64]
 
 EXPERIMENT = "tuberculosis-soft"
 TITLE = "Soft weights for the outbreak of San Francisco"
+
 COLUMNS = {
     "main": ("release", "epsilon_abc", "run", "parameter", "value"),
     "errors": (
@@ -63,11 +63,8 @@ COLUMNS = {
     "shares": ("release", "epsilon_abc", "parameter", "left", "right", "share"),
 }  # fmt: skip
 
-PAPER = {20.0: 4.12, 80.0: 4.05}
-"""Threshold -> error that [P22] reports, average of 10 runs, ε_total = 4 and δ = 1e-4."""
-
-PAPER_NON_PRIVATE = {20.0: 3.10}
-"""The same without noise."""
+PAPER = {20.0: 4.12, 80.0: 4.05}, {20.0: 3.10}
+"""Threshold -> error that [P22] reports, average of 10 runs, with noise and without."""
 
 PAPER_BUDGET = (4.0, 1e-4)
 
@@ -96,6 +93,11 @@ class Params(BaseParams):
     runs: int = par.RUNS.field(100)
     noise_draw: int = par.NOISE_DRAW.field(0)
 
+    @property
+    def is_papers(self) -> bool:
+        """Whether the errors that the paper reports are of these parameters."""
+        return (self.epsilon_total, self.delta) == PAPER_BUDGET
+
 
 PRESETS: dict[str, BaseParams] = {
     "p22-figure-4": Params(accountant="rdp-classic", independent=True, runs=10)
@@ -121,10 +123,41 @@ def event_of(params: Params, epsilon_abc: float) -> GaussianSeries:
 
 def work(task: Task) -> Tables:
     """Weight the draws without noise and with every noise, at every threshold."""
+    params, runs = task.params, np.array(task.pieces)
     theta, rho = _draws(task)
-    found = [_at(task, theta, rho, epsilon_abc) for epsilon_abc in task.params.epsilon_abc]
+    tables: dict[str, list[pd.DataFrame]] = {name: [] for name in COLUMNS}
+    for at in params.epsilon_abc:
+        scaled, event = rho / at, event_of(params, at)
+        noises = (generator(task.seed, "noise", run, params.noise_draw) for run in runs)
+        noisy = [soft_weights.run(scaled, event, rng)[0].weights for rng in noises]
+        weights = {
+            "prior": np.full((1, len(theta)), 1.0 / len(theta)),
+            "non-private": soft_weights.weights_of(scaled)[None],
+            "private": np.stack(noisy),
+        }
+        equal, plain, private = (_scores(each, theta, params.burden) for each in weights.values())
+        beside = {
+            "non_private_mae": plain.mae[0],
+            "non_private_spread": plain.spread[0],
+            "pool_mae": equal.mae[0],
+            "prior_mae": outbreaks.prior_error(params.burden),
+        }
+        papers = [
+            reported.get(at, math.nan) if params.is_papers else math.nan for reported in PAPER
+        ]
+        private = private.assign(epsilon_abc=at, run=runs, paper_mae=papers[0], **beside)
+        plain = plain.assign(epsilon_abc=at, run=task.first, paper_mae=papers[1])
+        tables["errors"].append(private)
+        tables["non_private"].append(plain)
+        for name, of in (("non-private", runs[:1]), ("private", runs)):
+            means = np.stack([one @ theta for one in weights[name]])
+            of_run = outbreaks.by_parameter(means, run=of)
+            tables["main"].append(of_run.assign(release=name, epsilon_abc=at))
+        for name, each in weights.items():
+            shares = _shares(each.mean(axis=0), theta, params.burden)
+            tables["shares"].append(shares.assign(release=name, epsilon_abc=at))
     return {
-        name: pd.concat([tables[name] for tables in found], ignore_index=True)[list(columns)]
+        name: pd.concat(tables[name], ignore_index=True)[list(columns)]
         for name, columns in COLUMNS.items()
     }
 
@@ -144,48 +177,6 @@ def _draws(task: Task) -> tuple[Array, Array]:
     return theta, metric.compare(simulated, metric.statistic(tuberculosis.SAN_FRANCISCO))
 
 
-def _at(task: Task, theta: Array, rho: Array, epsilon_abc: float) -> dict[str, pd.DataFrame]:
-    """All tables' rows of one threshold."""
-    params, scaled = task.params, rho / epsilon_abc
-    event = event_of(params, epsilon_abc)
-    noises = (generator(task.seed, "noise", run, params.noise_draw) for run in task.pieces)
-    weights = {
-        "prior": np.full((1, len(theta)), 1.0 / len(theta)),
-        "non-private": soft_weights.weights_of(scaled)[None],
-        "private": np.stack([soft_weights.run(scaled, event, rng)[0].weights for rng in noises]),
-    }
-    runs = np.array(task.pieces)
-    equal, plain, private = (_scores(each, theta, params.burden) for each in weights.values())
-    known = (params.epsilon_total, params.delta) == PAPER_BUDGET
-    paper, paper_plain = (
-        table.get(epsilon_abc, math.nan) if known else math.nan
-        for table in (PAPER, PAPER_NON_PRIVATE)
-    )
-    means = {
-        name: outbreaks.by_parameter(
-            np.stack([one @ theta for one in weights[name]]),
-            release=np.repeat(name, len(of)),
-            run=of,
-        )
-        for name, of in (("non-private", runs[:1]), ("private", runs))
-    }
-    shares = [_shares(params, name, each.mean(axis=0), theta) for name, each in weights.items()]
-    tables = {
-        "main": pd.concat(means.values()),
-        "errors": private.assign(
-            run=runs,
-            non_private_mae=plain.mae[0],
-            non_private_spread=plain.spread[0],
-            pool_mae=equal.mae[0],
-            prior_mae=outbreaks.prior_error(params.burden),
-            paper_mae=paper,
-        ),
-        "non_private": plain.assign(run=task.first, paper_mae=paper_plain),
-        "shares": pd.concat(shares),
-    }
-    return {name: table.assign(epsilon_abc=epsilon_abc) for name, table in tables.items()}
-
-
 def _scores(weights: Array, theta: Array, burden: str) -> pd.DataFrame:
     """Errors and spreads: one row for each of the weights ``(k, T)``."""
     prior, means = tuberculosis.PRIORS[burden], weights @ theta
@@ -199,14 +190,14 @@ def _scores(weights: Array, theta: Array, burden: str) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _shares(params: Params, release: str, weights: Array, theta: Array) -> pd.DataFrame:
+def _shares(weights: Array, theta: Array, burden: str) -> pd.DataFrame:
     """Weighted histogram of every parameter for weights ``(T,)``."""
     tables = []
-    for column, (name, ends) in enumerate(tuberculosis.axes(params.burden).items()):
+    for column, (name, ends) in enumerate(tuberculosis.axes(burden).items()):
         edges = np.linspace(*ends, BINS + 1)
         shares, _ = np.histogram(theta[:, column], edges, weights=weights)
         part = {"parameter": name, "left": edges[:-1], "right": edges[1:], "share": shares}
-        tables.append(pd.DataFrame({"release": release, **part}))
+        tables.append(pd.DataFrame(part))
     return pd.concat(tables)
 
 
@@ -222,47 +213,38 @@ def collect(params: Params, rows: Tables) -> Result:
     return Result(EXPERIMENT, params, tables, said, privacy, event)
 
 
-REPORTED = zip(
-    fig.styles(["reported by [P22]", "the same, no noise"]),
-    ("diamond", "diamond-open"),
-    (PAPER, PAPER_NON_PRIVATE),
-    strict=True,
-)
-PAPERS = {
-    style.called(style.name, marker=marker): {_place(at): error for at, error in table.items()}
-    for style, marker, table in REPORTED
-}
+REPORTED = fig.styles(["reported by [P22]", "the same, no noise"])
 EQUAL_WEIGHTS = fig.GUIDE.called("equal weights")
 
 
-def figures(result: Result) -> dict[str, Drawn]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Draw the errors of all runs, and the weighted posteriors, a row for each release."""
     params = cast(Params, result.params)
     private, plain = (result.tables[name] for name in ("errors", "non_private"))
     settings = settings_line(params, ("epsilon_total", "delta"), runs=private.run.nunique())
-    settings += ", each with its own prior draws" if params.independent else ""
     title, said = outbreaks.error_words(private, plain, "epsilon_abc")
+    ours = {fig.PRIVATE: private, fig.NON_PRIVATE: plain}
+    papers = dict(zip(REPORTED, PAPER, strict=True)) if params.is_papers else {}
     error = outbreaks.error_figure(
         (title, settings),
-        [_place(value) for value in params.epsilon_abc],
+        [_place(at) for at in params.epsilon_abc],
+        {style: ([*map(_place, table.epsilon_abc)], table.mae) for style, table in ours.items()},
         {
-            style: ([_place(value) for value in table.epsilon_abc], table.mae)
-            for style, table in ((fig.PRIVATE, private), (fig.NON_PRIVATE, plain))
+            style: {_place(at): error for at, error in each.items()}
+            for style, each in papers.items()
         },
-        PAPERS if (params.epsilon_total, params.delta) == PAPER_BUDGET else {},
         {fig.PRIOR_MEAN: private.prior_mae.iloc[0], EQUAL_WEIGHTS: private.pool_mae.mean()},
     )
     wide, narrow = (
         percent(first_of(table, "epsilon_abc").spread.mean()) for table in (private, plain)
     )
     title = f"With noise the posterior is {wide} as wide as the prior"
-    values = _values(result)
-    drawn = outbreaks.values_figure((title, settings), values, params.burden, "reference")
+    drawn = outbreaks.values_figure((title, settings), _values(result), params.burden, "reference")
     widths = (
         f"At {_place(params.epsilon_abc[0])}, the standard deviation of the posterior is {wide} of "
         f"the prior's with noise and {narrow} without, averaged over the four parameters."
     )
-    return {"error": Drawn(error, said), "posterior": Drawn(drawn, widths)}
+    return {"error": fig.Drawn(error, said), "posterior": fig.Drawn(drawn, widths)}
 
 
 def _values(result: Result) -> list[outbreaks.Values]:
