@@ -14,8 +14,7 @@ a day, as larger counts are cut to 500.
 
 The interval for a parameter is from the 5 % to the 95 % quantile of the posterior. Its width is
 compared with the width between the same quantiles of the pool, which are the prior's: at 100 %
-nothing was learned. The data are published and the truth behind them is unknown, so this study is
-about widths and not about errors.
+nothing was learned. The truth behind published data is unknown, so there are no errors.
 
 Neither unit is wrong. If you protect the outbreak, the release cannot show which outbreak it was,
 so nothing can be learned about it. If you protect the patients, the release cannot show whether any
@@ -30,24 +29,22 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core import pool, privacy, simulators, summaries, trials
 from abcdp_core.mechanisms import Budget, private_summary
-from abcdp_core.sentences import amount, counted, settings_line
+from abcdp_core.sentences import amount, settings_line
 from abcdp_core.simulators import ScenarioParams, tuberculosis_patients
 from abcdp_core.streams import generator
 from abcdp_core.study import BaseParams, Parameter, Result, Rows, Run, Study, Tables, Total
 from abcdp_core.study import mechanisms as shared
 from abcdp_core.tasks import SingleTask, single_task
 
-Array = NDArray[np.float64]
-
 EXPERIMENT = "unit-of-privacy"
 TITLE = "What protecting a larger unit costs"
+
+MAIN = "release unit run parameter mean low high"
 
 TAIL = 0.05
 """On each side of an interval."""
@@ -55,28 +52,15 @@ TAIL = 0.05
 MECHANISMS = (private_summary.SUMMARY, private_summary.LARGE_UNIT)
 
 
-def _scenarios() -> tuple[str, ...]:
-    """Scenarios whose published data state two units."""
-    return tuple(
-        name
-        for name in simulators.names()
-        if private_summary.statistic_of(simulators.load(name), "larger") is not None
-    )
-
-
 SCENARIO = Parameter(
     kind="choice",
     label="Scenario",
     help="Published data for which two units are stated.",
-    options=_scenarios(),
-)
-RUNS = Parameter(
-    kind="integer",
-    label="Releases",
-    help="Of the same data, each with its own noise.",
-    low=1,
-    high=1000,
-    steps=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
+    options=tuple(
+        name
+        for name in simulators.names()
+        if private_summary.statistic_of(simulators.load(name), "larger") is not None
+    ),
 )
 
 
@@ -86,7 +70,14 @@ class Params(ScenarioParams):
 
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     pool_size: int = tuberculosis_patients.POOL_SIZE.field(tuberculosis_patients.POOL_SIZE_DEFAULT)
-    runs: int = RUNS.field(20)
+    runs: int = Parameter(
+        kind="integer",
+        label="Releases",
+        help="Of the same data, each with its own noise.",
+        low=1,
+        high=1000,
+        steps=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
+    ).field(20)
     scenario: str = SCENARIO.field(tuberculosis_patients.SCENARIO)
 
     def check_together(self) -> None:
@@ -101,7 +92,7 @@ def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -
     """Means and intervals of the prior, of a release without noise, and of those for each unit."""
     params, source = task.params, public.scenario
     even = np.full(params.pool_size, 1.0 / params.pool_size)
-    parts = [_rows(public, public.theta, even, release="prior", unit="", run=0)]
+    samples = [("prior", "", 0, public.theta, even)]
     private = ("private", params.epsilon_total, params.runs)
     ways = [(MECHANISMS[0], "", "non-private", math.inf, 1)]
     ways += [(each, each.protects(source)[0], *private) for each in MECHANISMS]
@@ -110,17 +101,13 @@ def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -
         prepared = mechanism.prepare(public, mechanism.options, Budget(epsilon_total))
         for run in range(runs):
             made = prepared.release(comparison, generator(task.seed, "noise", 0, run))
-            sample = made.parameters(public.theta)
-            parts.append(_rows(public, sample, made.weights, release=release, unit=unit, run=run))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _rows(public: pool.PublicSide, sample: Array, weights: Array, **of: object) -> pd.DataFrame:
-    """Mean and interval of each parameter of a weighted sample."""
-    low, high = summaries.weighted_quantile(sample, weights, (TAIL, 1.0 - TAIL))
-    mean = summaries.weighted_mean(sample, weights)
-    parameters = list(public.scenario.AXES)
-    return pd.DataFrame({**of, "parameter": parameters, "mean": mean, "low": low, "high": high})
+            samples.append((release, unit, run, made.parameters(public.theta), made.weights))
+    rows = []
+    for *of, sample, weights in samples:
+        low, high = summaries.weighted_quantile(sample, weights, (TAIL, 1.0 - TAIL))
+        mean = summaries.weighted_mean(sample, weights)
+        rows += [(*of, *each) for each in zip(source.AXES, mean, low, high, strict=True)]
+    return pd.DataFrame(rows, columns=MAIN.split())
 
 
 def widths(_: Params, rows: Tables) -> pd.DataFrame:
@@ -139,89 +126,63 @@ def widths(_: Params, rows: Tables) -> pd.DataFrame:
 
 def promise(params: Params) -> str:
     """State both promises, of which each release keeps one, in a sentence."""
-    source, cost = (
-        simulators.load(params.scenario),
-        MECHANISMS[0].spends(Budget(params.epsilon_total)),
-    )
+    source = simulators.load(params.scenario)
+    cost = MECHANISMS[0].spends(Budget(params.epsilon_total))
     one, other = (privacy.guarantee(cost, *each.protects(source)) for each in MECHANISMS)
     first, rest = one.split(". ", 1)
     return f"{first}; or p{other.split('. ', 1)[0][1:]}. {rest}"
 
 
-def _shares(result: Result, release: str = "private") -> list[tuple[str, str]]:
-    """Units, the smaller one first, with the widths of their intervals in words."""
-    table = result.tables["widths"]
-    chosen = table[table.release == release]
-    shares = [f"{amount(100.0 * share, 2)} %" for share in chosen.width_share]
-    return list(zip(chosen.unit, shares, strict=True))
+def _shares(result: Result) -> str:
+    """Say how wide intervals are with each unit protected, and which units."""
+    table = result.tables["widths"].query("release == 'private'")
+    shares = [f"{amount(100.0 * share, 2)} %" for share in table.width_share]
+    (small, large), (share, other) = table.unit, shares
+    return (
+        f"{share} as wide as the prior's with {small} protected and {other} as wide with {large} "
+        f"protected"
+    )
 
 
 def says(result: Result) -> str:
     """Say how wide intervals are with each unit protected, and what a small pool does to them."""
-    params = cast(Params, result.params)
-    (unit, share), (larger, other), (_, bare) = *_shares(result), *_shares(result, "non-private")
-    caution = shared.small_pool(params, [each.name for each in MECHANISMS])
-    return (
-        f"With {settings_line(params, ['epsilon_total'])} and {unit} protected, 90 % intervals are "
-        f"on average {share} as wide as the prior's; with {larger} protected, they are {other} as "
-        f"wide. Without noise they would be {bare} as wide. {caution}"
-    ).strip()
+    budget = settings_line(result.params, ["epsilon_total"])
+    caution = shared.small_pool(result.params, [each.name for each in MECHANISMS])
+    return f"With {budget}, 90 % intervals are on average {_shares(result)}. {caution}".strip()
 
 
 def drawn(result: Result) -> fig.Drawn:
     """Draw intervals of each parameter: the prior's, without noise, and for each unit."""
-    params, main = cast(Params, result.params), result.tables["main"]
-    source = simulators.load(params.scenario)
-    (small, share), (large, other) = _shares(result)
-    looks = [
-        ("prior", "", fig.PRIOR),
-        ("non-private", "", fig.NON_PRIVATE.called("no noise")),
-        ("private", small, fig.PRIVATE.called(small)),
-        ("private", large, fig.styles([large])[0].called(large, marker="triangle-up")),
-    ]
-    names = [", ".join(filter(None, (name, source.UNITS[name]))) for name in source.AXES]
-    title = (
-        f"Intervals are {share} as wide as the prior's with {small} protected, {other} as wide "
-        f"with {large} protected"
-    )
-    figure = fig.panels(names, title, "", "", rows=2, height=200 + 2 * (40 + 24 * len(looks)))
-    dots = f", means of {counted(params.runs, 'release')} as dots" * (params.runs > 1)
+    main = result.tables["main"]
+    source = simulators.load(cast(Params, result.params).scenario)
+    small, large = main.unit[main.release == "private"].unique()
+    looks = {
+        "prior": fig.PRIOR,
+        "non-private": fig.NON_PRIVATE.called("no noise"),
+        small: fig.PRIVATE.called(small),
+        large: fig.styles([large])[0].called(large, marker="triangle-up"),
+    }
+    means = main.groupby(["release", "unit", "parameter"])[["mean", "low", "high"]].mean()
+    marks = means.rename(columns={"mean": "value"}).reset_index()
+    row = marks.unit.where(marks.unit != "", marks.release)
+    marks = marks.assign(place=row.map(list(looks).index), style=row.map(looks))
+    marks = marks.assign(panel=marks.parameter.map(list(source.AXES).index))
+    ranges = {
+        ", ".join(filter(None, (name, source.UNITS[name]))): ends
+        for name, ends in source.AXES.items()
+    }
     whose = str(getattr(source, "PUBLISHED", "published data"))
-    settings = f"{whose[:1].upper()}{whose[1:]}, {settings_line(params, ['epsilon_total'])}"
-    figure.layout.title.subtitle.text = f"{settings}, mean and 90 % interval{dots}"
-    for index, (parameter, ends) in enumerate(source.AXES.items()):
-        for place, (release, unit, style) in enumerate(looks):
-            of = (main.release == release) & (main.unit == unit) & (main.parameter == parameter)
-            for trace in _marks(main[of], place, style):
-                figure.add_trace(trace.update(showlegend=False, **fig.panel(index)))
-        # Parameters have their own units: their panels share only the rows.
-        axis = "xaxis" + fig.panel(index)["xaxis"][1:]
-        figure.layout[axis].update(matches=None, range=list(ends), nticks=4, tickangle=0)
-    words = [f'<span style="color:{style.color}">{style.name}</span>' for _, _, style in looks]
-    figure.update_yaxes(
-        range=[len(looks) - 0.5, -0.5],
-        tickvals=list(range(len(looks))),
-        ticktext=words,
-        **{"ticks": "", "showgrid": False, "zeroline": False},
-    )
-    return fig.Drawn(figure, result.summary)
-
-
-def _marks(rows: pd.DataFrame, place: int, style: fig.Style) -> list[go.Scatter]:
-    """The mean of each release, and the average of means and of intervals."""
-    single, average = rows["mean"].to_numpy(), rows[["mean", "low", "high"]].mean()
-    mean, low, high = (np.array([average[name]]) for name in ("mean", "low", "high"))
-    marks = fig.row_marks(mean, np.array([float(place)]), style, low, high)
-    dots = fig.points(single, np.full(len(single), place - 0.28), style)
-    dots.update(marker={"size": 5, "symbol": "circle", "opacity": 0.6})
-    return [dots, marks] if len(single) > 1 else [marks]
+    settings = settings_line(result.params, ["epsilon_total"], runs=main.run.nunique())
+    words = f"Intervals are {_shares(result)}", f"Mean and 90 % interval for {whose}, {settings}"
+    names = [style.name for style in looks.values()]
+    return fig.Drawn(fig.marked_panels(ranges, names, marks, words), result.summary)
 
 
 STUDY = Study(
     EXPERIMENT,
     Params,
     world=lambda task: shared.public_side(task.params, task.seed),
-    tables={"main": Rows("release unit run parameter mean low high", intervals)},
+    tables={"main": Rows(MAIN, intervals)},
     totals={
         "widths": Total("release unit width_share width_share_low width_share_high", widths),
     },

@@ -47,18 +47,7 @@ def test_the_units_differ_in_how_far_one_of_them_moves_the_numbers() -> None:
     assert large.sensitivity == 2760.0
 
 
-def test_more_releases_leave_the_first_as_they_were() -> None:
-    few, more = (run(runs=runs).tables["main"] for runs in (2, 3))
-    assert few.equals(more[more.run < 2].reset_index(drop=True))
-
-
 def test_the_label_states_both_promises_in_its_first_sentence() -> None:
     first = run("covid-people").privacy.partition(". ")[0]
     assert first.startswith("Protects one person: pure differential privacy with ε_total = 1 ")
     assert "; or protects one day: pure differential privacy with ε_total = 1 " in first
-
-
-def test_a_pool_that_is_too_small_is_said_to_be() -> None:
-    assert "too small to move" in run(pool_size=100).summary
-    one = study.figures(run(runs=1))["unit-of-privacy"].figure.layout.title.subtitle.text
-    assert "dots" not in one
