@@ -16,15 +16,13 @@ best table. A small budget should go to one coordinate, a large one to about $\e
 
 The dotted lines are the mean absolute error of an estimate that uses all of this information,
 $\sqrt{2/\pi}\,\sigma \big/ \sqrt{N\,\tfrac{k}{d}\,I(\epsilon_{total}/k)}$. They hold for many
-people and leave out the prior and the cost of finding the place to ask at, which is high where each
-answer carries little information: the prior of each mean is as vague as the paper's, normal around
-0 with a standard deviation of 100.
+people and leave out the prior, which is vague, and the cost of finding the place to ask at, which
+is high where each answer carries little information.
 
-A person's values are normal with equal means, spreads and correlations, but the method does not
-know that they are equal. What is known of a coordinate comes from its own answers alone, whose
-distribution has no correlation in it; so a correlation moves the errors of a run together, and not
-their mean. As all coordinates are alike, two of them are followed, and the answers about the others
-are not needed.
+A person's values are normal with equal means, spreads and correlations, which the method does not
+know. What is known of a coordinate comes from its own answers alone; so a correlation moves the
+errors of a run together, and not their mean. As all coordinates are alike, two of them are
+followed.
 """
 
 from __future__ import annotations
@@ -32,35 +30,39 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import Link, Onward
+from abcdp_core.figures.lines import Curve
 from abcdp_core.online import parameters as online
 from abcdp_core.online import vectors
-from abcdp_core.online.channels import Channel
 from abcdp_core.online.families import NORMAL
 from abcdp_core.privacy import statement
 from abcdp_core.sentences import budget_name, counted, listed, percent
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, Lines, Parameter, Result, Tables
+from abcdp_core.study import (
+    BaseParams,
+    Chain,
+    Lines,
+    Linked,
+    Onward,
+    Parameter,
+    Result,
+    Study,
+    Total,
+)
 from abcdp_core.study.estimates import Errors, least_error
 
 Array = NDArray[np.float64]
 
 EXPERIMENT = "vector-truncation"
 TITLE = "Several values of each person: split the budget, or ask for fewer"
-COLUMNS = {
-    "main": ("dimension", "asked", "run", "coordinate", "answers", "mean_mu", "error_mu"),
-    "told": ("dimension", "asked", "epsilon_each", "information"),
-}
-
 DIMENSION = Parameter(
     kind="integer",
     label="d · values of each person",
@@ -108,17 +110,15 @@ class Params(online.OneWayParams):
     correlation: float = CORRELATION.field(0.0)
     sampler: str = SAMPLER.field("smc")
 
-    def make(self, epsilon: float) -> Channel:
-        """How one value is asked for with a share of the budget."""
-        return online.channel(self.channel, epsilon)
-
     def plan(self, dimension: int, asked: int) -> vectors.Plan:
         """How people with so many values are asked for some of them."""
-        return vectors.some(self.make, self.epsilon_total, dimension, asked)
+        make = partial(online.channel, self.channel)
+        return vectors.some(make, self.epsilon_total, dimension, asked)
 
     def told(self, dimension: int) -> Array:
         """Information about each mean, in 1/σ², by how many values are asked for, ``(d,)``."""
-        return vectors.told(self.make, self.epsilon_total, dimension, NORMAL)
+        make = partial(online.channel, self.channel)
+        return vectors.told(make, self.epsilon_total, dimension, NORMAL)
 
     def ways(self) -> dict[str, dict[int, int]]:
         """Way -> number of values of a person -> how many of them are asked for."""
@@ -138,7 +138,7 @@ PRESETS: dict[str, BaseParams] = {}
 
 
 @dataclass(frozen=True)
-class Task(experiments.Run[Params]):
+class Task(Chain[Params]):
     """One coordinate of the people of one run; ``params`` hold one dimension.
 
     Attributes:
@@ -149,51 +149,39 @@ class Task(experiments.Run[Params]):
     asked: int
     coordinate: int
 
-    @property
-    def links(self) -> int:
-        """Parts it is done in."""
-        return -(-self.params.n // LINK)
 
-
-def tasks(params: Params, seed: int) -> list[Task]:
+def chains(params: Params, seed: int) -> list[Task]:
     """All ways of asking in a run, each coordinate that is followed, then the next run."""
     single = {d: dataclasses.replace(params, dimension=(d,), runs=1) for d in params.dimension}
-    asked = {d: params.asked(d) for d in single}
+    links = -(-params.n // LINK)
     return [
-        Task(single[d], run, seed, k, coordinate)
+        Task(single[d], run, seed, links, asked, coordinate)
         for run in range(params.runs)
         for d in single
-        for k in asked[d]
+        for asked in params.asked(d)
         for coordinate in range(min(d, FOLLOWED))
     ]
 
 
-def work(task: Task | Onward[Task]) -> Link:
+def follow(here: Onward[Task]) -> tuple[dict[str, Any], Any]:
     """Ask one coordinate of the next people whose turn it is; the last link has the row."""
-    here = Onward.of(task, (None, 0, None))
-    whole, (state, answers, mean) = here.task, here.state
-    params, (d,) = whole.params, whole.params.dimension
-    if mean is None:
-        # Who was never asked leaves the prior as it was.
-        mean = params.stream().prior().mean
-    plan = params.plan(d, whole.asked)
-    values = params.mu + params.sigma * people(whole)
-    chances = plan.channels[0].draw(generator(whole.seed, "noise", whole.run, 0), params.n * d)
-    chosen = plan.chosen(generator(whole.seed, "asked", whole.run), params.n)
+    task, params, part = here.task, here.task.params, here.part(here.task.params.n)
+    (d,) = params.dimension
+    # Whom nobody asks leaves the prior as it was.
+    state, answers, mean = here.state or (None, 0, params.stream().prior().mean)
+    plan = params.plan(d, task.asked)
+    values = params.mu + params.sigma * people(task)
+    chances = plan.channels[0].draw(generator(task.seed, "noise", task.run, 0), params.n * d)
+    chosen = plan.chosen(generator(task.seed, "asked", task.run), params.n)
     sampler = params.stream().sampler_of(params.sampler, params.channel)
-    part = slice(here.done * LINK, (here.done + 1) * LINK)
-    chances = chances.reshape(params.n, d)[part]
-    turns = plan.follow(
-        *(whole.coordinate, sampler, values[part], chances, chosen[part]),
-        *(whole.seed, whole.run, state, answers),
-    )
+    drawn = values[part], chances.reshape(params.n, d)[part], chosen[part]
+    address = task.seed, task.run
+    turns = plan.follow(task.coordinate, sampler, *drawn, *address, state, answers)
     if turns:
         state, answer = turns[-1]
         answers, mean = answer.t, answer.mean_mu
-    row = (d, whole.asked, whole.run, whole.coordinate, answers, mean, abs(mean - params.mu))
-    main = pd.DataFrame([row], columns=list(COLUMNS["main"]))
-    is_last = here.done + 1 == whole.links
-    return here.link({"main": main if is_last else main.head(0)}, (state, answers, mean))
+    row = {"answers": answers, "mean_mu": mean, "error_mu": abs(mean - params.mu)}
+    return {"main": [row] if here.is_last else None}, (state, answers, mean)
 
 
 def people(task: Task) -> Array:
@@ -207,19 +195,21 @@ def people(task: Task) -> Array:
     return math.sqrt(1.0 - params.correlation) * own + math.sqrt(params.correlation) * common
 
 
-def collect(params: Params, rows: Tables) -> Result:
-    """The result so far, with the information by formula."""
+def information(params: Params, _: Any) -> pd.DataFrame:
+    """What a person tells about each mean, by how many values are asked for."""
+    rows = [
+        (d, k, params.epsilon_total / k, told)
+        for d in sorted(set(params.dimension))
+        for k, told in enumerate(params.told(d).tolist(), 1)
+    ]
+    return pd.DataFrame(rows, columns=["dimension", "asked", "epsilon_each", "information"])
+
+
+def promise(params: Params) -> str:
+    """What is guaranteed to a person who is asked in the dearest way."""
     plans = (params.plan(d, k) for d in params.dimension for k in params.asked(d))
     dearest = max((plan.event() for plan in plans), key=lambda event: event.epsilon)
-    privacy = statement(dearest, "all values of a person together")
-    table = [
-        (d, k, params.epsilon_total / k, information)
-        for d in sorted(set(params.dimension))
-        for k, information in enumerate(params.told(d).tolist(), 1)
-    ]
-    told = pd.DataFrame(table, columns=list(COLUMNS["told"]))
-    result = Result(EXPERIMENT, params, {"main": rows["main"], "told": told}, "", privacy)
-    return dataclasses.replace(result, summary=ERRORS.says(by_way(result))[1])
+    return statement(dearest, "all values of a person together")
 
 
 def by_way(result: Result) -> Result:
@@ -243,7 +233,7 @@ def bound(params: Params, told: Array) -> Array:
     return params.sigma * least_error(1.0 / (params.n * told))
 
 
-def _theory(result: Result, _: pd.DataFrame) -> list[tuple[fig.Style, Array, Array]]:
+def _theory(result: Result, _: pd.DataFrame) -> list[Curve]:
     params = cast(Params, result.params)
     curves = []
     for way, asked in params.ways().items():
@@ -254,36 +244,20 @@ def _theory(result: Result, _: pd.DataFrame) -> list[tuple[fig.Style, Array, Arr
 
 
 def _largest(result: Result) -> tuple[float, str]:
-    d = int(result.tables["ways"].dimension.max())
+    d = max(vars(result.params)["dimension"])
     return d, f"With {counted(d, 'value')} per person"
-
-
-def _reach(params: Params) -> tuple[float, float]:
-    """Ends of the axis, by theory and the prior, so that lines move and not the axis."""
-    most = np.array([params.told(d).max() for d in params.dimension])
-    least = min(float(bound(params, most).min()), math.sqrt(params.stream().prior_variance))
-    return least / 3.0, 100.0 * least
 
 
 def _best_number(result: Result) -> tuple[str, str]:
     """How many of the most values should be asked for, and what one and all carry against it."""
-    told = result.tables["told"]
-    d, budget = int(told.dimension.max()), vars(result.params)["epsilon_total"]
-    if d == 1:
-        return "With 1 value per person there is nothing to split", (
-            "With 1 value per person there is nothing to split: one answer has all of the budget."
-        )
-    part = told.information[told.dimension == d].to_numpy()
-    best = int(part.argmax()) + 1
+    params = cast(Params, result.params)
+    told = params.told(max(params.dimension))
+    d, best, (_, what) = len(told), int(told.argmax()) + 1, _largest(result)
     finding = f"asking for {best} carries the most information about each mean"
-    others = [
-        f"asking for {word} carries {percent(part[k - 1] / part.max())} of that"
-        for k, word in ((1, "1"), (d, "all"))
-        if k != best
-    ]
-    return f"With {d} values per person, {finding}", (
-        f"By theory at {budget_name(budget)}, of {d} values {finding}; {listed(others)}."
-    )
+    others = [f"{k} carries {percent(told[k - 1] / told.max())}" for k in sorted({1, d} - {best})]
+    more = f"; asking for {listed(others)} of that" if others else ""
+    at = f"By theory at {budget_name(params.epsilon_total)}"
+    return f"{what}, {finding}", f"{at}, of {counted(d, 'value')} {finding}{more}."
 
 
 LOOKS = dict(zip((ONE, ALL, BEST), fig.styles((ONE, ALL, BEST)), strict=True))
@@ -293,26 +267,32 @@ ERRORS = Errors(
     x="dimension",
     ways=("way",),
     at=_largest,
-    pair=lambda _: ((ONE,), (ALL,)),
     theory=_theory,
     looks=LOOKS,
     table="ways",
 )
-ERROR = ERRORS.view(settings=("n", "epsilon_total", "channel", "correlation"), y_range=_reach)
+ERROR = ERRORS.view(settings=("n", "epsilon_total", "channel", "correlation"))
 TOLD = Lines(
     "information",
     "asked",
     says=_best_number,
     by=("dimension",),
     settings=("epsilon_total", "channel"),
-    table="most",
+    table="told",
     y_title="information about each mean, in 1/σ²",
     linear=True,
 )
 
 
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Errors by the number of values, and the information by how many of the most are asked for."""
-    told = result.tables["told"]
-    most = {**result.tables, "most": told[told.dimension == told.dimension.max()]}
-    return {"error": ERROR(by_way(result)), "told": TOLD(dataclasses.replace(result, tables=most))}
+STUDY: Study[Params, None] = Study(
+    EXPERIMENT,
+    Params,
+    chains=chains,
+    link=follow,
+    tables={"main": Linked("dimension asked run coordinate answers mean_mu error_mu")},
+    totals={"told": Total("dimension asked epsilon_each information", information)},
+    says=lambda result: ERRORS.says(by_way(result))[1],
+    privacy=promise,
+    views={"error": lambda result: ERROR(by_way(result)), "told": TOLD},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()

@@ -51,17 +51,17 @@ def test_the_best_number_is_asked_for_and_drawn_once() -> None:
     assert study.BEST not in small.ways()
 
 
-def test_with_one_value_there_is_nothing_to_split() -> None:
+def test_one_value_is_said_right() -> None:
     result = runner.run_to_end(study, dataclasses.replace(TINY, dimension=(1,)), 1)
     drawn = study.figures(result)
-    assert fig.one_line(drawn["told"].figure).endswith("nothing to split")
+    assert fig.one_line(drawn["told"].figure).startswith("With 1 value per person, asking for 1 ")
     assert fig.one_line(drawn["error"].figure) == "Error of μ"
     assert result.summary.startswith("With 1 value per person, the mean absolute error of μ over 2")
 
 
 def test_nobody_asked_leaves_the_prior() -> None:
     params = dataclasses.replace(TINY, n=1, dimension=(10,))
-    tasks = [study.Task(params, 0, 1, 1, coordinate) for coordinate in range(10)]
+    tasks = [study.Task(params, 0, 1, 1, 1, coordinate) for coordinate in range(10)]
     main = pd.concat([study.work(task).tables["main"] for task in tasks])
     assert (main.answers.sum(), (main[main.answers == 0].mean_mu == 0.0).all()) == (1, True)
 
@@ -80,9 +80,9 @@ def test_a_task_in_parts_is_the_one_in_one_go(
 
 def test_values_of_a_person_are_correlated_as_asked_for() -> None:
     params = dataclasses.replace(TINY, n=5000, dimension=(3,), correlation=0.6)
-    found = np.corrcoef(study.people(study.Task(params, 0, 1, 1, 0)).T)
+    found = np.corrcoef(study.people(study.Task(params, 0, 1, 1, 1, 0)).T)
     np.testing.assert_allclose(found, 0.4 * np.eye(3) + 0.6, atol=0.04)
-    apart = study.people(study.Task(dataclasses.replace(params, correlation=0.0), 0, 1, 1, 0))
+    apart = study.people(study.Task(dataclasses.replace(params, correlation=0.0), 0, 1, 1, 1, 0))
     assert abs(np.corrcoef(apart.T)[0, 1]) < 0.06
     assert apart.std() == pytest.approx(1.0, abs=0.04)
 
