@@ -14,17 +14,16 @@ or complements of runs, found by linear programming.
 
 **What is known to be the best.** The ceiling is the most that an answer can tell if it depends only
 on which of the same cells the value lies in. For $\mu$ the optimal symbols reach it to within
-0.2 %. For $\sigma$ it is up to 5 % higher: two bands can be a better set than one. Other cells may
-allow a little more: for $\sigma$ at $\epsilon_{total} = 1$ two symbols with edges of their own
-tell up to 0.28 % more than the ceiling of 64 cells. For the $\mu$ of normal values a sign is known
-to be the best of all for $\epsilon_{total} \le 1.04$ (Kalinin and Steinberger 2025).
+0.2 %; for $\sigma$ it is up to 5 % higher, and other cells may allow a little more. For the $\mu$
+of normal values a sign is known to be the best of all for $\epsilon_{total} \le 1.04$ (Kalinin and
+Steinberger 2025).
 
-**Where information is lost.** Asking loses information twice. First by the question: the part that
-a value lies in, or the value clipped to an interval, carries less than the value itself. Then by
-chance, which makes the answer private. Noise on a number has to hide how far the value lies, which
-carries little about $\mu$; a symbol has to hide only which part it lies in, so it is right more
-often. A value beyond the interval gets an answer on the wrong side of its middle with probability
-$e^{-\epsilon_{total}/2}/2$, 30 % at $\epsilon_{total} = 1$; a sign is wrong in 27 %.
+**Where information is lost.** First by the question: the part that a value lies in, or the value
+clipped to an interval, carries less than the value itself. Then by chance, which makes the answer
+private. Noise on a number has to hide how far the value lies, which carries little about $\mu$; a
+symbol has to hide only which part it lies in, so it is right more often. A value beyond the
+interval gets an answer on the wrong side with probability $e^{-\epsilon_{total}/2}/2$, 30 % at
+$\epsilon_{total} = 1$; a sign is wrong in 27 %.
 """
 
 from __future__ import annotations
@@ -40,35 +39,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.figures.lines import Curve
 from abcdp_core.online import best_channel, ceiling, channels, intervals
 from abcdp_core.online import parameters as online
 from abcdp_core.online.families import FAMILIES
-from abcdp_core.sentences import (
-    amount,
-    budget_name,
-    compared,
-    factor,
-    interval,
-    percent,
-    setting,
-)
-from abcdp_core.study import BaseParams, Lines, Result, Tables
+from abcdp_core.sentences import amount, budget_name, compared, factor, interval, percent, setting
+from abcdp_core.study import BaseParams, Chain, Lines, Linked, Onward, Result, Study, Tables, Total
+from abcdp_core.tasks import with_values
 
 Array = NDArray[np.float64]
 
 EXPERIMENT = "ways-of-asking"
 TITLE = "The question whose private answer tells most"
-COLUMNS = {
-    "main": (
-        "epsilon_total", "way", "score", "information_mu", "information_sigma", "share",
-        "share_before_chance", "bound", "wrong", "symbols", "a", "b", "between",
-    ),
-    "symbols": ("epsilon_total", "symbol", "low", "high", "chance_inside", "chance_outside"),
-}  # fmt: skip
+MAIN = (
+    "epsilon_total way score information_mu information_sigma share share_before_chance bound "
+    "wrong symbols a b between"
+)
+SYMBOLS = "epsilon_total symbol low high chance_inside chance_outside"
 
 NAMES = {"truncation": "best interval", "sign": "sign", "optimal": "optimal symbols"}
 """Way of asking, as the parameter ``channel`` of other studies names it -> what it is called."""
@@ -93,32 +82,21 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {}
 
 
-@dataclass(frozen=True)
-class Task(experiments.SingleTask[Params]):
-    """All budgets, in their order: nothing can be said before the first of them."""
-
-    @property
-    def budgets(self) -> list[float]:
-        """That of the answers drawn, and those of the curves that are not shipped."""
-        others = ceiling.BUDGETS if self.params.score == "weights" else ()
-        return [*dict.fromkeys([self.params.epsilon_total, *others])]
-
-    @property
-    def links(self) -> int:
-        """A budget each."""
-        return len(self.budgets)
+def budgets(params: Params) -> list[float]:
+    """Return that of the answers drawn, and those of the curves that are not shipped."""
+    others = ceiling.BUDGETS if params.score == "weights" else ()
+    return [*dict.fromkeys([params.epsilon_total, *others])]
 
 
-def tasks(params: Params, seed: int) -> list[Task]:
-    """A single task."""
-    return [Task(params, seed)]
+def chains(params: Params, seed: int) -> list[Chain[Params]]:
+    """A single task, in a link for each budget: nothing can be said before the first of them."""
+    return [Chain(params, 0, seed, len(budgets(params)))]
 
 
-def work(task: Task | experiments.Onward[Task]) -> experiments.Link:
+def follow(here: Onward[Chain[Params]]) -> tuple[Tables, None]:
     """What each way tells for the next budget, and the optimal symbols."""
-    here = experiments.Onward.of(task)
-    budget = here.task.budgets[here.done]
-    return here.link(told(experiments.with_values(here.task.params, epsilon_total=budget)))
+    params = here.task.params
+    return told(with_values(params, epsilon_total=budgets(params)[here.done])), None
 
 
 def told(params: Params) -> Tables:
@@ -137,8 +115,8 @@ def told(params: Params) -> Tables:
         for symbol, (ends, weight) in enumerate(zip(optimal.ends, optimal.weights, strict=True), 1)
     ]
     return {
-        "main": pd.DataFrame(main, columns=list(COLUMNS["main"])).astype({"bound": float}),
-        "symbols": pd.DataFrame(symbols, columns=list(COLUMNS["symbols"])),
+        "main": pd.DataFrame(main, columns=MAIN.split()).astype({"bound": float}),
+        "symbols": pd.DataFrame(symbols, columns=SYMBOLS.split()),
     }
 
 
@@ -212,17 +190,13 @@ def shipped() -> pd.DataFrame:
     return pd.read_csv(CURVES)
 
 
-def collect(params: Params, rows: Tables) -> Result:
-    """The result so far, with the curves that are shipped."""
+def with_shipped(params: Params, rows: Tables) -> pd.DataFrame:
+    """The rows of ``main`` so far, and of the curves that are shipped."""
     known = shipped()
     known = known[(known.family == params.family) & (known.best_for == params.score)]
-    others = known.loc[known.epsilon_total != params.epsilon_total, list(COLUMNS["main"])]
+    others = known.loc[known.epsilon_total != params.epsilon_total, MAIN.split()]
     every = [rows["main"], others] if len(others) else [rows["main"]]
-    main = pd.concat(every).sort_values("epsilon_total", kind="stable").reset_index(drop=True)
-    privacy = "Reads no data: everything here follows from theory and is public."
-    tables = {"main": main, "symbols": rows["symbols"]}
-    result = Result(EXPERIMENT, params, tables, "", privacy)
-    return dataclasses.replace(result, summary=said(result)[1])
+    return pd.concat(every).sort_values("epsilon_total", kind="stable").reset_index(drop=True)
 
 
 def _here(result: Result, table: str = "main") -> tuple[Params, pd.DataFrame]:
@@ -242,7 +216,7 @@ def said(result: Result) -> tuple[str, str]:
     return f"Symbols {verb} {more} the best interval at {at}", (
         f"Of the {_what(params)} in {setting('family', params.family)}, optimal symbols at {at} "
         f"keep {percent(best.share)}, the best interval {percent(interval.share)} and a sign "
-        f"{percent(sign.share)}. {_ceiling(params, best)}"
+        f"{percent(sign.share)}."
     )
 
 
@@ -250,57 +224,20 @@ def _what(params: Params) -> str:
     return online.score_in_words(params.score, params.weight)
 
 
-def _ceiling(params: Params, best: pd.Series[Any]) -> str:
-    """How far the optimal symbols may be from the best answer on their cells."""
-    if math.isnan(best.bound):
-        return "How much more other symbols keep was not computed."
-    cells = ceiling.cells(params.epsilon_total, params.family, params.score)
-    over = best.bound / best.score - 1.0
-    # The search for the ceiling ends at half of this.
-    if over < 2e-4:
-        return f"No answer on the same {cells} cells keeps more."
-    return f"The best answer on the same {cells} cells keeps at most {percent(over)} more."
-
-
 def why(result: Result) -> str:
     """Why symbols win, where they do, and where each way loses what a value tells; in Markdown."""
     params, rows = _here(result)
-    _, symbols = _here(result, "symbols")
     interval, optimal = (rows[rows.way == way].iloc[0] for way in ("truncation", "optimal"))
-    losses = (
-        f"Of the {_what(params)} in the value itself, the best interval keeps "
-        f"{percent(interval.share_before_chance)} before its noise and {percent(interval.share)} "
-        f"after it; the {optimal.symbols:.0f} symbols keep {percent(optimal.share_before_chance)} "
-        f"before chance and {percent(optimal.share)} after."
+    reason = (
+        "**Why symbols win:** noise on a number has to hide *how far* the value lies, a symbol "
+        "only in *which part* it lies. "
     )
-    if optimal.score < 1.01 * interval.score:
-        return losses
-    hides = "Noise on a number has to hide *how far* the value lies, and"
-    if len(symbols) == 2 and math.isinf(symbols.low.iloc[0]):
-        reason = (
-            f"a symbol says only on *which side* the value lies, and is wrong in "
-            f"{percent(optimal.wrong)}. {hides} puts even the farthest on the wrong side in "
-            f"{percent(interval.wrong)}."
-        )
-    else:
-        reason = (
-            f"a symbol says only in *which part* the value lies, as clearly as ε_total allows. "
-            f"{hides} the {percent(interval['between'])} of the answers within the interval say "
-            "less than is allowed."
-        )
-    return f"**Why symbols win:** {reason} {losses}"
-
-
-def figures(result: Result) -> dict[str, fig.Drawn]:
-    """What each way tells by budget; the chance of each symbol; what an interval makes of a value.
-
-    The last two are for the budget of the answers drawn.
-    """
-    return {
-        "information": _by_budget(result),
-        "symbols": _symbols(result),
-        "clipped": _clip(result),
-    }
+    return (
+        f"{reason if optimal.score >= 1.01 * interval.score else ''}Of the {_what(params)} in the "
+        f"value itself, the best interval keeps {percent(interval.share_before_chance)} before its "
+        f"noise and {percent(interval.share)} after it; the {optimal.symbols:.0f} symbols keep "
+        f"{percent(optimal.share_before_chance)} before chance and {percent(optimal.share)} after."
+    )
 
 
 def _known(result: Result, rows: pd.DataFrame) -> list[Curve]:
@@ -325,47 +262,44 @@ LINES = Lines(
     linear=True,
     y_range=lambda params: (0.0, 1.08 * score(params, value_itself(params.family))),
     y_title="information of one answer",
+    settings=("family",),
 )
 
 
-def _by_budget(result: Result) -> fig.Drawn:
-    params, drawn = cast(Params, result.params), LINES(result)
-    budget = params.epsilon_total
+def by_budget(result: Result) -> fig.Drawn:
+    """What each way tells by budget."""
+    drawn, budget = LINES(result), vars(result.params)["epsilon_total"]
     fig.upright(drawn.figure, budget, fig.GUIDE, budget_name(budget), "center")
-    settings = f"{_what(params)}, {setting('family', params.family)}"
-    drawn.figure.update_layout(title={"subtitle": {"text": settings}})
     return drawn
 
 
-VALUES = "value of the person, in σ from μ"
-"""The axis of the figures of one answer."""
+def _answers(result: Result, title: str, y: str) -> tuple[Any, float]:
+    """An empty figure of one answer by the person's value, and the end of its axis."""
+    params = cast(Params, result.params)
+    # Most values lie within.
+    reach = 4.0 if params.family == "normal" else 7.0
+    at = budget_name(params.epsilon_total)
+    figure = fig.figure(title, "value of the person, in σ from μ", y, 290, at)
+    return figure.update_xaxes(range=[-reach, reach]), reach
 
 
-def _reach(params: Params) -> float:
-    """Where the axis of values ends, in σ from μ: most values lie within."""
-    return 4.0 if params.family == "normal" else 7.0
-
-
-def _symbols(result: Result) -> fig.Drawn:
-    params, rows = _here(result)
-    _, symbols = _here(result, "symbols")
-    wrong, reach = rows[rows.way == "optimal"].wrong.iloc[0], _reach(params)
-    title = f"{len(symbols)} symbols: an untrue answer with a chance of {percent(wrong)}"
-    settings = f"optimal symbols at {budget_name(params.epsilon_total)}"
-    figure = fig.figure(title, VALUES, "chance of each answer", 290, settings)
+def symbols(result: Result) -> fig.Drawn:
+    """The chance of each symbol."""
+    _, rows = _here(result)
+    _, table = _here(result, "symbols")
+    wrong = percent(rows[rows.way == "optimal"].wrong.iloc[0])
+    title = f"{len(table)} symbols: an untrue answer with a chance of {wrong}"
+    figure, reach = _answers(result, title, "chance of each answer")
     style = fig.way_of_asking("optimal")
-    for number, *ends, inside, outside in symbols.iloc[:, 1:].itertuples(index=False):
+    for number, *ends, inside, outside in table.iloc[:, 1:].itertuples(index=False):
         x = np.array([-reach, *sorted(end for end in ends if abs(end) < reach), reach])
         low, high = ends
         there = (low <= x) & (x < high) if low < high else (x < high) | (low <= x)
         look = style.called(f"symbol {number}", dash="solid" if number % 2 else "dash")
         trace = fig.line(x, np.where(there, inside, outside), look, showlegend=False)
-        if number % 2:
-            trace.update(fill="tozeroy", fillcolor=fig.translucent(style.color, 0.15))
-        width = 2.5 if len(symbols) <= 8 else 1.2
-        figure.add_trace(trace.update(line={"shape": "hv", "width": width}))
-    figure.update_xaxes(range=[-reach, reach]).update_yaxes(range=[0.0, 1.02])
-    times = factor(math.log(symbols.chance_inside.iloc[0] / symbols.chance_outside.iloc[0]))
+        figure.add_trace(trace.update(line={"shape": "hv", "width": 1.5}))
+    figure.update_yaxes(range=[0.0, 1.02])
+    times = factor(math.log(table.chance_inside.iloc[0] / table.chance_outside.iloc[0]))
     return fig.Drawn(
         figure,
         "Each line is the chance of one answer, by the person's value. Values in the answer's set "
@@ -373,26 +307,35 @@ def _symbols(result: Result) -> fig.Drawn:
     )
 
 
-def _clip(result: Result) -> fig.Drawn:
+def clipped(result: Result) -> fig.Drawn:
+    """What the best interval makes of a value."""
     params, rows = _here(result)
-    row, reach = rows[rows.way == "truncation"].iloc[0], _reach(params)
-    figure = fig.figure(
-        f"Best interval: wrong side with a chance of {percent(row.wrong)}",
-        VALUES,
-        "answer, in σ from μ",
-        290,
-        f"even from values far beyond it, {budget_name(params.epsilon_total)}",
-    )
+    row = rows[rows.way == "truncation"].iloc[0]
+    title = f"Best interval: wrong side with a chance of {percent(row.wrong)}"
+    figure, reach = _answers(result, title, "answer, in σ from μ")
     style, scale = fig.way_of_asking("truncation"), (row.b - row.a) / params.epsilon_total
     x = np.unique(np.clip([-reach, row.a, row.b, reach], -reach, reach))
     y = np.clip(x, row.a, row.b)
     for share in (0.9, 0.5):
         off = -scale * math.log(1.0 - share)
         figure.add_trace(fig.band(x, y - off, y + off, style))
-    figure.add_trace(fig.line(x, y, style, showlegend=False)).update_xaxes(range=[-reach, reach])
+    figure.add_trace(fig.line(x, y, style, showlegend=False))
     return fig.Drawn(
         figure,
         f"The line is the value clipped to {interval(row.a, row.b)}; the bands hold 50 % and 90 % "
-        f"of the answers, whose noise has the scale {amount(scale, 2)}. An answer on the wrong "
-        "side is beyond the middle of the interval, as seen from a value outside it.",
+        f"of the answers, whose noise has the scale {amount(scale, 2)}.",
     )
+
+
+STUDY: Study[Params, None] = Study(
+    EXPERIMENT,
+    Params,
+    chains=chains,
+    link=follow,
+    tables={"main": Linked(MAIN), "symbols": Linked(SYMBOLS)},
+    totals={"main": Total(MAIN, with_shipped)},
+    says=lambda result: said(result)[1],
+    privacy="Reads no data: everything here follows from theory and is public.",
+    views={"information": by_budget, "symbols": symbols, "clipped": clipped},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()
