@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from abcdp_core import experiments, flips, runner
-from abcdp_core.experiments import change_one_person, flip_probability
+from abcdp_core.experiments import flip_probability
+from abcdp_core.experiments.change_one_person import views
 from abcdp_core.results import Result
 from tools import first_view
 
@@ -36,7 +37,7 @@ def test_the_title_has_a_factor(name: str) -> None:
 
 def test_one_person_makes_no_difference_and_the_page_says_why() -> None:
     result = found("change-one-person", pool_size=300)
-    why = change_one_person.bound_in_words(result)
+    why = views.bound_in_words(result)
     used = re.search(r"this one uses ([\d.]+) % of ε_total", why)
     assert used is not None
     assert float(used[1]) <= 100.0

@@ -110,7 +110,7 @@ def test_the_best_interval_is_called_narrow_at_a_small_budget_only():
 def test_ways_of_asking_show_the_knobs_that_act_and_say_why_symbols_win():
     view = {"adaptive-truncation.view": "ways of asking"}
     app = opened("adaptive_truncation", **view, **{"adaptive-truncation.epsilon_total": "5"})
-    assert "**Why symbols win:** a symbol says only in *which part*" in texts(app)
+    assert "**Why symbols win:** noise on a number has to hide *how far*" in texts(app)
     assert len(pictures(app)) == 3
     # Nobody answers here: N does nothing, but keeps its value for the other views.
     assert app.sidebar.select_slider(key="adaptive-truncation.n").disabled

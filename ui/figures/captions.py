@@ -81,11 +81,11 @@ def cautions(result: Result) -> str:
 def largest(result: Result) -> tuple[str, str]:
     """By how much one person changes the chance of an outcome at most, and which person."""
     # Inside the function: one view of one page asks.
-    from abcdp_core.experiments import change_one_person as study
+    from abcdp_core.experiments.change_one_person import views
 
     return (
-        study.largest_in_words(result),
-        f"{study.move_in_words(result)}. {study.bound_in_words(result)}",
+        views.largest_in_words(result),
+        f"{views.move_in_words(result)}. {views.bound_in_words(result)}",
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import cast
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -40,8 +39,7 @@ def exact(view: View, grown: Result, this: Result, pinned: Pinned, pinned_run: P
         st.caption(
             "Error: how far the five estimated shares are from the true ones, the root of the mean "
             f"squared difference. {expected_error.marks_in_words(each, posterior.error(run))} "
-            f"{expected_error.typical_in_words(each)} "
-            f"{expected_error.people_in_words(cast(expected_error.Params, each.params))}"
+            f"{expected_error.typical_in_words(each)}"
         )
 
     both = pinned if pinned_run.result is not None else pinned_run
