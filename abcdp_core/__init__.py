@@ -18,7 +18,7 @@ from pathlib import Path
 
 from abcdp_core import compiled, threads
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 # Before anything imports numba.
 compiled.choose(os.environ, Path(__file__).parent)

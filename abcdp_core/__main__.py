@@ -1,6 +1,6 @@
 """The command line: the batch interface, and how any result is made again.
 
-``python -m abcdp_core list`` names the experiments, ``list EXPERIMENT`` says what can be set, and
+``abcdp list`` names the experiments, ``list EXPERIMENT`` says what can be set, and
 ``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``plan SCENARIO``
 says which mechanism to run for N people and a budget. ``check FILE`` says whether a model of your
 own, or a pool made elsewhere, keeps what it states; ``pool SCENARIO --out FILE`` writes such a
@@ -35,6 +35,7 @@ IMPOSSIBLE = 2
 INTERRUPTED = 130
 
 COMMANDS = {
+    "app": "the app, in your browser",
     "list": "experiments, or what one can be asked",
     "run": "run an experiment",
     "check": "whether a model or a pool of your own keeps what it states",
@@ -118,12 +119,12 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """One line, like every other error, instead of the usage."""
-        raise ParameterError(f"{message} (see `python -m abcdp_core --help`).")
+        raise ParameterError(f"{message} (see `abcdp --help`).")
 
 
 def parser_of(chosen: str) -> argparse.ArgumentParser:
     """The parser of a command line that begins so; of the other commands it has the names alone."""
-    parser = _Parser(prog="python -m abcdp_core", description=__doc__, allow_abbrev=False,
+    parser = _Parser(prog="abcdp", description=__doc__, allow_abbrev=False,
                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     parts = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, words in COMMANDS.items():
@@ -166,7 +167,8 @@ def open_what_is_closed() -> None:
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 
 
-if __name__ == "__main__":
+def entry() -> NoReturn:
+    """Run the program, and end with its exit code."""
     open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -175,3 +177,7 @@ if __name__ == "__main__":
     code = main()
     interruption.pass_over()
     interruption.leave(code)
+
+
+if __name__ == "__main__":
+    entry()

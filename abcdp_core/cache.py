@@ -40,6 +40,7 @@ import platformdirs
 from numpy.typing import NDArray
 
 from abcdp_core import syntax
+from abcdp_core.places import ASSETS
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -59,7 +60,7 @@ it may hold that takes seconds."""
 LABEL = "label.json"
 """What in a file says what it was made for, and by what code."""
 
-SHIPPED = Path(__file__).parents[1] / "assets" / "first"
+SHIPPED = ASSETS / "first"
 """Files that come with the program: arrays, and in :data:`LABELS` what they were made for."""
 
 LABELS = "labels.json"

@@ -3,9 +3,10 @@
 A fingerprint is a hash of the source text of some modules and of all in this package that they
 import, directly or not and wherever in the file. Imports are found by parsing; nothing is imported
 for it. Plug-ins are not imported but found by scanning: who looks them up in a folder depends on
-all of them. numpy counts too, whose random streams a new version may change; other libraries and
-files of data do not. Of a plug-in from elsewhere its one file counts, and what it imports from
-here. (Compiled functions that numba keeps go by the same: :mod:`~abcdp_core.recompiled`.)
+all of them. Known random draws count too, as a new version of NumPy may change its streams; other
+libraries and files of data do not. Of a plug-in from elsewhere its one file counts, and what it
+imports from here. (Compiled functions that numba keeps go by the same, see
+:mod:`~abcdp_core.recompiled`.)
 
 Texts are those of the moment in which this module was imported. So a file that is changed while
 the program runs does not pass for the code that is running; code that was imported after such a
@@ -64,7 +65,7 @@ def whole() -> str:
 
 
 def _of_texts(texts: Mapping[str, bytes]) -> str:
-    lines = [np.__version__, *(f"{name} {_digest(texts[name])}" for name in sorted(texts))]
+    lines = [_streams(), *(f"{name} {_digest(texts[name])}" for name in sorted(texts))]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 
@@ -94,6 +95,19 @@ def _text(name: str) -> bytes:
         return Path(str(found and found.origin)).read_bytes()
     except (ImportError, ValueError, OSError):
         return _LIKE_NO_OTHER
+
+
+@functools.cache
+def _streams() -> str:
+    """A digest of known random draws: a new version of NumPy may change its streams, few do."""
+    rng = np.random.default_rng(0)
+    draws = (
+        rng.random(3), rng.standard_normal(3), rng.standard_exponential(3), rng.gamma(0.7, size=3),
+        rng.dirichlet(np.ones(3)), rng.laplace(size=3), rng.beta(0.5, 2.0, 3), rng.poisson(3.5, 3),
+        rng.binomial(40, 0.3, 3), rng.multinomial(9, np.full(3, 1.0 / 3.0)), rng.permutation(9),
+        rng.integers(1000, size=3), rng.choice(9, 3, replace=False), rng.geometric(0.3, 3),
+    )  # fmt: skip
+    return hashlib.sha256(b"".join(draw.tobytes() for draw in draws)).hexdigest()
 
 
 @functools.cache

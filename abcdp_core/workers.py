@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import functools
 import hashlib
+import importlib.util
 import logging
 import multiprocessing
 import os
@@ -341,6 +342,10 @@ def scheduler(address: str) -> Executor:
     Raises:
         ParameterError: ``address`` is none, or nothing answers there.
     """
+    if importlib.util.find_spec("distributed") is None:
+        raise ParameterError(
+            f"scheduler = {address}: needs Dask, as in `pip install 'abcdp-explorer[cluster]'`."
+        )
     full = address if "://" in address else f"tcp://{address}"
     wanted = "must be the address of a Dask scheduler like tcp://host:8786"
     try:

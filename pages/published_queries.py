@@ -37,7 +37,7 @@ def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
     blocks.table(found, "released")
     st.markdown(
         "A release of your own, with one of these simulators or with simulations of yours: below, "
-        "or, larger and longer, by `python -m abcdp_core infer problem.toml --out DIR`. The three "
+        "or, larger and longer, by `abcdp infer problem.toml --out DIR`. The three "
         "files of the folder `examples` that end in `.toml` are the queries of this page."
     )
 

@@ -19,6 +19,7 @@ CORE = ROOT / "abcdp_core"
 CORE_ARROWS: dict[str, set[str]] = {
     # the ground: these know nothing of the project
     "parameters": set(),
+    "places": set(),
     "streams": set(),
     "syntax": set(),
     "registry": {"syntax"},
@@ -206,9 +207,10 @@ def core_parts() -> set[str]:
 
 
 def core_imports(file: Path) -> set[str]:
-    """Parts of the core that a file imports."""
+    """Parts of the core that a file imports; where the files are, all may know."""
     names = [name.split(".") for name in imports_of(file)]
-    return {name[1] for name in names if name[0] == "abcdp_core" and len(name) > 1} & core_parts()
+    found = {name[1] for name in names if name[0] == "abcdp_core" and len(name) > 1}
+    return found & core_parts() - {"places"}
 
 
 def part_files(part: str) -> list[Path]:

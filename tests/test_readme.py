@@ -38,7 +38,7 @@ def test_the_command_lines_are_understood(
 ) -> None:
     from abcdp_core.__main__ import main
 
-    lines = re.findall(r"^    python -m abcdp_core (run posterior .*)$", README, re.MULTILINE)
+    lines = re.findall(r"^    abcdp (run posterior .*)$", README, re.MULTILINE)
     assert lines
     for line in lines:
         arguments = line.replace("results", str(tmp_path)).split()
@@ -52,9 +52,9 @@ def test_a_file_becomes_a_report_in_two_commands(
 
     # Fewer simulations than people get, who wait for a minute.
     monkeypatch.setattr(outcome, "fit", functools.partial(outcome.fit, size=500))
-    lines = re.findall(r"^    python -m abcdp_core ((?:release|report) .*)$", README, re.MULTILINE)
+    lines = re.findall(r"^    abcdp ((?:release|report) .*)$", README, re.MULTILINE)
     *pairs, paid = lines
-    create, show = re.findall(r"^    python -m abcdp_core (budget .*)$", README, re.MULTILINE)
+    create, show = re.findall(r"^    abcdp (budget .*)$", README, re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ABCDP_LEDGER", str(tmp_path / "budgets.db"))
     Path("examples").symlink_to(TOP / "examples")
@@ -73,7 +73,7 @@ def test_a_file_becomes_a_report_in_two_commands(
 def test_a_published_query_is_inferred_from(tmp_path: Path) -> None:
     from abcdp_core.__main__ import main
 
-    (line,) = re.findall(r"^    python -m abcdp_core (infer .*)$", README, re.MULTILINE)
+    (line,) = re.findall(r"^    abcdp (infer .*)$", README, re.MULTILINE)
     assert main(line.replace("results", str(tmp_path)).split()) == 0
     assert (tmp_path / "log-linear" / "infer.csv").exists()
 
@@ -81,7 +81,7 @@ def test_a_published_query_is_inferred_from(tmp_path: Path) -> None:
 def test_the_plan_is_made() -> None:
     from abcdp_core.__main__ import main
 
-    (line,) = re.findall(r"^    python -m abcdp_core (plan .*)$", README, re.MULTILINE)
+    (line,) = re.findall(r"^    abcdp (plan .*)$", README, re.MULTILINE)
     few = ("--runs", "2", "--pool-size", "200", "--mechanism", "sparse-vector,noisy-counts")
     assert main([*line.split(), *few, "--workers", "1"]) == 0
 

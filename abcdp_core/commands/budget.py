@@ -1,4 +1,4 @@
-"""``python -m abcdp_core budget``: what may be spent on a data set in all, and what is left of it.
+"""``abcdp budget``: what may be spent on a data set in all, and what is left of it.
 
 ``budget create NAME --epsilon 3 --unit person`` makes a budget; ``release ... --budget NAME`` takes
 from it before the data are read, and refuses what does not fit; ``budget show`` says what is left.

@@ -1,4 +1,4 @@
-"""``python -m abcdp_core check FILE``: does a model or a pool of one's own keep what it states?
+"""``abcdp check FILE``: does a model or a pool of one's own keep what it states?
 
 Of a model, a Python file with ``MODEL``, it runs the simulator twice under one seed and refuses it
 if anything differs. It simulates as many draws as a release begins with, and refuses the model if
@@ -128,8 +128,7 @@ def run(options: argparse.Namespace) -> int:
         say(folded(_of_release(found.seconds)))
     file = shlex.quote(str(options.file))
     after = (
-        f"Next: python -m abcdp_core plan {model.name} --plugin {file} --n {n} "
-        f"--epsilon-total {epsilon_total:g}"
+        f"Next: abcdp plan {model.name} --plugin {file} --n {n} --epsilon-total {epsilon_total:g}"
     )
     if not runs:
         say("", after)

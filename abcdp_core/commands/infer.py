@@ -1,4 +1,4 @@
-"""``python -m abcdp_core infer``: the posterior from what somebody else released, noise and all.
+"""``abcdp infer``: the posterior from what somebody else released, noise and all.
 
 PROBLEM.toml holds the query, its noise law, and which simulator or pool is to explain it; three are
 in the folder ``examples``. It costs no privacy budget: nothing private is read. Written are

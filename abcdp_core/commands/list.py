@@ -1,4 +1,4 @@
-"""``python -m abcdp_core list``: the experiments, or what one of them can be asked."""
+"""``abcdp list``: the experiments, or what one of them can be asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m abcdp_core plan``: which mechanism to run for N people and a budget.
+"""``abcdp plan``: which mechanism to run for N people and a budget.
 
 It ranks every mechanism that serves a scenario, at its best public setting, by the error that is
 predicted for it; for an error or a length of intervals that is wanted it says which mechanisms keep

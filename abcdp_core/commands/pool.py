@@ -1,4 +1,4 @@
-"""``python -m abcdp_core pool SCENARIO --out pool.csv``: a public pool as a table and a TOML file.
+"""``abcdp pool SCENARIO --out pool.csv``: a public pool as a table and a TOML file.
 
 The table has a row for each draw from the prior: its parameters, and the numbers that its simulated
 data are reduced to. The TOML file of the same name says what they are, how far one record moves
@@ -99,8 +99,7 @@ def run(options: argparse.Namespace) -> int:
     say(
         f"{size:,} draws of {source.SCENARIO} with N = {n:,}: {out} and {beside.name}.",
         *["They come with the program and are the same for every seed."] * same,
-        f"`python -m abcdp_core check {shlex.quote(str(beside))}` says what a release from it "
-        "would come to.",
+        f"`abcdp check {shlex.quote(str(beside))}` says what a release from it would come to.",
     )
     return 0
 

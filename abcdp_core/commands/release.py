@@ -1,4 +1,4 @@
-"""``python -m abcdp_core release``: one private release from a file of somebody's own numbers.
+"""``abcdp release``: one private release from a file of somebody's own numbers.
 
 The mechanism is the recommended one of the scenario, or the one that is named; which, and why, is
 said before a file is opened.
@@ -343,7 +343,7 @@ def _asked(request: ReleaseRequest, n: int, workers: str | None) -> str:
     hint = (
         expected.in_words(n)
         if expected
-        else "What error to expect is simulated by `python -m abcdp_core run error-by-size "
+        else "What error to expect is simulated by `abcdp run error-by-size "
         f"--set scenario={request.scenario}`."
     )
     time = rehearsal.estimate(request, n, workers)

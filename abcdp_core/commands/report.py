@@ -1,4 +1,4 @@
-"""``python -m abcdp_core report release.json --out report.html``: a release for people to read.
+"""``abcdp report release.json --out report.html``: a release for people to read.
 
 One page with what was learnt, the privacy label, what was asked and how to check it. All of it
 follows from the document, which is verified first. An ending ``.pdf`` has the same page printed on

@@ -1,4 +1,4 @@
-"""``python -m abcdp_core run``: one experiment; its tables, settings and figures as files.
+"""``abcdp run``: one experiment; its tables, settings and figures as files.
 
 Ctrl-C, or another signal that ends programs, writes what is done until then and marks it partial;
 so do lost workers and a lack of memory.

@@ -1,4 +1,4 @@
-"""``python -m abcdp_core verify release.json``: does a document say what follows from its release?
+"""``abcdp verify release.json``: does a document say what follows from its release?
 
 What is public is computed again and compared, a line each; then it says what cannot be computed
 again. A document that differs anywhere is an error.

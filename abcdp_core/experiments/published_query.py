@@ -36,6 +36,7 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
+from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior import fit
 from abcdp_core.posterior.outcome import Moments, Posterior, Summary
 from abcdp_core.posterior.parts import Simulated
@@ -123,13 +124,13 @@ def chains(params: Params, seed: int) -> list[Task]:
 
 def text_of(release: str) -> str:
     """Return the file of a release's problem."""
-    file = reference.EXAMPLES / f"{release.replace('-', '_')}.toml"
+    file = EXAMPLES / f"{release.replace('-', '_')}.toml"
     return file.read_text(encoding="utf-8")
 
 
 def _read(text: str, release: str) -> Problem:
     def pool(name: str) -> pools.Pool:
-        return pools.read(reference.EXAMPLES / name)
+        return pools.read(EXAMPLES / name)
 
     problem = problems.from_document(tomllib.loads(text), release.replace("-", "_"), pool)
     # No effective sample size is wanted of it.

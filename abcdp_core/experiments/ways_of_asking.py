@@ -32,7 +32,6 @@ import dataclasses
 import functools
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -45,6 +44,7 @@ from abcdp_core.figures.lines import Curve
 from abcdp_core.online import best_channel, ceiling, channels, intervals
 from abcdp_core.online import parameters as online
 from abcdp_core.online.families import FAMILIES
+from abcdp_core.places import ASSETS
 from abcdp_core.sentences import amount, budget_name, compared, factor, interval, percent, setting
 from abcdp_core.study import BaseParams, Chain, Lines, Linked, Onward, Result, Study, Tables, Total
 from abcdp_core.tasks import with_values
@@ -65,7 +65,7 @@ NAMES = {"truncation": "best interval", "sign": "sign", "optimal": "optimal symb
 FINE, WITHIN = 4000, 400
 """Cells of a value that is said as it is, which lose less than a millionth; and of an interval."""
 
-CURVES = Path(__file__).parents[2] / "assets" / "ceiling" / "curves.csv"
+CURVES = ASSETS / "ceiling" / "curves.csv"
 """The table ``main`` at many budgets, as nobody should wait for the curves."""
 
 

@@ -23,8 +23,9 @@ from abcdp_core.ledger import (
     check_columns,
 )
 from abcdp_core.ledger.rules import RULES, Column, Columns, Powers, Rule, Scalar, Selection
+from abcdp_core.places import ASSETS
 
-FOLDER = Path(__file__).parents[2] / "assets" / "claims"
+FOLDER = ASSETS / "claims"
 
 TableColumns = Mapping[str, Mapping[str, tuple[str, ...]]]
 Entry = Mapping[str, Any]

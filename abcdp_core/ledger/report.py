@@ -25,10 +25,11 @@ from abcdp_core.ledger.reproduction import CHECKS, Computed, Judged, Plan
 from abcdp_core.ledger.rules import LEVEL, RULES, Rule
 from abcdp_core.output.settings import command_of
 from abcdp_core.output.together import unchanged
+from abcdp_core.places import ASSETS
 from abcdp_core.results import versions
 from abcdp_core.sentences import counted
 
-FOLDER = Path(__file__).parents[2] / "assets" / "reproduction"
+FOLDER = ASSETS / "reproduction"
 """The result that comes with the program."""
 
 COLUMNS = {
@@ -200,7 +201,7 @@ def _details(plan: Plan, table: pd.DataFrame, done: Sequence[Computed]) -> dict[
         "seed": plan.seed,
         "profile": plan.profile,
         "chosen": list(plan.chosen),
-        "command": f"python -m abcdp_core {asked} --profile {plan.profile} --seed {plan.seed} "
+        "command": f"abcdp {asked} --profile {plan.profile} --seed {plan.seed} "
         "--out results/reproduction",
         "versions": versions(),
         "processors": workers.processor_count(),
@@ -230,7 +231,7 @@ def _command(computed: Computed, seed: int) -> str:
     """The line that computes a run again; of a check, the one that judges its paper."""
     if computed.run.experiment in CHECKS:
         paper = computed.run.name.partition("-")[0].upper()
-        return f"python -m abcdp_core reproduce {paper} --profile full --seed {seed} --out results"
+        return f"abcdp reproduce {paper} --profile full --seed {seed} --out results"
     return command_of(computed.run.experiment, computed.params, seed)
 
 

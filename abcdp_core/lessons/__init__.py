@@ -31,12 +31,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from abcdp_core import experiments
 from abcdp_core.parameters import Params, Scalar, text_of
+from abcdp_core.places import ASSETS
 
-FOLDER = Path(__file__).parents[2] / "assets" / "lessons"
+FOLDER = ASSETS / "lessons"
 
 
 class LessonError(ValueError):

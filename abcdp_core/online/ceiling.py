@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import functools
 import math
-from pathlib import Path
 
 import pandas as pd
 
-FILE = Path(__file__).parents[2] / "assets" / "ceiling" / "bounds.csv"
+from abcdp_core.places import ASSETS
+
+FILE = ASSETS / "ceiling" / "bounds.csv"
 
 BUDGETS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0)
 """Budgets at which it is known."""

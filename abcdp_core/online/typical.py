@@ -12,15 +12,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from abcdp_core.online.parameters import StreamParams
+from abcdp_core.places import ASSETS
 from abcdp_core.sentences import amount, counted
 
-FILE = Path(__file__).parents[2] / "assets" / "typical" / "streams.csv"
+FILE = ASSETS / "typical" / "streams.csv"
 
 COLUMNS = ("epsilon_total", "run", "t", "interval", "sd_mu", "error_mu")
 

@@ -32,7 +32,7 @@ def command_of(experiment: str, params: Params, seed: int, folder: str = "") -> 
     plugins = "".join(f"--plugin {shlex.quote(file)} " for file in added if file)
     settings = (f"--set {shlex.quote(f'{k}={v}')}" for k, v in params.to_text().items())
     return (
-        f"python -m abcdp_core run {shlex.quote(experiment)} {plugins}{' '.join(settings)} "
+        f"abcdp run {shlex.quote(experiment)} {plugins}{' '.join(settings)} "
         f"--seed {seed} --out {shlex.quote(f'results/{folder or experiment}')}"
     )
 

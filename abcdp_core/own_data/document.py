@@ -188,7 +188,7 @@ def verifying(file: str, document: Document) -> str:
     """The command that computes again what follows from a document in a file."""
     table = getattr(source_of(document.request), "OWN_TABLE", None)
     plugin = "" if table is None else f" --plugin {shlex.quote(table.file)}"
-    return f"python -m abcdp_core verify {file}{plugin}"
+    return f"abcdp verify {file}{plugin}"
 
 
 FORMAT = 2

@@ -18,13 +18,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-ROOT = Path(__file__).resolve().parents[2]
+from abcdp_core.places import ASSETS
 
-EXAMPLES = ROOT / "examples"
+FILE = ASSETS / "published" / "reference.csv"
 
-FILE = ROOT / "assets" / "published" / "reference.csv"
-
-SAMPLES = ROOT / "assets" / "published" / "samples.csv"
+SAMPLES = ASSETS / "published" / "samples.csv"
 """Moments of the published samples."""
 
 

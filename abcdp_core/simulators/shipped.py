@@ -7,11 +7,9 @@ code, and made anew, once a file was replaced. Whoever makes one again puts its 
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 
 from abcdp_core.parameters import ParameterError
-
-ASSETS = Path(__file__).parents[2] / "assets"
+from abcdp_core.places import ASSETS
 
 DIGESTS = {
     "tuberculosis/standard-deviation-30/tuberculosis-distances.counts.csv": "825912d3327d27a2",

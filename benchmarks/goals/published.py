@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from abcdp_core import workers
 from abcdp_core.commands.simulations import done_by
+from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.outcome import Posterior, Summary
 from abcdp_core.posterior.proposals import Proposal
@@ -31,7 +32,7 @@ WITHIN = 0.1
 
 
 def _problem(name: str) -> Problem:
-    return problems.read(reference.EXAMPLES / f"{name}.toml")
+    return problems.read(EXAMPLES / f"{name}.toml")
 
 
 @functools.cache

@@ -128,18 +128,21 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running(command: Sequence[str], port: int, folder: Path, **environment: str) -> Iterator[str]:
+def running(
+    command: Sequence[str], port: int, folder: Path, cwd: Path = ROOT, **environment: str
+) -> Iterator[str]:
     """A server from its first answer until it is no longer needed; gives its address.
 
     Args:
         command: starts it.
         port: where it then listens.
         folder: for its log and its cache.
+        cwd: the folder that it is started in.
         environment: what it finds there besides what there is.
     """
     own = os.environ | {"ABCDP_CACHE_DIR": str(folder / "cache")} | environment
     with (folder / "log.txt").open("w") as log:
-        process = subprocess.Popen(command, cwd=ROOT, env=own, stdout=log, stderr=log)
+        process = subprocess.Popen(command, cwd=cwd, env=own, stdout=log, stderr=log)
         try:
             _wait_until_up(f"http://localhost:{port}", process)
             yield f"http://localhost:{port}"

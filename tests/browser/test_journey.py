@@ -105,7 +105,7 @@ def the_zip_holds_figures_data_settings_and_command(visit: Visit) -> None:
     for end in ("posterior.csv", "posterior.decisions.csv", "posterior.json", ".html"):
         assert [name for name in names if name.endswith(end)], names
     assert [name for name in names if name.endswith((".svg", "note.txt"))], names
-    assert "python -m abcdp_core run posterior" in content.read("posterior.json").decode()
+    assert "abcdp run posterior" in content.read("posterior.json").decode()
 
 
 def another_page_keeps_the_knobs(visit: Visit) -> None:

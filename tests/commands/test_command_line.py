@@ -276,7 +276,7 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
         main([command, "--help"])
     assert left.value.code == 0
     printed = capsys.readouterr().out
-    assert printed.startswith(f"usage: python -m abcdp_core {command} ")
+    assert printed.startswith(f"usage: abcdp {command} ")
     assert ("--plugin" in printed) == (command not in ("reproduce", "budget", "infer"))
 
 

@@ -14,12 +14,13 @@ import pytest
 from abcdp_core.__main__ import IMPOSSIBLE, INTERRUPTED, main
 from abcdp_core.commands import ending, simulations
 from abcdp_core.output.page import LIBRARY
+from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior import rounds
 from abcdp_core.published import inference, problems, reference, report
 from abcdp_core.workers import LostWorkersError
 
 FILES = {"infer.csv", "infer.summary.csv", "infer.json", "infer.html", LIBRARY}
-REGRESSION = reference.EXAMPLES / "linear_regression.toml"
+REGRESSION = EXAMPLES / "linear_regression.toml"
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_a_problem_becomes_files_and_a_line(
 
     record = json.loads((tmp_path / "infer.json").read_text(encoding="utf-8"))
     assert record["way"] == "importance weights"
-    command = "python -m abcdp_core infer linear_regression.toml --out results/linear_regression"
+    command = "abcdp infer linear_regression.toml --out results/linear_regression"
     assert record["command"] == command
     assert record["effective_sample_size"] >= 2000
     assert sum(each["draws"] for each in record["rounds"]) == record["simulated"]

@@ -12,7 +12,8 @@ from pandas.testing import assert_frame_equal
 
 from abcdp_core import runner
 from abcdp_core.experiments import published_query as study
-from abcdp_core.published import inference, problems, reference, report
+from abcdp_core.places import EXAMPLES
+from abcdp_core.published import inference, problems, report
 from abcdp_core.results import Result
 
 
@@ -27,7 +28,7 @@ def run(problem: str = "log-linear", simulations: int = 50_000) -> Result:
     [("linear-regression", 2000), ("log-linear", 20_001), ("log-linear", 33_333)],
 )
 def test_parts_give_what_the_command_gives_in_one_go(problem: str, simulations: int) -> None:
-    whole = problems.read(reference.EXAMPLES / f"{problem.replace('-', '_')}.toml")
+    whole = problems.read(EXAMPLES / f"{problem.replace('-', '_')}.toml")
     whole = dataclasses.replace(whole, draws=simulations, wanted=100_000)
     posterior = inference.infer(whole)
     found = run(problem, simulations).tables

@@ -464,7 +464,7 @@ def test_the_markdown_tells_everything(folder: Path) -> None:
         r"- Ours are \| whole numbers.",
         "- P98-A, Abstract: It is beautiful. Not testable: beauty is not measured.",
         "- old-claim: Nobody said so.",
-        "    python -m abcdp_core reproduce --profile full --seed 1 --out results/reproduction",
+        "    abcdp reproduce --profile full --seed 1 --out results/reproduction",
     ):
         assert words in text
     assert "\n\n\n" not in text

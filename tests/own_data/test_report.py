@@ -185,7 +185,7 @@ def test_the_file_that_it_follows_from_is_known_by_its_digest() -> None:
     file = document.to_json().encode()
     said = words(report.page(document, file, "a file.json"))
     assert hashlib.sha256(file).hexdigest() in said
-    assert "python -m abcdp_core verify 'a file.json'" in said
+    assert "abcdp verify 'a file.json'" in said
     old = json.loads(file) | {"versions": {"abcdp-explorer": "0.1.0"}}
     assert "Released with abcdp-explorer 0.1.0." in words(
         report.page(document, json.dumps(old).encode())

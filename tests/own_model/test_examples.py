@@ -65,7 +65,7 @@ def of_page(folder: Path) -> list[str]:
     (folder / "my_model.py").write_text(small, encoding="utf-8")
     with contextlib.chdir(folder):
         exec(compile(records, "records of the page", "exec"), {})
-    lines = re.findall(r"^    python -m abcdp_core (.*)$", PAGE, re.MULTILINE)
+    lines = re.findall(r"^    abcdp (.*)$", PAGE, re.MULTILINE)
     assert len(lines) == 11
     for place, line in enumerate(lines):
         (more,) = [more for begins, more in FAST.items() if line.startswith(begins)]

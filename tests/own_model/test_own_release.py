@@ -123,7 +123,7 @@ def test_a_document_is_verified_and_reported_by_its_model(
     page = file.parent / "report.html"
     assert main(["report", str(out), *plugin, "--out", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
-    assert "python -m abcdp_core verify out.json --plugin ours.py" in text
+    assert "abcdp verify out.json --plugin ours.py" in text
     assert document["model"]["sha256"] in text
     assert few in text
     if kind == "declared":

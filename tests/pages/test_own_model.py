@@ -108,7 +108,7 @@ def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     assert "61.80339" not in document.to_json()
     said = texts(app)
     assert "if the sensitivity declared for longest holds" in said
-    assert "python -m abcdp_core verify FILE --plugin waiting.py" in said
+    assert "abcdp verify FILE --plugin waiting.py" in said
     # The next one is confirmed, and answered for, anew.
     assert [box.value for box in app.checkbox] == [False, False]
     app.button(key="own-forget").click().run()

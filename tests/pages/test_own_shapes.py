@@ -49,4 +49,4 @@ def test_each_of_them_is_checked_to_the_end(files: list[str]) -> None:
     small = "--runs 2 --pool-size 200 --workers 1"
     said = done(files, "-c", SEVERAL, *(f"check {file} {small}" for file in files))
     for name in SHAPES:
-        assert f"Next: python -m abcdp_core plan {name} " in said
+        assert f"Next: abcdp plan {name} " in said

@@ -8,7 +8,8 @@ import pytest
 
 from abcdp_core.own_model import tables
 from abcdp_core.parameters import ParameterError
-from abcdp_core.published import given, pools, reference
+from abcdp_core.places import EXAMPLES
+from abcdp_core.published import given, pools
 from abcdp_core.published.pools import Pool
 from tests.published.test_problems import LAPLACE, NINE, POOL, REGRESSION
 from tools import exact_answers
@@ -158,4 +159,4 @@ def test_a_table_that_nothing_needs_is_refused() -> None:
 
 def test_the_examples_can_be_given() -> None:
     for name in exact_answers.PLANS:
-        assert given.read((reference.EXAMPLES / f"{name}.toml").read_bytes()).spent is not None
+        assert given.read((EXAMPLES / f"{name}.toml").read_bytes()).spent is not None

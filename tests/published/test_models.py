@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior.noise import BinomialSample
-from abcdp_core.published import models, problems, reference
+from abcdp_core.published import models, problems
 from abcdp_core.published.models import linear_regression, log_linear, sir_epidemic
 from tests.statistics import (
     assert_distribution,
@@ -131,7 +132,7 @@ def test_an_epidemic_begins_as_a_birth_and_death_process() -> None:
 
 
 def test_an_epidemic_is_among_the_people_and_on_the_days_of_the_release() -> None:
-    released = problems.read(reference.EXAMPLES / "sir_epidemic.toml")
+    released = problems.read(EXAMPLES / "sir_epidemic.toml")
     assert isinstance(released.noise, BinomialSample)
     assert released.noise.population == sir_epidemic.PEOPLE
     assert isinstance(released.source, models.Model)

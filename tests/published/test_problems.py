@@ -10,6 +10,7 @@ import pytest
 
 from abcdp_core.own_model import tables
 from abcdp_core.parameters import ParameterError
+from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior.noise import (
     BinomialSample,
     DiscreteLaplace,
@@ -140,14 +141,14 @@ def test_a_number_that_its_law_refuses_is_told_by_its_place(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", exact_answers.PLANS)
 def test_every_example_can_be_read(name: str) -> None:
-    found = problems.read(reference.EXAMPLES / f"{name}.toml")
+    found = problems.read(EXAMPLES / f"{name}.toml")
     assert found.simulator.replace("-", "_") == name
     assert found.simulator in models.names()
 
 
 def test_an_exact_answer_is_that_of_its_table_and_of_a_sum() -> None:
     """The sum has no chance in it; draws from the prior, and from a normal distribution."""
-    found = problems.read(reference.EXAMPLES / "log_linear.toml")
+    found = problems.read(EXAMPLES / "log_linear.toml")
     mean, sd = log_linear.moments(found.query, 4.0, 100)
     table = reference.read().query("problem == 'log_linear'")
     error = sd / np.sqrt(table.effective_sample_size.to_numpy())
@@ -183,7 +184,7 @@ def test_a_sample_is_set_beside_the_exact_answer_in_its_standard_errors() -> Non
 
 
 def test_every_example_has_an_exact_answer() -> None:
-    assert {file.stem for file in reference.EXAMPLES.glob("*.toml")} == set(exact_answers.PLANS)
+    assert {file.stem for file in EXAMPLES.glob("*.toml")} == set(exact_answers.PLANS)
     table = reference.read()
     assert set(table.problem) == set(exact_answers.PLANS)
     assert (table.effective_sample_size >= 2000).all()

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from abcdp_core import figures as fig
+from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior.fit import Edge, Fit, Number
 from abcdp_core.posterior.outcome import Moments, Summary, moments
-from abcdp_core.published import problems, reference, report
+from abcdp_core.published import problems, report
 
 PRIOR = Moments(*(np.array(each) for each in ([0.0] * 3, [1.0] * 3, [-1.6] * 3, [1.6] * 3)))
 THETA = np.array([[0.0, 10.0, -1.0], [1.0, 30.0, -1.0], [2.0, 20.0, -1.0]])
@@ -18,7 +19,7 @@ WEIGHTS = np.array([0.5, 0.25, 0.25])
 FITS = Fit(0.4, (), 0.4, 1.0, (), np.array([[-1.0] * 9, [0.0] * 9, [1.0] * 9]))
 MISFIT = dataclasses.replace(FITS, p_value=0.002, numbers=(Number("x1", "high", 1e-4),))
 FOUND = Summary(("β0", "β1", "β2"), moments(THETA, WEIGHTS), PRIOR, "weights", 2500.0, 30_000)
-PROBLEM = problems.read(reference.EXAMPLES / "linear_regression.toml")
+PROBLEM = problems.read(EXAMPLES / "linear_regression.toml")
 
 
 def test_the_sentence_has_means_to_two_digits_of_their_spread() -> None:

@@ -27,7 +27,7 @@ MEASURED = {"seconds": 0.001}
 
 @dataclass(frozen=True)
 class Command:
-    """What ``python -m abcdp_core run`` is asked for.
+    """What ``abcdp run`` is asked for.
 
     Attributes:
         name: of the files.

@@ -22,7 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("own_study")
     (code,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     (folder / "draws_kept.py").write_text(code, encoding="utf-8")
-    commands = re.findall(r"^    python -m abcdp_core (.+)$", TEXT, re.MULTILINE)
+    commands = re.findall(r"^    abcdp (.+)$", TEXT, re.MULTILINE)
     for command in commands:
         words = command.replace("draws_kept.py", str(folder / "draws_kept.py"))
         words = words.replace("results", str(folder / "results")).split()

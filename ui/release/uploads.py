@@ -175,7 +175,7 @@ def _ask(scenario: str, column: str, here: Tray) -> None:
     if table_for(scenario) is not None:
         st.caption(
             f"A larger table, of up to {columns.LARGEST_TABLE // 2**20} MB, is read by the command "
-            f"`python -m abcdp_core release`."
+            f"`abcdp release`."
         )
     if file is None:
         if here.refused:

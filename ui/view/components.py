@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
-ASSETS = Path(__file__).parents[2] / "assets"
+from abcdp_core.places import ASSETS
 
 
 @functools.cache

@@ -34,7 +34,7 @@ class Reading:
 VERSION = "version"
 """Key of what made a link."""
 
-SAME_NUMBERS = ("0.3.0.dev0",)
+SAME_NUMBERS = ("0.3.0",)
 """Versions that give the same numbers as this one."""
 
 
@@ -94,7 +94,7 @@ def of_today(query: Mapping[str, str], known: Collection[str], own: Collection[s
 
 def _number(version: str) -> tuple[int, ...]:
     """A version as numbers; of what is none, one before all."""
-    parts = version.removesuffix(".dev0").split(".")
+    parts = version.split(".")
     plain = all(part.isascii() and part.isdigit() and len(part) <= 9 for part in parts)
     return tuple(int(part) for part in parts) if plain else ()
 

@@ -6,11 +6,10 @@ import functools
 from collections.abc import Mapping
 from pathlib import Path
 
+from abcdp_core.places import ROOT
 from ui.server import settings
 from ui.view import knobs
 from ui.view.page import Page
-
-ROOT = Path(__file__).parents[2]
 
 
 def _own(names: Mapping[str, str]) -> tuple[str, ...]:

@@ -11,13 +11,13 @@ import functools
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import __version__
 from abcdp_core.parameters import ParameterError
+from abcdp_core.places import ASSETS
 from ui.figures.verbatim import LONGEST_BLAME, verbatim
 from ui.jobs import progress
 from ui.parts import lesson
@@ -27,8 +27,6 @@ from ui.view.link import VERSION
 from ui.view.page import Page
 from ui.view.view import View, look
 from ui.widgets import compare, controls
-
-ROOT = Path(__file__).parents[2]
 
 DRAWN, CURRENT = "_drawn", "_current"
 
@@ -89,7 +87,7 @@ def _draw(place: DeltaGenerator) -> None:
     Args:
         place: above the page, where it shows what it waits for.
     """
-    st.set_page_config(page_icon=ROOT / "assets" / "icon.png", layout="wide")
+    st.set_page_config(page_icon=ASSETS / "icon.png", layout="wide")
     pages = [copy.copy(_entry(page.file, page.title, page.help)) for page in page_table.shown()]
     chosen = st.navigation(pages, position="hidden")
     page = page_table.shown()[[entry.title for entry in pages].index(chosen.title)]
@@ -120,7 +118,7 @@ def _draw(place: DeltaGenerator) -> None:
 
 
 def _style(name: str) -> None:
-    st.html(ROOT / "assets" / name)
+    st.html(ASSETS / name)
 
 
 def _follow_lesson(page: Page) -> None:
