@@ -30,7 +30,7 @@ test: .venv/test.stamp  ## lint, type check and all tests (ARGS="tests/pages -x"
 
 # Together: alone, types would leave all processors but one idle.
 types:
-	$(BIN)/python -m mypy abcdp_core ui pages app.py
+	$(BIN)/python -m mypy abcdp_core ui pages tools app.py
 
 # Bytecode is kept even where Python is told not to (it goes where numba keeps its own): the tests
 # start dozens of processes, each of which would compile all sources again.

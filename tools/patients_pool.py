@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from abcdp_core.simulators import shipped
+from abcdp_core.places import ASSETS
 from abcdp_core.simulators.tuberculosis_patients import CHUNK, DRAWS, POOL, draw
 
 
-def write_pool(path: Path = shipped.ASSETS / POOL) -> None:
+def write_pool(path: Path = ASSETS / POOL) -> None:
     """Make the whole pool and write it."""
     theta, numbers = zip(*(draw(chunk) for chunk in range(DRAWS // CHUNK)), strict=True)
     path.parent.mkdir(parents=True, exist_ok=True)

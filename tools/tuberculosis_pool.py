@@ -27,8 +27,9 @@ from abcdp_core import tasks as cut
 from abcdp_core.output import files
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.places import ASSETS
 from abcdp_core.results import Result, Tables
-from abcdp_core.simulators import shipped, tuberculosis
+from abcdp_core.simulators import tuberculosis
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -178,4 +179,4 @@ def main(folder: Path, store: Path) -> None:
 if __name__ == "__main__":
     from tools import tuberculosis_pool
 
-    tuberculosis_pool.main(shipped.ASSETS / "tuberculosis", Path("parts"))
+    tuberculosis_pool.main(ASSETS / "tuberculosis", Path("parts"))
