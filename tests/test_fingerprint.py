@@ -94,9 +94,9 @@ def test_a_study_without_data_sets_does_not_follow_scenarios(
     assert of_study(THEORY) == before
 
 
-def test_another_numpy_is_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_random_streams_are_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
     before = of_pool()
-    monkeypatch.setattr(fingerprint.np, "__version__", "0.0")
+    monkeypatch.setattr(fingerprint, "_streams", lambda: "others")
     assert of_pool() != before
 
 

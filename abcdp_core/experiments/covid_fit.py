@@ -235,7 +235,7 @@ def _curves(result: Result) -> fig.Drawn:
     budgets = first.epsilon_total.unique()
     rows = -(-len(budgets) // 4)
     titles = [budget_name(budget) for budget in budgets]
-    height = 200 + 240 * rows
+    height = 180 + 190 * rows
     drawn = fig.panels(titles, _picked(result), "day", "confirmed cases", rows, height)
     same = settings_line(result.params, ("c", "epsilon_abc"))
     drawn.layout.title.subtitle.text = f"{same}, N = 18 days, one run"

@@ -163,7 +163,7 @@ def _decisions_in_words(result: Result) -> tuple[str, str]:
     lost = int(decisions.flipped.sum()) - false
     looked_at, neither = counted(len(decisions), "draw"), len(decisions) - kept - lost
     return (
-        f"Noise wrongly kept {false:,} and wrongly rejected {lost:,} of {looked_at}",
+        f"Noise kept {false:,} and rejected {lost:,} draws wrongly",
         f"Both with and without noise, the run kept {kept - false:,} and rejected {neither:,} of "
         f"the {looked_at} it looked at.",
     )

@@ -143,7 +143,7 @@ class Lines:
         if len(names) == 1:
             drawn = figure(title, AXES[self.x], y)
         else:
-            drawn = panels(names, title, AXES[self.x], y, rows, 360 + 140 * rows)
+            drawn = panels(names, title, AXES[self.x], y, rows, 300 + 130 * rows)
         runs = table.run.nunique() if "run" in table else 0
         named = (*self.at, *self.settings)
         text = settings_line(result.params, named, {*varying, self.x}, runs)

@@ -48,13 +48,13 @@ def a_deep_link_is_the_first_request_to_a_fresh_server(visit: Visit) -> None:
 
 
 def new_noise_changes_the_private_side_only(visit: Visit) -> None:
-    error = visit.page.get_by_text("Mean absolute error of the posterior mean")
+    error = visit.page.get_by_text("The root mean squared error is")
     before = error.inner_text()
     visit.page.get_by_role("button", name="New noise").click()
     expect(visit.page.get_by_text("Noise draw number 1")).to_be_visible()
     expect(visit.page).to_have_url(re.compile("noise_draw=1"))
     expect(error).not_to_have_text(before)
-    non_private = re.compile(r"non-private \S+ \(\d+ accepted\)")
+    non_private = re.compile(r"\S+ without noise")
     assert non_private.findall(before) == non_private.findall(error.inner_text())
 
 
@@ -445,7 +445,7 @@ MANY = "posterior.view=many"
 
 def test_a_case_study_is_judged(visit: Visit) -> None:
     visit.open("case_studies", preset="p21-figure-5")
-    shows(visit, "N = 100: ")
+    shows(visit, "At N = 100 ")
     expect(visit.page.get_by_text("[P21] Figure 5: ✓ agrees.").first).to_be_visible()
     expect(visit.page.get_by_role("heading", name="And San Francisco itself?")).to_be_visible()
 
@@ -453,7 +453,7 @@ def test_a_case_study_is_judged(visit: Visit) -> None:
 def test_a_preset_leads_to_its_page_and_view_and_another_view_lets_go_of_it(visit: Visit) -> None:
     visit.open("posterior", preset="y23-intervals")
     expect(visit.page).to_have_url(re.compile("/adaptive_truncation.*preset=y23-intervals"))
-    shows(visit, "A larger budget, a wider best interval")
+    shows(visit, "The best interval around μ is ")
     expect(visit.page.get_by_text("A preset is in force")).to_be_visible()
     visit.page.get_by_role("radio", name="live").click()
     expect(visit.page.get_by_role("button", name="Step forward")).to_be_visible()

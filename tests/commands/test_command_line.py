@@ -117,8 +117,8 @@ def test_the_command_of_a_result_makes_the_same_result(
     assert run("posterior", *POSTERIOR, "--seed", "3", out=tmp_path) == 0
     first = files.read(tmp_path, "posterior")
     monkeypatch.chdir(tmp_path)
-    program, *arguments = shlex.split(command_of("posterior", first.params, first.seed))[2:]
-    assert program == "abcdp_core"
+    program, *arguments = shlex.split(command_of("posterior", first.params, first.seed))
+    assert program == "abcdp"
     assert main([*arguments, "--workers", "1"]) == 0
     again = files.read(tmp_path / "results" / "posterior", "posterior")
     for name in first.tables:
@@ -277,7 +277,7 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
     assert left.value.code == 0
     printed = capsys.readouterr().out
     assert printed.startswith(f"usage: abcdp {command} ")
-    assert ("--plugin" in printed) == (command not in ("reproduce", "budget", "infer"))
+    assert ("--plugin" in printed) == (command not in ("app", "reproduce", "budget", "infer"))
 
 
 def test_the_program_names_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
@@ -693,7 +693,7 @@ def test_every_result_s_command_asks_for_its_parameters(
     params = data.draw(params_of(experiment.Params))
     if params is None:
         return
-    command = shlex.split(command_of(name, params, seed))[3:]
+    command = shlex.split(command_of(name, params, seed))[2:]
     options = parser_of("run").parse_args(command)
     assert options.experiment == name
     assert chosen_params(experiment, options.preset, options.settings) == params

@@ -144,7 +144,7 @@ def test_every_decision_that_noise_changed_is_drawn() -> None:
     assert decisions[decisions.private | decisions.non_private].index.isin(marks.ids).all()
     assert (~kept & ~close).sum() <= posterior.REJECTED_SHOWN
     false, lost = int((kept & ~close).sum()), int((close & ~kept).sum())
-    changed = f"Noise wrongly kept {false:,} and wrongly rejected {lost:,} of {len(decisions):,} dr"
+    changed = f"Noise kept {false:,} and rejected {lost:,} draws wrongly"
     assert changed in drawn.figure.layout.title.text
     alike = f"the run kept {(decisions.private & decisions.non_private).sum():,} and rejected"
     assert alike in drawn.sentence

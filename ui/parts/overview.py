@@ -24,8 +24,8 @@ HEIGHT = 258
 """Pixels of a picture: two rows of them, a headline and a label fit into 900."""
 
 LEAD = (
-    "Each draw of the parameters simulates data; draws *close to the real data* are kept and "
-    "averaged. Privacy noise hides each person, and may keep wrong draws."
+    "Each draw simulates data; draws *close to the real data* are kept and averaged. Privacy noise "
+    "hides each person, and may keep wrong draws."
 )
 """What the method does, for a newcomer."""
 
