@@ -119,12 +119,12 @@ def another_page_keeps_the_knobs(visit: Visit) -> None:
 
 def long_work_is_cancelled_and_keeps_what_is_done(visit: Visit) -> None:
     visit.page.get_by_role("link", name="Privacy and accuracy").click()
-    shows(visit, "this budget")
+    shows(visit, "Noise leaves the estimate")
     # A page that is still being drawn again takes no click of something that is unfolded.
     expect(visit.page.locator(".st-key-cancel-expected-error")).to_have_count(0)
     visit.settle()
     visit.page.get_by_text("Run the simulation").click()
-    mean = visit.page.locator(".finding").filter(has_text="Mean absolute error")
+    mean = visit.page.locator(".finding").filter(has_text="Sparse vector at")
     expect(mean).to_be_attached()
     # A thousand runs take minutes: the first are shown, and a person has to start the others.
     visit.page.locator(".st-key-start-mse-curves").get_by_role("button").click()
