@@ -693,7 +693,7 @@ def test_every_result_s_command_asks_for_its_parameters(
     params = data.draw(params_of(experiment.Params))
     if params is None:
         return
-    command = shlex.split(command_of(name, params, seed))[2:]
+    command = shlex.split(command_of(name, params, seed))[1:]
     options = parser_of("run").parse_args(command)
     assert options.experiment == name
     assert chosen_params(experiment, options.preset, options.settings) == params
