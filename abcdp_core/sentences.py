@@ -55,12 +55,6 @@ def runs_in_words(table: pd.DataFrame) -> str:
     return counted(table.run.nunique(), "run")
 
 
-def sizes_in_words(n: int, points: int, pool_size: int) -> str:
-    """How large the data, each simulated data set and the pool are."""
-    against = f" against {points:,} simulated points" if points != n else ""
-    return f"N = {n:,}{against}, T = {pool_size:,}"
-
-
 def budget_name(epsilon_total: float) -> str:
     """A budget, of which infinity stands for no noise."""
     return "no noise" if math.isinf(epsilon_total) else f"ε_total = {epsilon_total:g}"
@@ -154,7 +148,7 @@ def compared(value: float, other: float, nearly: float = 0.01) -> str:
     Args:
         value: at least 0.
         other: above 0.
-        nearly: relative difference that is not told.
+        nearly: relative difference below which they count as equal.
     """
     ratio = value / other
     if abs(ratio - 1.0) < nearly:
@@ -237,7 +231,7 @@ def noise_cost(error: float, plain: float, prior: float, than: str = "the prior"
 
 
 def plain(value: float, digits: int = 3) -> str:
-    """As :func:`amount`, but for tiny ones, of which a limit is told.
+    """As :func:`amount`, but for tiny numbers, which are given as below a limit.
 
     Args:
         value: at least 0.
@@ -292,11 +286,11 @@ def percent(share: float, level: float | None = None) -> str:
 
 
 LEAST = 0.001
-"""Percent that are told apart from none."""
+"""Smallest percentage that is written out."""
 
 
 def decimals(width: float) -> int:
-    """Decimals of a number of which a spread is known: two digits of that, three if it is 0."""
+    """Decimals that show two digits of a number's spread; three if the spread is 0."""
     return _decimals(width, 2) if width > 0.0 else 3
 
 

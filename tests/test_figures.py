@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pandas as pd
-import pytest
 
 from abcdp_core import figures as fig
 
@@ -41,21 +40,3 @@ def test_marks_are_open_where_runs_accepted_nothing() -> None:
     assert list(line.marker.symbol) == ["circle-open", "circle"]
     assert "accepted nothing" in line.hovertemplate
     assert line.customdata[:, 2].tolist() == [40.0, 0.0]
-
-
-def test_lines_are_told_apart_and_named() -> None:
-    table = pd.concat([statistics().assign(c=each) for each in (100.0, 10.0)])
-    traces = fig.run_lines(table, "c", "epsilon_total", "c = {:g}".format)
-    lines = [trace for trace in traces if trace.fill is None]
-    assert [line.name for line in lines] == ["c = 10", "c = 100"]
-    assert len({(line.line.color, line.line.dash) for line in lines}) == 2
-
-
-@pytest.mark.parametrize("panels", [1, 3])
-def test_the_prior_is_in_every_panel_and_once_in_the_legend(panels: int) -> None:
-    figure = fig.panels(["one"] * panels, "errors", "x", "y")
-    fig.error_axes(figure, "mse", 0.01, (0.1, 10.0), panels)
-    assert [trace.showlegend for trace in figure.data] == [True] + [False] * (panels - 1)
-    assert all((trace.y == 0.01).all() for trace in figure.data)
-    low, high = figure.layout.yaxis.range
-    assert low < math.log10(0.01) < high

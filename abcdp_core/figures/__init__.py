@@ -102,14 +102,11 @@ from abcdp_core.figures.statistics import (
     SYMBOLS,
     UNLEARNT,
     boxes,
-    error_axes,
     evenly,
     in_panel,
     named_once,
     outline,
     run_line,
-    run_lines,
-    truth_line,
 )
 
 
@@ -182,7 +179,6 @@ __all__ = [
     "code_name",
     "dressed",
     "end_labels",
-    "error_axes",
     "evenly",
     "figure",
     "hollow",
@@ -214,7 +210,6 @@ __all__ = [
     "row_marks",
     "rows",
     "run_line",
-    "run_lines",
     "screen",
     "settings_line",
     "shown_ends",
@@ -223,7 +218,6 @@ __all__ = [
     "styles",
     "together",
     "translucent",
-    "truth_line",
     "upright",
     "way_of_asking",
     "words",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +13,7 @@ from abcdp_core.figures.builders import Array, band, hollow, line, panel
 from abcdp_core.figures.looks import (
     GREY,
     OLIVE,
-    TRUTH,
     Style,
-    styles,
 )
 
 if TYPE_CHECKING:
@@ -97,71 +93,12 @@ def run_line(
     return [*traces, hollow(marks, empty)]
 
 
-def run_lines(
-    statistics: pd.DataFrame,
-    each: str,
-    along: str,
-    called: Callable[[float], str],
-    index: int = 0,
-) -> list[go.Scatter]:
-    """Lines of means over runs, as :func:`run_line` draws each.
-
-    Args:
-        statistics: by :func:`abcdp_core.summaries.over_runs`.
-        each: the column that has a line for each value.
-        along: the column along the axis.
-        called: what a line is called.
-        index: number of the panel.
-    """
-    values = sorted(statistics[each].unique().tolist())
-    named = zip(styles([called(value) for value in values]), values, strict=True)
-    return [
-        trace
-        for style, value in named
-        for trace in run_line(statistics[statistics[each] == value], along, style, index)
-    ]
-
-
-def error_axes(
-    figure: go.Figure,
-    metric: str,
-    prior: float,
-    ends: tuple[float, float],
-    panels: int = 1,
-    *,
-    rival: bool = False,
-) -> go.Figure:
-    """Draw the prior's error in every panel, and let it fix the range of the errors.
-
-    So a knob moves the curves and not the axis.
-
-    Args:
-        figure: with errors on its y axis.
-        metric: ``mae`` or ``mse``.
-        prior: error of the prior mean.
-        ends: of the line along the x axis.
-        panels: how many there are.
-        rival: whether there has to be room for :data:`RIVAL`, far below.
-    """
-    for index in range(panels):
-        mean = line(np.array(ends), np.full(2, prior), PRIOR_MEAN)
-        mean.update(mode="lines+markers", marker={"color": GREY, "size": 4})
-        figure.add_trace(in_panel(mean, index))
-    floor = math.log10(prior) - DECADES[metric] * (ROOM if rival else 1.0)
-    return figure.update_yaxes(type="log", range=[floor, math.log10(2.0 * prior)], dtick=1)
-
-
 # -------------------------------------------------------------------------- distributions
 
 
 def outline(edges: Array, heights: Array, style: Style, index: int = 0) -> go.Scatter:
     """A histogram as a stepped outline, of bars between ``edges (k + 1,)``."""
     return in_panel(line(np.repeat(edges, 2)[1:-1], np.repeat(heights, 2), style), index)
-
-
-def truth_line(value: float, index: int = 0) -> go.Scatter:
-    """The true value of a parameter as an upright line in its row."""
-    return in_panel(line(np.full(2, value), np.array([0.0, 1.0]), TRUTH), index)
 
 
 def evenly(table: pd.DataFrame, most: int) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study.tables import At, Cells, Linked, Rows, Total, of_link
-from abcdp_core.tasks import Link, Onward, Run, per_value, with_values
+from abcdp_core.tasks import Link, Onward, Run, per_run, per_value
 
 if TYPE_CHECKING:
     # Only who draws waits for Plotly.
@@ -88,8 +88,7 @@ class Study(Generic[P, W]):
             return self.chains(params, seed)
         if "runs" not in vars(params):
             return [Run(part.params, 0, seed) for part in per_value(params, seed, *self.each)]
-        single = with_values(params, runs=int(params.specification()["runs"].low))
-        return [Run(single, run, seed) for run in range(vars(params)["runs"])]
+        return per_run(params, seed)
 
     def work(self, run: Run[P] | Onward[Any]) -> Tables | Link:
         """Compute the tables of a run, or of its next link."""
@@ -126,11 +125,10 @@ class Study(Generic[P, W]):
 
     def _guarantee(self, params: P) -> str:
         """The guarantee of one release with the largest budget, at the first of all settings."""
-        values = vars(params)
-        first = {key: each[0] if isinstance(each, tuple) else each for key, each in values.items()}
+        first = vars(At.first(Run(params, 0, 0)))
         scenario = simulators.load(first.get("scenario", self.scenario))
         return statement_of_largest(
-            values["epsilon_total"],
+            vars(params)["epsilon_total"],
             lambda budget: self.done(At(**first | {"epsilon_total": budget})),
             scenario.PROTECTED,
             first.get("delta", 0.0),

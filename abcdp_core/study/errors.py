@@ -114,7 +114,7 @@ def rival(world: OwnData, run: Run[Any]) -> pd.DataFrame:
 
 
 RIVAL = Rows("n epsilon_total run mse mae", rival)
-"""The table of that."""
+"""The table of these errors."""
 
 
 def scenario_of(result: Result) -> Any:
@@ -206,7 +206,7 @@ class LeastError:
         """
 
         def says(result: Result, metric: str) -> tuple[str, str]:
-            # Inside the function for the same reason.
+            # Inside the function, as in :func:`rival`.
             from abcdp_core.mechanisms import noisy_counts
 
             counts = noisy_counts.rival(scenario_of(result))

@@ -70,7 +70,7 @@ class Errors:
         what: is estimated.
         x: column along the axis.
         ways: columns that make a way; values of the first are lines, of others panels.
-        at: place along the axis that is told of, and how it is said to begin a sentence.
+        at: place along the axis that the words are about, and a phrase for it to begin a sentence.
         theory: curves of the error if all information in the answers were used, given the rows.
         looks: value of the first of ``ways`` -> style, with the name that it has in words.
         table: that has the errors.
@@ -86,7 +86,7 @@ class Errors:
     table: str = "main"
 
     def at_place(self, result: Result) -> dict[Key, dict[str, float]]:
-        """Return way -> its mean error at the place told of, with a 95 % interval over runs."""
+        """Return way -> its mean error at that place, with a 95 % interval over runs."""
         main = result.tables[self.table]
         here = main[main[self.x] == self.at(result)[0]]
         rows: list[dict[Any, Any]] = summaries.over_runs(here, self.column, self.ways).to_dict(
