@@ -9,7 +9,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --pytho
         --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve test types pytest bench studies load notebooks audit lock clean
+.PHONY: help run serve test test-all types pytest bench studies load notebooks audit lock clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -27,6 +27,9 @@ test: .venv/test.stamp  ## lint, type check and all tests (ARGS="tests/pages -x"
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	@$(MAKE) --no-print-directory -j2 pytest types
+
+test-all: ARGS += -m ""
+test-all: test  ## the same with the slow tests (half an hour)
 
 # Together: alone, types would leave all processors but one idle.
 types:

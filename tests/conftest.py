@@ -17,7 +17,7 @@ from abcdp_core.posterior import pool as fixed_pool
 
 # The same examples on every run and machine; the first call of a compiled function is slow.
 hypothesis.settings.register_profile(
-    "fixed", derandomize=True, deadline=None, database=None, print_blob=False
+    "fixed", derandomize=True, deadline=None, database=None, print_blob=False, max_examples=25
 )
 hypothesis.settings.load_profile("fixed")
 # Nor from numbers in the source of all modules that are loaded by then: which they are depends on

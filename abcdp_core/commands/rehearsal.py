@@ -48,6 +48,7 @@ def estimate(request: ReleaseRequest, n: int, workers: str | None) -> str:
         return ""
     rng = generator(request.pool_seed, "timed")
     theta = model.prior.theta(model.prior.draw(rng, TIMED))
+    model.simulate(rng, theta[:1])  # the first call may compile
     began = time.perf_counter()
     model.simulate(rng, theta)
     each = (time.perf_counter() - began) / TIMED / arguments.workers(workers, 1024)
