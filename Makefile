@@ -28,7 +28,7 @@ test: .venv/test.stamp  ## lint, type check and all tests (ARGS="tests/pages -x"
 	$(BIN)/ruff format --check
 	@$(MAKE) --no-print-directory -j2 pytest types
 
-test-all: ARGS += -m ""
+test-all: export ARGS += -m ""
 test-all: test  ## the same with the slow tests (half an hour)
 
 # Together: alone, types would leave all processors but one idle.
