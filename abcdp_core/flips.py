@@ -39,12 +39,12 @@ def pool_key(n: int, size: int, seed: int) -> pool.PoolKey:
     return pool.key_for(uniform_mixture.SCENARIO, n, size, seed)
 
 
-def make_pools(
-    sizes: Sequence[int], pool_size: int, data_sets: int, seed: int, progress: pool.Progress
-) -> None:
-    """Make the public pools that are not there yet, and say how far that is."""
+def missing_pools(
+    sizes: Sequence[int], pool_size: int, data_sets: int, seed: int
+) -> list[pool.PoolKey]:
+    """Return the public pools without which some distances cannot be had."""
     keys = [(pool_key(n, pool_size, seed), n) for n in sizes]
-    predictive.make_ready(keys, data_sets, progress)
+    return predictive.missing_pools(keys, data_sets)
 
 
 @functools.lru_cache(maxsize=32)

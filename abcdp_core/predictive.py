@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, fingerprint, pool, simulators
+from abcdp_core import cache, fingerprint, pool
 
 Array = NDArray[np.float64]
 
@@ -50,25 +50,21 @@ def pool_distances(key: pool.PoolKey, n: int, index: int) -> Array:
     return cache.load_or_make(_entry("public-distances", key, n, index), make)["rho"]
 
 
-def make_ready(
-    keys: Sequence[tuple[pool.PoolKey, int]], sets: int, progress: pool.Progress
-) -> None:
-    """Make the pools without which the distances of some data sets cannot be had.
+def missing_pools(keys: Sequence[tuple[pool.PoolKey, int]], sets: int) -> list[pool.PoolKey]:
+    """Return the pools without which the distances of some data sets cannot be had.
 
     Args:
         keys: pools, each with the points of its data sets.
         sets: how many data sets.
-        progress: called with the fraction done.
     """
-    for done, (key, n) in enumerate(keys):
-        if not all(cache.holds(_entry("public-distances", key, n, index)) for index in range(sets)):
-            pool.make_kept(key, functools.partial(_part_done, progress, done, len(keys)))
-
-
-def _part_done(progress: pool.Progress, done: int, parts: int, share: float) -> None:
-    progress((done + share) / parts)
+    return [
+        key
+        for key, n in keys
+        if not pool.is_kept(key)
+        and not all(cache.holds(_entry("public-distances", key, n, each)) for each in range(sets))
+    ]
 
 
 def _entry(kind: str, key: pool.PoolKey, n: int, index: int | None = None) -> cache.Entry:
-    code = fingerprint.of(__name__, simulators.load(key.scenario).__name__)
+    code = fingerprint.of(__name__, key.source.__name__)
     return cache.entry(kind, asdict(key) | {"n": n, "index": index}, code)

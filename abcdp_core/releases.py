@@ -12,9 +12,12 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import parameters as par
-from abcdp_core import pool, simulators
+from abcdp_core import simulators
 from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.parameters import Parameter
+from abcdp_core.pool.comparing import Comparison, observed_comparison
+from abcdp_core.pool.keeping import is_ready
+from abcdp_core.pool.key import PoolKey, key_for
 from abcdp_core.privacy import statement
 from abcdp_core.sentences import settings_line
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
@@ -55,35 +58,35 @@ class ReleaseParams(ScenarioParams):
     noise_draw: int = par.NOISE_DRAW.field(0)
 
 
-def pool_key(params: ReleaseParams, seed: int) -> pool.PoolKey:
+def pool_key(params: ReleaseParams, seed: int) -> PoolKey:
     """The public pool that a release goes through."""
-    return pool.key_for(params.scenario, params.n, params.pool_size, seed)
+    return key_for(params.scenario, params.n, params.pool_size, seed)
 
 
-def prepare(params: ReleaseParams, seed: int, progress: pool.Progress) -> None:
-    """Make the public pool if it is not there yet, and say how far that is."""
-    pool.make_ready(pool_key(params, seed), progress)
+def missing_pools(params: ReleaseParams, seed: int) -> list[PoolKey]:
+    """Return the public pool unless its distances are at hand."""
+    key = pool_key(params, seed)
+    return [] if is_ready(key) else [key]
 
 
-def comparison_of(params: ReleaseParams, seed: int) -> pool.Comparison:
-    """The synthetic private data against the public pool, made and kept on disk if it is new.
+def comparison_of(params: ReleaseParams, seed: int) -> Comparison:
+    """Return the synthetic private data against the public pool; kept on disk.
 
     Its distances are ``(pool_size,)``.
     """
-    return pool.observed_comparison(pool_key(params, seed), params.n)
+    return observed_comparison(pool_key(params, seed), params.n)
 
 
 def event_of(params: ReleaseParams) -> sparse_vector.SparseVector:
-    """The event of a release with these parameters (MATH S2); it depends on nothing private."""
-    distance = simulators.load(params.scenario).distance()
-    sensitivity = distance.sensitivity(params.n, params.sensitivity)
+    """Return the event of a release with these parameters (MATH S2); it is public."""
+    sensitivity = params.source.distance().sensitivity(params.n, params.sensitivity)
     return sparse_vector.calibrate(
         params.epsilon_total, sensitivity, params.c, resample=params.resample
     )
 
 
 def release(
-    params: ReleaseParams, comparison: pool.Comparison, rng: np.random.Generator
+    params: ReleaseParams, comparison: Comparison, rng: np.random.Generator
 ) -> tuple[Release, sparse_vector.Trace]:
     """Release once ([P21] Algorithm 1), with what happened inside.
 
@@ -95,22 +98,33 @@ def release(
     return sparse_vector.run(comparison.rho, params.epsilon_abc, event_of(params), rng)
 
 
-def both(
-    params: ReleaseParams, comparison: pool.Comparison, seed: int
-) -> tuple[Release, sparse_vector.Trace, Release]:
-    """Release once with the noise that is asked for, and once without any.
+@dataclass(frozen=True)
+class Pair:
+    """A release with noise beside one without, from the same data and the same pool.
 
-    Returns:
-        The private release, what happened inside, and the release without noise.
+    Attributes:
+        event: what the private one does with the data.
+        private: with noise.
+        trace: what happened inside.
+        plain: without noise.
     """
-    rng = generator(seed, "noise", 0, params.noise_draw)
-    private, trace = release(params, comparison, rng)
+
+    event: sparse_vector.SparseVector
+    private: Release
+    trace: sparse_vector.Trace
+    plain: Release
+
+
+def both(params: ReleaseParams, comparison: Comparison, seed: int) -> Pair:
+    """Release once with the noise that is asked for, and once without any."""
+    event, rng = event_of(params), generator(seed, "noise", 0, params.noise_draw)
+    private, trace = sparse_vector.run(comparison.rho, params.epsilon_abc, event, rng)
     plain, _ = sparse_vector.non_private(comparison.rho, params.epsilon_abc, params.c)
-    return private, trace, plain
+    return Pair(event, private, trace, plain)
 
 
 def kept(
-    params: ReleaseParams, comparison: pool.Comparison, release: Release, /, **of: object
+    params: ReleaseParams, comparison: Comparison, release: Release, /, **of: object
 ) -> pd.DataFrame:
     """Return a row for each parameter of each draw that a release kept.
 
@@ -120,7 +134,7 @@ def kept(
         release: what was kept.
         of: columns in front that are the same in all rows, such as the release's name.
     """
-    names, count = list(simulators.load(params.scenario).AXES), len(release.indices)
+    names, count = list(params.source.AXES), len(release.indices)
     columns = {
         "sample": np.repeat(release.indices, len(names)),
         "parameter": np.tile(names, count),
@@ -131,21 +145,16 @@ def kept(
 
 
 def settings(params: ReleaseParams) -> str:
-    """Say the four knobs in a line."""
+    """Return the four knobs in a line."""
     return settings_line(params, ("epsilon_total", "epsilon_abc", "c", "n"))
 
 
 def protected(params: ReleaseParams) -> str:
-    """What one unit of the data is, e.g. "one of the N points"."""
-    return unit_and_neighbours(params)[0]
-
-
-def unit_and_neighbours(params: ReleaseParams) -> tuple[str, str]:
-    """What one unit of the data is, and how data sets that must look alike differ in it."""
-    return sparse_vector.LINEAR.protects(simulators.load(params.scenario))
+    """Return what one unit of the data is, e.g. "one of the N points"."""
+    return sparse_vector.LINEAR.protects(params.source)[0]
 
 
 def privacy_of(params: ReleaseParams) -> str:
-    """What one release with these parameters guarantees, in words."""
-    unit, neighbours = unit_and_neighbours(params)
+    """Return what one release with these parameters guarantees, in words."""
+    unit, neighbours = sparse_vector.LINEAR.protects(params.source)
     return statement(event_of(params), unit, neighbours=neighbours)

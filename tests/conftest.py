@@ -94,12 +94,9 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
 
 def forget() -> None:
     """Forget the pools, comparisons and bandwidths kept in memory."""
-    pool._open.clear()
-    pool.observed_comparison.cache_clear()
-    pool.distances.cache_clear()
+    pool.forget()
     predictive.paired_distances.cache_clear()
     predictive.pool_distances.cache_clear()
-    pool._median_bandwidth.cache_clear()
 
 
 @pytest.fixture

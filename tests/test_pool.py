@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 import time
-import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,8 @@ import numpy as np
 import pytest
 
 from abcdp_core import fingerprint, pool
-from abcdp_core.distances import Distance
-from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.parameters import ParameterError
-from abcdp_core.pool import PoolKey, PublicSide
+from abcdp_core.pool import PoolKey, PublicSide, making
 from abcdp_core.simulators import covid_people, tuberculosis_patients, uniform_mixture
 from abcdp_core.streams import generator
 
@@ -65,11 +62,10 @@ def test_ctrl_c_while_chunks_are_given_out_comes_after_and_ends_the_rest(
         time.sleep(0.01)
         return {"theta": np.zeros((pool.CHUNK, 1))}
 
-    monkeypatch.setattr(pool, "ThreadPoolExecutor", Interrupted)
-    monkeypatch.setattr(pool, "_chunk", chunk)
+    monkeypatch.setattr(making, "_chunk", chunk)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with pytest.raises(KeyboardInterrupt):
+        with pool.used(lambda: Interrupted(2)), pytest.raises(KeyboardInterrupt):
             pool.build(key)
     finally:
         signal.signal(signal.SIGINT, before)
@@ -206,38 +202,12 @@ def test_a_larger_pool_begins_with_a_smaller_one(pool_size: int) -> None:
         assert np.array_equal(large.statistics[n][:pool_size], statistics)
 
 
-def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-    for threads in (1, 3):
-        monkeypatch.setattr(os, "cpu_count", lambda threads=threads: threads)
-        made.append(pool.build(KEY))
-    assert same(*made)
-
-
 @pytest.mark.parametrize(("seed", "run"), [(2, 0), (1, 1)])
 def test_another_seed_or_run_is_another_pool(seed: int, run: int) -> None:
     made, other = pool.build(KEY), pool.build(dataclasses.replace(KEY, seed=seed, run=run))
     assert not np.any(made.theta == other.theta)
     # The first coordinate of a statistic is a constant.
     assert not np.any(made.statistics[10][:, 1:] == other.statistics[10][:, 1:])
-
-
-def test_another_bandwidth_keeps_the_draws() -> None:
-    other = pool.build(dataclasses.replace(KEY, bandwidth=1.2))
-    assert np.array_equal(other.theta, pool.build(KEY).theta)
-
-
-def test_progress_grows_to_one() -> None:
-    seen: list[float] = []
-    pool.build(KEY, seen.append)
-    assert seen == sorted(seen)
-    assert len(seen) == 3
-    assert seen[-1] == 1.0
-
-
-def test_an_error_inside_comes_out() -> None:
-    with pytest.raises(ValueError, match="positive bandwidth"):
-        pool.build(dataclasses.replace(KEY, bandwidth=-1.0))
 
 
 # ------------------------------------------------------------------ on disk and in memory
@@ -247,8 +217,8 @@ def test_a_pool_survives_the_disk(empty_cache: Path, monkeypatch: pytest.MonkeyP
     assert not pool.is_ready(KEY)
     made = pool.open_pool(KEY)
     assert pool.is_ready(KEY)
-    pool._open.clear()
-    monkeypatch.setattr(pool, "build", None)
+    pool.forget()
+    monkeypatch.setattr(making, "build", None)
     again = pool.open_pool(KEY)
     assert again is not made
     assert again.key == KEY
@@ -268,8 +238,7 @@ def test_a_changed_simulator_never_serves_an_old_pool(
     monkeypatch.setitem(fingerprint._TEXTS, uniform_mixture.__name__, text + b"# Changed.")
     monkeypatch.setattr(uniform_mixture, "prior", lambda _rng, size: np.full((size, 5), 0.2))
     assert not pool.is_ready(KEY)
-    pool._open.clear()
-    pool.observed_comparison.cache_clear()
+    pool.forget()
     assert not np.array_equal(pool.observed_comparison(KEY, 300).rho, distances)
     assert np.all(pool.open_pool(KEY).theta == 0.2)
     assert pool.is_ready(KEY)
@@ -282,8 +251,7 @@ def test_sound_files_that_trade_places_are_not_taken_for_each_other(empty_cache:
     keys = [dataclasses.replace(KEY, seed=seed) for seed in (1, 2)]
 
     def numbers() -> list[np.ndarray]:
-        pool._open.clear()
-        pool.observed_comparison.cache_clear()
+        pool.forget()
         return [
             values
             for key in keys
@@ -304,13 +272,6 @@ def test_sound_files_that_trade_places_are_not_taken_for_each_other(empty_cache:
         assert not any(pool.is_ready(key) for key in keys)
         assert all(map(np.array_equal, numbers(), before))
         assert [file.read_bytes() for file in files] == sound
-
-
-def test_few_pools_stay_in_memory(empty_cache: Path) -> None:
-    keys = [PoolKey(SCENARIO, 0.6, 10, 10, seed) for seed in range(4)]
-    pools = [pool.open_pool(key) for key in keys]
-    assert list(pool._open) == keys[-pool.KEPT_OPEN :]
-    assert pool.open_pool(keys[-1]) is pools[-1]
 
 
 @pytest.mark.parametrize("run", [0, 5])
@@ -346,7 +307,7 @@ def test_data_can_be_compared_with_simulated_sets_of_another_size(empty_cache: P
         assert kept.sensitivity() == key.metric().sensitivity(300)
         other = pool.observed_comparison(key, 300)
         assert not np.array_equal(kept.rho, other.rho)
-        pool.observed_comparison.cache_clear()
+        pool.forget()
         assert np.array_equal(pool.observed_comparison(key, 300, 100).rho, kept.rho)
 
 
@@ -356,18 +317,6 @@ def test_private_data_never_reach_the_disk(empty_cache: Path) -> None:
     comparison = pool.compare(made, np.full((30, 1), 1.2345), synthetic=False)
     assert not comparison.synthetic
     assert {file: file.read_bytes() for file in empty_cache.iterdir()} == before
-
-
-def test_distances_are_those_of_the_definition() -> None:
-    data = pool.observed_data(KEY, 100)
-    comparison = pool.compare(pool.build(KEY), data, synthetic=True)
-    expected = QuadraticMMD(0.6).compare(first_data_sets()[:, :100, 0], data[:, 0])
-    assert comparison.rho[: pool.CHUNK] == pytest.approx(expected, abs=1e-7)
-
-
-def test_a_size_that_the_pool_does_not_hold_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        pool.compare(pool.build(KEY), np.zeros((11, 1)), synthetic=True)
 
 
 # ----------------------------------------------------------------------- data, and who reads it
@@ -391,7 +340,7 @@ def test_nothing_public_reads_the_private_data(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def public() -> list[np.ndarray]:
-        pool._median_bandwidth.cache_clear()
+        pool.forget()
         key = pool.key_for(SCENARIO, 100, 60, seed=1, bandwidth="median")
         made = pool.build(key)
         return [
@@ -426,17 +375,6 @@ def test_sizes_up_to_the_default_share_a_pool() -> None:
     assert pool.key_for(SCENARIO, 10, 100_000, seed=1).largest_n == 1000
 
 
-def test_too_much_work_is_refused_before_anything_is_allocated() -> None:
-    tracemalloc.start()
-    try:
-        with pytest.raises(ParameterError, match=r"n \* pool_size = 2,000,000,000"):
-            pool.key_for(SCENARIO, 20_000, 100_000, seed=1)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 1e6
-
-
 def test_the_median_bandwidth_comes_from_the_prior_predictive_distribution() -> None:
     # Points are then uniform on [0, 5], and the median distance of two is 5 (1 − √½). Hoeffding's
     # inequality over 1000 disjoint pairs: 0.3 is left with a probability below 1e-6.
@@ -458,49 +396,31 @@ def test_the_public_side_has_what_may_be_released_of_the_data(empty_cache: Path)
         public.statistic("no such")
 
 
-def test_a_comparison_passes_on_what_its_distance_says() -> None:
-    distance: Distance = uniform_mixture.distance(0.6)
-    comparison = pool.compare(pool.build(KEY), pool.observed_data(KEY, 10), synthetic=True)
-    for which in ("sharp", "published", "script"):
-        assert comparison.sensitivity(which) == distance.sensitivity(10, which)
+# ------------------------------------------------------------------------- who makes, who waits
 
 
-# --------------------------------------------------------------------------- who makes, who waits
-
-
-def test_where_nobody_makes_pools_the_missing_one_is_named(empty_cache: Path) -> None:
-    with pool.made_by(None):
-        for ask in (pool.open_pool, pool.build, lambda key: pool.observed_comparison(key, 10)):
-            with pytest.raises(pool.MissingError) as missing:
-                ask(OTHER)
-            assert missing.value.key == OTHER
-    made = pool.open_pool(OTHER)
-    pool._open.clear()
-    with pool.made_by(None):
-        assert same(pool.open_pool(OTHER), made)
-        assert len(pool.observed_comparison(OTHER, 10).rho) == OTHER.pool_size
-
-
-def test_who_is_named_makes_the_pool(empty_cache: Path) -> None:
-    asked = []
+def test_anyone_makes_the_same_pool_and_says_how_far_it_is(empty_cache: Path) -> None:
+    asked, told = [], list[float]()
 
     class Maker(ThreadPoolExecutor):
         def submit(self, fn, /, *args, **kwargs):  # type: ignore[no-untyped-def]
             asked.append(args)
             return super().submit(fn, *args, **kwargs)
 
-    with pool.made_by(lambda: Maker(1)):
-        made = pool.build(OTHER)
+    assert not pool.is_kept(OTHER)
+    with pool.used(lambda: Maker(1)):
+        pool.make([OTHER], told.append)
     assert [start for _, start in asked] == [0, 50]
-    assert same(made, pool.build(OTHER))
+    assert told == [0.5, 1.0]
+    assert pool.is_kept(OTHER)
+    assert same(pool.open_pool(OTHER), pool.build(OTHER))
+    assert len(asked) == 2
 
 
 def test_a_pool_that_is_being_made_holds_up_no_other(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second opens, and is read by those who made none, while the first is under way."""
-    begun, go = threading.Event(), threading.Event()
-    build = pool.build
+    begun, go, build = threading.Event(), threading.Event(), making.build
 
     def held_build(key: PoolKey, progress: pool.Progress | None = None) -> pool.Pool:
         if key == OTHER:
@@ -508,18 +428,15 @@ def test_a_pool_that_is_being_made_holds_up_no_other(
             assert go.wait(20.0)
         return build(key, progress)
 
-    monkeypatch.setattr(pool, "build", held_build)
+    monkeypatch.setattr(making, "build", held_build)
     third = dataclasses.replace(OTHER, seed=3)
     with ThreadPoolExecutor(2) as threads:
         first = [threads.submit(pool.open_pool, OTHER) for _ in range(2)]
         assert begun.wait(20.0)
         try:
             assert pool.open_pool(third).key == third
-            with pool.made_by(None), pytest.raises(pool.MissingError):
-                pool.open_pool(OTHER)
             assert not any(future.done() for future in first)
         finally:
             go.set()
         opened = [future.result() for future in first]
     assert opened[0] is opened[1]
-    assert not pool._opening

@@ -15,18 +15,16 @@ KEY = pool.key_for("uniform-mixture", 10, 30, 1)
 def test_kept_distances_are_those_computed_and_need_no_pool(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[float] = []
-    predictive.make_ready([(KEY, 10)], 2, told.append)
-    assert told[-1] == 1.0
-    assert told == sorted(told)
+    assert predictive.missing_pools([(KEY, 10)], 2) == [KEY]
     computed = [predictive.pool_distances(KEY, 10, index) for index in range(2)]
     paired = predictive.paired_distances(KEY, 10)
     data = pool.predictive_data(KEY, 10, 1)
     direct = pool.compare(pool.open_pool(KEY), data, synthetic=True).rho
     assert np.array_equal(computed[1], direct)
     forget()
-    for name in ("build", "open_pool", "make_kept"):
+    for name in ("build", "open_pool"):
         monkeypatch.setattr(pool, name, lambda *_: pytest.fail("the distances are kept"))
-    predictive.make_ready([(KEY, 10)], 2, told.append)
+    monkeypatch.setattr(pool, "is_kept", lambda _: False)
+    assert predictive.missing_pools([(KEY, 10)], 2) == []
     assert np.array_equal(computed, [predictive.pool_distances(KEY, 10, i) for i in range(2)])
     assert np.array_equal(paired, predictive.paired_distances(KEY, 10))

@@ -146,6 +146,11 @@ class ScenarioParams(Params):
     ``bandwidth``.
     """
 
+    @property
+    def source(self) -> Scenario:
+        """The scenario itself."""
+        return load(vars(self)["scenario"])
+
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
         """The scenario's own sizes and threshold bounds."""

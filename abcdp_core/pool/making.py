@@ -1,0 +1,215 @@
+"""Draw parameters, simulate a data set at each, and reduce it.
+
+A data set of size n is the first n points of one stream, so one pass to the largest n serves all
+smaller ones. (They are nested, hence not independent across n.) The stream of a draw is made of
+layers, one per step of the scenario's sizes, each with its own generator: so results at a size do
+not depend on how large a pool they were computed in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import cache, threads
+from abcdp_core.interruption import held
+from abcdp_core.parameters import ParameterError
+from abcdp_core.pool.key import CHUNK, PoolKey
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+Progress = Callable[[float], None]
+Makers = Callable[[], Executor]
+"""Gives an executor for the parts of one pool, which is shut down when the pool is there."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Public.
+
+    Attributes:
+        key: which pool.
+        theta: parameters ``(T, d)``.
+        statistics: size -> statistics of the distance ``(T, D)``.
+        summaries: name of one of the scenario's ``STATISTICS`` -> size -> numbers ``(T, k)``.
+    """
+
+    key: PoolKey
+    theta: Array = field(repr=False)
+    statistics: Mapping[int, Array] = field(repr=False)
+    summaries: Mapping[str, Mapping[int, Array]] = field(repr=False)
+
+
+def _as_many_threads_as_processors() -> Executor:
+    return ThreadPoolExecutor(threads.available())
+
+
+_makers: Makers = _as_many_threads_as_processors
+
+
+def use(makers: Makers) -> Makers:
+    """Have all pools of this process made by others, and return those who made them before."""
+    global _makers
+    former, _makers = _makers, makers
+    return former
+
+
+@contextlib.contextmanager
+def used(makers: Makers) -> Iterator[None]:
+    """Have the pools of this process made by others within the block."""
+    former = use(makers)
+    try:
+        yield
+    finally:
+        use(former)
+
+
+def build(key: PoolKey, progress: Progress | None = None) -> Pool:
+    """Make a pool, by as many threads as there are processors, or by whom :func:`use` named.
+
+    Args:
+        key: which pool.
+        progress: called with the fraction done.
+
+    Raises:
+        BrokenExecutor: the system has no thread or process left for it.
+    """
+    if key.is_shipped:
+        return shipped(key)
+    arrays: cache.Arrays = {}
+    starts = range(0, key.pool_size, CHUNK)
+    ended: SimpleQueue[Future[cache.Arrays]] = SimpleQueue()
+    with held():
+        executor = _makers()
+        try:
+            waiting = {executor.submit(_chunk, key, start): start for start in starts}
+        except RuntimeError as error:
+            executor.shutdown(cancel_futures=True)
+            raise BrokenExecutor(f"the public pool cannot be made ({error})") from error
+        for future in waiting:
+            future.add_done_callback(ended.put)
+    try:
+        while waiting:
+            future = ended.get()
+            _place(arrays, key.pool_size, waiting.pop(future), future.result())
+            if progress is not None:
+                progress(1.0 - len(waiting) / len(starts))
+    finally:
+        # After Ctrl-C or an error nobody waits for what a simulator is doing meanwhile.
+        all_done = sys.exception() is None
+        with held():
+            executor.shutdown(wait=all_done, cancel_futures=True)
+    return from_arrays(key, arrays)
+
+
+def shipped(key: PoolKey) -> Pool:
+    """Return the pool that comes with a scenario."""
+    source: Any = key.source
+    theta, numbers = source.precomputed_pool(key.pool_size)
+    statistics, kept = source.from_numbers(numbers)
+    n = key.largest_n
+    return Pool(key, theta, {n: statistics}, {name: {n: own} for name, own in kept.items()})
+
+
+def _place(arrays: cache.Arrays, pool_size: int, start: int, part: cache.Arrays) -> None:
+    """Copy a chunk to its rows, so that the parts need not all be held beside the whole."""
+    for name, values in part.items():
+        if name not in arrays:
+            arrays[name] = np.empty((pool_size, *values.shape[1:]))
+        arrays[name][start : start + len(values)] = values
+
+
+WORTH_KEEPING = 1.0
+"""Seconds from which a chunk of a model of one's own is kept by itself."""
+
+
+def _chunk(key: PoolKey, start: int) -> cache.Arrays:
+    """One chunk of draws; where it takes long kept, so that a stopped pool goes on from there."""
+    if not hasattr(key.source, "MODEL"):
+        return simulate_chunk(key, start)
+    entry = key.entry("chunk", start=start)
+    if (kept := cache.load(entry)) is not None:
+        return kept
+    begun = time.monotonic()
+    arrays = simulate_chunk(key, start)
+    if time.monotonic() - begun >= WORTH_KEEPING:
+        cache.save(entry, arrays)
+    return arrays
+
+
+def simulate_chunk(key: PoolKey, start: int) -> cache.Arrays:
+    """Return parameters of one chunk of draws, and all that is kept of their data sets at each size.
+
+    Each data set is simulated once and reduced part by part, as its points come. A draw that fails
+    at any size makes way for a copy of one that does not.
+
+    Raises:
+        ParameterError: all of them fail.
+    """
+    source, distance = key.source, key.metric()
+    address = (key.run, start)
+    size = min(CHUNK, key.pool_size - start)
+    # Always a full chunk of prior draws, so that a larger pool begins with a smaller one.
+    theta = source.prior(generator(key.seed, "prior", *address), CHUNK)[:size]
+    arrays: cache.Arrays = {"theta": theta}
+    reductions = {DISTANCE: (distance.statistic, distance.combine)} | {
+        name: (each.reduce, each.combine) for name, each in key.statistics.items()
+    }
+    kept: cache.Arrays = {}
+    failing, failed = getattr(source, "failed", None), np.zeros(size, dtype=bool)
+    done = 0
+    for layer, n in enumerate(key.layers(key.largest_n)):
+        points = source.simulate(generator(key.seed, "pool", *address, layer), theta, n - done)
+        if failing is not None:
+            failed |= failing(points)
+            if failed.all():
+                raise ParameterError(f"{key.scenario}: all {size} draws of a part of a pool fail.")
+            # Any numbers, as no statistic has to know a data set that failed.
+            points[failed] = points[np.argmin(failed)]
+        for name, (reduce, combine) in reductions.items():
+            part = reduce(points)
+            kept[name] = combine(kept[name], done, part, n - done) if done else part
+        arrays |= {_label(n, name): values for name, values in kept.items()}
+        done = n
+    if failed.any():
+        chosen = np.arange(size)
+        rng = generator(key.seed, "instead", *address)
+        chosen[failed] = rng.choice(np.flatnonzero(~failed), np.count_nonzero(failed))
+        arrays = {name: values[chosen] for name, values in arrays.items()}
+    return arrays
+
+
+DISTANCE = ""
+"""Goes for the name of what the distance keeps, beside the names of a scenario's statistics."""
+
+
+def _label(n: int, name: str) -> str:
+    """Under which numbers of data sets of size ``n`` are stored."""
+    return f"{n} {name}".rstrip()
+
+
+def to_arrays(pool: Pool) -> cache.Arrays:
+    """Return a pool's numbers as they are kept."""
+    kept = {DISTANCE: pool.statistics, **pool.summaries}
+    return {"theta": pool.theta} | {
+        _label(n, name): values for name, sizes in kept.items() for n, values in sizes.items()
+    }
+
+
+def from_arrays(key: PoolKey, arrays: cache.Arrays) -> Pool:
+    """Return the pool of numbers as they are kept."""
+    kept: dict[str, dict[int, Array]] = {DISTANCE: {}}
+    for label, values in arrays.items():
+        if label != "theta":
+            n, _, name = label.partition(" ")
+            kept.setdefault(name, {})[int(n)] = values
+    return Pool(key, arrays["theta"], kept.pop(DISTANCE), kept)

@@ -1,0 +1,286 @@
+"""From the bytes of a file to fields of text with names."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from abcdp_core.parameters import LONGEST_NUMBER, shown
+
+LARGEST_FILE = 2 * 2**20
+"""Bytes; a longer file is refused unread. The longest series, of 20,000 values, takes less."""
+
+SEPARATORS = ("\t", ";", ",")
+"""What may part columns: the first of them that is in the header."""
+
+OTHER_FILES = {
+    b"PK\x03\x04": "a spreadsheet or a zip archive",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet",
+    b"\x1f\x8b": "compressed",
+    b"BZh": "compressed",
+    b"\xfd7zXZ": "compressed",
+    b"\x28\xb5\x2f\xfd": "compressed",
+    b"%PDF": "a PDF document",
+}
+"""What files begin with that are no text -> what they are."""
+
+NO_NAMES = {
+    *("not", "nan", "nil", "null", "none", "nothing", "empty", "blank", "missing", "absent"),
+    *("unknown", "unavailable", "undefined", "unspecified", "invalid", "error", "err", "ref"),
+    *("overflow", "underflow", "div", "num", "inf", "infty", "infinite", "infinity", "true"),
+    *("false", "yes", "pending", "skipped", "refused", "withheld", "redacted", "censored", "tbd"),
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "hundred", "thousand", "million"),
+}
+"""Words that stand for a number, or for one that is not there: no name of a column has them."""
+
+LIKE_DIGITS = re.compile("[oOlISBZ]+")
+"""Words that may be digits misread or mistyped."""
+
+NAMES_SHOWN = 20
+"""Columns that are named in an error; a table may have hundreds."""
+
+
+class TableError(ValueError):
+    """A file cannot be used; one sentence says why, where and what to do, and shows no value."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The fields of a file.
+
+    Attributes:
+        names: of its columns; empty where it is one column without a header.
+        fields: text ``(n, k)`` without blanks around it, empty where there is none.
+        first: row of the file that the first fields are from.
+        separator: of its columns; empty where there is one alone.
+        note: what a person should know of how it was read; empty if nothing.
+    """
+
+    names: tuple[str, ...]
+    fields: pd.DataFrame = field(repr=False)
+    first: int
+    separator: str
+    note: str
+
+    def column(self, name: str | None, *but: str | None) -> Column:
+        """Return the column of a name, or the only one there is besides row numbers and others.
+
+        Args:
+            name: of the column; ``None`` where the file has to tell.
+            but: names of columns that are read as something else.
+
+        Raises:
+            TableError: there is none of that name, or more than one that it could be.
+        """
+        if name is None:
+            others = {self.names.index(each) for each in but if each in self.names}
+            may_be = [at for at in range(self.fields.shape[1]) if at not in others]
+            may_be = [at for at in may_be if not self._counts_rows(at)]
+            if len(may_be) != 1:
+                raise TableError(
+                    f"The file has {self.fields.shape[1]} columns: name the one to read "
+                    f"(--column NAME){self._listed()}."
+                )
+            return Column(self, may_be[0])
+        if self.names.count(name) != 1:
+            why = "twice in the first row" if name in self.names else "not in the first row"
+            raise TableError(f"Column {shown(name)} is {why}{self._listed()}.")
+        return Column(self, self.names.index(name))
+
+    def choices(self) -> list[str]:
+        """Return the names of the columns that may be read, without row numbers."""
+        return [name for at, name in enumerate(self.names) if not self._counts_rows(at)]
+
+    def _counts_rows(self, at: int) -> bool:
+        """Whether a column is the unnamed first one that R and pandas write."""
+        if at or not self.names or self.names[0] or self.fields.shape[1] == 1:
+            return False
+        written, n = self.fields[0].tolist(), len(self.fields)
+        return any(written == [str(row + start) for row in range(n)] for start in (0, 1))
+
+    def _listed(self) -> str:
+        """The columns there are, if the first row holds names and not values."""
+        known = [name for name in self.names if name]
+        if not known or not all(map(could_name, known)):
+            return ""
+        more = f" and {len(known) - NAMES_SHOWN:,} more" if len(known) > NAMES_SHOWN else ""
+        return f"; the first row has {', '.join(map(shown, known[:NAMES_SHOWN]))}{more}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        table: that it is of.
+        at: its place.
+    """
+
+    table: Table = field(repr=False)
+    at: int
+
+    @property
+    def text(self) -> pd.Series[str]:
+        """Its fields ``(n,)``."""
+        return self.table.fields[self.at]
+
+    def place(self, index: int) -> str:
+        """Return where its ``index``-th field is."""
+        row = f"row {self.table.first + index}"
+        if len(self.table.fields.columns) == 1 or not self.table.names:
+            return f"R{row[1:]}"
+        return f"Column {shown(self.table.names[self.at])}, {row}:"
+
+
+def parse(
+    content: bytes, most: int, *, header: bool | None = None, largest: int = LARGEST_FILE
+) -> Table:
+    """Return the table in a file.
+
+    Args:
+        content: the file's bytes.
+        most: rows below the header that are read.
+        header: whether the first row names the columns; ``None`` where a file of one column tells:
+            its first row is a name unless it is a number or could be one gone wrong.
+        largest: most bytes that are read.
+
+    Raises:
+        TableError: it is something else, or too large.
+    """
+    if len(content) > largest:
+        raise TableError(
+            f"The file is larger than {largest // 2**20} MB, the most that is read: leave out "
+            "columns that are not needed."
+        )
+    text, note = _decoded(content)
+    lines = text.split("\n", 2)
+    separator = next((mark for mark in SEPARATORS if mark in _unquoted(lines[0])), "")
+    if not separator and '" ' in lines[0] + "\n".join(lines[1:2]):
+        raise TableError(
+            'Columns are parted by blanks: part them by commas (in R, write.csv, or sep = ",").'
+        )
+    first, second = (_fields(line, separator) for line in [*lines, ""][:2])
+    several = len(first) > 1
+    has_header = several or (could_name(first[0]) if header is None else header)
+    # R leaves out the name of its row numbers.
+    names = ["", *first] if several and len(second) == len(first) + 1 else first
+    fields = _parsed(text, separator, len(names), has_header)
+    if len(fields) > most:
+        raise TableError(f"The file has more than {most:,} rows, the most that are read.")
+    return Table(tuple(names) if has_header else (), fields, 1 + has_header, separator, note)
+
+
+def _decoded(content: bytes) -> tuple[str, str]:
+    """The text, rows parted by line feeds and nothing blank at its end, and how it was read."""
+    for beginning, what in OTHER_FILES.items():
+        if content.startswith(beginning):
+            raise TableError(f"The file is {what}: save the table as CSV.")
+    marks = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+    known = next((marks[mark] for mark in marks if content.startswith(mark)), "utf-8-sig")
+    note = ""
+    text = _tried(content, known)
+    if text is None:
+        text, note = content.decode("latin-1"), "The file is not UTF-8 and was read as Latin-1."
+    if any(unicodedata.category(sign) == "Cc" and sign not in "\t\r\n" for sign in set(text)):
+        raise TableError("The file is not plain text: save the table as CSV in UTF-8.")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").rstrip(" \t\n")
+    if not text.strip():
+        raise TableError("The file is empty.")
+    return text, note
+
+
+def _tried(content: bytes, encoding: str) -> str | None:
+    """``None`` for what is not so encoded; so no error is about that carries the bytes with it."""
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def _unquoted(line: str) -> str:
+    return re.sub('"[^"]*"', "", line)
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    """The fields of a row; of one that goes on in the next line its beginning."""
+    row = next(csv.reader([line], delimiter=separator or "\t"), [""])
+    return [each.strip() for each in row] or [""]
+
+
+def _parsed(text: str, separator: str, width: int, has_header: bool) -> pd.DataFrame:
+    try:
+        fields = pd.read_csv(
+            io.StringIO(text),
+            sep=separator or "\t",
+            header=None,
+            names=range(width),
+            index_col=False,
+            skiprows=int(has_header),
+            dtype=str,
+            na_filter=False,
+            skip_blank_lines=False,
+        )
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame({at: pd.Series(dtype=str) for at in range(width)})
+    except (pd.errors.ParserError, ValueError) as error:
+        raise TableError(_where(str(error))) from None
+    return fields.apply(lambda column: column.str.strip())
+
+
+def _where(error: str) -> str:
+    """What the parser found wrong, without the values that it quotes."""
+    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", error):
+        expected, row, seen = found.groups()
+        return f"Row {row} has {seen} fields, and the first row {expected}."
+    if "inside string" in error:
+        return 'The file has a double quote (") without its second one.'
+    return "The file is not of the form of CSV."
+
+
+def could_name(text: str) -> bool:
+    """Whether a first row is the name of a column and not a value gone wrong.
+
+    A name begins with a letter or an underscore, and no word of it stands for a number.
+    """
+    name = unicodedata.normalize("NFKC", text)
+    words = re.findall(r"[^\W\d_]+", name)
+    return (
+        0 < len(name) <= LONGEST_NUMBER
+        and name.isprintable()
+        and (name[0].isalpha() or name[0] == "_")
+        and bool(words)
+        and not any(word.lower() in NO_NAMES or LIKE_DIGITS.fullmatch(word) for word in words)
+    )
+
+
+def content_of(file: Path, largest: int = LARGEST_FILE) -> bytes:
+    """Return the bytes of a file, one more than ``largest`` at most.
+
+    Raises:
+        TableError: it is none, or cannot be read.
+    """
+    try:
+        # Looked at first: a pipe would be waited for.
+        if file.exists() and not file.is_file():
+            raise TableError("is no file.")
+        with file.open("rb") as opened:
+            return opened.read(largest + 1)
+    except OSError as error:
+        raise TableError(f"cannot be read ({error.strerror or type(error).__name__}).") from error
+
+
+def header_of(names: Sequence[str]) -> str:
+    """Return the first row that names some columns, as CSV has it; of a long one its beginning."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names[:NAMES_SHOWN])
+    more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
+    return f"{text.getvalue()}{more}"
