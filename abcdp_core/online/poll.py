@@ -1,0 +1,250 @@
+r"""A poll in which each answer is randomized on the person's own device (MATH A15).
+
+    Design (bounds, ε) -> Poll --ask--> Question -> [a device draws a word] --take--> Poll
+
+A question has two edges; the answer is one of three words: the value is below both, between them,
+or above. A device draws the word by whole numbers of $2^{-32}$: the true one has
+
+$$H = 2^{32} - 2L, \qquad L = \left\lceil \frac{2^{32}}{e^\epsilon + 2} \right\rceil \tag{A15}$$
+
+chances of $2^{32}$, each other one $L$. Since $H / L = 2^{32} / L - 2 \le e^\epsilon$ exactly, no
+two values make any word more than $e^\epsilon$ times as likely as one another: $\epsilon$-
+differential privacy without any floating-point noise. The value itself never leaves the device.
+
+Values are taken to be normal with mean $\mu$ and standard deviation $\sigma$. Their posterior is
+computed on a grid: $\mu$ uniform between the bounds, $\sigma$ log-uniform. The next question has
+its edges at $\mu \pm 0.8\,\sigma$ of a draw from the posterior (Thompson sampling), where three
+words tell nearly the most about both. Questions depend on earlier answers only, so each person's
+guarantee holds by itself; answers may come late and in any order, each with its own question.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Decimal, localcontext
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.privacy import Event, cost
+from abcdp_core.privacy.accounting import Cost
+
+Array = NDArray[np.float64]
+
+WORDS = 3
+"""Words that a question may be answered by."""
+
+CHANCES = 2**32
+"""Outcomes of the one random number that a device draws."""
+
+EDGE = 0.8
+"""Standard deviations from the mean at which a question has its edges."""
+
+MEANS, SPREADS = 240, 20
+"""Values of the mean and of the standard deviation on the grid."""
+
+NARROWEST, WIDEST = 1 / 100, 1 / 6
+"""Parts of the range between which the standard deviation is taken to be."""
+
+STEPS = 2000
+"""Parts of the range of which an edge is a whole number, or nearly: a person has to read it."""
+
+EPSILON = Parameter("real", "ε per person", low=0.25, high=4.0)
+"""What one answer may cost; above 4 the interval covers too rarely where values are not normal."""
+
+
+@dataclass(frozen=True)
+class Answer(Event):
+    """One person's answer by one of three words (MATH A15).
+
+    Attributes:
+        epsilon: what it costs the person.
+    """
+
+    epsilon: float
+
+
+@cost.register
+def _(event: Answer, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
+    return Cost(event.epsilon)
+
+
+@functools.cache
+def chances(epsilon: float) -> tuple[int, int]:
+    """Return in how many of :data:`CHANCES` cases a device says each wrong word, and the true one.
+
+    The ratio of the second to the first is at most e^ε, exactly.
+
+    Args:
+        epsilon: of one answer, above 0.
+    """
+    with localcontext() as context:
+        # e^ε to 50 digits and below the true one, so that the quotient is not too small.
+        context.prec = 50
+        below = Decimal(epsilon).exp() * (1 - Decimal(10) ** -45)
+        wrong = int((CHANCES / (below + 2)).to_integral_value(ROUND_CEILING))
+    return wrong, CHANCES - 2 * wrong
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is public of a poll before anyone answers.
+
+    Attributes:
+        low, high: bounds of the values; others are moved to them.
+        epsilon: what one answer costs the person.
+
+    Raises:
+        ParameterError: ``high`` is not above ``low``, or ε is out of its range.
+    """
+
+    low: float
+    high: float
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        """Check the bounds and the budget."""
+        EPSILON.check("epsilon", self.epsilon)
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise ParameterError(f"bounds = {self.low:g}, {self.high:g}: must be low, then high.")
+
+    @property
+    def event(self) -> Answer:
+        """What one answer does with the person's value."""
+        return Answer(self.epsilon)
+
+    @property
+    def decimals(self) -> int:
+        """Digits after the point of an edge."""
+        return max(0, math.ceil(-math.log10((self.high - self.low) / STEPS)))
+
+    def means(self) -> Array:
+        """The means on the grid ``(MEANS,)``: the middles of equal parts of the range."""
+        return self.low + (self.high - self.low) * (np.arange(MEANS) + 0.5) / MEANS
+
+    def spreads(self) -> Array:
+        """The standard deviations on the grid ``(SPREADS,)``."""
+        return (self.high - self.low) * np.geomspace(NARROWEST, WIDEST, SPREADS)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What one person is asked: on which side of two edges their value is.
+
+    Attributes:
+        number: of the question, from 0 on.
+        lower, upper: the edges.
+    """
+
+    number: int
+    lower: float
+    upper: float
+
+    def words(self) -> tuple[str, str, str]:
+        """The answers that there may be, the lowest first."""
+        lower, upper = f"{self.lower:g}", f"{self.upper:g}"
+        return f"less than {lower}", f"{lower} or more, less than {upper}", f"{upper} or more"
+
+    def true_word(self, value: float) -> int:
+        """Return the place of the word that is true of a value."""
+        return int(value >= self.lower) + int(value >= self.upper)
+
+
+@dataclass(frozen=True)
+class Poll:
+    """A poll as it is now.
+
+    Attributes:
+        design: what is public of it.
+        answers: each question that was answered, with the place of its word.
+        log_posterior: of mean and standard deviation ``(MEANS, SPREADS)``, up to a constant.
+    """
+
+    design: Design
+    answers: tuple[tuple[Question, int], ...] = ()
+    log_posterior: Array = field(
+        default_factory=lambda: np.zeros((MEANS, SPREADS)), repr=False, compare=False
+    )
+
+    @classmethod
+    def replayed(cls, design: Design, answers: tuple[tuple[Question, int], ...]) -> Poll:
+        """Return the poll that these answers lead to."""
+        return functools.reduce(lambda poll, each: poll.take(*each), answers, cls(design))
+
+    def ask(self, rng: np.random.Generator, number: int) -> Question:
+        """Return the next question, with its edges around a draw from the posterior."""
+        chosen = rng.choice(MEANS * SPREADS, p=self._probabilities().ravel())
+        at_mean, at_spread = divmod(int(chosen), SPREADS)
+        mean, spread = self.design.means()[at_mean], self.design.spreads()[at_spread]
+        digits = self.design.decimals
+        step = 10.0**-digits
+        # Within the bounds, where every edge parts values that people may have.
+        low, high = self.design.low + step, self.design.high - step
+        lower, upper = np.clip([mean - EDGE * spread, mean + EDGE * spread], low, high)
+        return Question(number, round(float(lower), digits), round(float(upper), digits))
+
+    def take(self, question: Question, word: int) -> Poll:
+        """Return the poll with one answer more.
+
+        Args:
+            question: that the person was asked, however long ago.
+            word: place of the one that the device drew.
+
+        Raises:
+            ValueError: there is no such word.
+        """
+        if word not in range(WORDS):
+            raise ValueError(f"word = {word}: must be 0, 1 or 2.")
+        told = np.log(self._chance(question, word))
+        return Poll(self.design, (*self.answers, (question, word)), self.log_posterior + told)
+
+    def _chance(self, question: Question, word: int) -> Array:
+        """The probability of a word ``(MEANS, SPREADS)`` at every mean and standard deviation."""
+        wrong, right = chances(self.design.epsilon)
+        means, spreads = self.design.means()[:, None], self.design.spreads()
+        below = [ndtr((edge - means) / spreads) for edge in (question.lower, question.upper)]
+        true = (below[0], below[1] - below[0], 1.0 - below[1])[word]
+        chance: Array = (wrong + (right - wrong) * true) / CHANCES
+        return chance
+
+    def _probabilities(self) -> Array:
+        weights = np.exp(self.log_posterior - self.log_posterior.max())
+        return np.asarray(weights / weights.sum())
+
+    def of_mean(self) -> Array:
+        """Return the posterior probability of each mean on the grid ``(MEANS,)``."""
+        return np.asarray(self._probabilities().sum(axis=1))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the central interval of the mean that has a posterior probability."""
+        edges = np.linspace(self.design.low, self.design.high, MEANS + 1)
+        reached = np.concatenate([[0.0], np.cumsum(self.of_mean())])
+        ends = np.interp([(1.0 - level) / 2.0, (1.0 + level) / 2.0], reached, edges)
+        return float(ends[0]), float(ends[1])
+
+    def mean(self) -> float:
+        """Return the posterior mean of the mean."""
+        return float(self.of_mean() @ self.design.means())
+
+    def spread(self) -> float:
+        """Return the posterior mean of the standard deviation."""
+        return float(self._probabilities().sum(axis=0) @ self.design.spreads())
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether the interval is wider than half the range: the answers do not tell yet."""
+        low, high = self.interval()
+        return high - low > (self.design.high - self.design.low) / 2.0
+
+
+def answered(question: Question, value: float, epsilon: float, rng: np.random.Generator) -> int:
+    """Return the word that a device draws for a value; for rehearsals with simulated people."""
+    wrong, _ = chances(epsilon)
+    drawn = int(rng.integers(CHANCES))
+    true = question.true_word(value)
+    others = [word for word in range(WORDS) if word != true]
+    return others[drawn // wrong] if drawn < 2 * wrong else true
