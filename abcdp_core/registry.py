@@ -141,10 +141,10 @@ def emptied_by(empty: Callable[[], object]) -> None:
 
 
 def _scenario_of(model: Any, name: str, path: Path) -> ModuleType:
-    """What a model of one's own says of itself, by its own method: nothing is imported for it."""
-    if not callable(getattr(model, "scenario", None)):
+    """A model of one's own as a scenario, made by the module that the model names."""
+    if not hasattr(model, "SCENARIO_MADE_BY"):
         raise ValueError(f"plug-in {path}: MODEL must be an abcdp_core.own_model.Model.")
-    scenario: ModuleType = model.scenario(name, path.name)
+    scenario: ModuleType = part(model.SCENARIO_MADE_BY).scenario(model, name, path.name)
     return scenario
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import threading
-import tomllib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -14,24 +13,6 @@ _one_at_a_time = threading.Lock()
 
 ATTEMPTS = 5
 """What is disturbed is so once in some hundred times."""
-
-
-MOST_DOTS = 3000
-"""Of a line of TOML, if there is no other. What a key takes to be read goes by its own parts times
-those of its table: one of 40 kB took gigabytes."""
-
-
-def toml(text: str) -> dict[str, Any]:
-    """What a TOML file says, which may be from anywhere.
-
-    Raises:
-        ValueError: it is none, or might have keys of too many parts.
-        RecursionError: it is nested too deeply.
-    """
-    dots = [line.count(".") for line in text.split("\n")]
-    if max(dots) * (sum(dots) + len(dots)) > MOST_DOTS**2:
-        raise ValueError("its lines have too many dots; break them")
-    return tomllib.loads(text)
 
 
 def undisturbed(read: Callable[[], T]) -> T:

@@ -17,10 +17,7 @@ TWICE = 2
 
 
 class OwnError(ParameterError):
-    """A person's own file, or a pool made elsewhere, is not what it has to be; one line says why.
-
-    It is told like any setting that is not allowed.
-    """
+    """A person's own file, or a pool made elsewhere, cannot be used; one line says why."""
 
 
 def check_again(file: str, what: str, first: NDArray[Any], second: NDArray[Any]) -> None:
@@ -48,25 +45,26 @@ def line_of(error: BaseException, file: str) -> int | None:
         error: that was raised.
         file: name of the file, without folders, as workers have a copy of it elsewhere.
     """
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).name == file
-    ]
     if isinstance(error, SyntaxError) and Path(error.filename or "").name == file:
         return error.lineno
+    passed = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in passed if Path(frame.filename).name == file]
     return lines[-1] if lines else None
 
 
 def described(error: BaseException, file: str) -> str:
     """The line, the kind of an error and what it says, as far as they are known."""
-    line = line_of(error, file)
     words = error.msg if isinstance(error, SyntaxError) else str(error)
     # A note says more, as at which parameters it was.
     words = "; ".join(each.rstrip(".") for each in (words, *getattr(error, "__notes__", ())))
     said = " ".join(words.split())
-    kind = type(error).__name__
-    return f"{f'line {line}: ' if line else ''}{kind}{f': {said}' if said else ''}"
+    return f"{kind_of(error, file)}{f': {said}' if said else ''}"
+
+
+def kind_of(error: BaseException, file: str) -> str:
+    """The line and the kind of an error; nothing of its words, which may hold private values."""
+    line = line_of(error, file)
+    return f"{f'line {line}: ' if line else ''}{type(error).__name__}"
 
 
 def place_of(function: Callable[..., Any], file: str) -> str:
@@ -119,9 +117,8 @@ def call_quietly(file: str, what: str, function: Callable[..., Any], *given: Any
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - it becomes a sentence
-        line = line_of(error, file)
-        at = f"line {line}: " if line else ""
-        # Its words and its causes may hold values of the data.
+        kind = kind_of(error, file)
+        # Its causes may hold values of the data too.
         raise OwnError(
-            f"{file}: {what} cannot be computed ({at}{type(error).__name__}); nothing was released."
+            f"{file}: {what} cannot be computed ({kind}); nothing was released."
         ) from None

@@ -13,6 +13,7 @@ The distance is the model's choice:
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable
@@ -28,9 +29,10 @@ from abcdp_core.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.distances.standardised import Standardised
-from abcdp_core.own_model import lattice
+from abcdp_core.own_model import lattice, model_table
 from abcdp_core.own_model.blame import TWICE, OwnError, check_again
 from abcdp_core.own_model.model import Model
+from abcdp_core.own_model.statistics import KEY, as_one
 from abcdp_core.statistic import Statistic, added, whole_only
 from abcdp_core.streams import generator
 
@@ -49,22 +51,23 @@ NARROWEST = 0.05
 BROADEST = 5.0
 """Bandwidths that studies allow, in parts of a column's range."""
 
-KEY = "numbers"
-"""What all statistics of a model together go by."""
 
+def scenario(model: Model, module: str, file: str) -> ModuleType:
+    """The scenario of a model.
 
-def scenario(model: Model) -> ModuleType:
-    """The scenario of a model, which knows the module and the file that state it."""
-    module = model.module
+    Args:
+        model: what a person states.
+        module: name of the module that states it, by which what it makes is kept.
+        file: name of its file, for what is said of errors in it.
+    """
+    model = dataclasses.replace(model, module=module, file=file)
     made = ModuleType(module, model.title)
-    sizes = model.sizes
-    highest = _highest(model)
-    low, high = (np.array([getattr(p, end) for p in model.parameters]) for end in ("low", "high"))
+    sizes, highest = model.sizes, _highest(model)
+    axes = {each.name: (each.low, each.high) for each in model.parameters}
+    low, high = np.array([*axes.values()]).T
     on_simplex = len(model.parameters[0].concentrations) == len(model.parameters)
-    label, help_ = (
-        "N · records in the private data",
-        "More records: one of them matters less, so the same privacy needs less noise.",
-    )
+    label = "N · records in the private data"
+    help_ = "More records: one of them matters less, so the same privacy needs less noise."
     if model.neighbours == "add-remove":
         label, help_ = "Room for records in a data set", "How many there are is private."
     stated: dict[str, Any] = {
@@ -74,25 +77,15 @@ def scenario(model: Model) -> ModuleType:
         "PROTECTED": model.protected(by_numbers=model.distance_kind == "numbers"),
         "NEIGHBOURS": model.neighbours,
         "COORDINATES": tuple(column.name for column in model.columns),
-        "AXES": {each.name: (each.low, each.high) for each in model.parameters},
+        "AXES": axes,
         "UNITS": {each.name: each.unit for each in model.parameters},
         "SUPPORT": supports.SIMPLEX if on_simplex else supports.box(low, high),
         "DOMAIN": (float(model.low.min()), float(model.high.max())),
         "OBSERVED": None,
-        "N": par.Parameter(
-            kind="integer",
-            label=label,
-            help=help_,
-            low=sizes[0],
-            high=sizes[-1],
-            options=sizes,
-        ),
+        "N": par.Parameter("integer", label, help_, sizes[0], sizes[-1], options=sizes),
         "N_DEFAULT": _usual(model),
-        "EPSILON_ABC": par.Parameter(
-            kind="real",
-            label="ε_abc · similarity threshold",
-            help="A draw is accepted if its distance to the data is at most this. It is a "
-            "distance, not a privacy parameter.",
+        "EPSILON_ABC": dataclasses.replace(
+            par.EPSILON_ABC_MMD,
             low=highest / 2000.0,
             high=highest,
             steps=tuple(float(f"{highest * step:.3g}") for step in STEPS),
@@ -102,21 +95,18 @@ def scenario(model: Model) -> ModuleType:
         "POOL_SIZE_DEFAULT": model.draws(),
         "DISTANCES": (model.distance_kind,),
         "DISTANCE_AXIS": highest,
-        "STATISTICS": statistics(model),
         "PRIOR": model.prior_law,
         "IS_SERIES": model.is_series,
         "prior": model.draw,
         "simulate": model.records,
         "distance": functools.cache(functools.partial(_distance, model)),
     }
-    stated = {name: value for name, value in stated.items() if name != "STATISTICS" or value}
     if model.failures == "excluded":
         stated["failed"] = model.failed
     if model.statistics:
-        table = lattice.of_model(model)
-        stated |= lattice.stated(
-            table, model.title, model.parameters, independent=model.independent
-        )
+        stated["STATISTICS"] = statistics(model)
+        table = model_table.of_model(model)
+        stated |= lattice.stated(table, model.title, stated["UNITS"], independent=model.independent)
     vars(made).update(stated)
 
     def later(name: str) -> Any:
@@ -135,34 +125,11 @@ STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3,
 
 
 def statistics(model: Model) -> dict[str, Statistic]:
-    """All its statistics, as one that is released together; none if there are none."""
-    if not model.statistics:
-        return {}
-    each = [(name, own) for own in model.statistics for name in own.names]
-    l1, l2 = model.moves()
-    whole = all(own.whole for own in model.statistics)
-    derived = all(own.kind != "declared" for own in model.statistics)
-    bounded = [not _may_be_negative(own, model.neighbours) for _, own in each]
-    return {
-        KEY: Statistic(
-            name=KEY,
-            unit=model.protected(by_numbers=True),
-            neighbours=model.neighbours,
-            names=tuple(name for name, _ in each),
-            reduce=model.numbers,
-            l1=lambda n: l1,  # noqa: ARG005 - part of the interface
-            l2=lambda n: l2,  # noqa: ARG005
-            low=tuple(0.0 if above else -math.inf for above in bounded),
-            high=(math.inf,) * len(each),
-            whole=(1,) * len(each) if whole else None,
-            combine=added if derived else whole_only,
-        )
-    }
-
-
-def _may_be_negative(own: Any, neighbours: str) -> bool:
-    """Whether a number can be below 0 in its unit."""
-    return own.kind == "declared" or (neighbours == "add-remove" and own.lower < 0.0)
+    """All its statistics, as one that is released together."""
+    is_declared = any(own.kind == "declared" for own in model.statistics)
+    combine = whole_only if is_declared else added
+    numbers, unit = model_table.summaries_of(model), model.protected(by_numbers=True)
+    return {KEY: as_one(unit, model.neighbours, numbers, model.moves(), model.numbers, combine)}
 
 
 _pilots: dict[Model, Array] = {}
@@ -190,12 +157,7 @@ def has_pilot(model: Model) -> bool:
 
 
 def _simulated(model: Model, progress: Callable[[float], None] | None) -> Array:
-    """Records of public draws that do not fail.
-
-    Raises:
-        OwnError: the model makes something else of the same generator, or raises; or hardly any
-            draw is left.
-    """
+    """Records of public draws that do not fail, of a model that makes the same twice."""
     size = _usual(model) * len(model.columns)
     draws = max(PART, min(PILOT, MOST_VALUES // size))
     theta = model.draw(generator(0, "own-model-prior"), PILOT)[:draws]
@@ -273,13 +235,8 @@ TRIED = 40
 def _highest(model: Model) -> float:
     """Largest value of the default distance, whatever its bandwidth is."""
     if model.distance_kind == "numbers":
-        return _widest(model)
+        return WIDEST * math.sqrt(sum(len(each.names) for each in model.statistics))
     return math.sqrt(2.0) if len(model.columns) == 1 else 2.0
-
-
-def _widest(model: Model) -> float:
-    numbers = sum(len(each.names) for each in model.statistics)
-    return WIDEST * math.sqrt(numbers)
 
 
 @functools.cache
@@ -291,10 +248,7 @@ def _spread(model: Model) -> tuple[float, ...]:
 
 
 def _length(model: Model) -> float:
-    """Most by which one record moves the standardised numbers, L2.
-
-    A statistic's numbers are weighted by at most the largest of their weights.
-    """
+    """Most by which one record moves the standardised numbers, L2, each at the largest weight."""
     lengths, place = [], 0
     for each in model.statistics:
         spread = _spread(model)[place : place + len(each.names)]
@@ -311,7 +265,7 @@ def _distance(model: Model, bandwidth: float | None = None, name: str | None = N
             reduce=model.numbers,
             weights=tuple(1.0 / value for value in _spread(model)),
             length=_length(model),
-            bound=_widest(model),
+            bound=_highest(model),
             usual=n,
         )
     width = bandwidth if bandwidth is not None else _bandwidth(model)

@@ -25,22 +25,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.own_model.blame import OwnError, call, check_again, place_of
+from abcdp_core.own_model.blame import TWICE, OwnError, call, check_again, place_of
 from abcdp_core.own_model.model import Model
+from abcdp_core.own_model.model_table import check_alone
 from abcdp_core.own_model.statistics import OwnStatistic
 from abcdp_core.posterior.rounds import FIRST as FIRST_DRAWS
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
+Progress = Callable[[float], None]
 
 DRAWS = 20
 """Parameter draws at which data sets are simulated."""
+
+PATIENCE = 1.0
+"""Seconds for all of them up to which they are simulated at once, without a word."""
+
+LONGEST = 60.0
+"""Seconds for which as many draws as a release begins with are tried."""
+
+AT_BOUNDS = 0.1
+"""Share of values at the bounds of a column from which it is worth a word."""
 
 MOST_VALUES = 1_000_000
 """Numbers of records that are looked at together."""
 
 BATCH = 200
-"""Most pairs of neighbours that are looked at together."""
+"""Most pairs of neighbors that are looked at together."""
 
 ROUNDS = 10
 """Batches of random pairs."""
@@ -49,11 +60,7 @@ STEPS = 60
 """Of the climb."""
 
 MOST_PAIRS = 50_000
-"""Pairs of neighbours up to which all are looked at."""
-
-
-LONGEST = 60.0
-"""Seconds for which that may last."""
+"""Pairs of neighbors up to which all are looked at."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,12 @@ class Failures:
     failed: int
     said: str
 
+    @classmethod
+    def among(cls, parts: list[Failures]) -> Failures:
+        """Those of several parts."""
+        said = next((part.said for part in parts if part.said), "")
+        return cls(sum(part.draws for part in parts), sum(part.failed for part in parts), said)
+
 
 @dataclass(frozen=True)
 class Simulated:
@@ -77,14 +90,14 @@ class Simulated:
 
     Attributes:
         records: of those that did not fail ``(k, n, d)``.
-        numbers: of their statistics ``(k, m)``; ``None`` without any.
+        numbers: of their statistics ``(k, m)``; m is 0 without any.
         seconds: that one of them took.
         failures: those that failed.
         by_chance: whether the first of them differ under another seed.
     """
 
     records: Array
-    numbers: Array | None
+    numbers: Array
     seconds: float
     failures: Failures
     by_chance: bool = True
@@ -100,39 +113,43 @@ def simulated(model: Model, n: int, seed: int, progress: Progress | None = None)
         progress: called with the fraction done.
 
     Raises:
-        OwnError: the model makes something else of the same generator, or changes parameters
-            that it is given; or one of its functions raises, its simulator at every draw.
+        OwnError: the model makes something else of the same generator, or of a record alone; or
+            one of its functions raises, its simulator at every draw.
     """
     theta, other = (model.draw(generator(seed, "check-prior"), DRAWS) for _ in range(2))
     check_again(model.file, "prior is", theta, other)
-    first = _timed(model, theta[:FIRST], n, generator(seed, "check-data", 0))
-    second = _timed(model, theta[:FIRST], n, generator(seed, "check-data", 0))
+    first, second = (
+        _simulated(model, theta[:TWICE], n, generator(seed, "check-data", 0)) for _ in range(2)
+    )
     check_again(model.file, "simulate is", first.records, second.records)
-    if first.numbers is not None and not np.array_equal(first.numbers, _numbers(second)):
-        raise OwnError(f"{model.file}: statistics are not reproducible on the same records.")
-    another = _timed(model, theta[:FIRST], n, generator(seed, "check-another-seed"))
-    # What is fast is fastest all at once; what is slow says how far it is.
-    step = DRAWS if first.seconds * DRAWS < PATIENCE else FIRST
+    check_again(model.file, "the statistics are", first.numbers, second.numbers)
+    another = _simulated(model, theta[:TWICE], n, generator(seed, "check-another-seed"))
+    step = DRAWS if first.seconds * DRAWS < PATIENCE else TWICE
     parts = [first]
-    for start in range(FIRST, DRAWS, step):
+    for start in range(TWICE, DRAWS, step):
         if progress is not None:
             progress(start / DRAWS)
         rng = generator(seed, "check-data", start)
-        parts.append(_timed(model, theta[start : start + step], n, rng))
-    left = [part for part in parts if len(part.records)]
-    failures = _together([part.failures for part in parts])
-    if not left:
+        parts.append(_simulated(model, theta[start : start + step], n, rng))
+    failures = Failures.among([part.failures for part in parts])
+    records = np.concatenate([part.records for part in parts])
+    if not len(records):
         raise OwnError(f"{failures.said} All of {DRAWS} draws fail.")
-    if model.statistics:
-        _look_at_records_alone(model, left[0].records[:FIRST], generator(seed, "check-alone"))
+    check_alone(model, records)
+    numbers = np.concatenate([part.numbers for part in parts])
     same = np.array_equal(first.records, another.records, equal_nan=True)
-    return Simulated(
-        np.concatenate([part.records for part in left]),
-        np.concatenate([_numbers(part) for part in left]) if model.statistics else None,
-        parts[-1].seconds,
-        failures,
-        not same or not len(first.records),
-    )
+    by_chance = not same or not len(first.records)
+    return Simulated(records, numbers, parts[-1].seconds, failures, by_chance)
+
+
+def _simulated(model: Model, theta: Array, n: int, rng: np.random.Generator) -> Simulated:
+    begun = time.perf_counter()
+    records, said = model.tried(rng, theta, n)
+    left = records[~model.failed(records)]
+    k = sum(len(each.names) for each in model.statistics)
+    numbers = model.numbers(left) if k and len(left) else np.empty((len(left), k))
+    seconds = (time.perf_counter() - begun) / len(theta)
+    return Simulated(left, numbers, seconds, Failures(len(theta), len(theta) - len(left), said))
 
 
 def first_draws(
@@ -146,88 +163,16 @@ def first_draws(
         seed: of all chance.
         progress: called with the fraction done.
     """
-    n = found.records.shape[1]
     theta = model.draw(generator(seed, "check-first"), FIRST_DRAWS)
     possible = min(FIRST_DRAWS, int(LONGEST / max(found.seconds, 1e-9)))
     parts = [found.failures]
     for start in range(DRAWS, possible, DRAWS):
-        rng, some = generator(seed, "check-first-data", start), theta[start : start + DRAWS]
-        parts.append(_failures(model, *model.tried(rng, some, n)))
+        rng = generator(seed, "check-first-data", start)
+        records, said = model.tried(rng, theta[start : start + DRAWS], found.records.shape[1])
+        parts.append(Failures(len(records), int(model.failed(records).sum()), said))
         if progress is not None:
             progress(min((start + DRAWS) / possible, 1.0))
-    return _together(parts)
-
-
-def _together(parts: list[Failures]) -> Failures:
-    said = next((part.said for part in parts if part.said), "")
-    return Failures(sum(part.draws for part in parts), sum(part.failed for part in parts), said)
-
-
-def _failures(model: Model, records: Array, said: str) -> Failures:
-    return Failures(len(records), int(model.failed(records).sum()), said)
-
-
-Progress = Callable[[float], None]
-
-FIRST = 2
-"""Draws that are simulated twice, and at a time where that takes long."""
-
-PATIENCE = 1.0
-"""Seconds for all draws up to which nobody has to be told how far it is."""
-
-
-def _timed(model: Model, theta: Array, n: int, rng: np.random.Generator) -> Simulated:
-    begun = time.perf_counter()
-    records, said = model.tried(rng, theta, n)
-    failures, left = _failures(model, records, said), records[~model.failed(records)]
-    numbers = model.numbers(left) if model.statistics and len(left) else None
-    return Simulated(left, numbers, (time.perf_counter() - begun) / len(theta), failures)
-
-
-def _numbers(part: Simulated) -> Array:
-    assert part.numbers is not None
-    return part.numbers
-
-
-def _look_at_records_alone(model: Model, records: Array, rng: np.random.Generator) -> None:
-    """Refuse a contribution that changes with the other records: what is derived rests on that.
-
-    Args:
-        model: with statistics.
-        records: of data sets ``(k, n, d)``.
-        rng: of the other records.
-
-    Raises:
-        OwnError: one does; which, and at which line.
-    """
-    sets, n, _ = records.shape
-    kept = rng.random((sets, n)) < KEPT
-    others = _Candidates(model, records).draw(rng, sets * n).reshape(records.shape)
-    mixed = np.where(kept[..., None], records, others)
-    for each in model.statistics:
-        if each.kind == "declared":
-            continue
-        before, after = (_contributions(model, each, these)[kept] for these in (records, mixed))
-        if not np.allclose(before, after, rtol=SAME, atol=SAME, equal_nan=True):
-            raise OwnError(
-                f"{model.file}: statistic {each.name}{place_of(each.of, model.file)}: what a "
-                f"record contributes changes with the other records; only what is declared may "
-                f"look at several."
-            )
-
-
-KEPT = 0.5
-"""Share of records that stay while the others change."""
-
-SAME = 1e-9
-"""Part by which what a record contributes may differ from itself, as by rounding."""
-
-
-def _contributions(model: Model, each: OwnStatistic, records: Array) -> Array:
-    """What each record contributes ``(k, n, m)``, before it is clipped."""
-    # A copy, which it may spoil.
-    made = call(model.file, f"statistic {each.name}", each.of, records.copy())
-    return np.asarray(made, dtype=np.float64).reshape(*records.shape[:2], -1)
+    return Failures.among(parts)
 
 
 def warnings(model: Model, found: Simulated) -> list[str]:
@@ -240,40 +185,40 @@ def warnings(model: Model, found: Simulated) -> list[str]:
     for place, column in enumerate(model.columns):
         values = found.records[..., place]
         values = values[~np.isnan(values)]
-        at_ends = np.isin(values, [column.low, column.high]).mean()
-        if at_ends > MANY and not column.whole:
+        share = np.isin(values, [column.low, column.high]).mean()
+        if share > AT_BOUNDS and not column.whole:
             words.append(
-                f"{100 * at_ends:.0f} % of simulated values of column {column.name} are at its "
+                f"{100 * share:.0f} % of simulated values of column {column.name} are at its "
                 f"public bounds or beyond, {column.low:g} to {column.high:g}."
             )
         if column.whole and not np.array_equal(values, np.rint(values)):
             words.append(f"Column {column.name} is stated to be whole, and is not in simulations.")
-    if found.numbers is not None:
-        names = [name for each in model.statistics for name in each.names]
-        words += [
-            f"Statistic {name} is the same in all of {DRAWS} simulated data sets: it says nothing "
-            f"and costs noise."
-            for name, spread in zip(names, np.ptp(found.numbers, axis=0), strict=True)
-            if spread == 0.0
-        ]
-    for each in model.statistics:
-        if each.kind == "count":
-            present = found.records[:FIRST]
-            values = _contributions(model, each, present)[~np.isnan(present).all(axis=-1)]
-            odd = values[~np.isin(values, (0.0, 1.0))]
-            if odd.size:
-                words.append(
-                    f"Count {each.name}{place_of(each.of, model.file)} makes {odd[0]:g} of a "
-                    f"record, neither true nor false; all but 0 counts as true."
-                )
-    return words
+    names = [name for each in model.statistics for name in each.names]
+    for name, spread in zip(names, np.ptp(found.numbers, axis=0), strict=True):
+        if spread == 0.0:
+            words.append(
+                f"Statistic {name} is the same in all of {DRAWS} simulated data sets: it says "
+                f"nothing and costs noise."
+            )
+    counts = (each for each in model.statistics if each.kind == "count")
+    return words + [note for each in counts if (note := _of_count(model, each, found.records))]
 
 
-MANY = 0.1
-"""Share of values at the bounds of a column from which it is worth a word."""
+def _of_count(model: Model, each: OwnStatistic, records: Array) -> str:
+    """What a count makes of simulated records that is neither true nor false, in a sentence."""
+    first = records[:TWICE]
+    made = call(model.file, f"statistic {each.name}", each.contributions, first.copy())
+    values = made[~np.isnan(first).all(axis=-1)]
+    odd = values[~np.isin(values, (0.0, 1.0))]
+    if not odd.size:
+        return ""
+    return (
+        f"Count {each.name}{place_of(each.of, model.file)} makes {odd[0]:g} of a record, neither "
+        f"true nor false; all but 0 counts as true."
+    )
 
 
-# ------------------------------------------------------------------------- neighbours
+# ------------------------------------------------------------------------- neighbors
 
 
 @dataclass(frozen=True)
@@ -300,11 +245,11 @@ class Move:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search for neighbours found.
+    """What a search for neighbors found.
 
     Attributes:
         moves: of each statistic, and last of all together where there are several.
-        pairs: of neighbours that were looked at.
+        pairs: of neighbors that were looked at.
         exhaustive: records of the data sets of which all were looked at; 0 if of none.
     """
 
@@ -316,49 +261,8 @@ class Search:
 ALL = "all together"
 
 
-class _Searching:
-    """The largest moves so far; numbers of pairs are handed in."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        ends = np.cumsum([0, *(len(each.names) for each in model.statistics)])
-        self.parts = {
-            each.name: slice(low, high)
-            for each, (low, high) in zip(model.statistics, itertools.pairwise(ends), strict=True)
-        }
-        if len(self.parts) > 1:
-            self.parts[ALL] = slice(None)
-        self.claimed = {each.name: each.moves(model.neighbours) for each in model.statistics}
-        self.claimed[ALL] = model.moves()
-        self.found = dict.fromkeys(self.parts, (0.0, 0.0))
-        self.by = dict.fromkeys(self.parts, "random")
-        self.pairs = 0
-
-    def look(self, first: Array, second: Array, by: str) -> Array:
-        """Note pairs of neighbours ``(B, n, d)`` each; how near each comes to a claim ``(B,)``."""
-        change = self.model.numbers(first) - self.model.numbers(second)
-        nearest = np.zeros(len(change))
-        for name, part in self.parts.items():
-            l1 = np.abs(change[:, part]).sum(axis=-1)
-            l2 = np.linalg.norm(change[:, part], axis=-1)
-            most = float(l1.max()), float(l2.max())
-            if most[0] > self.found[name][0]:
-                self.by[name] = by
-            self.found[name] = max(self.found[name][0], most[0]), max(self.found[name][1], most[1])
-            nearest = np.maximum(nearest, l1 / self.claimed[name][0])
-            nearest = np.maximum(nearest, l2 / self.claimed[name][1])
-        self.pairs += len(change)
-        return nearest
-
-    def result(self, exhaustive: int) -> Search:
-        moves = (
-            Move(name, self.claimed[name], self.found[name], self.by[name]) for name in self.parts
-        )
-        return Search(tuple(moves), self.pairs, exhaustive)
-
-
 def search(model: Model, found: Simulated, seed: int) -> Search:
-    """Look for neighbours that move the statistics by more than is claimed.
+    """Look for neighbors that move the statistics by more than is claimed.
 
     Args:
         model: with at least one statistic.
@@ -368,44 +272,170 @@ def search(model: Model, found: Simulated, seed: int) -> Search:
     Raises:
         OwnError: a statistic raises on some records within the public bounds.
     """
-    state = _Searching(model)
-    rng = generator(seed, "check-neighbours")
-    records = found.records
-    n = records.shape[1]
-    size = max(4, min(BATCH, MOST_VALUES // (n * len(model.columns))))
-    candidates = _Candidates(model, records)
-    for _ in range(ROUNDS):
-        data = records[rng.integers(len(records), size=size)]
-        others = candidates.draw(rng, size)
-        changed = _replaced(data, others, rng, add_remove=model.neighbours == "add-remove")
-        state.look(data, changed, "random")
-    best, near = _shares(state, model, n, size, rng)
-    _climb(state, best, near, candidates, rng)
-    return state.result(_exhaust(state, model, n, size))
+    state = _Searching(model, found.records, generator(seed, "check-neighbours"))
+    state.at_random()
+    state.climb(*state.shares())
+    exhaustive = state.exhaust()
+    moves = tuple(
+        Move(name, state.claimed[name], state.found[name], state.by[name]) for name in state.parts
+    )
+    return Search(moves, state.pairs, exhaustive)
 
 
-class _Candidates:
-    """Records that may take another one's place: simulated, uniform and extreme ones, and none."""
+class _Searching:
+    """Data sets to begin with, and the largest moves of pairs that were looked at so far."""
 
-    def __init__(self, model: Model, simulated: Array) -> None:
-        self.model = model
-        present = simulated.reshape(-1, simulated.shape[-1])
-        self.simulated = present[~np.isnan(present).any(axis=1)]
+    def __init__(self, model: Model, records: Array, rng: np.random.Generator) -> None:
+        self.model, self.records, self.rng = model, records, rng
+        self.n = records.shape[1]
+        self.size = max(4, min(BATCH, MOST_VALUES // (self.n * len(model.columns))))
+        self.adds = model.neighbours == "add-remove"
+        present = records.reshape(-1, records.shape[-1])
+        self.present = present[~np.isnan(present).any(axis=1)]
         self.corners = corners(model)
+        ends = np.cumsum([0, *(len(each.names) for each in model.statistics)])
+        self.parts = {
+            each.name: slice(low, high)
+            for each, (low, high) in zip(model.statistics, itertools.pairwise(ends), strict=True)
+        }
+        self.claimed = {each.name: each.moves(model.neighbours) for each in model.statistics}
+        if len(self.parts) > 1:
+            self.parts[ALL], self.claimed[ALL] = slice(None), model.moves()
+        self.found = dict.fromkeys(self.parts, (0.0, 0.0))
+        self.by = dict.fromkeys(self.parts, "random")
+        self.pairs = 0
 
-    def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Records ``(size, d)``."""
-        model = self.model
-        uniform = model.low + rng.random((size, len(model.columns))) * (model.high - model.low)
-        whole = np.array([column.whole for column in model.columns])
+    def look(self, first: Array, second: Array, by: str) -> Array:
+        """Note pairs of neighbors ``(B, n, d)`` each; how near each comes to a claim ``(B,)``."""
+        change = self.model.numbers(first) - self.model.numbers(second)
+        nearest = np.zeros(len(change))
+        for name, part in self.parts.items():
+            moves = np.abs(change[:, part]).sum(axis=-1), np.linalg.norm(change[:, part], axis=-1)
+            most = tuple(float(each.max()) for each in moves)
+            if most[0] > self.found[name][0]:
+                self.by[name] = by
+            self.found[name] = max(self.found[name][0], most[0]), max(self.found[name][1], most[1])
+            for move, claimed in zip(moves, self.claimed[name], strict=True):
+                nearest = np.maximum(nearest, move / claimed)
+        self.pairs += len(change)
+        return nearest
+
+    def candidates(self, size: int) -> Array:
+        """Records ``(size, d)`` to replace another: simulated, uniform and extreme ones, none."""
+        model, rng, whole = self.model, self.rng, [column.whole for column in self.model.columns]
+        uniform = model.low + rng.random((size, len(whole))) * (model.high - model.low)
         uniform = np.where(whole, np.rint(uniform), uniform)
         kinds = [self.corners[rng.integers(len(self.corners), size=size)], uniform]
-        if len(self.simulated):
-            kinds.append(self.simulated[rng.integers(len(self.simulated), size=size)])
-        if model.neighbours == "add-remove":
+        if len(self.present):
+            kinds.append(self.present[rng.integers(len(self.present), size=size)])
+        if self.adds:
             kinds.append(np.full_like(uniform, np.nan))
-        chosen = rng.integers(len(kinds), size=size)
-        records: Array = np.stack(kinds)[chosen, np.arange(size)]
+        records: Array = np.stack(kinds)[rng.integers(len(kinds), size=size), np.arange(size)]
+        return records
+
+    def at_random(self) -> None:
+        """Replace records of simulated data sets; where they are added, one goes or comes."""
+        rows = np.arange(self.size)
+        for _ in range(ROUNDS):
+            data = self.records[self.rng.integers(len(self.records), size=self.size)]
+            others = self.candidates(self.size)
+            place = self.rng.integers(self.n, size=self.size)
+            there = ~np.isnan(data[rows, place]).all(axis=-1, keepdims=True)
+            changed = data.copy()
+            changed[rows, place] = np.where(there & self.adds, np.nan, others)
+            self.look(data, changed, "random")
+
+    def neighbours(self, first: Array, second: Array) -> tuple[Array, Array]:
+        """Pairs whose record 0 differs; where records are added, one of two is none."""
+        if self.adds:
+            both = ~np.isnan(first[:, 0]).all(axis=-1) & ~np.isnan(second[:, 0]).all(axis=-1)
+            second = second.copy()
+            second[both, 0] = np.nan
+        return first, second
+
+    def shares(self) -> tuple[Array, Array, Array]:
+        """Data sets of two extreme records in all shares: the pairs that come nearest to a claim.
+
+        Returns:
+            Both data sets ``(B, n, d)`` of each pair, and how near it comes ``(B,)``.
+        """
+        n, ends = self.n, self.corners
+        pairs = np.array(list(itertools.permutations(range(len(ends)), 2)))
+        chosen = pairs[self.rng.permutation(len(pairs))[: self.size // 2 + 1]]
+        empty = np.empty((0, n, ends.shape[1]))
+        kept = [empty, empty, np.empty(0)]
+        for count in sorted({0, 1, n // 4, n // 2 - 1, n // 2, n // 2 + 1, n - 1} & set(range(n))):
+            first = np.repeat(ends[chosen[:, 0], None], n, axis=1)
+            first[:, 1 : 1 + count] = ends[chosen[:, 1], None]
+            second = first.copy()
+            second[:, 0] = ends[chosen[:, 1]]
+            first, second = self.neighbours(first, second)
+            found = [first, second, self.look(first, second, "adversarial")]
+            kept = [np.concatenate(both) for both in zip(kept, found, strict=True)]
+            best = np.argsort(-kept[2], kind="stable")[: max(2, self.size // 4)]
+            kept = [each[best] for each in kept]
+        return kept[0], kept[1], kept[2]
+
+    def climb(self, first: Array, second: Array, near: Array) -> None:
+        """Change pairs of neighbors, record 0 of which differs, where that moves numbers more."""
+        size, n, rng = len(first), self.n, self.rng
+        for step in range(STEPS):
+            new_first, new_second = first.copy(), second.copy()
+            records = self.candidates(size)
+            if step % 3 == 0:
+                new_second[:, 0] = records
+            elif step % 3 == 1:
+                new_first[:, 0] = records
+            else:
+                # A block of the records that both have: from one of them to all.
+                length = np.minimum(n - 1, np.exp(rng.random(size) * math.log(n)).astype(int))
+                begin = 1 + (rng.random(size) * (n - length)).astype(int)
+                place = np.arange(n)
+                inside = (begin[:, None] <= place) & (place < (begin + length)[:, None])
+                for each in (new_first, new_second):
+                    each[inside] = np.repeat(records, inside.sum(axis=1), axis=0)
+            new_first, new_second = self.neighbours(new_first, new_second)
+            found = self.look(new_first, new_second, "adversarial")
+            better = found > near
+            first[better], second[better] = new_first[better], new_second[better]
+            near = np.where(better, found, near)
+
+    def exhaust(self) -> int:
+        """Look at all pairs of neighbors of few kinds of records; return how many records.
+
+        Their order does not matter, so the first one differs. Where records depend on each other
+        or a sensitivity is declared, only the size that is asked about is looked at.
+        """
+        model = self.model
+        if not all(column.whole for column in model.columns):
+            return 0
+        ranges = [np.arange(np.ceil(c.low), np.floor(c.high) + 1.0) for c in model.columns]
+        kinds = math.prod(len(each) for each in ranges)
+        if kinds < 2:
+            return 0
+
+        def pairs(shared: int) -> int:
+            """Pairs of neighbors that have so many records in common."""
+            return math.comb(kinds + shared - 1, shared) * kinds**2
+
+        fixed = not model.independent or any(each.kind == "declared" for each in model.statistics)
+        most = next(m for m in itertools.count(2) if pairs(m) > MOST_PAIRS)
+        records = self.n if fixed else min(self.n, most)
+        if pairs(records - 1) > MOST_PAIRS:
+            return 0
+        values = np.array(list(itertools.product(*ranges)))
+        differing = list(itertools.combinations(range(len(values)), 2))
+        if self.adds:
+            values = np.concatenate([values, np.full((1, len(ranges)), np.nan)])
+            differing = [(kind, kinds) for kind in range(kinds)]
+        shared = itertools.combinations_with_replacement(range(len(values)), records - 1)
+        everything = (
+            ((one, *rest), (other, *rest))
+            for rest, (one, other) in itertools.product(shared, differing)
+        )
+        while batch := list(itertools.islice(everything, max(self.size, 1000))):
+            both = values[np.array(batch)]
+            self.look(both[:, 0], both[:, 1], "exhaustive")
         return records
 
 
@@ -418,134 +448,3 @@ def corners(model: Model) -> Array:
         all_of = [column.low, column.high, np.rint(middle) if column.whole else middle, *inside]
         values.append(list(dict.fromkeys(all_of)))
     return np.array(list(itertools.islice(itertools.product(*values), 256)))
-
-
-def _neighbours(model: Model, first: Array, second: Array) -> tuple[Array, Array]:
-    """Pairs whose record 0 differs, as the model has neighbours.
-
-    Where records are added or removed, a pair of two records is made one of a record and none.
-    """
-    if model.neighbours == "add-remove":
-        both = ~np.isnan(first[:, 0]).all(axis=-1) & ~np.isnan(second[:, 0]).all(axis=-1)
-        second = second.copy()
-        second[both, 0] = np.nan
-    return first, second
-
-
-def _replaced(data: Array, records: Array, rng: np.random.Generator, *, add_remove: bool) -> Array:
-    """The data sets ``(B, n, d)`` with one record each replaced by another ``(B, d)``.
-
-    Where records are added or removed one that is there goes, or one comes in place of none.
-    """
-    found = data.copy()
-    rows, place = np.arange(len(data)), rng.integers(data.shape[1], size=len(data))
-    there = ~np.isnan(data[rows, place]).all(axis=-1, keepdims=True)
-    found[rows, place] = np.where(there & add_remove, np.nan, records)
-    return found
-
-
-def _shares(
-    state: _Searching, model: Model, n: int, size: int, rng: np.random.Generator
-) -> tuple[tuple[Array, Array], Array]:
-    """Data sets of two extreme records in all shares; the pairs that come nearest to a claim."""
-    ends = corners(model)
-    pairs = list(itertools.permutations(range(len(ends)), 2))
-    chosen = [pairs[i] for i in rng.permutation(len(pairs))[: size // 2 + 1]]
-    counts = sorted({0, 1, n // 4, n // 2 - 1, n // 2, n // 2 + 1, n - 1} & set(range(n)))
-    kept_first = kept_second = np.empty((0, n, len(model.columns)))
-    kept_near = np.empty(0)
-    for count in counts:
-        first = np.empty((len(chosen), n, len(model.columns)))
-        for row, (a, b) in enumerate(chosen):
-            first[row] = ends[a]
-            first[row, 1 : 1 + count] = ends[b]
-        second = first.copy()
-        second[:, 0] = ends[[b for _, b in chosen]]
-        first, second = _neighbours(model, first, second)
-        near = state.look(first, second, "adversarial")
-        kept_first, kept_second = (
-            np.concatenate(each) for each in ((kept_first, first), (kept_second, second))
-        )
-        kept_near = np.concatenate([kept_near, near])
-        best = np.argsort(-kept_near, kind="stable")[: max(2, size // 4)]
-        kept_first, kept_second, kept_near = kept_first[best], kept_second[best], kept_near[best]
-    return (kept_first, kept_second), kept_near
-
-
-def _climb(
-    state: _Searching,
-    best: tuple[Array, Array],
-    near: Array,
-    candidates: _Candidates,
-    rng: np.random.Generator,
-) -> None:
-    """Change pairs of neighbours, record 0 of which differs, where that moves the numbers more."""
-    first, second = best
-    size, n = first.shape[:2]
-    for step in range(STEPS):
-        new_first, new_second = first.copy(), second.copy()
-        records = candidates.draw(rng, size)
-        kind = step % 3
-        if kind == 0:
-            new_second[:, 0] = records
-        elif kind == 1:
-            new_first[:, 0] = records
-        else:
-            # A block of the records that both have: from one of them to all.
-            length = np.minimum(n - 1, np.exp(rng.random(size) * math.log(n)).astype(int))
-            begin = 1 + (rng.random(size) * (n - length)).astype(int)
-            place = np.arange(n)
-            inside = (begin[:, None] <= place) & (place < (begin + length)[:, None])
-            for each in (new_first, new_second):
-                each[inside] = np.repeat(records, inside.sum(axis=1), axis=0)
-        new_first, new_second = _neighbours(state.model, new_first, new_second)
-        found = state.look(new_first, new_second, "adversarial")
-        better = found > near
-        first[better], second[better], near = (
-            new_first[better],
-            new_second[better],
-            np.where(better, found, near),
-        )
-
-
-def _exhaust(state: _Searching, model: Model, n: int, size: int) -> int:
-    """All pairs of neighbours of few records, where records are few; of how many records.
-
-    As numbers of records do not depend on their order, the first record is the one that differs.
-    Only sizes that the statistics are meant for: the one asked for where records depend on each
-    other or a sensitivity is declared for it, otherwise as many as there is room for.
-    """
-    if not all(column.whole for column in model.columns):
-        return 0
-    ranges = [np.arange(np.ceil(c.low), np.floor(c.high) + 1.0) for c in model.columns]
-    kinds = math.prod(len(each) for each in ranges)
-    if kinds < 2:
-        return 0
-    fixed = not model.independent or any(each.kind == "declared" for each in model.statistics)
-    most = next(m for m in itertools.count(2) if _multisets(kinds, m) * kinds**2 > MOST_PAIRS)
-    # m records are shared by both neighbours, and one differs.
-    records = n if fixed else min(n, most)
-    shared = records - 1
-    if _multisets(kinds, shared) * kinds**2 > MOST_PAIRS:
-        return 0
-    values = np.array(list(itertools.product(*ranges)))
-    if model.neighbours == "add-remove":
-        values = np.concatenate([values, np.full((1, len(ranges)), np.nan)])
-    pairs = list(itertools.combinations(range(len(values)), 2))
-    if model.neighbours == "add-remove":
-        pairs = [(a, b) for a, b in pairs if b == len(values) - 1]
-    everything = itertools.product(
-        itertools.combinations_with_replacement(range(len(values)), shared), pairs
-    )
-    while batch := list(itertools.islice(everything, max(size, 1000))):
-        rest = values[np.array([kept for kept, _ in batch], dtype=int).reshape(len(batch), shared)]
-        first, second = (
-            np.concatenate([values[[pair[side] for _, pair in batch]][:, None], rest], axis=1)
-            for side in (0, 1)
-        )
-        state.look(first, second, "exhaustive")
-    return records
-
-
-def _multisets(kinds: int, size: int) -> int:
-    return math.comb(kinds + size - 1, size)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core.own_model.blame import OwnError
-from abcdp_core.own_model.lattice import summaries_of
-from abcdp_core.own_model.model import Model, Parameter
-from abcdp_core.own_model.pool_file import PoolFile, Summary
+from abcdp_core.own_model.model import Model
+from abcdp_core.own_model.model_table import summaries_of
+from abcdp_core.own_model.parameter import Parameter
+from abcdp_core.own_model.pool_file import PoolFile
+from abcdp_core.own_model.statistics import Summary
 from abcdp_core.statistic import Statistic, stated_by
 
 Array = NDArray[np.float64]
@@ -70,7 +71,8 @@ def pool_of(
         numbers=numbers,
     )
     natural = [
-        each.natural(numbers[:, i], statistic.neighbours, n) for i, each in enumerate(summaries)
+        each.natural(column, statistic.neighbours, n)
+        for each, column in zip(summaries, numbers.T, strict=True)
     ]
     return pool, np.stack(natural, axis=1)
 
@@ -98,44 +100,35 @@ def write(pool: PoolFile, values: Array, table: Path) -> None:
 
 def as_toml(pool: PoolFile, table: str) -> str:
     """The text of a TOML file for a pool in a table of that name."""
-    top = {
-        "name": pool.name,
-        "title": pool.title,
-        "unit": pool.unit,
-        "neighbours": pool.neighbours,
-        "n": pool.n,
-        "pool": table,
-    }
-    lines = [f"{key} = {_value(value)}" for key, value in top.items()]
+    parts: dict[str, dict[str, Any]] = {"": {
+        "name": pool.name, "title": pool.title, "unit": pool.unit,
+        "neighbours": pool.neighbours, "n": pool.n, "pool": table,
+    }}  # fmt: skip
     if pool.declared is not None:
-        both = dict(zip(("l1", "l2"), pool.declared, strict=True))
-        lines += ["", "[declared]", *_lines(both)]
+        parts["[declared]"] = dict(zip(("l1", "l2"), pool.declared, strict=True))
     for each in pool.parameters:
-        stated: dict[str, object] = {"low": each.low, "high": each.high}
-        stated |= {"unit": each.unit} if each.unit else {}
-        lines += ["", f"[theta.{_value(each.name)}]", *_lines(stated)]
+        bounds = {"low": each.low, "high": each.high, "unit": each.unit}
+        parts[f"[theta.{_value(each.name)}]"] = bounds
     for summary in pool.summaries:
-        lines += ["", f"[summary.{_value(summary.name)}]", *_lines(_stated(summary, pool.declared))]
-    return "\n".join(lines) + "\n"
+        stated = {} if pool.declared is not None else _stated(summary)
+        parts[f"[summary.{_value(summary.name)}]"] = stated
+    texts = []
+    for head, values in parts.items():
+        lines = [f"{key} = {_value(value)}" for key, value in values.items() if value != ""]
+        texts.append("\n".join([head, *lines] if head else lines))
+    return "\n\n".join(texts) + "\n"
 
 
-def _stated(summary: Summary, declared: tuple[float, float] | None) -> dict[str, object]:
-    if declared is not None:
-        return {}
+def _stated(summary: Summary) -> dict[str, Any]:
     if summary.kind == "declared":
         return {"sensitivity": summary.sensitivity}
-    stated: dict[str, object] = {"kind": summary.kind}
     if summary.kind == "count":
-        return stated | ({"group": summary.group} if summary.group else {})
-    return stated | {"lower": summary.lower, "upper": summary.upper}
-
-
-def _lines(stated: Mapping[str, Any]) -> list[str]:
-    return [f"{key} = {_value(value)}" for key, value in stated.items()]
+        return {"kind": "count", "group": summary.group}
+    return {"kind": summary.kind, "lower": summary.lower, "upper": summary.upper}
 
 
 def _value(value: object) -> str:
-    """A text or a number as TOML has it; of a text JSON's form is TOML's too, but for DEL."""
+    """A text or a number as TOML has it; JSON's form of a text is TOML's too."""
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return json.dumps(value, ensure_ascii=False)
     return repr(float(value)) if isinstance(value, float) else str(value)

@@ -1,39 +1,28 @@
 """A model of one's own: what a person knows, and nothing else.
 
-A prior is uniform, log-uniform or normal, of whole numbers or of shares of a whole, or a function
-with or without its log-density. Draws whose simulation fails are refused or excluded.
+Its functions are checked at every call. Draws whose simulation fails are refused or excluded.
 """
 
 from __future__ import annotations
 
 import copy
-import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import ModuleType
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from abcdp_core.own_model.blame import OwnError, call, described
-from abcdp_core.own_model.statistics import (
-    MASKED,
-    SMALLEST,
-    OwnStatistic,
-    check_texts,
-    take_plain,
-)
+from abcdp_core.own_model.parameter import Law, LogDensity, Parameter
+from abcdp_core.own_model.statistics import OwnStatistic, check_text, refuse, take_numbers
 from abcdp_core.parameters import most_draws
 from abcdp_core.posterior import priors
 
 Array = NDArray[np.float64]
 Simulator = Callable[[np.random.Generator, Array, int], Array]
-Law = Callable[[np.random.Generator, int], Array]
-LogDensity = Callable[[Array], Array]
 
 MANY = 100
 """Draws among which a prior that has several values at all has two of them."""
@@ -42,125 +31,6 @@ FEWEST, USUAL = 10, 10_000
 """Draws of a pool."""
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """An unknown of the model, and its prior.
-
-    Attributes:
-        name: what it goes by.
-        low, high: public bounds; no draw lies outside.
-        unit: of its values, empty if none.
-        prior: ``uniform`` between the bounds; ``log-uniform``, uniform in its logarithm, with
-            bounds above 0; ``normal``, about their middle with a quarter of their distance for
-            standard deviation, cut at the bounds; or a function of ``(rng, size)`` that draws
-            ``(size,)``. Shares of a whole are made by :func:`shares`.
-        whole: whether it is a whole number, as its bounds then are; not with ``normal``.
-        log_prior: for a function ``prior``, its log-density ``(m,)`` at values ``(m,)``, up to a
-            constant.
-        concentrations, place: set by :func:`shares`: those of all shares, and which share this is.
-    """
-
-    name: str
-    low: float
-    high: float
-    unit: str = ""
-    prior: Literal["uniform", "log-uniform", "normal"] | Law = "uniform"
-    # Not in the repr, of which the digest of a pool made elsewhere is taken.
-    whole: bool = field(default=False, repr=False)
-    log_prior: LogDensity | None = field(default=None, repr=False)
-    concentrations: tuple[float, ...] = field(default=(), repr=False)
-    place: int = field(default=0, repr=False)
-
-    def __post_init__(self) -> None:
-        """Check the bounds and the prior.
-
-        Raises:
-            ValueError: they are not what they may be.
-        """
-        check_texts("a parameter", name=self.name)
-        check_texts(f"parameter {self.name}", unit=self.unit)
-        take_plain(self, f"parameter {self.name}", ("low", "high"))
-        if not self.high - self.low >= SMALLEST:
-            raise ValueError(
-                f"parameter {self.name}: low = {self.low:g}, high = {self.high:g}: must be "
-                f"low < high, {SMALLEST:g} apart or more."
-            )
-        bounds = f"low = {self.low:g}, high = {self.high:g}"
-        cases = {
-            f"prior = {self.prior}: must be uniform, log-uniform, normal or a function.": not (
-                callable(self.prior) or self.prior in ("uniform", "log-uniform", "normal")
-            ),
-            f"{bounds}: must be above 0, as the prior is log-uniform.": self.prior == "log-uniform"
-            and self.low <= 0.0,
-            f"{bounds}: must be whole numbers, as the parameter is one.": self.whole
-            and not (self.low.is_integer() and self.high.is_integer()),
-            "prior = normal: must be another one for a whole number.": self.whole
-            and self.prior == "normal",
-            "log_prior: needs a function for prior.": self.log_prior is not None
-            and not callable(self.prior),
-        }
-        for reason in (reason for reason, wrong in cases.items() if wrong):
-            raise ValueError(f"parameter {self.name}: {reason}")
-
-    @property
-    def law(self) -> priors.Law:
-        """Its prior; uniform where a function draws, and that of all shares where it is one."""
-        if self.concentrations:
-            return priors.Dirichlet(self.concentrations)
-        if self.prior == "log-uniform":
-            return priors.LogUniform(self.low, self.high, self.whole)
-        if self.prior == "normal":
-            middle, quarter = (self.low + self.high) / 2.0, (self.high - self.low) / 4.0
-            return priors.Normal(middle, quarter, self.low, self.high)
-        return priors.Uniform(self.low, self.high, self.whole)
-
-    def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Draws ``(size,)`` from the prior; of all k shares ``(size, k)`` where it is one."""
-        if callable(self.prior):
-            return self.prior(rng, size)
-        if self.concentrations:
-            return rng.dirichlet(self.concentrations, size)
-        uniform = rng.random(size)
-        if self.whole or self.prior == "log-uniform":
-            return self.law.theta(special.ndtri(uniform)[:, None])[:, 0]
-        if self.prior == "normal":
-            # The bounds are two standard deviations from the middle.
-            ends = special.ndtr(np.array([-2.0, 2.0]))
-            share = special.ndtri(ends[0] + uniform * (ends[1] - ends[0])) / 4.0 + 0.5
-        else:
-            share = uniform
-        found: Array = np.clip(self.low + share * (self.high - self.low), self.low, self.high)
-        return found
-
-
-def shares(
-    names: Sequence[str], concentration: Sequence[float] | None = None, unit: str = ""
-) -> tuple[Parameter, ...]:
-    """Parameters that are at least 0 and add up to 1, with a joint Dirichlet prior.
-
-    They go into a model's ``parameters`` next to each other: ``(*shares(("a", "b", "c")), ...)``.
-
-    Args:
-        names: of the shares, at least two.
-        concentration: of each, above 0; all 1 if not given, so that the prior is flat.
-        unit: of the values.
-
-    Raises:
-        ValueError: there is a single share, or a concentration is missing or not above 0.
-    """
-    stated = [1.0] * len(names) if concentration is None else concentration
-    given = tuple(float(each) for each in stated)
-    if not 2 <= len(names) == len(given) or not all(0.0 < each < math.inf for each in given):
-        raise ValueError(
-            f"shares {', '.join(names)}: concentration = {concentration}: must be one number above "
-            f"0 for each of two or more shares."
-        )
-    return tuple(
-        Parameter(name, 0.0, 1.0, unit, concentrations=given, place=place)
-        for place, name in enumerate(names)
-    )
 
 
 @dataclass(frozen=True)
@@ -180,18 +50,13 @@ class Column:
     whole: bool = False
 
     def __post_init__(self) -> None:
-        """Check the bounds.
-
-        Raises:
-            ValueError: they are not finite, or do not rise, or there is nothing between them.
-        """
-        check_texts("a column", name=self.name)
-        take_plain(self, f"column {self.name}", ("low", "high"))
-        bounds = f"column {self.name}: low = {self.low:g}, high = {self.high:g}"
-        if not self.low < self.high:
-            raise ValueError(f"{bounds}: must be low < high.")
-        if self.whole and math.ceil(self.low) > math.floor(self.high):
-            raise ValueError(f"{bounds}: no whole number lies between them.")
+        check_text("name of a column", self.name)
+        take_numbers(self, f"column {self.name}", ("low", "high"))
+        is_empty = self.whole and math.ceil(self.low) > math.floor(self.high)
+        refuse(f"column {self.name}: low = {self.low:g}, high = {self.high:g}", {
+            "must be low < high.": self.low >= self.high,
+            "no whole number lies between them.": is_empty,
+        })  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -249,24 +114,20 @@ class Model:
     module: str = field(default="", compare=False)
     file: str = field(default="model", compare=False)
 
-    def __post_init__(self) -> None:
-        """Check that all that is stated fits together.
+    SCENARIO_MADE_BY: ClassVar[str] = "abcdp_core.own_model.contract"
+    """Module whose ``scenario`` makes one of it, for :mod:`abcdp_core.registry`."""
 
-        Raises:
-            ValueError: it does not; what and where.
-        """
-        check_texts("model", name=self.name, title=self.title, unit=self.unit)
+    def __post_init__(self) -> None:
+        for name in ("name", "title", "unit"):
+            check_text(f"model: {name}", getattr(self, name))
         kinds = {"parameters": Parameter, "columns": Column, "statistics": OwnStatistic}
-        for name, kind in (kinds | {"sizes": object}).items():
-            given = getattr(self, name)
-            if not isinstance(given, Iterable):
-                raise ValueError(f"model {self.name}: {name} = {given}: must be a tuple, as (…,).")
-            several = tuple(given)
+        for name, kind in kinds.items():
+            several = tuple(getattr(self, name))
+            object.__setattr__(self, name, several)
             for wrong in (each for each in several if not isinstance(each, kind)):
                 raise ValueError(f"model {self.name}: {name}: {wrong} is no {kind.__name__}.")
-            object.__setattr__(self, name, several)
-        for reason in _reasons(self):
-            raise ValueError(f"model {self.name}: {reason}")
+        object.__setattr__(self, "sizes", tuple(self.sizes))
+        refuse(f"model {self.name}", _reasons(self))
 
     def draws(self, needed: int = FEWEST) -> int:
         """Draws in a pool: of large data sets fewer than ``pool_size``.
@@ -279,18 +140,6 @@ class Model:
         """
         wanted = max(USUAL, needed) if self.pool_size is None else self.pool_size
         return min(wanted, max(needed, most_draws(max(self.sizes))))
-
-    def scenario(self, module: str, file: str) -> ModuleType:
-        """The model as a scenario.
-
-        Args:
-            module: name of the module that states it, by which what it makes is kept.
-            file: name of its file, for what is said of errors in it.
-        """
-        # Inside the function: who writes a model needs no distances yet.
-        from abcdp_core.own_model import contract
-
-        return contract.scenario(dataclasses.replace(self, module=module, file=file))
 
     @property
     def low(self) -> Array:
@@ -324,40 +173,37 @@ class Model:
         Raises:
             OwnError: the person's prior raises, or makes something else.
         """
-        count = len(self.parameters)
         if self.prior is not None:
-            drawn = call(self.file, "prior", self.prior, rng, size)
-            # A copy: the function may return the same array, with other numbers, next time.
-            theta = np.array(drawn, dtype=np.float64)
+            theta = self._drawn("prior", self.prior, rng, size, (size, len(self.parameters)))
         else:
-            columns: list[Array] = []
+            columns = []
             for each in (each for each in self.parameters if each.place == 0):
-                values = np.asarray(call(self.file, f"prior of {each.name}", each.draw, rng, size))
-                if values.shape != (size,) and not each.concentrations:
-                    raise OwnError(
-                        f"{self.file}: prior of {each.name} makes an array {values.shape}; it "
-                        f"must be ({size},)."
-                    )
-                columns.extend(values.T if each.concentrations else [values])
-            theta = np.stack(columns, axis=1).astype(np.float64)
-        if theta.shape != (size, count):
-            raise OwnError(
-                f"{self.file}: prior makes an array {theta.shape}; it must be ({size}, {count})."
-            )
+                k = len(each.concentrations)
+                shape = (size, k) if k else (size,)
+                drawn = self._drawn(f"prior of {each.name}", each.draw, rng, size, shape)
+                columns.append(drawn.reshape(size, -1))
+            theta = np.concatenate(columns, axis=1)
         for each, values in zip(self.parameters, theta.T, strict=True):
+            what = ""
             if not ((each.low <= values) & (values <= each.high)).all():
-                raise OwnError(
-                    f"{self.file}: prior of {each.name} draws a value outside {each.low:g} to "
-                    f"{each.high:g}."
-                )
-            if each.whole and not np.array_equal(values, np.rint(values)):
-                raise OwnError(f"{self.file}: prior of {each.name} draws what is no whole number.")
-            if size >= MANY and np.ptp(values) == 0.0:
-                raise OwnError(
-                    f"{self.file}: prior of {each.name} draws {values[0]:g} alone, so there is "
-                    f"nothing to learn of it; leave it out."
-                )
+                what = f"a value outside {each.low:g} to {each.high:g}"
+            elif each.whole and not np.array_equal(values, np.rint(values)):
+                what = "what is no whole number"
+            elif size >= MANY and np.ptp(values) == 0.0:
+                what = f"{values[0]:g} alone, so there is nothing to learn of it; leave it out"
+            if what:
+                raise OwnError(f"{self.file}: prior of {each.name} draws {what}.")
         return theta
+
+    def _drawn(
+        self, what: str, prior: Law, rng: np.random.Generator, size: int, shape: tuple[int, ...]
+    ) -> Array:
+        """What the person's prior draws."""
+        # A copy: the function may return the same array, with other numbers, next time.
+        drawn = np.array(call(self.file, what, prior, rng, size), dtype=np.float64)
+        if drawn.shape != shape:
+            raise OwnError(f"{self.file}: {what} makes an array {drawn.shape}; it must be {shape}.")
+        return drawn
 
     @property
     def prior_law(self) -> priors.Prior:
@@ -385,19 +231,14 @@ class Model:
         ]
 
     def _log_relative(self, theta: Array) -> Array:
-        """Log-density ``(m,)`` of parameters ``(m, p)`` relative to the laws that are stated.
-
-        Raises:
-            OwnError: a person's function raises, or makes something else.
-        """
+        """Log-density ``(m,)`` of parameters ``(m, p)`` relative to the laws that are stated."""
         found = np.zeros(len(theta))
         for what, function, place in self._log_priors():
-            given = theta[:, place].copy()
-            values = np.asarray(call(self.file, what, function, given))  # type: ignore[arg-type]
-            if values.shape != found.shape or values.dtype.kind not in "fiub":
+            assert function is not None
+            values = np.asarray(call(self.file, what, function, theta[:, place].copy()))
+            if values.shape != found.shape:
                 raise OwnError(
-                    f"{self.file}: {what} makes an array {values.shape} of {values.dtype}; it must "
-                    f"be {found.shape}, of numbers."
+                    f"{self.file}: {what} makes an array {values.shape}; it must be {found.shape}."
                 )
             if not (values < math.inf).all():
                 raise OwnError(f"{self.file}: {what} makes NaN or infinity.")
@@ -477,17 +318,11 @@ class Model:
         return made, said
 
     def _simulated(self, rng: np.random.Generator, theta: Array, n: int) -> Array:
-        """What the person's simulator makes ``(k, n, d)``.
-
-        Raises:
-            OwnError: it raises, makes no such array, or changes the parameters.
-        """
+        """What the person's simulator makes ``(k, n, d)``; it must not change the parameters."""
         what, given = f"simulate with parameters {theta.shape}", theta.copy()
         made = call(self.file, what, self.simulate, rng, given, n)
         if not np.array_equal(given, theta):
             raise OwnError(f"{self.file}: simulate changes the parameters that it is given.")
-        if np.ma.isMaskedArray(made):
-            raise OwnError(f"{self.file}: simulate: {MASKED}")
         records = np.asarray(made)
         expected = (len(theta), n, len(self.columns))
         if records.shape != expected:
@@ -523,65 +358,67 @@ class Model:
         return room * sum(one for one, _ in each), room * math.hypot(*(two for _, two in each))
 
 
-def _reasons(model: Model) -> list[str]:
-    """Why a model cannot be used, a sentence each."""
-    sizes = list(model.sizes)
-    derived = all(each.kind != "declared" for each in model.statistics)
-    single = not model.independent or model.neighbours == "add-remove" or not derived
-    names = [column.name for column in model.columns]
-    unknowns = [parameter.name for parameter in model.parameters]
-    statistics = [each.name for each in model.statistics]
+def _reasons(model: Model) -> dict[str, bool]:
+    """Why a model cannot be used, a sentence each -> whether that is so."""
+    added, sizes = model.neighbours == "add-remove", list(model.sizes)
+    has_statistics = bool(model.statistics)
+    declared = any(each.kind == "declared" for each in model.statistics)
     numbers = [name for each in model.statistics for name in each.names]
-    cases = {
+    # Cells of statistics of one name would be one group, of which a record is in one at most.
+    named = {
+        "parameters": [each.name for each in model.parameters],
+        "columns": [each.name for each in model.columns],
+        "numbers of the statistics": numbers,
+        "statistics": [each.name for each in model.statistics],
+    }
+    counted = [size for size in sizes if isinstance(size, int) and size > 0]
+    choices = {
+        "neighbours": ("replace", "add-remove"),
+        "distance": ("", "numbers", "records"),
+        "failures": ("refused", "excluded"),
+    }
+    wrong = {
+        f"{name} = {getattr(model, name)}: must be {' or '.join(filter(None, options))}."
+        for name, options in choices.items()
+        if getattr(model, name) not in options
+    }
+    pool_size = FEWEST if model.pool_size is None else model.pool_size
+    placed = [(each.concentrations, each.place) for each in model.parameters]
+    in_order = [
+        (each.concentrations, place)
+        for each in model.parameters
+        if each.place == 0
+        for place in range(max(len(each.concentrations), 1))
+    ]
+    of_shares = any(each.concentrations for each in model.parameters)
+    single = not model.independent or added or declared
+    return dict.fromkeys(wrong, True) | {
         "name must be in lower case with hyphens.": not NAME.fullmatch(model.name),
-        "parameters must not be empty.": not unknowns,
-        "columns must not be empty.": not names,
-        "two parameters have one name.": len(set(unknowns)) < len(unknowns),
-        "two columns have one name.": len(set(names)) < len(names),
-        "two numbers of the statistics have one name.": len(set(numbers)) < len(numbers),
-        # Cells of one name count as one group, of which a record is in one cell at most.
-        "two statistics have one name.": len(set(statistics)) < len(statistics),
-        f"sizes = {model.sizes}: must be rising whole numbers above 0.": not sizes
-        or sizes != sorted(set(sizes))
-        or not all(isinstance(size, int) and size > 0 for size in sizes),
+        "parameters must not be empty.": not model.parameters,
+        "columns must not be empty.": not model.columns,
+        **{f"two {what} have one name.": len({*of}) < len(of) for what, of in named.items()},
+        f"sizes = {model.sizes}: must be rising whole numbers above 0.":
+            not sizes or sizes != sorted(set(counted)),
         f"sizes = {model.sizes}: must be one, as records depend on each other, their number is "
         f"private, or a statistic is declared.": single and len(sizes) > 1,
-        f"neighbours = {model.neighbours}: must be replace or add-remove.": model.neighbours
-        not in ("replace", "add-remove"),
-        "a mean needs a public number of records; use total.": model.neighbours == "add-remove"
-        and any(each.kind == "mean" for each in model.statistics),
-        "statistics must not be empty where records are added or removed.": model.neighbours
-        == "add-remove"
-        and not model.statistics,
-        f"distance = {model.distance}: must be numbers or records.": model.distance
-        not in ("", "numbers", "records"),
-        "distance = records: needs a public number of records.": model.distance == "records"
-        and model.neighbours == "add-remove",
-        "distance = numbers: there are no statistics.": model.distance == "numbers"
-        and not model.statistics,
-        f"pool_size = {model.pool_size}: must be a whole number from {FEWEST} up.": (
-            model.pool_size is not None
-            and (not isinstance(model.pool_size, int) or model.pool_size < FEWEST)
-        ),
-        "log_prior: needs a function for prior.": model.log_prior is not None
-        and model.prior is None,
-        "prior: shares of a whole have a prior of their own.": model.prior is not None
-        and any(each.concentrations for each in model.parameters),
-        "shares of a whole must be next to each other, in their order.": [
-            (each.concentrations, each.place) for each in model.parameters
-        ]
-        != [
-            (each.concentrations, place)
-            for each in model.parameters
-            if each.place == 0
-            for place in range(max(len(each.concentrations), 1))
-        ],
-        f"failures = {model.failures}: must be refused or excluded.": model.failures
-        not in ("refused", "excluded"),
-        f"truth = {model.truth}: must be one number for each parameter.": model.truth is not None
-        and len(model.truth) != len(unknowns),
-    }
-    return [reason for reason, wrong in cases.items() if wrong]
+        "a mean needs a public number of records; use total.":
+            added and any(each.kind == "mean" for each in model.statistics),
+        "statistics must not be empty where records are added or removed.":
+            added and not has_statistics,
+        "distance = records: needs a public number of records.":
+            added and model.distance == "records",
+        "distance = numbers: there are no statistics.":
+            model.distance == "numbers" and not has_statistics,
+        f"pool_size = {model.pool_size}: must be a whole number from {FEWEST} up.":
+            not isinstance(pool_size, int) or pool_size < FEWEST,
+        "log_prior: needs a function for prior.":
+            model.log_prior is not None and model.prior is None,
+        "prior: shares of a whole have a prior of their own.":
+            model.prior is not None and of_shares,
+        "shares of a whole must be next to each other, in their order.": placed != in_order,
+        f"truth = {model.truth}: must be one number for each parameter.":
+            model.truth is not None and len(model.truth) != len(model.parameters),
+    }  # fmt: skip
 
 
 def one_at_a_time(simulate: Callable[[np.random.Generator, Array, int], Array]) -> Simulator:

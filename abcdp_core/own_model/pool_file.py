@@ -44,90 +44,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import supports
-from abcdp_core.own_model.model import Parameter
-from abcdp_core.own_model.statistics import ROUNDING
-from abcdp_core.statistic import Neighbours, Statistic, whole_only
+from abcdp_core.own_model import lattice
+from abcdp_core.own_model.parameter import Parameter
+from abcdp_core.own_model.statistics import ROUNDING, Summary, as_one
+from abcdp_core.statistic import Neighbours, Statistic
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A number that a pool holds of each data set.
-
-    Attributes:
-        name: in the column ``summary.NAME``.
-        kind: ``count``, ``mean``, ``sum``; or ``declared``.
-        lower, upper: bounds of one record's contribution.
-        group: of counts of which a record is in one at most; empty if it is in none.
-        sensitivity: that is declared, of a declared one.
-        column: of a file of records, in which its contributions are.
-    """
-
-    name: str
-    kind: str
-    lower: float = 0.0
-    upper: float = 1.0
-    group: str = ""
-    sensitivity: float = 1.0
-    column: str = ""
-
-    def in_units(self, values: Array, neighbours: str, n: int) -> Array:
-        """The number in units of the most that one record moves it; :mod:`.statistics`.
-
-        Args:
-            values: the number itself, any shape.
-            neighbours: ``replace`` or ``add-remove``.
-            n: records of each data set.
-        """
-        if self.kind == "count":
-            return values
-        if self.kind == "declared":
-            return values / self.sensitivity
-        if neighbours == "add-remove":
-            return values / max(abs(self.lower), abs(self.upper))
-        total = values * n if self.kind == "mean" else values
-        return (total - n * self.lower) / (self.upper - self.lower)
-
-    def natural(self, units: Array, neighbours: str, n: int) -> Array:
-        """The inverse of :meth:`in_units`."""
-        if self.kind == "count":
-            return units
-        if self.kind == "declared":
-            return units * self.sensitivity
-        if neighbours == "add-remove":
-            return units * max(abs(self.lower), abs(self.upper))
-        total = units * (self.upper - self.lower) + n * self.lower
-        return total / n if self.kind == "mean" else total
-
-    def unit(self, neighbours: str, n: int) -> float:
-        """How much the number itself changes in one unit."""
-        if self.kind == "count":
-            return 1.0
-        if self.kind == "declared":
-            return self.sensitivity
-        if neighbours == "add-remove":
-            return max(abs(self.lower), abs(self.upper))
-        width = self.upper - self.lower
-        return width / n if self.kind == "mean" else width
-
-    def limits(self, neighbours: str, n: int) -> tuple[float, float]:
-        """Between which the number itself can lie."""
-        if self.kind == "declared":
-            return -math.inf, math.inf
-        if self.kind == "count":
-            return 0.0, float(n) if neighbours == "replace" else math.inf
-        if self.kind == "mean":
-            return self.lower, self.upper
-        if neighbours == "replace":
-            return n * self.lower, n * self.upper
-        return (-math.inf if self.lower < 0.0 else 0.0), (math.inf if self.upper > 0.0 else 0.0)
 
 
 @dataclass(frozen=True)
@@ -169,50 +98,23 @@ class PoolFile:
             return self.unit
         return f"{self.unit}, if the sensitivity declared for {' and '.join(names)} holds"
 
+    @property
+    def support(self) -> supports.Support:
+        """Where the prior's draws can lie."""
+        low, high = zip(*((each.low, each.high) for each in self.parameters), strict=True)
+        return supports.box(np.array(low), np.array(high))
+
     def moves(self) -> tuple[float, float]:
         """L1 and L2 sensitivity of all numbers together, each in its unit."""
         if self.declared is not None:
             return self.declared
-        sizes: dict[str, int] = {}
-        for number, each in enumerate(self.summaries):
-            place = each.group or f"\0{number}"
-            sizes[place] = sizes.get(place, 0) + 1
-        cells = 2 if self.neighbours == "replace" else 1
-        # Of a group of counts two move by 1; every other number has a unit of its own.
-        l1 = sum(min(cells, size) for size in sizes.values())
+        # In a group of counts two move by 1; every other number has its own unit.
+        l1 = lattice.moved(self.summaries, self.neighbours)
         return l1 * (1.0 + ROUNDING), math.sqrt(l1) * (1.0 + ROUNDING)
 
     def statistic(self) -> Statistic:
         """The numbers as one statistic that is released together."""
-        l1, l2 = self.moves()
-        limits = [each.limits(self.neighbours, self.n) for each in self.summaries]
-        low = [
-            float(each.in_units(np.array(ends[0]), self.neighbours, self.n))
-            for each, ends in zip(self.summaries, limits, strict=True)
-        ]
-        whole = all(each.kind == "count" for each in self.summaries)
-        return Statistic(
-            name="numbers",
-            unit=self.protected,
-            neighbours=self.neighbours,
-            names=tuple(each.name for each in self.summaries),
-            reduce=whole_only,
-            l1=lambda n: l1,  # noqa: ARG005 - part of the interface
-            l2=lambda n: l2,  # noqa: ARG005
-            low=tuple(low),
-            high=(math.inf,) * len(low),
-            whole=(1,) * len(low) if whole else None,
-        )
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """The part of a scenario that a pool from anywhere has: enough for what reads numbers alone."""
-
-    PROTECTED: str
-    NEIGHBOURS: Neighbours
-    AXES: Mapping[str, tuple[float, float]]
-    STATISTICS: Mapping[str, Statistic]
+        return as_one(self.protected, self.neighbours, self.summaries, self.moves())
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,13 +159,12 @@ class Numbers:
 
 def side(pool: PoolFile, rows: NDArray[np.int64] | None = None) -> Side:
     """The public side of a pool, or of some of its rows."""
-    chosen = np.arange(len(pool.theta)) if rows is None else rows
+    chosen = slice(None) if rows is None else rows
     statistic = pool.statistic()
-    scenario = Scenario(
-        pool.protected,
-        pool.neighbours,
-        {each.name: (each.low, each.high) for each in pool.parameters},
-        {statistic.name: statistic},
+    scenario = SimpleNamespace(
+        PROTECTED=pool.protected,
+        NEIGHBOURS=pool.neighbours,
+        AXES={each.name: (each.low, each.high) for each in pool.parameters},
+        STATISTICS={statistic.name: statistic},
     )
-    low, high = (np.array([getattr(p, end) for p in pool.parameters]) for end in ("low", "high"))
-    return Side(scenario, pool.n, pool.theta[chosen], pool.numbers[chosen], supports.box(low, high))
+    return Side(scenario, pool.n, pool.theta[chosen], pool.numbers[chosen], pool.support)

@@ -1,279 +1,226 @@
-"""A pool made anywhere, read by its TOML file; what is wrong is one line that says where."""
+"""A pool made elsewhere, read by its TOML file; what is wrong is one line that says where."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import AfterValidator, Field, model_validator
 
-from abcdp_core import syntax
+from abcdp_core import schemas
 from abcdp_core.own_model import tables
 from abcdp_core.own_model.blame import OwnError
-from abcdp_core.own_model.model import NAME, Parameter
-from abcdp_core.own_model.pool_file import PoolFile, Summary
-from abcdp_core.own_model.statistics import AS_HTML, HTML, LARGEST, SMALLEST
-from abcdp_core.parameters import shown
-from abcdp_core.statistic import Neighbours
+from abcdp_core.own_model.model import NAME
+from abcdp_core.own_model.parameter import Parameter
+from abcdp_core.own_model.pool_file import PoolFile
+from abcdp_core.own_model.statistics import LARGEST, SMALLEST, Summary, check_text
+from abcdp_core.schemas import Schema
 
 Array = NDArray[np.float64]
-
-KEYS = {
-    "": {"name", "title", "unit", "neighbours", "n", "pool", "theta", "summary", "declared"},
-    "theta": {"low", "high", "unit"},
-    "summary": {"kind", "lower", "upper", "group", "sensitivity", "column"},
-    "declared": {"l1", "l2"},
-}  # fmt: skip
-"""Table of the file -> keys that it may have."""
-
-NEEDED = {"": ("name", "unit", "neighbours", "n", "pool", "theta", "summary")}
-
-KINDS = ("count", "mean", "sum")
 
 FEWEST = 100
 """Draws without which there is nothing to learn from."""
 
-LARGEST_FILE = 1_000_000
-"""Bytes of a TOML file."""
-
 MOST_RECORDS = 10**12
 """Largest n: beyond, floating point could not tell one record from none."""
 
-LABEL = re.compile(r"[^\x00-\x1f]{1,200}")
+
+def _label(text: str) -> str:
+    check_text("text", text)
+    if not text.isprintable():
+        raise ValueError("must be printable")
+    return text
+
+
+def _hyphenated(text: str) -> str:
+    if not NAME.fullmatch(text):
+        raise ValueError("must be in lower case with hyphens")
+    return text
+
+
+Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_label)]
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+Sensitivity = Annotated[float, Field(ge=SMALLEST, le=LARGEST)]
+
+
+class Theta(Schema):
+    """A parameter: its public bounds."""
+
+    low: Number
+    high: Number
+    unit: Label | None = None
+
+
+class Contribution(Schema):
+    """A summary: what one record contributes, or how far it moves the number."""
+
+    kind: Literal["count", "mean", "sum"] | None = None
+    lower: Number | None = None
+    upper: Number | None = None
+    group: Label | None = None
+    sensitivity: Sensitivity | None = None
+    column: Label | None = None
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        bounds = [each for each in (self.lower, self.upper) if each is not None]
+        if self.kind is None and (bounds or self.group):
+            raise ValueError("kind: is missing; or declare a sensitivity")
+        if self.kind is not None and self.sensitivity is not None:
+            raise ValueError("sensitivity: stands beside kind; leave one out")
+        if self.kind == "count" and bounds:
+            raise ValueError("a count has no bounds")
+        if self.kind in ("mean", "sum"):
+            if self.group:
+                raise ValueError("only counts are in a group")
+            if len(bounds) < 2 or not bounds[0] < bounds[1]:
+                raise ValueError(f"a {self.kind} needs lower and upper, and lower < upper")
+        return self
+
+    def summary(self, name: str) -> Summary:
+        """The number of that name."""
+        column = self.column or name
+        if self.kind is None:
+            return Summary(name, "declared", sensitivity=self.sensitivity or 1.0, column=column)
+        if self.kind == "count":
+            return Summary(name, "count", group=self.group or "", column=column)
+        return Summary(name, self.kind, self.lower or 0.0, self.upper or 0.0, column=column)
+
+
+class Declared(Schema):
+    """Sensitivities of all summaries together."""
+
+    l1: Sensitivity
+    l2: Sensitivity
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if self.l2 > self.l1:
+            raise ValueError(f"l2 = {self.l2:g}: must be at most l1 = {self.l1:g}")
+        return self
+
+
+class Stated(Schema):
+    """What the TOML file of a pool states; see :mod:`.pool_file`."""
+
+    name: Annotated[Label, AfterValidator(_hyphenated)]
+    title: Label | None = None
+    unit: Label
+    neighbours: Literal["replace", "add-remove"]
+    n: int = Field(ge=1, le=MOST_RECORDS)
+    pool: Label
+    theta: dict[Label, Theta] = Field(min_length=1)
+    summary: dict[Label, Contribution] = Field(min_length=1)
+    declared: Declared | None = None
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        for name, each in self.summary.items():
+            has_own = each.kind is not None or each.sensitivity is not None
+            if has_own and self.declared is not None:
+                raise ValueError(f"summary.{name}: stands beside [declared]; leave one out")
+            if not has_own and self.declared is None:
+                raise ValueError(f"summary.{name}.kind: is missing; or declare a sensitivity")
+            if each.kind == "mean" and self.neighbours == "add-remove":
+                raise ValueError(
+                    f"summary.{name}: a mean needs a public number of records; use sum"
+                )
+        return self
 
 
 def read(file: Path) -> PoolFile:
     """A pool by its TOML file.
 
     Raises:
-        OwnError: one line names the file and what is wrong where.
+        ParameterError: one line names the file and what is wrong where.
     """
+    stated = schemas.read(file, Stated)
     try:
-        tables.check_file(file)
-        if file.stat().st_size > LARGEST_FILE:
-            raise OwnError(f"{file.name}: is larger than {LARGEST_FILE:,} bytes.")
-        found = syntax.toml(file.read_text(encoding="utf-8-sig"))
-    except OwnError:
-        raise
-    except OSError as error:
-        raise OwnError(f"{file.name}: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        # A whole number of thousands of digits is a plain ValueError.
-        raise OwnError(f"{file.name}: is no TOML ({error}).") from error
-    said = _Reader(file.name)
-    said.check_keys(found, "", "")
-    neighbours = said.one_of(found, "neighbours", ("replace", "add-remove"))
-    if not NAME.fullmatch(name := said.text(found, "name")):
-        raise said.wrong("name", name, "must be in lower case with hyphens")
-    n = found["n"]
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_RECORDS:
-        raise said.wrong("n", n, f"must be a whole number from 1 to {MOST_RECORDS:,}")
-    declared = _declared(said, found)
-    parameters = tuple(_parameter(said, *item) for item in said.tables(found, "theta"))
-    summaries = tuple(
-        _summary(said, key, table, neighbours, is_declared=declared is not None)
-        for key, table in said.tables(found, "summary")
-    )
-    table = tables.read(file.parent / said.text(found, "pool"))
-    place = said.text(found, "pool")
-    theta, values = _columns(place, table, parameters, summaries)
-    for number, each in enumerate(summaries):
-        _check_summary(place, each, values[:, number], neighbours, n)
-    units = [each.in_units(values[:, i], neighbours, n) for i, each in enumerate(summaries)]
+        parameters = tuple(
+            Parameter(name, each.low, each.high, each.unit or "")
+            for name, each in stated.theta.items()
+        )
+    except ValueError as error:
+        raise OwnError(f"{file.name}: {error}") from error
+    summaries = tuple(each.summary(name) for name, each in stated.summary.items())
+    theta, values = _columns(tables.read(file.parent / stated.pool), stated, parameters, summaries)
+    units = [
+        each.in_units(numbers, stated.neighbours, stated.n)
+        for each, numbers in zip(summaries, values.T, strict=True)
+    ]
     return PoolFile(
         file=file,
-        name=name,
-        title=said.text(found, "title") if "title" in found else name,
-        unit=said.text(found, "unit"),
-        neighbours=cast(Neighbours, neighbours),
-        n=n,
+        name=stated.name,
+        title=stated.title or stated.name,
+        unit=stated.unit,
+        neighbours=stated.neighbours,
+        n=stated.n,
         parameters=parameters,
         summaries=summaries,
-        declared=declared,
+        declared=None if stated.declared is None else (stated.declared.l1, stated.declared.l2),
         theta=theta,
         numbers=np.stack(units, axis=1),
     )
 
 
-class _Reader:
-    """Keys of one file, and how what is wrong with them is said."""
+def draws(place: str, table: pd.DataFrame, names: Sequence[str]) -> Array:
+    """Columns of a pool's table ``(T, len(names))``: finite numbers that differ.
 
-    def __init__(self, file: str) -> None:
-        self.file = file
+    Args:
+        place: name of the table, for errors.
+        table: with a row for each draw.
+        names: of the columns.
 
-    def wrong(self, key: str, value: object, why: str) -> OwnError:
-        return OwnError(f"{self.file}: key {key} = {shown(value)}: {why}.")
-
-    def check_keys(self, table: Mapping[str, Any], kind: str, at: str) -> None:
-        known = sorted(KEYS[kind])
-        for key in table:
-            if key not in known:
-                why = f"known are {', '.join(known)}"
-                if at + key == "observed":
-                    # A public file is no place for them.
-                    why = f"records are given to `release {self.file} --data FILE.csv`"
-                raise OwnError(f"{self.file}: key {at}{key}: is unknown; {why}.")
-        for key in NEEDED.get(kind, ()):
-            if key not in table:
-                raise OwnError(f"{self.file}: key {at}{key}: is missing.")
-
-    def text(self, table: Mapping[str, Any], key: str) -> str:
-        value = table[key]
-        if not isinstance(value, str) or not LABEL.fullmatch(value):
-            raise self.wrong(key, value, "must be a text of 1 to 200 characters")
-        if HTML.search(value):
-            raise self.wrong(key, value, AS_HTML)
-        return value
-
-    def one_of(self, table: Mapping[str, Any], key: str, options: tuple[str, ...]) -> str:
-        value = table[key.rpartition(".")[2]]
-        if value not in options:
-            raise self.wrong(key, value, f"must be one of {', '.join(options)}")
-        return str(value)
-
-    def number(self, table: Mapping[str, Any], key: str, at: str) -> float:
-        if key not in table:
-            raise OwnError(f"{self.file}: key {at}{key}: is missing.")
-        value = table[key]
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.wrong(f"{at}{key}", value, "must be a number")
-        # Of a whole number of any size a float cannot be asked for first.
-        if not abs(value) <= LARGEST:
-            raise self.wrong(f"{at}{key}", value, f"must lie within ±{LARGEST:g}")
-        return float(value)
-
-    def above_zero(self, table: Mapping[str, Any], key: str, at: str) -> float:
-        """A sensitivity, by which numbers are divided."""
-        value = self.number(table, key, at)
-        if value < SMALLEST:
-            raise self.wrong(f"{at}{key}", value, f"must be {SMALLEST:g} or more")
-        return value
-
-    def tables(self, found: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
-        tables = found[key]
-        if not isinstance(tables, dict) or not tables:
-            raise OwnError(f"{self.file}: key {key}: must be tables [{key}.NAME], one at least.")
-        for name, table in tables.items():
-            self.text({key: name}, key)
-            if not isinstance(table, dict):
-                raise OwnError(f"{self.file}: key {key}.{name}: must be a table.")
-            self.check_keys(table, key, f"{key}.{name}.")
-        return list(tables.items())
-
-
-def _parameter(said: _Reader, name: str, table: Mapping[str, Any]) -> Parameter:
-    at = f"theta.{name}."
-    low, high = said.number(table, "low", at), said.number(table, "high", at)
-    if not high - low >= SMALLEST:
-        raise said.wrong(f"{at}high", high, f"must be above low = {low:g}, by {SMALLEST:g} or more")
-    unit = said.text(table, "unit") if table.get("unit") else ""
-    return Parameter(name, low, high, unit)
-
-
-def _summary(
-    said: _Reader, name: str, table: Mapping[str, Any], neighbours: str, *, is_declared: bool
-) -> Summary:
-    at = f"summary.{name}."
-    column = said.text(table, "column") if "column" in table else name
-    alone = ("kind", "lower", "upper", "group")
-    if is_declared or "sensitivity" in table:
-        both = [key for key in (*alone, *(("sensitivity",) * is_declared)) if key in table]
-        if both:
-            what = "[declared]" if is_declared else "sensitivity"
-            raise OwnError(f"{said.file}: key {at}{both[0]}: stands beside {what}; leave one out.")
-        if is_declared:
-            return Summary(name, "declared", column=column)
-        sensitivity = said.above_zero(table, "sensitivity", at)
-        return Summary(name, "declared", sensitivity=sensitivity, column=column)
-    if "kind" not in table:
-        raise OwnError(f"{said.file}: key {at}kind: is missing; or declare a sensitivity.")
-    kind = said.one_of(table, f"{at}kind", KINDS)
-    group = said.text(table, "group") if "group" in table else ""
-    if kind == "count":
-        bounds = [key for key in ("lower", "upper") if key in table]
-        if bounds:
-            raise OwnError(f"{said.file}: key {at}{bounds[0]}: a count has no bounds.")
-        return Summary(name, kind, group=group, column=column)
-    if group:
-        raise said.wrong(f"{at}group", group, "only counts are in one")
-    if kind == "mean" and neighbours == "add-remove":
-        raise said.wrong(f"{at}kind", kind, "a mean needs a public number of records; use sum")
-    lower, upper = said.number(table, "lower", at), said.number(table, "upper", at)
-    if not lower < upper:
-        raise said.wrong(f"{at}upper", upper, f"must be above lower = {lower:g}")
-    return Summary(name, kind, lower, upper, column=column)
-
-
-def _declared(said: _Reader, found: Mapping[str, Any]) -> tuple[float, float] | None:
-    if "declared" not in found:
-        return None
-    table = found["declared"]
-    if not isinstance(table, dict):
-        raise OwnError(f"{said.file}: key declared: must be a table.")
-    said.check_keys(table, "declared", "declared.")
-    l1, l2 = (said.above_zero(table, key, "declared.") for key in ("l1", "l2"))
-    if l2 > l1:
-        raise said.wrong("declared.l2", l2, f"must be at most l1 = {l1:g}")
-    return l1, l2
+    Raises:
+        OwnError: one is missing or has something else, or there are too few rows.
+    """
+    if len(table) < FEWEST:
+        raise OwnError(f"{place}: has {len(table)} rows; a pool needs {FEWEST} at least.")
+    for name in names:
+        if name not in table:
+            raise OwnError(f"{place}: column {name} is missing.")
+    values = np.stack([tables.finite(place, table, name) for name in names], axis=1)
+    for name, column in zip(names, values.T, strict=True):
+        if np.ptp(column) == 0.0:
+            raise OwnError(
+                f"{place}: column {name} is {column[0]:g} in all rows, so it tells nothing; leave "
+                f"it out."
+            )
+    return values
 
 
 def _columns(
-    place: str,
     table: pd.DataFrame,
-    parameters: tuple[Parameter, ...],
-    summaries: tuple[Summary, ...],
+    stated: Stated,
+    parameters: Sequence[Parameter],
+    summaries: Sequence[Summary],
 ) -> tuple[Array, Array]:
-    """Parameters ``(T, d)`` and numbers ``(T, k)`` of a table, as they are in it."""
-    expected = [f"theta.{each.name}" for each in parameters]
-    expected += [f"summary.{each.name}" for each in summaries]
-    for name in expected:
-        if name not in table:
-            raise OwnError(f"{place}: column {name} is missing.")
-    for name in table.columns:
-        if str(name).startswith(("theta.", "summary.")) and name not in expected:
+    """Parameters ``(T, d)`` and numbers ``(T, k)`` of a table, each where it can lie."""
+    place, n = stated.pool, stated.n
+    limits = {f"theta.{each.name}": (each.low, each.high) for each in parameters}
+    limits |= {f"summary.{each.name}": each.limits(stated.neighbours, n) for each in summaries}
+    values = draws(place, table, list(limits))
+    for name in map(str, table.columns):
+        if name.startswith(("theta.", "summary.")) and name not in limits:
             raise OwnError(f"{place}: column {name} is not in the TOML file.")
-    if len(table) < FEWEST:
-        raise OwnError(f"{place}: has {len(table)} rows; a pool needs {FEWEST} at least.")
-    arrays = []
-    for name in expected:
-        values = tables.finite(place, table, name)
-        arrays.append(values)
-    for each, values in zip(parameters, arrays, strict=False):
-        outside = (values < each.low) | (values > each.high)
-        if outside.any():
-            row = int(np.argmax(outside))
+    counts = {f"summary.{each.name}" for each in summaries if each.kind == "count"}
+    for (name, (low, high)), column in zip(limits.items(), values.T, strict=True):
+        # A sum may be beyond its bounds by rounding.
+        ends = [abs(end) for end in (low, high) if math.isfinite(end)]
+        room = 0.0 if name.startswith("theta.") else 1e-9 * max([1.0, *ends])
+        wrong = (column < low - room) | (column > high + room)
+        if name in counts:
+            wrong |= column != np.rint(column)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            what = "a whole number " if name in counts else ""
             raise OwnError(
-                f"{place}: column theta.{each.name}, row {row + 1}: {values[row]:g} is outside "
-                f"{each.low:g} to {each.high:g}."
+                f"{place}: column {name}, row {row + 1}: {column[row]:g} cannot be; it must be "
+                f"{what}from {low:g} to {high:g}."
             )
-        if np.ptp(values) == 0.0:
-            raise OwnError(
-                f"{place}: column theta.{each.name}: is {values[0]:g} in all rows, so there is "
-                f"nothing to learn of it; leave it out."
-            )
-    whole = np.stack(arrays, axis=1)
-    return whole[:, : len(parameters)], whole[:, len(parameters) :]
-
-
-def _check_summary(place: str, each: Summary, values: Array, neighbours: str, n: int) -> None:
-    """Refuse numbers of the pool that cannot be, or that say nothing."""
-    at = f"{place}: column summary.{each.name}"
-    if np.ptp(values) == 0.0:
-        raise OwnError(f"{at}: is {values[0]:g} in all rows; it says nothing and costs noise.")
-    if each.kind == "count" and not np.array_equal(values, np.rint(values)):
-        row = int(np.argmax(values != np.rint(values)))
-        raise OwnError(f"{at}, row {row + 1}: {values[row]:g} is no count.")
-    low, high = each.limits(neighbours, n)
-    room = 1e-9 * max([1.0, *(abs(end) for end in (low, high) if math.isfinite(end))])
-    outside = (values < low - room) | (values > high + room)
-    if outside.any():
-        row = int(np.argmax(outside))
-        raise OwnError(
-            f"{at}, row {row + 1}: {values[row]:g} cannot be, as kind, bounds and n allow "
-            f"{low:g} to {high:g}."
-        )
+    return values[:, : len(parameters)], values[:, len(parameters) :]

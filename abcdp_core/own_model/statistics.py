@@ -26,17 +26,17 @@ from __future__ import annotations
 
 import itertools
 import math
-import numbers
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeGuard
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.parameters import shown
 from abcdp_core.sentences import exact
+from abcdp_core.statistic import Neighbours, Statistic, whole_only
 
 Array = NDArray[np.float64]
 Records = Callable[[Array], NDArray[np.generic]]
@@ -51,9 +51,8 @@ LARGEST = 1e60
 SMALLEST = 1e-60
 """Of a sensitivity, by which numbers are divided."""
 
-
-MASKED = "it makes a masked array; fill it with numbers, as what is masked would count too."
-"""Why such an array is refused."""
+KEY = "numbers"
+"""What all statistics of a model or a pool together go by."""
 
 
 @dataclass(frozen=True)
@@ -80,25 +79,15 @@ class OwnStatistic:
     l2: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check what is stated.
-
-        Raises:
-            ValueError: bounds or sensitivities are not what they may be.
-        """
-        check_texts("a statistic", name=self.name)
-        for each in self.names:
-            check_texts(f"statistic {self.name}", names=each)
-        take_plain(self, f"statistic {self.name}", ("lower", "upper", "l1", "l2"))
-        if not self.lower < self.upper:
-            raise ValueError(
-                f"statistic {self.name}: lower = {self.lower:g} must be below "
-                f"upper = {self.upper:g}."
-            )
-        if not SMALLEST <= self.l2 <= self.l1:
-            raise ValueError(
-                f"statistic {self.name}: l1 = {self.l1:g}, l2 = {self.l2:g}: must be "
-                f"{SMALLEST:g} <= l2 <= l1."
-            )
+        for each in (self.name, *self.names):
+            check_text("name of a statistic", each)
+        take_numbers(self, f"statistic {self.name}", ("lower", "upper", "l1", "l2"))
+        refuse(f"statistic {self.name}", {
+            f"lower = {self.lower:g} must be below upper = {self.upper:g}.":
+                self.lower >= self.upper,
+            f"l1 = {self.l1:g}, l2 = {self.l2:g}: must be {SMALLEST:g} <= l2 <= l1.":
+                not SMALLEST <= self.l2 <= self.l1,
+        })  # fmt: skip
 
     @property
     def whole(self) -> bool:
@@ -148,23 +137,24 @@ class OwnStatistic:
         found: Array = clipped.sum(axis=-2) / self.unit(neighbours)
         return found
 
+    def summaries(self) -> tuple[Summary, ...]:
+        """Its numbers, each as the file of a pool states it."""
+        if self.whole:
+            group = self.name if self.kind == "histogram" else ""
+            return tuple(Summary(name, "count", group=group, column=name) for name in self.names)
+        # Of several declared numbers together nobody declared what each of them does.
+        return tuple(
+            Summary(name, self.kind, self.lower, self.upper, sensitivity=self.l1, column=name)
+            for name in self.names
+        )
+
     def contributions(self, records: Array) -> Array:
         """What each record adds, before it is clipped: ``(..., n, k)`` of ``(..., n, d)``.
 
         Raises:
             ValueError: the person's function makes something else.
         """
-        # A copy: the function may return the same array, with other numbers, next time.
-        contributions = np.array(self._made(records), dtype=np.float64)
-        if contributions.ndim == records.ndim - 1:
-            contributions = contributions[..., None]
-        expected = (*records.shape[:-1], len(self.names))
-        if contributions.shape != expected:
-            raise ValueError(
-                f"statistic {self.name}: of records {records.shape} it makes an array "
-                f"{contributions.shape}; it must be {expected}."
-            )
-        return contributions
+        return self._made(records, records.shape[:-1])
 
     def whole_set(self, records: Array) -> Array:
         """Numbers ``(..., k)`` of a declared one, as they are, of data sets ``(..., n, d)``.
@@ -172,32 +162,123 @@ class OwnStatistic:
         Raises:
             ValueError: the person's function makes something else.
         """
-        return self._shaped(self._made(records), records.shape[:-2])
+        return self._made(records, records.shape[:-2])
 
-    def _made(self, records: Array) -> NDArray[np.generic]:
-        """What the person's function makes.
-
-        Raises:
-            ValueError: it has a mask, and what is masked would count all the same.
-        """
-        made = self.of(records)
-        if np.ma.isMaskedArray(made):
-            raise ValueError(f"statistic {self.name}: {MASKED}")
+    def _made(self, records: Array, sets: tuple[int, ...]) -> Array:
+        """What the person's function makes ``(*sets, k)``; it may leave out a single k."""
+        # A copy: the function may return the same array, with other numbers, next time.
+        made = np.array(self.of(records), dtype=np.float64)
+        if made.shape == sets and len(self.names) == 1:
+            return made[..., None]
+        expected = (*sets, len(self.names))
+        if made.shape != expected:
+            raise ValueError(
+                f"statistic {self.name}: of records {records.shape} it makes an array "
+                f"{made.shape}; it must be {expected}."
+            )
         return made
 
-    def _shaped(self, values: NDArray[np.generic], sets: tuple[int, ...]) -> Array:
-        found = np.asarray(values, dtype=np.float64)
-        expected = (*sets, len(self.names))
-        if found.shape == sets and len(self.names) == 1:
-            return found[..., None]
-        if found.shape != expected:
-            raise ValueError(
-                f"statistic {self.name}: it makes an array {found.shape}; it must be {expected}."
-            )
-        return found
+
+@dataclass(frozen=True)
+class Summary:
+    """One number of a data set, as a pool or a release holds it.
+
+    Attributes:
+        name: in the column ``summary.NAME``.
+        kind: ``count``, ``mean``, ``sum``; or ``declared``.
+        lower, upper: bounds of one record's contribution.
+        group: of counts of which a record is in one at most; empty if it is in none.
+        sensitivity: that is declared, of a declared one.
+        column: of a file of records, in which its contributions are.
+    """
+
+    name: str
+    kind: str
+    lower: float = 0.0
+    upper: float = 1.0
+    group: str = ""
+    sensitivity: float = 1.0
+    column: str = ""
+
+    def in_units(self, values: Array, neighbours: str, n: int) -> Array:
+        """The number in units of the most that one record moves it; the table above.
+
+        Args:
+            values: the number itself, any shape.
+            neighbours: ``replace`` or ``add-remove``.
+            n: records of each data set.
+        """
+        scale, shift, divisor = self._scale(neighbours, n)
+        return (values * divisor - shift) / scale
+
+    def natural(self, units: Array, neighbours: str, n: int) -> Array:
+        """The inverse of :meth:`in_units`."""
+        scale, shift, divisor = self._scale(neighbours, n)
+        return (units * scale + shift) / divisor
+
+    def unit(self, neighbours: str, n: int) -> float:
+        """How much the number itself changes in one unit."""
+        scale, _, divisor = self._scale(neighbours, n)
+        return scale / divisor
+
+    def _scale(self, neighbours: str, n: int) -> tuple[float, float, int]:
+        """Scale, shift and divisor: the number is (units * scale + shift) / divisor."""
+        if self.kind == "count":
+            return 1.0, 0.0, 1
+        if self.kind == "declared":
+            return self.sensitivity, 0.0, 1
+        if neighbours == "add-remove":
+            return max(abs(self.lower), abs(self.upper)), 0.0, 1
+        return self.upper - self.lower, n * self.lower, n if self.kind == "mean" else 1
+
+    def limits(self, neighbours: str, n: int) -> tuple[float, float]:
+        """Between which the number itself can lie."""
+        if self.kind == "declared":
+            return -math.inf, math.inf
+        if self.kind == "count":
+            return 0.0, float(n) if neighbours == "replace" else math.inf
+        if self.kind == "mean":
+            return self.lower, self.upper
+        if neighbours == "replace":
+            return n * self.lower, n * self.upper
+        return (-math.inf if self.lower < 0.0 else 0.0), (math.inf if self.upper > 0.0 else 0.0)
 
 
-def take_plain(of: object, what: str, names: Sequence[str]) -> None:
+def as_one(
+    unit: str,
+    neighbours: Neighbours,
+    numbers: Sequence[Summary],
+    moves: tuple[float, float],
+    reduce: Callable[[Array], Array] = whole_only,
+    combine: Callable[..., Array] = whole_only,
+) -> Statistic:
+    """Numbers as one statistic that studies release together, each in its unit.
+
+    Args:
+        unit, neighbours, reduce, combine: as of :class:`~abcdp_core.statistic.Statistic`.
+        numbers: the k numbers.
+        moves: L1 and L2 sensitivity of all together.
+    """
+    l1, l2 = moves
+    added = neighbours == "add-remove"
+    # In its unit a number begins at 0, but where a declared one or one record may be below.
+    signed = [each.kind == "declared" or (added and each.lower < 0.0) for each in numbers]
+    return Statistic(
+        name=KEY,
+        unit=unit,
+        neighbours=neighbours,
+        names=tuple(each.name for each in numbers),
+        reduce=reduce,
+        l1=lambda n: l1,  # noqa: ARG005 - part of the interface
+        l2=lambda n: l2,  # noqa: ARG005
+        low=tuple(-math.inf if each else 0.0 for each in signed),
+        high=(math.inf,) * len(numbers),
+        whole=(1,) * len(numbers) if all(each.kind == "count" for each in numbers) else None,
+        combine=combine,
+    )
+
+
+def take_numbers(of: object, what: str, names: Sequence[str]) -> None:
     """Make attributes Python's own numbers: smaller kinds of NumPy's overflow in a difference.
 
     Args:
@@ -206,25 +287,15 @@ def take_plain(of: object, what: str, names: Sequence[str]) -> None:
         names: of the attributes.
 
     Raises:
-        ValueError: one is no number, or beyond :data:`LARGEST`.
+        ValueError: one is beyond :data:`LARGEST`.
     """
     for name in names:
-        value = getattr(of, name)
-        try:
-            plain = float(value) if isinstance(value, numbers.Real) else math.nan
-        except OverflowError:
-            # A whole number of hundreds of digits.
-            plain = math.inf
-        if not abs(plain) <= LARGEST:
+        value = float(getattr(of, name))
+        if not abs(value) <= LARGEST:
             raise ValueError(
-                f"{what}: {name} = {shown(value)}: must be a finite number, within ±{LARGEST:g}."
+                f"{what}: {name} = {value:g}: must be a finite number, within ±{LARGEST:g}."
             )
-        object.__setattr__(of, name, plain)
-
-
-def is_text(value: object) -> TypeGuard[str]:
-    """Whether it is a text that a document can hold: without half of a sign."""
-    return isinstance(value, str) and value.encode(errors="ignore").decode() == value
+        object.__setattr__(of, name, value)
 
 
 AS_HTML = "figures would read a part of it as HTML"
@@ -233,21 +304,23 @@ HTML = re.compile(r"<[^<>]*>|&#?\w+;")
 """What figures would take for HTML, as a link, in what a model calls its parts."""
 
 
-def check_texts(what: str, **values: object) -> None:
-    """Refuse what stands for a text and is none, or none that a document can hold.
-
-    Args:
-        what: whose they are, in words.
-        values: by the names of attributes.
+def check_text(what: str, value: object) -> None:
+    """Refuse what is no text, or one that figures would take for HTML.
 
     Raises:
-        ValueError: one is such; it has half of a sign, as texts of other encodings may, or HTML.
+        ValueError: it is such a one.
     """
-    for name, value in values.items():
-        if not is_text(value):
-            raise ValueError(f"{what}: {name} = {shown(value)}: must be a text.")
-        if HTML.search(value):
-            raise ValueError(f"{what}: {name} = {shown(value)}: {AS_HTML}.")
+    if not isinstance(value, str):
+        raise ValueError(f"{what} = {shown(value)}: must be a text.")
+    if HTML.search(value):
+        raise ValueError(f"{what} = {shown(value)}: {AS_HTML}.")
+
+
+def refuse(what: str, reasons: Mapping[str, bool]) -> None:
+    """Refuse what a person states where one of some reasons holds; raises ValueError."""
+    for reason, is_wrong in reasons.items():
+        if is_wrong:
+            raise ValueError(f"{what}: {reason}")
 
 
 def count(name: str, holds: Records) -> OwnStatistic:

@@ -6,7 +6,6 @@ the data set simulated there, before any noise; a row is one draw.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core.own_model import tables
+from abcdp_core.own_model import reading, tables
 from abcdp_core.own_model.statistics import AS_HTML, HTML
 from abcdp_core.parameters import ParameterError, shown
 
@@ -22,12 +21,6 @@ Array = NDArray[np.float64]
 
 THETA, SUMMARY = "theta.", "summary."
 """What the names of columns begin with."""
-
-FEWEST = 100
-"""Draws of the smallest pool."""
-
-LARGEST = 1e12
-"""Numbers of a pool, and of a query, are no larger, on either side of 0."""
 
 
 @dataclass(frozen=True)
@@ -62,43 +55,21 @@ def from_table(name: str, table: pd.DataFrame) -> Pool:
     Raises:
         ParameterError: it is none; one line says what is wrong where.
     """
-    columns = [str(column) for column in table.columns]
-    theta = [column for column in columns if column.startswith(THETA)]
-    summary = [column for column in columns if column.startswith(SUMMARY)]
-    for kind, found in ((THETA, theta), (SUMMARY, summary)):
-        if not found:
-            raise ParameterError(f"{name}: has no column {kind}NAME.")
-    if other := [column for column in columns if column not in (*theta, *summary)]:
-        raise ParameterError(
-            f"{name}: column {shown(other[0])} must be called {THETA}NAME or {SUMMARY}NAME."
-        )
-    for column in columns:
+    names: dict[str, list[str]] = {THETA: [], SUMMARY: []}
+    for column in map(str, table.columns):
+        begins = column[: column.find(".") + 1]
+        if begins not in names:
+            known = f"{THETA}NAME or {SUMMARY}NAME"
+            raise ParameterError(f"{name}: column {shown(column)} must be called {known}.")
         if HTML.search(column):
             raise ParameterError(f"{name}: column {shown(column)}: {AS_HTML}.")
-    if len(table) < FEWEST:
-        raise ParameterError(f"{name}: has {len(table)} rows; at least {FEWEST} are needed.")
+        names[begins].append(column)
+    for begins, columns in names.items():
+        if not columns:
+            raise ParameterError(f"{name}: has no column {begins}NAME.")
     return Pool(
-        tuple(column.removeprefix(THETA) for column in theta),
-        tuple(column.removeprefix(SUMMARY) for column in summary),
-        _values(name, table, theta),
-        _values(name, table, summary),
+        tuple(column.removeprefix(THETA) for column in names[THETA]),
+        tuple(column.removeprefix(SUMMARY) for column in names[SUMMARY]),
+        reading.draws(name, table, names[THETA]),
+        reading.draws(name, table, names[SUMMARY]),
     )
-
-
-def _values(name: str, table: pd.DataFrame, columns: Sequence[str]) -> Array:
-    """Columns of finite numbers that differ ``(T, len(columns))``."""
-    values = np.stack([tables.finite(name, table, column) for column in columns], axis=1)
-    for column, each in zip(columns, values.T, strict=True):
-        beyond = np.abs(each) > LARGEST
-        if beyond.any():
-            row = int(np.argmax(beyond))
-            raise ParameterError(
-                f"{name}: column {column}, row {row + 1}: {each[row]:g} must be from "
-                f"-{LARGEST:g} to {LARGEST:g}."
-            )
-        if each.min() == each.max():
-            raise ParameterError(
-                f"{name}: column {column} is {each[0]:g} in every row, so it tells nothing; "
-                f"leave it out, here and in the query."
-            )
-    return values

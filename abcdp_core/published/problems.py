@@ -10,15 +10,15 @@
 
     epsilon_total = 1.0               # of the release, where its publishers state one; optional
     unit = "one record"               # whom that protects, with its article; optional, but only
-    neighbours = "replace"            # together with how neighbours differ; or "add-remove"
+    neighbours = "replace"            # together with how neighbors differ; or "add-remove"
 
     [noise]
     law = "laplace"                   # discrete-laplace, gaussian, binomial-sample
     scale = 0.13                      # or one for each number
 
-What the release spent changes nothing that is computed; it is told again. The law has more keys
-that depend on it, in :data:`LAWS`. Numbers with different laws have a table each instead, which
-names them as the simulator or the pool does::
+What the release spent changes nothing that is computed; it is only reported. Keys of each
+distribution are those of its schema here. Numbers with different distributions have a table each,
+which names them as the simulator or the pool does::
 
     [[noise]]
     numbers = ["people"]
@@ -33,56 +33,26 @@ names them as the simulator or the pool does::
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from abcdp_core import syntax
-from abcdp_core.parameters import Parameter, ParameterError, shown
-from abcdp_core.posterior.noise import (
-    BinomialSample,
-    DiscreteLaplace,
-    Gaussian,
-    IndependentNoise,
-    Laplace,
-    Law,
-    Noise,
-)
+from abcdp_core import schemas
+from abcdp_core.parameters import ParameterError, shown
+from abcdp_core.posterior import noise
 from abcdp_core.published import models, pools
 from abcdp_core.published.models import Model
 from abcdp_core.published.pools import Pool
+from abcdp_core.schemas import Schema, Several
 from abcdp_core.sentences import counted
 from abcdp_core.streams import SEED_LIMIT
 
 Array = NDArray[np.float64]
-
-WANTED = Parameter("integer", "Effective sample size", low=100, high=100_000)
-WANTED_DEFAULT = 2000
-DRAWS = Parameter("integer", "Draws", low=1000, high=10_000_000)
-SEED = Parameter("integer", "Seed", low=0, high=float(SEED_LIMIT - 1))
-TRIALS = Parameter("integer", "People in the sample", low=1, high=1e9)
-POPULATION = Parameter("real", "People there are", low=1.0, high=1e12)
-OFFSET = Parameter("real", "People added to either side", low=0.0, high=1e12)
-SCALE = Parameter("real", "Scale of the noise", low=1e-12, high=1e12)
-EPSILON_TOTAL = Parameter("real", "ε_total of the release", low=1e-12, high=1e12)
-NEIGHBOURS = Parameter("choice", "How neighbours differ", options=("replace", "add-remove"))
-
-KEYS = (
-    *("simulator", "pool", "query", "noise", "effective_sample_size", "draws", "seed"),
-    *("epsilon_total", "unit", "neighbours"),
-)
-NEEDED = ("query", "noise")
-
-LARGEST_FILE = 1_000_000
-"""Bytes of a problem's file."""
-
-LONGEST_UNIT = 60
-"""Characters of the unit's name."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +79,7 @@ class Problem:
         source: a simulator, or what one gave before.
         simulator: name of the model, or of the pool's file.
         query: what was released ``(k,)``.
-        noise: the law of its noise.
+        noise: the distribution of its noise.
         wanted: effective sample size that is enough.
         draws: most that may be simulated.
         seed: root seed of all random numbers.
@@ -120,11 +90,110 @@ class Problem:
     source: Model | Pool
     simulator: str
     query: Array = field(repr=False)
-    noise: Noise
+    noise: noise.Noise
     wanted: int
     draws: int
     seed: int
     spent: Spent | None
+
+
+# ------------------------------------------------------------------------------- what files say
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+def _as_whole(value: Any) -> Any:
+    """Take 2e6 for a whole number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _printable(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise ValueError("must be a text, with nothing in it that cannot be printed")
+    return text
+
+
+Whole = Annotated[int, BeforeValidator(_as_whole)]
+Positive = Annotated[float, Field(ge=1e-12, le=1e12)]
+Scale = Annotated[Several[Positive], BeforeValidator(_as_list)]
+Text = Annotated[str, AfterValidator(_printable)]
+Number = Annotated[float, Field(ge=-1e12, le=1e12)]
+
+
+class _Law(Schema):
+    numbers: Several[str] = Field(default=(), min_length=1)
+
+
+class _OfScale(_Law):
+    scale: Scale
+
+    def scales(self, size: int, where: str) -> tuple[float, ...]:
+        """A scale for each of so many numbers."""
+        if len(self.scale) not in (1, size):
+            given = counted(len(self.scale), "number")
+            raise ParameterError(f"{where}.scale: has {given}; needed is one, or {size}.")
+        return self.scale if len(self.scale) == size else self.scale * size
+
+
+class _Continuous(_OfScale):
+    law: Literal["laplace", "gaussian"]
+
+    def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
+        kind = noise.Laplace if self.law == "laplace" else noise.Gaussian
+        return kind(self.scales(size, where), of=of)
+
+
+class _DiscreteLaplace(_OfScale):
+    law: Literal["discrete-laplace"]
+    step: Positive = 1.0
+
+    def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
+        return noise.DiscreteLaplace(self.scales(size, where), (self.step,), of=of)
+
+
+class _BinomialSample(_Law):
+    law: Literal["binomial-sample"]
+    trials: Whole = Field(ge=1, le=10**9)
+    population: float = Field(ge=1.0, le=1e12)
+    offset: float = Field(default=0.0, ge=0.0, le=1e12)
+
+    def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
+        return noise.BinomialSample(self.trials, self.population, self.offset, of=of)
+
+
+Law = Annotated[_Continuous | _DiscreteLaplace | _BinomialSample, Field(discriminator="law")]
+
+
+class Stated(Schema):
+    """A problem as its file states it."""
+
+    simulator: Text | None = None
+    pool: Text | None = None
+    query: Several[Number]
+    noise: Annotated[Several[Law], BeforeValidator(_as_list), Field(min_length=1)]
+    effective_sample_size: Whole = Field(default=2000, ge=100, le=100_000)
+    draws: Whole | None = Field(default=None, ge=1000, le=10_000_000)
+    seed: Whole = Field(default=1, ge=0, lt=SEED_LIMIT)
+    epsilon_total: Positive | None = None
+    unit: Text | None = Field(default=None, max_length=60)
+    neighbours: Literal["replace", "add-remove"] | None = None
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if (self.simulator is None) == (self.pool is None):
+            raise ValueError("simulator, pool: give one of the two")
+        if (self.unit is None) != (self.neighbours is None):
+            raise ValueError("unit, neighbours: give both or neither")
+        if self.unit is not None and self.epsilon_total is None:
+            raise ValueError("epsilon_total: is missing, but unit says whom it protects")
+        if self.draws is not None and self.pool is not None:
+            raise ValueError("draws: limits a simulator; a pool has its own")
+        return self
+
+
+# ------------------------------------------------------------------------------------- problems
 
 
 def read(file: Path) -> Problem:
@@ -133,259 +202,78 @@ def read(file: Path) -> Problem:
     Raises:
         ParameterError: it cannot be read or is not possible; one line says what is wrong where.
     """
+    stated = schemas.read(file, Stated)
     try:
-        # A device has no end, and a pipe would be waited for.
-        if not file.is_file():
-            raise ParameterError(f"problem = {file}: there is no such file.")
-        if file.stat().st_size > LARGEST_FILE:
-            raise ParameterError(f"problem = {file}: is larger than {LARGEST_FILE:,} bytes.")
-        content = file.read_bytes()
-    except OSError as error:
-        raise ParameterError(f"problem = {file}: cannot be read ({error.strerror}).") from error
-    try:
-        return from_document(
-            document(content), file.stem, lambda name: pools.read(file.parent / name)
-        )
+        return _problem(stated, file.stem, lambda name: pools.read(file.parent / name))
     except ParameterError as error:
-        raise ParameterError(f"{file}: {error}") from error
+        raise ParameterError(f"{file.name}: {error}") from error
 
 
-def document(content: bytes) -> dict[str, Any]:
-    """What a problem's file holds.
-
-    Raises:
-        ParameterError: it is no TOML.
-    """
-    try:
-        return syntax.toml(content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise ParameterError("problem: is not in UTF-8.") from error
-    except RecursionError as error:
-        raise ParameterError("problem: is no TOML (nested too deeply).") from error
-    # Not only what is wrong by the grammar: an integer may have too many digits.
-    except ValueError as error:
-        raise ParameterError(f"problem: is no TOML ({error}).") from error
-
-
-def from_document(
-    document: Mapping[str, Any], name: str, read_pool: Callable[[str], Pool]
-) -> Problem:
-    """A problem from what its file holds.
+def parse(text: str | bytes, name: str, read_pool: Callable[[str], Pool]) -> Problem:
+    """A problem from the text of a file.
 
     Args:
-        document: the keys above.
-        name: what it is called.
-        read_pool: reads the pool that the file names.
+        text: TOML.
+        name: what the problem is called.
+        read_pool: reads the pool that the text names.
 
     Raises:
-        ParameterError: something is missing, unknown or not allowed.
+        ParameterError: it is not possible; one line says what is wrong where.
     """
-    _check_keys(document, KEYS, NEEDED, "")
-    if ("simulator" in document) == ("pool" in document):
-        raise ParameterError("simulator, pool: give one of the two.")
-    simulator = _text(document, "simulator" if "simulator" in document else "pool")
-    source = _model(simulator) if "simulator" in document else read_pool(simulator)
-    query = _query(document["query"], source.numbers)
-    noise = _noise(document["noise"], source.numbers)
-    noise.check(query)
+    return _problem(schemas.parse(text, Stated), name, read_pool)
+
+
+def _problem(stated: Stated, name: str, read_pool: Callable[[str], Pool]) -> Problem:
+    if stated.pool is not None:
+        source: Model | Pool = read_pool(stated.pool)
+    else:
+        source = _model(stated.simulator or "")
+    query = np.array(stated.query)
+    if len(query) != len(source.numbers):
+        given, needed = counted(len(query), "number"), len(source.numbers)
+        needed_is = f"{needed} {'is' if needed == 1 else 'are'} needed"
+        raise ParameterError(f"query: has {given}; {needed_is} ({', '.join(source.numbers)}).")
+    law = _noise(stated.noise, source.numbers)
+    law.check(query)
     return Problem(
         name,
         source,
-        simulator,
+        stated.pool or stated.simulator or "",
         query,
-        noise,
-        _whole(WANTED, document, "effective_sample_size", WANTED_DEFAULT),
-        _draws(document, source),
-        _whole(SEED, document, "seed", 1),
-        _spent(document),
+        law,
+        stated.effective_sample_size,
+        (stated.draws or source.most) if isinstance(source, Model) else len(source.theta),
+        stated.seed,
+        None
+        if stated.epsilon_total is None
+        else Spent(stated.epsilon_total, stated.unit or "", stated.neighbours or ""),
     )
-
-
-def _check_keys(
-    given: Mapping[str, Any], known: Collection[str], needed: Collection[str], of: str
-) -> None:
-    if unknown := [key for key in given if key not in known]:
-        raise ParameterError(f"{of}{shown(unknown[0])}: unknown key; known are {', '.join(known)}.")
-    if missing := [key for key in needed if key not in given]:
-        raise ParameterError(f"{of}{missing[0]}: is missing.")
-
-
-def _text(document: Mapping[str, Any], key: str) -> str:
-    value = document[key]
-    if not isinstance(value, str) or not value.strip():
-        raise ParameterError(f"{key} = {shown(value)}: must be a name in quotation marks.")
-    if not value.isprintable():
-        raise ParameterError(f"{key} = {shown(value)}: has a character that cannot be printed.")
-    return value
-
-
-def _whole(parameter: Parameter, given: Mapping[str, Any], key: str, default: int) -> int:
-    return int(parameter.check(key, given.get(key, default)))
-
-
-def _draws(document: Mapping[str, Any], source: Model | Pool) -> int:
-    """Draws that may be simulated; a pool has those that it has."""
-    if isinstance(source, Model):
-        return _whole(DRAWS, document, "draws", source.most)
-    if "draws" in document:
-        raise ParameterError("draws: says how many a simulator may make; a pool has its own.")
-    return len(source.theta)
 
 
 def _model(name: str) -> Model:
     if name not in models.names():
-        raise ParameterError(
-            f"simulator = {shown(name)}: must be one of {', '.join(models.names())}."
-        )
+        known = ", ".join(models.names())
+        raise ParameterError(f"simulator = {shown(name)}: must be one of {known}.")
     return models.load(name)
 
 
-def _query(value: Any, names: Sequence[str]) -> Array:
-    """The released numbers ``(k,)``."""
-    if not isinstance(value, list):
-        raise ParameterError(f"query = {shown(value)}: must be a list of numbers.")
-    if len(value) != len(names):
-        given = counted(len(value), "number")
-        needed = f"{len(names)} {'is' if len(names) == 1 else 'are'} needed"
-        raise ParameterError(f"query: has {given}; {needed} ({', '.join(names)}).")
-    for place, each in enumerate(value, start=1):
-        if not _is_number(each) or not abs(each) <= pools.LARGEST:
-            raise ParameterError(
-                f"query, number {place} = {shown(each)}: must be a number from "
-                f"{-pools.LARGEST:g} to {pools.LARGEST:g}."
-            )
-    return np.array(value, dtype=float)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def _spent(document: Mapping[str, Any]) -> Spent | None:
-    """What the release spent, if that is stated."""
-    whose = [key for key in ("unit", "neighbours") if key in document]
-    if "epsilon_total" not in document:
-        if whose:
-            raise ParameterError(f"{whose[0]}: is of epsilon_total, which is missing.")
-        return None
-    epsilon_total = float(EPSILON_TOTAL.check("epsilon_total", document["epsilon_total"]))
-    if not whose:
-        return Spent(epsilon_total)
-    if len(whose) == 1:
-        raise ParameterError("unit, neighbours: give both or neither.")
-    unit = _text(document, "unit")
-    if len(unit) > LONGEST_UNIT:
-        raise ParameterError(f"unit: must be a text of 1 to {LONGEST_UNIT} characters.")
-    neighbours = NEIGHBOURS.check("neighbours", document["neighbours"])
-    return Spent(epsilon_total, unit, str(neighbours))
-
-
-def _noise(given: Any, names: Sequence[str]) -> Noise:
-    """The noise law of all numbers, or one for each group of them."""
-    if isinstance(given, dict):
-        return _law(given, len(names), "noise", ())
-    if not isinstance(given, list) or not given or not all(isinstance(x, dict) for x in given):
-        raise ParameterError(
-            "noise: must be a table with its law, [noise], or several, [[noise]], with their "
-            "numbers."
-        )
-    laws: list[Law] = []
+def _noise(laws: Sequence[Law], names: Sequence[str]) -> noise.Noise:
+    """The distribution for all numbers, or one for each group of them."""
+    if len(laws) == 1 and not laws[0].numbers:
+        return laws[0].made(len(names), (), "noise")
+    made: list[noise.Law] = []
     left = list(names)
-    for place, table in enumerate(given, start=1):
-        mine = _numbers(table.get("numbers"), left, names, f"noise {place}.numbers")
-        left = [name for name in left if name not in mine]
-        rest = {key: value for key, value in table.items() if key != "numbers"}
-        laws.append(_law(rest, len(mine), f"noise {place}", tuple(map(names.index, mine))))
+    for place, law in enumerate(laws, start=1):
+        where = f"noise {place}"
+        if not law.numbers:
+            raise ParameterError(f"{where}.numbers: is missing.")
+        for name in law.numbers:
+            if name not in left:
+                among = f"must be among the numbers {', '.join(names)}"
+                why = "has a law already" if name in names else among
+                raise ParameterError(f"{where}.numbers = {shown(name)}: {why}.")
+            left.remove(name)
+        made.append(law.made(len(law.numbers), tuple(map(names.index, law.numbers)), where))
     if left:
         raise ParameterError(f"noise: {left[0]} has none; each number needs one of the laws.")
-    return IndependentNoise(tuple(laws))
-
-
-def _numbers(
-    value: Any, left: Collection[str], names: Collection[str], where: str
-) -> Sequence[str]:
-    """Names of the numbers that a law is for."""
-    if not isinstance(value, list) or not value or not all(isinstance(x, str) for x in value):
-        raise ParameterError(f"{where}: must be a list of names of numbers, at least one.")
-    for name in value:
-        if name not in names:
-            raise ParameterError(
-                f"{where} = {shown(name)}: must be among the numbers {', '.join(names)}."
-            )
-        if name not in left or value.count(name) > 1:
-            raise ParameterError(f"{where} = {shown(name)}: has a law already.")
-    return value
-
-
-def _law(given: Mapping[str, Any], size: int, where: str, of: tuple[int, ...]) -> Law:
-    """The noise law that a table states.
-
-    Args:
-        given: the table, without names of numbers.
-        size: how many numbers it is for.
-        where: what the table is called.
-        of: places of its numbers in the query; empty for all.
-    """
-    if "law" not in given:
-        raise ParameterError(f"{where}.law: is missing; it is one of {', '.join(LAWS)}.")
-    law = given["law"]
-    if not isinstance(law, str) or law not in LAWS:
-        raise ParameterError(f"{where}.law = {shown(law)}: must be one of {', '.join(LAWS)}.")
-    needed, more, make = LAWS[law]
-    _check_keys(given, ("law", *needed, *more), needed, f"{where}.")
-    return make(_Table(given, size, where), of)
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Keys of a law, how many numbers it is for, and what the table is called."""
-
-    given: Mapping[str, Any]
-    size: int
-    where: str
-
-    def number(self, key: str, parameter: Parameter, default: float | None = None) -> float:
-        return float(parameter.check(f"{self.where}.{key}", self.given.get(key, default)))
-
-    def scale(self) -> tuple[float, ...]:
-        """A scale for each number."""
-        value = self.given["scale"]
-        several = value if isinstance(value, list) else [value] * self.size
-        if len(several) != self.size:
-            raise ParameterError(
-                f"{self.where}.scale: has {counted(len(several), 'number')}; needed is one, or "
-                f"{self.size}."
-            )
-        return tuple(float(SCALE.check(f"{self.where}.scale", each)) for each in several)
-
-
-def _laplace(table: _Table, of: tuple[int, ...]) -> Law:
-    return Laplace(table.scale(), of=of)
-
-
-def _gaussian(table: _Table, of: tuple[int, ...]) -> Law:
-    return Gaussian(table.scale(), of=of)
-
-
-def _discrete(table: _Table, of: tuple[int, ...]) -> Law:
-    return DiscreteLaplace(table.scale(), (table.number("step", SCALE, 1.0),), of=of)
-
-
-def _binomial(table: _Table, of: tuple[int, ...]) -> Law:
-    return BinomialSample(
-        int(table.number("trials", TRIALS)),
-        table.number("population", POPULATION),
-        table.number("offset", OFFSET, 0.0),
-        of=of,
-    )
-
-
-Make = Callable[[_Table, tuple[int, ...]], Law]
-
-LAWS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Make]] = {
-    "laplace": (("scale",), (), _laplace),
-    "discrete-laplace": (("scale",), ("step",), _discrete),
-    "gaussian": (("scale",), (), _gaussian),
-    "binomial-sample": (("trials", "population"), ("offset",), _binomial),
-}
-"""Law -> keys that it needs, keys that it may have, and what makes it."""
+    return noise.IndependentNoise(tuple(made))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
 from abcdp_core.posterior.fit import Fit
-from abcdp_core.posterior.outcome import Moments, Posterior, Summary
+from abcdp_core.posterior.outcome import Posterior, Summary
 from abcdp_core.privacy import in_digits
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
@@ -40,14 +40,8 @@ KEPT = 20_000
 
 def table(posterior: Summary) -> pd.DataFrame:
     """A row for each parameter: posterior and prior."""
-    found, prior = posterior.found, posterior.prior
-    columns: dict[str, Any] = {"parameter": list(posterior.parameters)}
-    columns |= _columns(found, "") | _columns(prior, "prior_")
-    return pd.DataFrame(columns)
-
-
-def _columns(moments: Moments, prefix: str) -> dict[str, Array]:
-    return {f"{prefix}{name}": values for name, values in vars(moments).items()}
+    prior = {f"prior_{name}": values for name, values in vars(posterior.prior).items()}
+    return pd.DataFrame({"parameter": posterior.parameters} | vars(posterior.found) | prior)
 
 
 def draws(posterior: Posterior) -> pd.DataFrame:
@@ -93,11 +87,10 @@ def finding(problem: Problem, posterior: Summary) -> str:
 def how(problem: Problem, posterior: Summary) -> str:
     """Which way was taken, with the effective sample size and why."""
     size = f"effective sample size {posterior.effective:,.0f}"
-    made = "draw of the pool" if not isinstance(problem.source, Model) else "simulation"
-    of = f"of {counted(posterior.simulated, made, _several(made))}"
-    failed = (
-        f" {counted(posterior.failed, made, _several(made))} failed." if posterior.failed else ""
-    )
+    of_model = isinstance(problem.source, Model)
+    made = ("simulation", "simulations") if of_model else ("draw of the pool", "draws of the pool")
+    of = f"of {counted(posterior.simulated, *made)}"
+    failed = f" {counted(posterior.failed, *made)} failed." if posterior.failed else ""
     if posterior.way != "weights":
         wider = " Two of them differ; the wider is shown." if posterior.differ else ""
         by = "a regression" if posterior.way == "regression" else "the nearest draws"
@@ -107,10 +100,6 @@ def how(problem: Problem, posterior: Summary) -> str:
         )
     short = f"; {problem.wanted:,} were wanted" if posterior.effective < problem.wanted else ""
     return f"By importance weights ({size} {of}{short}).{failed}"
-
-
-def _several(made: str) -> str:
-    return made.replace("draw", "draws") if made.startswith("draw") else f"{made}s"
 
 
 def title(problem: Problem) -> str:
@@ -129,13 +118,10 @@ def figure(problem: Problem, posterior: Summary) -> Drawn:
         row_height=54,
     )
     places = np.arange(len(names), dtype=float)
-    for moments, style, shift in (
-        (posterior.prior, fig.PRIOR, 0.16),
-        (posterior.found, POSTERIOR, -0.16),
-    ):
-        drawn.add_trace(
-            fig.row_marks(moments.mean, places + shift, style, moments.low, moments.high)
-        )
+    both = (posterior.prior, fig.PRIOR, 0.16), (posterior.found, POSTERIOR, -0.16)
+    for moments, style, shift in both:
+        marks = fig.row_marks(moments.mean, places + shift, style, moments.low, moments.high)
+        drawn.add_trace(marks)
     fig.key(drawn, [(style.name, style.color) for style in (POSTERIOR, fig.PRIOR)])
     return Drawn(drawn, finding(problem, posterior))
 

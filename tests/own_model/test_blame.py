@@ -9,7 +9,6 @@ import pytest
 
 from abcdp_core.own_model import blame
 from abcdp_core.own_model.blame import OwnError
-from abcdp_core.parameters import ParameterError
 
 TEXT = """import json
 
@@ -27,86 +26,62 @@ class Stopping(BaseException):
 
 def stop(value):
     raise Stopping(value)
-
-def told():
-    from abcdp_core.own_model.blame import OwnError
-    raise OwnError("as it is")
 """
 
 
-def functions(folder: Path) -> dict[str, Any]:
+@pytest.fixture
+def mine(tmp_path: Path) -> dict[str, Any]:
     scope: dict[str, Any] = {}
-    exec(compile(TEXT, str(folder / "mine.py"), "exec"), scope)
+    exec(compile(TEXT, str(tmp_path / "mine.py"), "exec"), scope)
     return scope
 
 
-def test_the_innermost_line_of_the_file_is_named_though_a_library_raised(tmp_path: Path) -> None:
-    mine = functions(tmp_path)
+def test_the_innermost_line_of_the_file_is_named_whatever_was_raised(mine: dict[str, Any]) -> None:
     assert blame.call("mine.py", "outer", mine["outer"], "[1]") == [1]
     with pytest.raises(OwnError) as caught:
         blame.call("mine.py", "outer", mine["outer"], "[1")
-    assert str(caught.value).startswith(
-        "mine.py: outer cannot be computed (line 4: JSONDecodeError: Expecting"
-    )
-    assert isinstance(caught.value, ParameterError)
-    cause = caught.value.__cause__
-    assert cause is not None
-    assert blame.line_of(cause, "mine.py") == 4
-    assert blame.line_of(cause, "other.py") is None
-    assert blame.described(cause, "other.py").startswith("JSONDecodeError: ")
-
-
-def test_who_ends_the_program_is_blamed_and_what_is_said_already_stays(tmp_path: Path) -> None:
-    mine = functions(tmp_path)
+    begins = "mine.py: outer cannot be computed (line 4: JSONDecodeError: Expecting"
+    assert str(caught.value).startswith(begins)
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert blame.described(caught.value.__cause__, "other.py").startswith("JSONDecodeError: ")
     with pytest.raises(OwnError, match=r"leave cannot be computed \(line 10: SystemExit: 3\)"):
         blame.call("mine.py", "leave", mine["leave"])
-    with pytest.raises(OwnError, match=r"^as it is$"):
-        blame.call("mine.py", "told", mine["told"])
-
-
-def test_what_is_no_exception_of_the_usual_kind_is_one_line_too(tmp_path: Path) -> None:
-    stop = functions(tmp_path)["stop"]
     with pytest.raises(OwnError, match=r"stop cannot be computed \(line 16: Stopping: 0\.123\)"):
-        blame.call("mine.py", "stop", stop, 0.123)
-    with pytest.raises(OwnError, match=r"stop cannot be computed \(line 16: Stopping\); nothing"):
-        blame.call_quietly("mine.py", "stop", stop, 0.123)
+        blame.call("mine.py", "stop", mine["stop"], 0.123)
 
-    def pressed() -> None:
-        raise KeyboardInterrupt
+
+def test_of_private_data_neither_words_nor_causes_are_told(mine: dict[str, Any]) -> None:
+    with pytest.raises(OwnError) as caught:
+        blame.call_quietly("mine.py", "stop", mine["stop"], 0.123)
+    line = "mine.py: stop cannot be computed (line 16: Stopping); nothing was released."
+    assert str(caught.value) == line
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+def test_ctrl_c_is_nobodys_mistake_and_what_is_said_already_stays() -> None:
+    def raise_(error: BaseException) -> None:
+        raise error
 
     for each in (blame.call, blame.call_quietly):
         with pytest.raises(KeyboardInterrupt):
-            each("mine.py", "pressed", pressed)
+            each("mine.py", "pressed", raise_, KeyboardInterrupt())
+    with pytest.raises(OwnError, match=r"^as it is$"):
+        blame.call("mine.py", "told", raise_, OwnError("as it is"))
+    with pytest.raises(OwnError, match=r"^mine\.py: outer: is no number\.$"):
+        blame.call("mine.py", "outer", raise_, ValueError("outer: is no number."))
 
 
-def test_the_line_of_what_is_no_python_is_that_of_its_own_file(tmp_path: Path) -> None:
-    for name in ("mine.py", "other.py"):
-        with pytest.raises(SyntaxError) as caught:
-            compile("x = 1\ny = (\n", str(tmp_path / name), "exec")
-        said = blame.described(caught.value, "mine.py")
-        expected = "line 2: " if name == "mine.py" else ""
-        assert said == f"{expected}SyntaxError: '(' was never closed"
-
-
-def test_notes_of_an_error_are_told_and_no_full_stop_stands_inside_a_sentence() -> None:
-    error = ValueError("no solution.")
+def test_an_error_is_described_in_one_line_with_its_notes() -> None:
+    error = ValueError("no\n  solution.")
     error.add_note("at parameters 1, 2")
     assert blame.described(error, "mine.py") == "ValueError: no solution; at parameters 1, 2"
-
-    def wrong() -> None:
-        raise ValueError("outer: is no number.")
-
-    with pytest.raises(OwnError, match=r"^mine\.py: outer: is no number\.$"):
-        blame.call("mine.py", "outer", wrong)
+    with pytest.raises(SyntaxError) as caught:
+        compile("x = 1\ny = (\n", "mine.py", "exec")
+    said = "line 2: SyntaxError: '(' was never closed"
+    assert blame.described(caught.value, "mine.py") == said
 
 
-def test_a_function_stands_at_a_line_of_its_own_file_alone(tmp_path: Path) -> None:
-    mine = functions(tmp_path)
+def test_a_function_stands_at_a_line_of_its_own_file_alone(mine: dict[str, Any]) -> None:
     assert blame.place_of(mine["outer"], "mine.py") == " (line 6)"
-    assert blame.place_of(mine["outer"], "other.py") == ""
-    assert blame.place_of(len, "mine.py") == ""
-
-
-def test_an_error_without_words_is_its_kind() -> None:
-    assert blame.described(ValueError(), "mine.py") == "ValueError"
-    assert blame.described(ValueError("a\n  b"), "mine.py") == "ValueError: a b"
+    assert blame.place_of(mine["outer"], "other.py") == blame.place_of(len, "mine.py") == ""

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from abcdp_core import experiments, registry, simulators
 from abcdp_core.__main__ import main
-from abcdp_core.__main__ import parser_of as main_parser
-from abcdp_core.commands import check, public_pool
+from abcdp_core.commands import check
 from abcdp_core.own_model import examination
-from abcdp_core.parameters import ParameterError
-from abcdp_core.workers import processor_count
 from tests.own_model.test_contract import EXAMPLES
 
 pytestmark = pytest.mark.usefixtures("own_registry")
@@ -54,57 +48,6 @@ def test_what_holds_is_said_with_how_long_a_pool_takes(
     assert "None of 1,000 draws fails." in said
     assert "with 2." in said
     assert "intervals may be off" not in said
-
-
-@pytest.mark.parametrize(
-    ("seconds", "place", "made_by"),
-    [
-        (0.0, ["--workers", "2"], (1, None)),
-        (1.0, ["--workers", "2"], (2, None)),
-        (1.0, ["--scheduler", "somewhere"], (processor_count(), "somewhere")),
-    ],
-)
-def test_a_pool_that_takes_long_is_made_by_those_who_were_asked_for(
-    seconds: float,
-    place: list[str],
-    made_by: object,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def asked(workers: int, scheduler: str | None, files: list[Path]) -> None:
-        assert [file.name for file in files] == ["my_model.py"]
-        raise ParameterError(repr((workers, scheduler)))
-
-    simulated = examination.simulated
-    monkeypatch.setattr(
-        examination,
-        "simulated",
-        lambda *given: dataclasses.replace(simulated(*given), seconds=seconds),
-    )
-    monkeypatch.setattr(public_pool, "made_by", asked)
-    # One that an earlier test loaded in this process does not know the model.
-    unasked = SimpleNamespace(for_scenario=lambda *_, **__: None)
-    monkeypatch.setattr(experiments, "load", lambda _: SimpleNamespace(Params=unasked))
-    options = main_parser("check").parse_args(
-        ["check", own_file(tmp_path), "--runs", "2", "--n", "100", "--pool-size", "100", *place]
-    )
-    with pytest.raises(ParameterError) as caught:
-        options.run(options)
-    assert str(caught.value) == repr(made_by)
-
-
-def test_a_small_pool_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--runs", "0", "--n", "100", "--pool-size", "500", "--workers", "1"]
-    assert main(["check", own_file(tmp_path), *arguments]) == 0
-    assert "A pool of 500 is smaller than that: intervals may be off." in capsys.readouterr().out
-
-
-def test_who_stops_it_reads_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "compute", lambda *_: (None, KeyboardInterrupt()))
-    options = SimpleNamespace(scheduler=None, plugin=[], workers="1")
-    source = simulators.load("uniform-mixture")
-    with pytest.raises(KeyboardInterrupt, match=r"errors and coverage are not measured\."):
-        check._simulate(source, 100, 1.0, 500, 2, 1, 1, options)  # type: ignore[arg-type]
 
 
 DECLARED = 'declared("xy", lambda r: np.median(r[..., 1], axis=-1), ["m"], 0.1)'
@@ -151,8 +94,6 @@ def test_a_planted_wrong_sensitivity_is_refused(
         ("    y = cor", "    boom\n    y = cor", "line 14: NameError: name 'boom' is not defined"),
         ("sizes=(100", "sizes=(0", "cannot be loaded (line 18: ValueError: model gaussian-2d: siz"),
         ("MODEL = ", "OTHER = ", "has none of SCENARIO, MECHANISMS, EXPERIMENT, MODEL"),
-        ("MODEL = Model(", "MODEL = dict(", "MODEL must be an abcdp_core.own_model.Model"),
-        ("import numpy as np", "import numpy as", "line 5: SyntaxError"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_in_one_line(
@@ -210,15 +151,9 @@ def test_a_file_without_a_model_has_nothing_to_check(
     assert said == "error: runs = 1: must be a whole number from 2 to 1000 or 0.\n"
 
 
-def test_enough_is_twice_what_the_neediest_mechanism_moves(tmp_path: Path) -> None:
-    source = registry.add_file(own_file(tmp_path))
-    assert check.needed_pool(source) == 2000
-
-
 def test_data_sets_too_large_for_so_many_draws_are_checked_with_fewer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It ended in an error, after minutes, by a size of its own choice."""
     monkeypatch.setattr(check, "most_draws", lambda _: 300)
     assert main(["check", own_file(tmp_path), "--n", "100", "--runs", "0"]) == 0
     said = " ".join(capsys.readouterr().out.split())

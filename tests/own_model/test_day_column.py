@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core.experiments import synthetic_data
-from abcdp_core.own_model import Column, Model, Parameter
+from abcdp_core.own_model import Column, Model, Parameter, contract
 
 NAMES = ("day", "age", "minutes")
 MODEL = Model(
@@ -27,5 +27,6 @@ def test_every_column_is_drawn() -> None:
         for name in NAMES
         for point, value in enumerate(np.linspace(1.0, 99.0, 10))
     ]
-    drawn = synthetic_data.panels(MODEL.scenario("visits", "visits.py"), pd.DataFrame(rows))
+    source = contract.scenario(MODEL, "visits", "visits.py")
+    drawn = synthetic_data.panels(source, pd.DataFrame(rows))
     assert tuple(drawn) == NAMES

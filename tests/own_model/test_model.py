@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,6 +29,10 @@ from tests.statistics import assert_distribution, assert_same_distribution, reje
 RNG = np.random.default_rng(0)
 
 
+def first(records: np.ndarray) -> np.ndarray:
+    return records[..., 0]
+
+
 def simulate(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
     return theta[:, :1, None] + rng.standard_normal((len(theta), n, 1))
 
@@ -42,13 +44,20 @@ MODEL = Model(
     columns=(Column("value", -3.0, 3.0),),
     unit="one person",
     simulate=simulate,
-    statistics=(mean("value", lambda records: records[..., 0], -3.0, 3.0),),
+    statistics=(mean("value", first, -3.0, 3.0),),
     sizes=(10, 100),
 )
 
 
 def changed(**values: Any) -> Model:
     return dataclasses.replace(MODEL, **values)
+
+
+LARGEST = declared("largest", lambda records: records[..., 0].max(axis=-1), ["largest"], 6.0)
+LARGE = count("large", lambda records: records[..., 0] > 0.5)
+ADDED = {"neighbours": "add-remove", "sizes": (10,), "statistics": (LARGE,)}
+
+# ---------------------------------------------------------------------------------------- priors
 
 
 def test_a_prior_by_name_has_the_law_that_it_says() -> None:
@@ -104,11 +113,7 @@ def test_the_law_of_a_prior_is_what_is_drawn() -> None:
     ("log_prior", "said"),
     [
         (None, ""),
-        (
-            lambda theta: theta,
-            r"log_prior makes an array \(2, 2\) of float64; it must be \(2,\), o",
-        ),
-        (lambda theta: theta[:, 0].astype(str), "of <U32; it must be"),
+        (lambda theta: theta, r"log_prior makes an array \(2, 2\); it must be \(2,\)"),
         (lambda theta: theta[:, 0] * np.nan, "log_prior makes NaN or infinity"),
         (lambda theta: theta[:, 0] + np.inf, "makes NaN or infinity"),
         (lambda theta: theta[:, 9], "log_prior cannot be computed"),
@@ -142,73 +147,55 @@ def test_no_draw_is_rounded_to_beyond_the_bounds(prior: Any) -> None:
     low, high = Parameter("μ", -0.1, 0.3, prior=prior).draw(_Ends(), 2)  # type: ignore[arg-type]
     assert -0.1 <= low < -0.099
     assert 0.299 < high <= 0.3
-
-
-def test_a_prior_may_draw_its_bounds() -> None:
     ends = changed(prior=lambda *_: np.array([[-2.0, 0.0], [2.0, 4.0]]))
     assert ends.draw(RNG, 2).tolist() == [[-2.0, 0.0], [2.0, 4.0]]
-    one = changed(prior=lambda *_: np.array([[0.0, 1.0], [0.0, 4.5]]))
-    with pytest.raises(OwnError, match="prior of ν draws a value outside 0 to 4"):
-        one.draw(RNG, 2)
-
-
-def test_a_model_has_defaults() -> None:
-    least = Model("a", "A", MODEL.parameters, MODEL.columns, "one person", simulate)
-    assert (least.sizes, least.neighbours, least.independent) == ((1000,), "replace", True)
-    assert (least.accepted, least.draws(), least.distance_kind) == (10, 10_000, "records")
-    assert not least.columns[0].whole
 
 
 def test_a_prior_of_ones_own_draws_one_parameter_or_all_of_them() -> None:
     single = Parameter("ν", 0.0, 4.0, prior=lambda _, size: np.full(size, 3.0))
     assert (changed(parameters=(single,)).draw(RNG, 5) == 3.0).all()
-    together = changed(prior=lambda _, size: np.tile([1.0, 2.0], (size, 1)))
-    assert together.draw(RNG, 3).tolist() == [[1.0, 2.0]] * 3
-
-
-def test_a_prior_that_returns_one_array_again_and_again_does_not_change_earlier_draws() -> None:
     kept = np.empty((5, 2))
 
     def prior(rng: np.random.Generator, size: int) -> np.ndarray:
+        """The same array again and again."""
         kept[:size] = rng.uniform(0.0, 2.0, (size, 2))
         return kept[:size]
 
     model = changed(prior=prior)
-    first = model.draw(generator(1, "prior"), 5)
-    before = first.copy()
+    drawn = model.draw(generator(1, "prior"), 5)
+    before = drawn.copy()
     model.draw(generator(2, "prior"), 5)
-    assert np.array_equal(first, before)
+    assert np.array_equal(drawn, before)
 
 
-def test_a_prior_of_one_value_alone_is_refused() -> None:
-    model = changed(prior=lambda rng, size: np.column_stack([rng.random(size), np.ones(size)]))
-    with pytest.raises(OwnError, match=r"prior of .* draws 1 alone, so there is nothing to learn"):
-        model.draw(generator(1, "prior"), 100)
-    # Of few draws it may be chance.
-    assert model.draw(generator(1, "prior"), 5).shape == (5, 2)
+# ------------------------------------------------------------------------------------ simulations
 
 
-def test_a_simulator_that_changes_its_parameters_is_refused_and_they_stay() -> None:
-    def simulate(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
-        theta[theta < 0.0] = 0.0
-        return np.zeros((len(theta), n, 1))
+@pytest.mark.parametrize(
+    ("sizes", "draws"),
+    [((10,), 10_000), ((20_000,), 10_000), ((100, 30_000), 6666), ((10**6,), 1000)],
+)
+def test_a_pool_is_as_large_as_the_largest_data_set_allows(
+    sizes: tuple[int, ...], draws: int
+) -> None:
+    assert changed(sizes=sizes).draws() == draws
+    check_work(sizes[-1], draws)
 
-    theta = np.full((3, 2), -1.0)
-    with pytest.raises(OwnError, match="simulate changes the parameters that it is given"):
-        changed(simulate=simulate).records(RNG, theta, 10)
-    assert (theta == -1.0).all()
 
-
-def test_records_are_brought_within_their_public_bounds() -> None:
+def test_records_are_brought_within_their_public_bounds_and_no_statistic_spoils_them() -> None:
     records = MODEL.records(generator(1, "data"), np.full((4, 2), 2.0), 100)
     assert records.shape == (4, 100, 1)
     assert records.max() == 3.0
 
+    def spoiling(records: np.ndarray) -> np.ndarray:
+        found = records[..., 0].copy()
+        records[..., 0] = 0.0
+        return found
 
-def test_a_simulator_of_one_set_of_parameters_serves_too() -> None:
-    one = one_at_a_time(lambda _, theta, n: np.full((n, 1), theta[0]))
-    records = changed(simulate=one).records(RNG, np.array([[1.0, 0.0], [2.0, 0.0]]), 3)
-    assert records[..., 0].tolist() == [[1.0] * 3, [2.0] * 3]
+    model = changed(statistics=(mean("x", spoiling, -3.0, 3.0), LARGEST), sizes=(3,))
+    records = np.array([[1e9], [0.0], [-1e9]])
+    assert model.numbers(records) == pytest.approx([1.5, 0.5])
+    assert records[0, 0] == 1e9
 
 
 def test_numbers_of_several_statistics_stand_side_by_side_and_their_moves_add_up() -> None:
@@ -216,25 +203,11 @@ def test_numbers_of_several_statistics_stand_side_by_side_and_their_moves_add_up
     both = changed(statistics=(large, *MODEL.statistics))
     assert both.numbers(np.array([[0.0], [3.0]])) == pytest.approx([1.0, 1.5])
     l1, l2 = both.moves()
-    assert l1 == pytest.approx(2.0)
-    assert l2 == pytest.approx(np.sqrt(2.0))
+    assert (l1, l2) == pytest.approx((2.0, np.sqrt(2.0)))
     assert min(l1, l2**2) >= 2.0
     # Of counts nothing is rounded but their sum.
     other = count("small", lambda records: records[..., 0] < -1.0)
     assert 2.0 < changed(statistics=(large, other)).moves()[0] < 2.0 + 1e-11
-
-
-def test_records_beyond_their_bounds_count_as_within_and_no_statistic_spoils_them() -> None:
-    def spoiling(records: np.ndarray) -> np.ndarray:
-        found = records[..., 0].copy()
-        records[..., 0] = 0.0
-        return found
-
-    largest = declared("largest", lambda records: records[..., 0].max(axis=-1), ["largest"], 6.0)
-    model = changed(statistics=(mean("x", spoiling, -3.0, 3.0), largest), sizes=(3,))
-    records = np.array([[1e9], [0.0], [-1e9]])
-    assert model.numbers(records) == pytest.approx([1.5, 0.5])
-    assert records[0, 0] == 1e9
 
 
 def test_where_records_are_added_an_absent_one_is_all_nan() -> None:
@@ -243,26 +216,11 @@ def test_where_records_are_added_an_absent_one_is_all_nan() -> None:
         records[:, n // 2 :] = np.nan
         return records
 
-    whole = count("all", lambda records: records[..., 0] < 2.0)
-    model = changed(
-        simulate=some, neighbours="add-remove", sizes=(10,), statistics=(whole,), distance=""
-    )
+    model = changed(simulate=some, **ADDED)
     records = model.records(RNG, np.zeros((2, 2)), 10)
     assert model.numbers(records).tolist() == [[5.0], [5.0]]
     with pytest.raises(OwnError, match=r"fails at μ = 0, ν = 0 \(NaN in column value\)"):
         changed(simulate=some).records(RNG, np.zeros((2, 2)), 10)
-
-    def partly(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
-        """One record has a first number and no second one."""
-        records = np.zeros((len(theta), n, 2))
-        records[1, 3, 1] = np.nan
-        return records
-
-    columns = (Column("value", -3.0, 3.0), Column("other", -3.0, 3.0))
-    with pytest.raises(OwnError, match=r"simulate fails at .* \(NaN in column other\)"):
-        dataclasses.replace(model, simulate=partly, columns=columns).records(
-            RNG, np.zeros((2, 2)), 10
-        )
 
 
 def failing(*values: float, from_row: int) -> Any:
@@ -278,25 +236,21 @@ def failing(*values: float, from_row: int) -> Any:
     return simulate
 
 
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
 @pytest.mark.parametrize(
-    ("neighbours", "simulate", "why"),
+    ("simulate", "why"),
     [
-        ("replace", failing(0.0, np.nan, from_row=8), "NaN in column other"),
-        ("replace", failing(np.nan, np.nan, from_row=0), "nothing but NaN"),
-        ("replace", failing(from_row=0), r"line \d+: ValueError: above 0"),
-        ("add-remove", failing(0.0, np.nan, from_row=8), "NaN in column other"),
-        ("add-remove", failing(np.nan, np.nan, from_row=0), "nothing but NaN"),
-        ("add-remove", failing(from_row=0), r"line \d+: ValueError: above 0"),
+        (failing(0.0, np.nan, from_row=8), "NaN in column other"),
+        (failing(np.nan, np.nan, from_row=0), "nothing but NaN"),
+        (failing(from_row=0), r"line \d+: ValueError: above 0"),
     ],
 )
 def test_simulations_that_fail_are_refused_with_a_parameter_or_count_for_nothing(
     neighbours: Any, simulate: Any, why: str
 ) -> None:
-    model = changed(
-        file="test_model.py", simulate=simulate, neighbours=neighbours, sizes=(10,),
-        columns=(Column("value", 0.0, 1.0), Column("other", 0.0, 1.0)),
-        statistics=(count("large", lambda records: records[..., 0] > 0.5),),
-    )  # fmt: skip
+    columns = (Column("value", 0.0, 1.0), Column("other", 0.0, 1.0))
+    given = ADDED | {"neighbours": neighbours, "columns": columns}
+    model = changed(file="test_model.py", simulate=simulate, **given)
     theta = np.array([[-1.0, 0.0], [1.23, 0.4], [-2.0, 3.0], [2.0, 1.0]])
     with pytest.raises(OwnError, match=rf"simulate fails at μ = 1\.23, ν = 0\.4 \({why}\)\.$"):
         model.records(generator(1, "data"), theta, 10)
@@ -320,77 +274,52 @@ def test_what_fails_for_many_parameters_alone_is_made_one_by_one() -> None:
         changed(simulate=single).records(RNG, theta, 3)
 
 
+def overwriting(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+    theta[theta < 4.0] = 0.0
+    return np.zeros((len(theta), n, 1))
+
+
 def nan_in_the_first_set(records: np.ndarray) -> np.ndarray:
     found = records[..., 0].copy()
     found[0] = np.nan
     return found
 
 
-def fails(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
-    return theta / 0 if n < 0 else [][n]
+def half(_: object, size: int) -> np.ndarray:
+    return np.full(size, 0.5)
 
 
 @pytest.mark.parametrize(
     ("values", "said"),
     [
         ({"simulate": lambda _, theta, __: theta}, r"an array \(4, 2\); it must be \(4, 10, 1\)"),
+        ({"simulate": lambda _, __, n: np.full((4, n, 1), "a")}, "array of <U1, no numbers"),
+        ({"simulate": overwriting}, "simulate changes the parameters that it is given"),
         (
-            {"simulate": lambda _, __, n: np.full((4, n, 1), "a")},
-            "array of <U1, no numbers",
-        ),
-        (
-            {"simulate": fails},
-            r"test_model\.py: simulate fails at μ = -?[\d.]+, ν = [\d.]+ \(line \d+: IndexError",
-        ),
-        (
-            {"simulate": one_at_a_time(fails)},
-            r"ν = [\d.]+ \(line \d+: IndexError: list index out of range\)\.$",
+            {"simulate": one_at_a_time(lambda *_: [][7])},
+            r"^test_model\.py: simulate fails at μ = -?[\d.]+, ν = [\d.]+ \(line \d+: IndexError",
         ),
         (
             {"statistics": (count("few", lambda records: records.mean()),)},
             r"^test_model\.py: statistic few: of records \(4, 10, 1\) it makes an array \(\); it",
         ),
         (
+            {"statistics": (mean("x", lambda records: records[..., 7], 0.0, 1.0),)},
+            "statistic x cannot be computed",
+        ),
+        ({"statistics": (mean("x", nan_in_the_first_set, 0.0, 1.0),)}, "x makes NaN or infinity"),
+        (
             {"prior": lambda _, size: np.full((size, 2), 9.0)},
             "prior of μ draws a value outside -2 to 2",
         ),
         (
-            {"parameters": (Parameter("μ", 0, 1, prior=lambda _, k: np.full(k, 0.5), whole=True),)},
+            {"parameters": (Parameter("μ", 0, 1, prior=half, whole=True),)},
             "prior of μ draws what is no whole number",
         ),
         ({"prior": lambda _, size: np.zeros(size)}, r"array \(4,\); it must be \(4, 2\)"),
         (
             {"parameters": (Parameter("μ", 0, 1, prior=lambda *_: np.zeros(1)),)},
             r"prior of μ makes an array \(1,\)",
-        ),
-        (
-            {"statistics": (mean("x", lambda records: records[..., 7], 0.0, 1.0),)},
-            "statistic x cannot be computed",
-        ),
-        (
-            {"simulate": lambda *given: np.ma.masked_less(np.zeros((4, given[2], 1)), 1)},
-            "simulate: it makes a masked array",
-        ),
-        (
-            {"statistics": (count("x", lambda records: np.ma.masked_less(records[..., 0], 0)),)},
-            "statistic x: it makes a masked array",
-        ),
-        (
-            {
-                "statistics": (
-                    declared("x", lambda r: np.ma.masked_less(r[..., 0, 0], 9), ["x"], 1),
-                ),
-                "sizes": (10,),
-            },
-            "statistic x: it makes a masked array",
-        ),
-        (
-            {"statistics": (mean("x", lambda records: records[..., 0] * np.nan, 0.0, 1.0),)},
-            "statistic x makes NaN or infinity",
-        ),
-        (
-            {"statistics": (mean("x", nan_in_the_first_set, 0.0, 1.0),)},
-            "statistic x makes NaN or infinity",
         ),
     ],
 )
@@ -403,7 +332,15 @@ def test_what_a_persons_functions_do_wrong_is_said_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-LARGEST = declared("largest", lambda records: records[..., 0].max(axis=-1), ["largest"], 6.0)
+def test_a_prior_of_one_value_alone_is_refused() -> None:
+    model = changed(prior=lambda rng, size: np.column_stack([rng.random(size), np.ones(size)]))
+    with pytest.raises(OwnError, match=r"prior of .* draws 1 alone, so there is nothing to learn"):
+        model.draw(generator(1, "prior"), 100)
+    # Of few draws it may be chance.
+    assert model.draw(generator(1, "prior"), 5).shape == (5, 2)
+
+
+# ----------------------------------------------------------------------------- what does not fit
 
 
 @pytest.mark.parametrize(
@@ -411,61 +348,33 @@ LARGEST = declared("largest", lambda records: records[..., 0].max(axis=-1), ["la
     [
         ({"name": "My Mean"}, "name must be in lower case"),
         ({"parameters": ()}, "parameters must not be empty"),
-        ({"columns": ()}, "columns must not be empty"),
         ({"parameters": (Parameter("μ", 0, 1),) * 2}, "two parameters have one name"),
-        ({"columns": (Column("x", 0, 1),) * 2}, "two columns have one name"),
         ({"statistics": MODEL.statistics * 2}, "two numbers of the statistics have one name"),
         (
-            {"statistics": [histogram("h", lambda records: records[..., 0], edges)
-                            for edges in ((0.0, 1.0, 2.0), (2.0, 3.0, 4.0))]},
+            {"statistics": [histogram("h", first, ends) for ends in ((0.0, 1.0), (2.0, 3.0))]},
             "two statistics have one name",
         ),
         ({"sizes": (100, 10)}, "must be rising whole numbers above 0"),
-        ({"sizes": ()}, "must be rising whole numbers above 0"),
-        ({"sizes": (0, 10)}, "must be rising whole numbers above 0"),
         ({"sizes": (1.5, 10)}, "must be rising whole numbers above 0"),
-        ({"sizes": 100}, r"sizes = 100: must be a tuple, as \(…,\)\.$"),
-        ({"parameters": MODEL.parameters[0]}, "parameters = Parameter.*: must be a tuple"),
         ({"parameters": (("μ", 0, 1),)}, r"parameters: \('μ', 0, 1\) is no Parameter\.$"),
-        ({"columns": (MODEL.columns[0], "x")}, r"columns: x is no Column\.$"),
-        ({"statistics": (len,)}, r"is no OwnStatistic\.$"),
-        ({"independent": False}, "must be one, as records depend on each other"),
         ({"statistics": (LARGEST,)}, "or a statistic is declared"),
         ({"neighbours": "other", "sizes": (10,)}, "must be replace or add-remove"),
         ({"neighbours": "add-remove", "sizes": (10,)}, "a mean needs a public number"),
-        (
-            {"neighbours": "add-remove", "sizes": (10,),
-             "statistics": (*MODEL.statistics, count("a", lambda records: records[..., 0] > 0))},
-            "a mean needs a public number",
-        ),
-        (
-            {"neighbours": "add-remove", "sizes": (10, 100),
-             "statistics": (count("a", lambda records: records[..., 0] > 0),)},
-            "must be one, as records depend on each other, their number is private",
-        ),
-        (
-            {"neighbours": "add-remove", "sizes": (10,), "statistics": ()},
-            "statistics must not be empty where",
-        ),
+        (ADDED | {"sizes": (10, 100)}, "must be one, as records depend on each other, their numb"),
+        (ADDED | {"statistics": ()}, "statistics must not be empty where"),
+        (ADDED | {"distance": "records"}, "needs a public number of records"),
         ({"log_prior": len}, "log_prior: needs a function for prior"),
         ({"parameters": shares(("a", "b")), "prior": len}, "shares of a whole have a prior of"),
         ({"parameters": shares(("a", "b"))[::-1]}, "must be next to each other, in their order"),
-        ({"parameters": shares(("a", "b"))[:1]}, "must be next to each other, in their order"),
-        ({"failures": "ignored"}, "failures = ignored: must be refused or excluded"),
         ({"truth": (1.0,)}, "must be one number for each parameter"),
         ({"pool_size": 9}, "pool_size = 9: must be a whole number from 10 up"),
-        ({"pool_size": 200.5}, "pool_size = 200.5: must be a whole number"),
         ({"distance": "euclid"}, "must be numbers or records"),
         ({"distance": "numbers", "statistics": ()}, "there are no statistics"),
-        (
-            {"neighbours": "add-remove", "sizes": (10,), "distance": "records",
-             "statistics": (count("a", lambda records: records[..., 0] > 0),)},
-            "needs a public number of records",
-        ),
+        ({"title": "a <a href=x>b</a>"}, "as HTML"),
     ],
-)  # fmt: skip
+)
 def test_a_model_that_does_not_fit_together_is_refused(values: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=f"model .*: .*{said}"):
+    with pytest.raises(ValueError, match=f"model.*: .*{said}"):
         changed(**values)
 
 
@@ -474,57 +383,22 @@ def test_a_model_that_does_not_fit_together_is_refused(values: dict[str, Any], s
     [
         (lambda: Parameter("μ", 1.0, 1.0), "parameter μ: low = 1, high = 1"),
         (lambda: Parameter("μ", 0.0, float("inf")), "parameter μ: high = inf: must be a finite"),
-        (
-            lambda: Parameter("μ", 0.0, 1e308),
-            r"high = 1e\+308: must be a finite number, within ±1e",
-        ),
-        (lambda: Parameter("μ", 0.0, 10**5000), "high = a number beyond 1e308: must be a finite"),
-        (lambda: Parameter("μ", "0", 1.0), "low = 0: must be a finite number"),  # type: ignore[arg-type]
         (lambda: Parameter("μ", 0.0, 1e-200), "must be low < high, 1e-60 apart or more"),
-        (lambda: Column("x", -1e308, 1.0), r"column x: low = -1e\+308: must be a finite"),
-        (lambda: Parameter("μ", float("-inf"), 0.0), "parameter μ: low = -inf: must be a finite"),
-        (lambda: Column("x", 0.0, float("inf")), "column x: high = inf: must be a finite"),
-        (lambda: Column("x", float("-inf"), 0.0), "column x: low = -inf: must be a finite"),
-        (lambda: Column("x", 1.0, 1.0), "column x: low = 1, high = 1"),
+        (lambda: Parameter("<b>", 0.0, 1.0), "name of a parameter = <b>: .* as HTML"),
         (lambda: Parameter("μ", 0.0, 1.0, prior="beta"), "prior = beta: must be uniform"),  # type: ignore[arg-type]
         (lambda: Parameter("μ", 0.0, 1.0, prior="log-uniform"), "low = 0, high = 1: must be above"),
         (lambda: Parameter("μ", 0.5, 2.0, whole=True), "must be whole numbers, as the parameter"),
-        (
-            lambda: Parameter("μ", 0, 2, prior="normal", whole=True),
-            "must be another one for a whole",
-        ),
+        (lambda: Parameter("μ", 0, 2, prior="normal", whole=True), "must be another one for a who"),
         (lambda: Parameter("μ", 0, 2, log_prior=even), "log_prior: needs a function for prior"),
         (lambda: shares(("a",)), "shares a: concentration = None: must be one number above 0 for"),
         (lambda: shares(("a", "b"), (1.0, 0.0)), "shares a, b: concentration = "),
-        (lambda: shares(("a", "b"), (1.0,)), "must be one number above 0 for each of two or more"),
+        (lambda: Column("x", 1.0, 1.0), "column x: low = 1, high = 1"),
         (lambda: Column("x", 1.2, 1.8, whole=True), "no whole number lies between them"),
-        (lambda: Column("x", 2.0, 1.0), "column x: low = 2, high = 1"),
     ],
 )
 def test_bounds_that_are_none_are_refused(make: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         make()
-
-
-def test_the_least_that_is_told_to_be_allowed_is() -> None:
-    assert Parameter("μ", -1e-60, 0.0).low == -1e-60
-    assert declared("d", lambda records: records[:, 0], ("d",), 1e-60).l1 == 1e-60
-
-
-def test_one_record_is_a_data_set() -> None:
-    assert changed(sizes=(1,)).sizes == (1,)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "draws"),
-    [((10,), 10_000), ((20_000,), 10_000), ((100, 30_000), 6666), ((10**6,), 1000)],
-)
-def test_a_pool_is_as_large_as_the_largest_data_set_allows(
-    sizes: tuple[int, ...], draws: int
-) -> None:
-    """Nothing could be released from a register of 30,000 records otherwise."""
-    assert changed(sizes=sizes).draws() == draws
-    check_work(sizes[-1], draws)
 
 
 def test_labels_say_where_a_sensitivity_is_declared() -> None:
@@ -534,23 +408,3 @@ def test_labels_say_where_a_sensitivity_is_declared() -> None:
         "one person, if the sensitivity declared for largest holds"
     )
     assert model.protected(by_numbers=False) == "one person"
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [*((name, "must be a text") for name in (np.int64(2), b"x", None, "\udcff")),
-     ("a <a href=x>b</a>", "as HTML"), ("one &lt; 5", "as HTML")],
-    ids=repr,
-)  # fmt: skip
-def test_names_that_no_document_or_figure_can_hold_are_refused(name: Any, said: str) -> None:
-    make: list[Callable[[], object]] = [
-        lambda: Parameter(name, 0.0, 1.0),
-        lambda: Parameter("p", 0.0, 1.0, unit=name),
-        lambda: Column(name, 0.0, 1.0),
-        lambda: mean(name, lambda records: records[..., 0], 0.0, 1.0),
-        lambda: declared("d", lambda records: records[:, 0], ("a", name), 1.0),
-        *(functools.partial(changed, **{each: name}) for each in ("name", "title", "unit")),
-    ]
-    for each in make:
-        with pytest.raises(ValueError, match=said):
-            each()

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import math
 import re
-import threading
-import tomllib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import pool as pools
-from abcdp_core import summaries, threads
 from abcdp_core.__main__ import main
 from abcdp_core.mechanisms import Budget, private_summary
 from abcdp_core.own_model import export, held_out, pool_file, reading, tables
-from abcdp_core.own_model.blame import OwnError
-from abcdp_core.own_model.pool_file import Numbers, Summary
-from abcdp_core.streams import generator
+from abcdp_core.own_model.pool_file import Numbers
+from abcdp_core.parameters import ParameterError
 from tests.own_model.test_contract import GAUSSIAN, SIR, scenario
 
 TOML = """
@@ -127,13 +120,6 @@ def test_what_is_declared_is_said(tmp_path: Path) -> None:
     assert np.array_equal(found.numbers, table().iloc[:, 1:])
 
 
-def test_counts_alone_are_whole(tmp_path: Path) -> None:
-    counts = re.sub(r"\[summary.(average|spent)\](\n.+)+", "", TOML)
-    found = reading.read(made(tmp_path, counts, table()[["theta.mu", *COUNTS]]))
-    assert found.statistic().whole == (1, 1)
-    assert found.statistic().high == (math.inf, math.inf)
-
-
 def test_numbers_at_the_ends_of_what_can_be_are_read(tmp_path: Path) -> None:
     """And beyond by rounding, a part in 10⁹ of the lower end; other columns are nobody's."""
     pool = table().assign(note="a")
@@ -144,74 +130,47 @@ def test_numbers_at_the_ends_of_what_can_be_are_read(tmp_path: Path) -> None:
     found = reading.read(made(tmp_path, pool=pool))
     assert found.numbers[:2, 3].tolist() == [0.0, 50.0]
     pool.loc[0, "summary.average"] = -4.0 * (1.0 + 1.1e-9)
-    with pytest.raises(OwnError, match=r"summary\.average, row 1: -4 cannot be"):
+    with pytest.raises(ParameterError, match=r"summary\.average, row 1: -4 cannot be"):
         reading.read(made(tmp_path, pool=pool))
-
-
-@pytest.mark.parametrize(
-    ("summary", "neighbours", "limits"),
-    [
-        (Summary("a", "declared"), "replace", (-math.inf, math.inf)),
-        (Summary("a", "count"), "replace", (0.0, 20.0)),
-        (Summary("a", "count"), "add-remove", (0.0, math.inf)),
-        (Summary("a", "mean", -1.0, 3.0), "replace", (-1.0, 3.0)),
-        (Summary("a", "sum", -1.0, 3.0), "replace", (-20.0, 60.0)),
-        (Summary("a", "sum", -1.0, 3.0), "add-remove", (-math.inf, math.inf)),
-        (Summary("a", "sum", 0.0, 0.5), "add-remove", (0.0, math.inf)),
-        (Summary("a", "sum", 0.5, 0.7), "add-remove", (0.0, math.inf)),
-        (Summary("a", "sum", -0.5, 0.0), "add-remove", (-math.inf, 0.0)),
-    ],
-)
-def test_between_which_a_number_lies_follows_from_kind_and_bounds(
-    summary: Summary, neighbours: str, limits: tuple[float, float]
-) -> None:
-    assert summary.limits(neighbours, 20) == limits
 
 
 MU = '[theta.mu]\nlow = -2.0\nhigh = 2.0\nunit = "mm"\n'
 
 WRONG_TOML = [
-    ('neighbours = "replace"', 'neigbours = "replace"', "key neigbours: is unknown; known are"),
-    ('unit = "one person"\n', "", "key unit: is missing"),
-    ('"replace"', '"swap"', "key neighbours = swap: must be one of replace, add-remove"),
-    ('name = "mine"', 'name = "My study"', "key name = My study: must be in lower case"),
-    ("n = 50", "n = 0", "key n = 0: must be a whole number from 1 to"),
-    ("n = 50", "n = true", "key n = true: must be a whole number"),
-    ('"one person"', "3", "key unit = 3: must be a text of 1 to 200 characters"),
-    ('"one person"', '"one <b>person</b>"', "key unit = one <b>person</b>: figures would read"),
-    ("[theta.mu]", '[theta."<a href=x>mu</a>"]', "key theta = <a href=x>mu</a>: figures would"),
-    ("[theta.mu]", '[theta.""]', "key theta = : must be a text of 1 to 200 characters"),
-    ("high = 2.0", "high = -3.0", "key theta.mu.high = -3: must be above low = -2"),
-    ("high = 2.0", "high = -2.0", "key theta.mu.high = -2: must be above low = -2"),
-    ("high = 2.0", "", "key theta.mu.high: is missing"),
-    ("low = -2.0", "low = -inf", "key theta.mu.low = -inf: must lie within"),
-    (MU, "[theta]\n", "key theta: must be tables [theta.NAME], one at least."),
-    (MU, "theta = 3\n", "key theta: must be tables [theta.NAME], one at least."),
-    (MU, "[theta]\nmu = 3\n", "key theta.mu: must be a table."),
-    ("[theta.mu]", "declared = 3\n[theta.mu]", "key declared: must be a table."),
     (
-        'kind = "sum"',
-        'sort = "sum"',
-        "summary.spent.sort: is unknown; known are column, group, kind, lower, sensitivity, upper.",
+        'neighbours = "replace"',
+        'neigbours = "replace"',
+        "neigbours: unknown; known are name",
     ),
-    ("high = 2.0", 'high = "2"', "key theta.mu.high = 2: must be a number"),
-    ("high = 2.0", "high = inf", "key theta.mu.high = inf: must lie within"),
-    ("upper = 4.0", "upper = -4.0", "key summary.average.upper = -4: must be above lower = -4"),
-    ("upper = 4.0", "", "key summary.average.upper: is missing"),
-    ('kind = "mean"', "", "key summary.average.kind: is missing; or declare a sensitivity"),
-    ('kind = "mean"', 'kind = "median"', "key summary.average.kind = median: must be one of"),
-    ('kind = "mean"', 'kind = "mean"\ngroup = "a"', "group = a: only counts are in one"),
-    ('group = "age"\n', "lower = 0.0\n", "key summary.young.lower: a count has no bounds"),
-    ('kind = "mean"', 'kind = "mean"\nsensitivity = 1.0', "average.kind: stands beside sensitiv"),
-    ("[theta.mu]", "[theta]\nmu = 3\n[other.mu]", "key other: is unknown"),
-    ('"replace"', '"add-remove"', "a mean needs a public number of records; use sum"),
+    ('unit = "one person"\n', "", "unit: is missing."),
+    ('"replace"', '"swap"', "neighbours = swap: must be 'replace' or 'add-remove'."),
+    ('name = "mine"', 'name = "My study"', "name = My study: must be in lower case with hyphens."),
+    ("n = 50", "n = 0", "n = 0: must be at least 1."),
+    ("n = 50", f"n = {10**12 + 1}", "n = 1000000000001: must be at most 1e+12."),
+    ('"one person"', '"one <b>person</b>"', "as HTML"),
+    ("[theta.mu]", '[theta."<a href=x>mu</a>"]', "as HTML"),
+    ("high = 2.0", "high = -2.0", "parameter mu: low = -2, high = -2: must be low < high"),
+    ("high = 2.0", "", "theta.mu.high: is missing."),
+    ("high = 2.0", "high = inf", "theta.mu.high = inf: must be at most 1e+60."),
+    (MU, "[theta]\n", "theta: must have at least 1."),
+    (
+        "upper = 4.0",
+        "upper = -4.0",
+        "average: a mean needs lower and upper, and lower < upper.",
+    ),
+    ("upper = 4.0", "", "summary.average: a mean needs lower and upper, and lower < upper."),
+    ('kind = "mean"', 'kind = "median"', "summary.average.kind = median: must be 'count', 'mean'"),
+    ('kind = "mean"', 'kind = "mean"\ngroup = "a"', "summary.average: only counts are in a group."),
+    ('kind = "mean"', 'kind = "mean"\nsensitivity = 1.0', "sensitivity: stands beside kind; leav"),
+    ('group = "age"\n', "lower = 0.0\n", "summary.young: a count has no bounds."),
+    ('kind = "count"\ngroup = "age"\n', "", "summary.young.kind: is missing; or declare a sensi"),
+    ("[theta.mu]", "declared = { l1 = 1, l2 = 2 }\n[theta.mu]", "l2 = 2: must be at most l1 = 1."),
     (
         "[theta.mu]",
-        '[observed]\nrecords = "records.csv"\n[theta.mu]',
-        "key observed: is unknown; records are given to `release pool.toml --data FILE.csv`.",
+        "declared = { l1 = 2, l2 = 1 }\n[theta.mu]",
+        "average: stands beside [decl",
     ),
-    ("[theta.mu]", "[theta.mu]\nobserved = 1", "key theta.mu.observed: is unknown; known are"),
-    ("n = 50", "n = ", "pool.toml: is no TOML"),
+    ('"replace"', '"add-remove"', "a mean needs a public number of records; use sum"),
     ('"pool.csv"', '"pool.txt"', "pool.txt: must end with .csv or .parquet"),
     ('"pool.csv"', '"none.csv"', "none.csv: No such file"),
     ("[summary.old]", "[summary.older]", "pool.csv: column summary.older is missing"),
@@ -223,24 +182,10 @@ def test_what_is_wrong_in_the_toml_file_is_one_line(
     old: str, new: str, words: str, tmp_path: Path
 ) -> None:
     assert old in TOML
-    with pytest.raises(OwnError) as caught:
+    with pytest.raises(ParameterError) as caught:
         reading.read(made(tmp_path, TOML.replace(old, new, 1)))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_what_is_declared_of_all_is_no_length_above_its_sum(tmp_path: Path) -> None:
-    equal = TOGETHER.replace("l2 = 2.0", "l2 = 3.0")
-    assert reading.read(made(tmp_path, equal)).moves() == (3.0, 3.0)
-    with pytest.raises(OwnError, match=r"key declared\.l2 = 3\.5: must be at most l1 = 3\."):
-        reading.read(made(tmp_path, TOGETHER.replace("l2 = 2.0", "l2 = 3.5")))
-
-
-def test_a_usual_number_of_records_is_from_one_to_a_million_millions(tmp_path: Path) -> None:
-    for n in (1, 10**12):
-        assert reading.read(made(tmp_path, ADDED.replace("n = 50", f"n = {n}"))).n == n
-    with pytest.raises(OwnError, match="must be a whole number from 1 to 1,000,000,000,000"):
-        reading.read(made(tmp_path, ADDED.replace("n = 50", f"n = {10**12 + 1}")))
 
 
 def changed(column: str, row: int, value: object) -> pd.DataFrame:
@@ -249,35 +194,29 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
     return found
 
 
-WRONG_TABLES = [
-    (table().drop(columns="summary.old"), "pool.csv: column summary.old is missing"),
-    (table().assign(**{"summary.new": 1.0}), "column summary.new is not in the TOML file"),
-    (changed("summary.spent", 6, np.nan), "column summary.spent, row 7: is no finite number"),
-    (changed("theta.mu", 6, "a"), "column theta.mu, row 7: is no finite number"),
-    (changed("theta.mu", 6, 2.5), "column theta.mu, row 7: 2.5 is outside -2 to 2"),
-    (
-        table().assign(**{"theta.mu": 0.5}),
-        "column theta.mu: is 0.5 in all rows, so there is nothing",
-    ),
-    (changed("summary.old", 3, 0.5), "column summary.old, row 4: 0.5 is no count"),
-    (changed("summary.old", 3, 51), "row 4: 51 cannot be, as kind, bounds and n allow 0 to 50"),
-    (changed("summary.average", 3, 5.0), "row 4: 5 cannot be, as kind, bounds and n allow -4 to 4"),
-    (changed("summary.spent", 3, -1.0), "row 4: -1 cannot be"),
-    (table().assign(**{"summary.old": 3}), "is 3 in all rows; it says nothing and costs noise"),
-    (table()[:99], "has 99 rows; a pool needs 100 at least"),
-]
-
-
-@pytest.mark.parametrize(("pool", "words"), WRONG_TABLES, ids=[words for _, words in WRONG_TABLES])
+@pytest.mark.parametrize(
+    ("pool", "words"),
+    [
+        (table().drop(columns="summary.old"), "column summary.old is missing."),
+        (table().assign(**{"summary.new": 1.0}), "column summary.new is not in the TOML file."),
+        (changed("theta.mu", 6, "a"), "column theta.mu, row 7: is no finite number."),
+        (changed("theta.mu", 6, 2.5), "theta.mu, row 7: 2.5 cannot be; it must be from -2 to 2."),
+        (table().assign(**{"theta.mu": 0.5}), "column theta.mu is 0.5 in all rows, so it tells no"),
+        (changed("summary.old", 3, 0.5), "row 4: 0.5 cannot be; it must be a whole number from 0"),
+        (changed("summary.old", 3, 51), "row 4: 51 cannot be; it must be a whole number from 0 to"),
+        (changed("summary.average", 3, 5.0), "row 4: 5 cannot be; it must be from -4 to 4."),
+        (changed("summary.spent", 3, -1.0), "row 4: -1 cannot be; it must be from 0 to 500."),
+        (table()[:99], "has 99 rows; a pool needs 100 at least."),
+    ],
+)
 def test_what_is_wrong_in_the_table_is_one_line(
     pool: pd.DataFrame, words: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(OwnError, match=re.escape(words)):
+    with pytest.raises(ParameterError, match=re.escape(words)):
         reading.read(made(tmp_path, pool=pool))
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-@pytest.mark.parametrize("name", ["gaussian", "sir"])
+@pytest.mark.parametrize(("name", "suffix"), [("gaussian", ".csv"), ("sir", ".parquet")])
 def test_the_round_trip_gives_the_same_posterior(name: str, suffix: str, tmp_path: Path) -> None:
     source = scenario(name)
     rng = np.random.default_rng(5)
@@ -311,42 +250,12 @@ def test_the_round_trip_gives_the_same_posterior(name: str, suffix: str, tmp_pat
     assert len(samples[0]) > 100
 
 
-def test_natural_numbers_are_the_inverse_of_units() -> None:
-    values = np.array([0.5, 2.0, 7.0])
-    for each in (
-        Summary("a", "count"),
-        Summary("a", "mean", -1.0, 8.0),
-        Summary("a", "sum", 2.0, 5.0),
-        Summary("a", "sum", -7.0, 5.0),
-        Summary("a", "declared", sensitivity=0.3),
-    ):
-        for neighbours in ("replace", "add-remove"):
-            units = each.in_units(values, neighbours, 20)
-            assert each.natural(units, neighbours, 20) == pytest.approx(values)
-            moved = each.natural(units + 1.0, neighbours, 20) - values
-            assert moved == pytest.approx(each.unit(neighbours, 20))
-    # A difference of two means would be off by rounding.
-    assert Summary("a", "mean", 1e12, 1e12 + 1.0).unit("replace", 1000) == 1e-3
-    wide = Summary("a", "sum", -7.0, 5.0)
-    assert wide.in_units(values, "add-remove", 20) == pytest.approx(values / 7.0)
-
-
-def test_a_sum_may_be_at_a_large_bound_but_for_rounding(tmp_path: Path) -> None:
-    toml, pool = TOML.replace("upper = 10.0", "upper = 1e10"), table()
-    pool.loc[3, "summary.spent"] = np.nextafter(50 * 1e10, np.inf)
-    assert reading.read(made(tmp_path, toml, pool)).numbers[3, 3] == pytest.approx(50.0)
-
-
 def test_texts_in_toml_come_back_whatever_they_hold(tmp_path: Path) -> None:
     pool = reading.read(made(tmp_path))
     odd = dataclasses.replace(pool, title='a "b" \\ c' * 15, unit="one of θ's")
     back = reading.read(made(tmp_path, export.as_toml(odd, "pool.csv")))
     assert (back.title, back.unit) == (odd.title, odd.unit)
     assert back.summaries == pool.summaries
-    name = "two\nlines, a\ttab, \x00 and \x7f"
-    named = (dataclasses.replace(pool.summaries[0], name=name), *pool.summaries[1:])
-    text = export.as_toml(dataclasses.replace(pool, summaries=named), "pool.csv")
-    assert name in tomllib.loads(text)["summary"]
 
 
 def test_held_out_draws_say_how_far_off_a_release_is(tmp_path: Path) -> None:
@@ -361,47 +270,6 @@ def test_held_out_draws_say_how_far_off_a_release_is(tmp_path: Path) -> None:
     assert bad.coverage > 0.8
 
 
-def test_what_is_held_out_is_released_against_the_rest(tmp_path: Path) -> None:
-    pool = reading.read(made(tmp_path))
-    sets = 60
-    found = held_out.measure(pool, 1.0, sets, 2)
-    chosen = generator(2, "held-out").permutation(200)
-    rest = pool_file.side(pool, np.sort(chosen[sets:]))
-    assert rest.pool_size == 200 - sets
-    prepared = private_summary.SUMMARY.prepare(
-        rest,  # type: ignore[arg-type]
-        private_summary.Options(),
-        Budget(1.0),
-    )
-    squares, held = [], []
-    for number, row in enumerate(chosen[:sets]):
-        rng = generator(2, "held-out-noise", number)
-        release = prepared.release(Numbers({"numbers": pool.numbers[row]}), rng)
-        draws, truth = release.parameters(rest.theta)[:, 0], pool.theta[row, 0]
-        low, high = summaries.weighted_quantile(draws[:, None], release.weights, [0.05, 0.95])[:, 0]
-        squares.append(((release.weights @ draws - truth) / pool.theta.std()) ** 2)
-        held.append(low <= truth <= high)
-    assert found.error == pytest.approx(math.sqrt(np.mean(squares)))
-    assert found.coverage == np.mean(held)
-    ends = summaries.mean_interval(np.array(squares), generator(2, "held-out-interval"))
-    assert [found.error_low, found.error_high] == pytest.approx(np.sqrt(ends))
-    ends = np.array(summaries.binomial_interval(sum(held), sets))
-    assert [found.coverage_low, found.coverage_high] == pytest.approx(ends)
-
-
-def test_rows_that_are_there_twice_are_noted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = made(tmp_path)
-    assert held_out.repeated(reading.read(file)) == 0
-    table = pd.read_csv(tmp_path / "pool.csv")
-    for times, words in ((1, "1 row of the table is"), (200, "200 rows of the table are")):
-        pd.concat([table, table[:times]]).to_csv(tmp_path / "pool.csv", index=False)
-        assert main(["check", str(file), "--runs", "0"]) == 0
-        said = " ".join(capsys.readouterr().out.split())
-        assert f"Note: {words} the same as an earlier one; draws that are held out" in said
-
-
 def test_the_command_checks_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = made(tmp_path)
     assert main(["check", str(file), "--runs", "10"]) == 0
@@ -412,6 +280,10 @@ def test_the_command_checks_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "of 10 draws that are held out" in said
     assert main(["check", str(file), "--n", "3"]) == 2
     assert "n = 3: is what pool.toml says it is" in capsys.readouterr().err
+    twice = pd.concat([table(), table()[:1]])
+    assert main(["check", str(made(tmp_path, pool=twice)), "--runs", "0"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Note: 1 row of the table is the same as an earlier one; draws that are held" in said
     made(tmp_path, DECLARED)
     assert main(["check", str(file), "--runs", "0"]) == 0
     said = " ".join(capsys.readouterr().out.split())
@@ -422,7 +294,7 @@ def test_the_command_checks_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture
     said = " ".join(capsys.readouterr().out.split())
     assert "4 summaries. One record added or removed moves" in said
     assert main(["check", str(tmp_path / "none.toml")]) == 2
-    assert capsys.readouterr().err == "error: none.toml: No such file or directory.\n"
+    assert capsys.readouterr().err.endswith("none.toml: there is no such file.\n")
 
 
 @pytest.mark.usefixtures("own_registry")
@@ -455,9 +327,6 @@ def test_a_pool_is_written_and_checked(tmp_path: Path, capsys: pytest.CaptureFix
         ("pool covid --out {}/a.csv", "scenario = covid: states no numbers of its data"),
         ("pool uniform-mixture --out {}/a.txt", "a.txt: must end with .csv or .parquet"),
         ("pool uniform-mixture --out {}/a.csv --n 7", "n = 7: must be one of"),
-        ("pool uniform-mixture --out {}/" + "a" * 197 + ".csv", "of at most 200 characters"),
-        ("pool uniform-mixture --out {}/a\x7f.csv", "must have a printable name"),
-        ("pool uniform-mixture --out {}/a\udcff.csv", "must have a printable name"),
     ],
 )
 def test_what_cannot_be_written_is_said(
@@ -465,96 +334,6 @@ def test_what_cannot_be_written_is_said(
 ) -> None:
     assert main(arguments.format(tmp_path).split()) == 2
     assert words in capsys.readouterr().err
-
-
-SLOW = """
-
-_simulate = simulate
-
-
-def simulate(rng, theta, n):
-    from pathlib import Path
-
-    calls = Path("FOLDER/calls")
-    calls.write_text((calls.read_text() if calls.exists() else "") + "x")
-    if len(calls.read_text()) == LAST:
-        raise KeyboardInterrupt
-    return _simulate(rng, theta, n)
-
-"""
-
-
-@pytest.mark.usefixtures("own_registry")
-def test_a_pool_that_was_stopped_goes_on_where_it_was(
-    tmp_path: Path,
-    empty_cache: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(pools, "WORTH_KEEPING", 0.0)
-    file, out = tmp_path / "slow.py", tmp_path / "pool.csv"
-    text = (Path(__file__).parents[2] / "examples" / "gaussian.py").read_text(encoding="utf-8")
-    # Scales of the distance come from ten parts of public draws, and two calls see that they are
-    # the same twice; then three of six parts are made.
-    scales, made = 12, 3
-    added = SLOW.replace("FOLDER", str(tmp_path)).replace("LAST", str(scales + made + 1))
-    text = text.replace("\nMODEL = ", f"{added}\nMODEL = ")
-    file.write_text(text.replace("gaussian-2d", "slow-model"), encoding="utf-8")
-    monkeypatch.setattr(threads, "available", lambda: 1)
-    line = ["pool", "slow-model", "--plugin", str(file), "--pool-size", "300", "--n", "100"]
-    others = {*threading.enumerate()}
-    assert main([*line, "--out", str(out)]) == 130
-    assert "parts of the pool that took long are kept" in capsys.readouterr().err
-    assert not out.exists()
-    for each in {*threading.enumerate()} - others:
-        if each.name.startswith("ThreadPoolExecutor"):
-            each.join()
-    # The thread may have made one more before it was told.
-    kept = len(list(empty_cache.glob("chunk-*.npz")))
-    assert made <= kept < 6
-    before = len((tmp_path / "calls").read_text())
-    assert main([*line, "--out", str(out)]) == 0
-    assert len((tmp_path / "calls").read_text()) - before == 6 - kept
-    made_on = out.read_bytes()
-    monkeypatch.setenv("ABCDP_CACHE_DIR", str(tmp_path / "another"))
-    pools._open.clear()
-    assert main([*line, "--out", str(out)]) == 0
-    assert out.read_bytes() == made_on
-
-
-@pytest.mark.usefixtures("own_registry")
-def test_workers_make_the_same_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plug_in = str(Path(__file__).parents[2] / "examples" / "gaussian.py")
-    made_by = []
-    for place, folder in (([], "a"), (["--workers", "2"], "b")):
-        monkeypatch.setenv("ABCDP_CACHE_DIR", str(tmp_path / folder))
-        pools._open.clear()
-        out = tmp_path / f"{folder}.csv"
-        size = ["--pool-size", "120", "--n", "100", "--seed", "3", "--plugin", plug_in]
-        assert main(["pool", "gaussian-2d", *size, *place, "--out", str(out)]) == 0
-        made_by.append(pd.read_csv(out))
-    pools._open.clear()
-    assert made_by[0].equals(made_by[1])
-
-
-@pytest.mark.usefixtures("own_registry")
-def test_a_pool_that_cannot_be_written_leaves_the_earlier_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    size = ["--pool-size", "100", "--n", "100", "--seed", "3"]
-    line = ["pool", "uniform-mixture", *size, "--out", str(tmp_path / "pool.csv")]
-    assert main(line) == 0
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    assert sorted(before) == ["pool.csv", "pool.toml"]
-
-    def half(frame: pd.DataFrame, place: Path, **_: Any) -> None:
-        Path(place).write_text("theta.0,summary.0\n0.12")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(pd.DataFrame, "to_csv", half)
-    assert main(line) == 2
-    assert "an earlier result there is as it was" in capsys.readouterr().err
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_a_pool_takes_no_place_but_that_of_an_earlier_one(
@@ -582,19 +361,3 @@ def test_a_pool_takes_no_place_but_that_of_an_earlier_one(
     assert made(tmp_path / "mine.parquet") == 2
     assert beside.read_bytes() == kept
     assert not (tmp_path / "mine.parquet").exists()
-
-
-def test_a_pool_takes_no_place_that_was_taken_while_it_was_made(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table, make = tmp_path / "mine.csv", pools.make_kept
-
-    def meanwhile(*given: Any) -> None:
-        make(*given)
-        table.write_text("mine", encoding="utf-8")
-
-    monkeypatch.setattr(pools, "make_kept", meanwhile)
-    line = ["pool", "tuberculosis-patients", "--pool-size", "100", "--out", str(table)]
-    assert main(line) == 2
-    assert "mine.csv is there already" in capsys.readouterr().err
-    assert table.read_text(encoding="utf-8") == "mine"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from abcdp_core.own_model import count, declared, histogram, mean, total
-from abcdp_core.own_model.statistics import ROUNDING, OwnStatistic
+from abcdp_core.own_model.statistics import ROUNDING, OwnStatistic, Summary
 
 RECORDS = np.array([[1.0, 0.0], [3.0, 5.0], [9.0, -5.0]])
 
@@ -64,48 +64,26 @@ def test_the_worst_record_moves_it_by_what_is_stated_and_none_by_more(
     if neighbours == "add-remove":
         pairs = pairs[-1:]
     l1, l2 = statistic.moves(neighbours)
-    assert np.abs(pairs).sum(axis=-1).max() == pytest.approx(l1)
-    assert np.abs(pairs).sum(axis=-1).max() <= l1
-    assert np.linalg.norm(pairs, axis=-1).max() == pytest.approx(l2)
-    assert np.linalg.norm(pairs, axis=-1).max() <= l2
+    moved = np.abs(pairs).sum(axis=-1).max(), np.linalg.norm(pairs, axis=-1).max()
+    assert moved == pytest.approx((l1, l2))
+    assert moved <= (l1, l2)
+    # Where something is rounded there is room for that.
+    rounded = kind in ("mean", "sum")
+    assert (l1 > 1.0 + ROUNDING / 2.0) == (
+        rounded or (kind, neighbours) == ("histogram", "replace")
+    )
 
 
-@pytest.mark.parametrize(
-    ("kind", "replace", "add_remove"),
-    [
-        ("count", (1.0, 1.0), (1.0, 1.0)),
-        ("histogram", (2.0, math.nextafter(math.sqrt(2.0), math.inf)), (1.0, 1.0)),
-        ("mean", (1.0 + ROUNDING, 1.0 + ROUNDING), (1.0 + ROUNDING, 1.0 + ROUNDING)),
-        ("sum", (1.0 + ROUNDING, 1.0 + ROUNDING), (1.0 + ROUNDING, 1.0 + ROUNDING)),
-    ],
-)
-def test_what_is_stated_has_room_for_rounding_where_something_is_rounded(
-    kind: str, replace: tuple[float, float], add_remove: tuple[float, float]
-) -> None:
-    assert KINDS[kind].moves("replace") == replace
-    assert KINDS[kind].moves("add-remove") == add_remove
-
-
-def test_cells_stay_as_they_are_named_where_the_array_of_edges_changes() -> None:
+def test_cells_are_named_by_their_edges_and_hold_the_lower_one_and_the_last_both() -> None:
     edges = np.array([0.0, 1.0, 2.0])
     cells = histogram("x", first, edges.view())  # type: ignore[arg-type]
     edges += 1.0
     assert cells.names == ("x 0 to 1", "x 1 to 2")
-    assert cells.contributions(np.array([[0.5], [2.5]])).tolist() == [[1.0, 0.0], [0.0, 0.0]]
-
-
-def test_cells_are_named_by_their_edges_however_long_these_are() -> None:
-    names = histogram("x", first, (0.5, 1e7 + 1, 1e7 + 2, 1e9)).names
-    assert names == ("x 0.5 to 10000001", "x 10000001 to 10000002", "x 10000002 to 1e+09")
-
-
-def test_the_last_cell_of_a_histogram_holds_its_upper_edge_and_none_a_place_outside() -> None:
-    cells = histogram("x", first, (0.0, 1.0, 2.0))
     records = np.array([[0.0], [1.0], [2.0], [2.1], [-0.1]])
     assert cells.numbers(records, "replace").tolist() == [1.0, 2.0]
-    assert cells.names == ("x 0 to 1", "x 1 to 2")
-    single = histogram("x", first, (0.0, 1.0))
-    assert single.moves("replace") == (1.0, 1.0)
+    assert histogram("x", first, (0.0, 1.0)).moves("replace") == (1.0, 1.0)
+    names = histogram("x", first, (0.5, 1e7 + 1, 1e7 + 2, 1e9)).names
+    assert names == ("x 0.5 to 10000001", "x 10000001 to 10000002", "x 10000002 to 1e+09")
 
 
 def test_a_declared_one_is_in_units_of_its_l1_sensitivity() -> None:
@@ -114,6 +92,7 @@ def test_a_declared_one_is_in_units_of_its_l1_sensitivity() -> None:
     assert largest.moves("replace") == (1.0 + ROUNDING, 1.0 + ROUNDING)
     two = declared("ends", lambda records: records[..., 0, :], ["a", "b"], 3.0, math.sqrt(5.0))
     assert two.moves("replace")[1] == pytest.approx(math.sqrt(5.0) / 3.0)
+    assert declared("least", first, ["a"], 1e-60).l1 == 1e-60
 
 
 @pytest.mark.parametrize(
@@ -121,31 +100,25 @@ def test_a_declared_one_is_in_units_of_its_l1_sensitivity() -> None:
     [
         (lambda: mean("x", first, 2.0, 2.0), "lower = 2 must be below upper = 2"),
         (lambda: mean("x", first, 0.0, math.inf), "statistic x: upper = inf: must be a finite"),
-        (lambda: mean("x", first, -1e308, 1e308), r"lower = -1e\+308: .* within ±1e\+60"),
         (lambda: declared("x", first, ["a"], 1e308), r"l1 = 1e\+308: must be a finite number"),
-        (lambda: histogram("x", first, (1.0, 1.0)), "edges must be two or more rising"),
-        (lambda: histogram("y", first, (1.0,)), "statistic y: edges must be two"),
         (lambda: declared("x", first, ["a"], 1.0, 2.0), "l1 = 1, l2 = 2: .* 1e-60 <= l2 <= l1"),
         (lambda: declared("x", first, ["a"], 0.0), "1e-60 <= l2 <= l1"),
-        (lambda: declared("x", first, ["a"], math.inf), "l1 = inf: must be a finite"),
-        (lambda: mean("z", first, -math.inf, 0.0), "statistic z: lower = -inf: must be a finite"),
-        (lambda: histogram("z", first, (0.0, 1.0, 0.5)), "statistic z: edges must be two"),
-        (lambda: histogram("x", first, [[0.0, 1.0], [2.0, 3.0]]), "edges must be two or more"),  # type: ignore[list-item]
+        (lambda: histogram("x", first, (1.0, 1.0)), "edges must be two or more rising"),
+        (lambda: histogram("y", first, (1.0,)), "statistic y: edges must be two"),
+        (lambda: mean("<b>x</b>", first, 0.0, 1.0), "as HTML"),
     ],
 )
-def test_what_cannot_be_is_refused(make: object, said: str) -> None:
+def test_what_cannot_be_is_refused(make: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        make()  # type: ignore[operator]
+        make()
 
 
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float16, np.float32])
+@pytest.mark.parametrize("kind", [np.int8, np.float16])
 def test_bounds_of_any_kind_of_number_are_subtracted_without_overflow_or_rounding(
     kind: type[np.number[Any]],
 ) -> None:
-    info = np.iinfo(kind) if np.issubdtype(kind, np.integer) else None
-    low, high = (kind(info.min), kind(info.max)) if info else (kind(-0.1), kind(0.3))
+    low, high = (kind(-128), kind(127)) if kind is np.int8 else (kind(-0.1), kind(0.3))
     found = total("x", first, low, high)  # type: ignore[arg-type]
-    assert type(found.lower) is type(found.upper) is float
     assert found.unit("replace") == float(high) - float(low)
     assert found.unit("add-remove") == max(abs(float(low)), abs(float(high)))
 
@@ -160,3 +133,43 @@ def test_bounds_of_any_kind_of_number_are_subtracted_without_overflow_or_roundin
 def test_arrays_of_another_shape_are_refused(statistic: OwnStatistic) -> None:
     with pytest.raises(ValueError, match=r"statistic x: .* it must be"):
         statistic.numbers(RECORDS, "replace")
+
+
+@pytest.mark.parametrize(
+    ("summary", "neighbours", "limits"),
+    [
+        (Summary("a", "declared"), "replace", (-math.inf, math.inf)),
+        (Summary("a", "count"), "replace", (0.0, 20.0)),
+        (Summary("a", "count"), "add-remove", (0.0, math.inf)),
+        (Summary("a", "mean", -1.0, 3.0), "replace", (-1.0, 3.0)),
+        (Summary("a", "sum", -1.0, 3.0), "replace", (-20.0, 60.0)),
+        (Summary("a", "sum", -1.0, 3.0), "add-remove", (-math.inf, math.inf)),
+        (Summary("a", "sum", 0.5, 0.7), "add-remove", (0.0, math.inf)),
+        (Summary("a", "sum", -0.5, 0.0), "add-remove", (-math.inf, 0.0)),
+    ],
+)
+def test_between_which_a_number_lies_follows_from_kind_and_bounds(
+    summary: Summary, neighbours: str, limits: tuple[float, float]
+) -> None:
+    assert summary.limits(neighbours, 20) == limits
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+@pytest.mark.parametrize(
+    "each",
+    [
+        Summary("a", "count"),
+        Summary("a", "mean", -1.0, 8.0),
+        Summary("a", "sum", 2.0, 5.0),
+        Summary("a", "sum", -7.0, 5.0),
+        Summary("a", "declared", sensitivity=0.3),
+    ],
+)
+def test_natural_numbers_are_the_inverse_of_units(each: Summary, neighbours: str) -> None:
+    values = np.array([0.5, 2.0, 7.0])
+    units = each.in_units(values, neighbours, 20)
+    assert each.natural(units, neighbours, 20) == pytest.approx(values)
+    moved = each.natural(units + 1.0, neighbours, 20) - values
+    assert moved == pytest.approx(each.unit(neighbours, 20))
+    # A difference of two means would be off by rounding.
+    assert Summary("a", "mean", 1e12, 1e12 + 1.0).unit("replace", 1000) == 1e-3

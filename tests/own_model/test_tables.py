@@ -1,4 +1,4 @@
-"""Tables and TOML files made elsewhere, by somebody who means no good."""
+"""Tables made elsewhere, by somebody who means no good."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from abcdp_core.own_model import reading, tables
+from abcdp_core.own_model import tables
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.parameters import ParameterError
-from abcdp_core.published import pools, problems
-from tests.own_model.test_pool_file import TOML, table
+from abcdp_core.published import pools
 
 HEAD = "theta.a,summary.s"
 ROWS = [f"{row / 7:.3f},{row}" for row in range(150)]
@@ -60,11 +59,11 @@ def test_as_many_columns_as_are_allowed_are_read(
         tables.read(file)
 
 
-@pytest.mark.parametrize("name", ["pool.csv", "pool.parquet", "pool.toml"])
+@pytest.mark.parametrize("name", ["pool.csv", "pool.parquet"])
 def test_a_pipe_is_not_waited_for(name: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / name)
     with pytest.raises(OwnError, match=f"{name}: is no file"):
-        (reading.read if name.endswith(".toml") else tables.read)(tmp_path / name)
+        tables.read(tmp_path / name)
     if name.endswith(".csv"):
         with pytest.raises(ParameterError, match="is no file"):
             pools.read(tmp_path / name)
@@ -92,41 +91,6 @@ def test_what_pandas_noted_in_a_parquet_file_is_not_believed(note: str, tmp_path
     pq.write_table(made.replace_schema_metadata({"pandas": note}), tmp_path / "pool.parquet")
     found = tables.read(tmp_path / "pool.parquet")
     assert found.to_dict("list") == {"a": [1.0, 2.0], "b": [3.0, 4.0]}
-
-
-HUGE = "1" + "0" * 400
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("n = 50", f"n = {HUGE}", "key n = .*must be a whole number from 1 to 1,000,000,000,000"),
-        ("n = 50", f"n = {'1' * 5000}", "is no TOML"),
-        ("n = 50", f"n = {'[' * 20_000}", "is no TOML"),
-        ("n = 50", "#" * 1_000_001, "is larger than 1,000,000 bytes"),
-        ("low = -2.0", f"low = -{HUGE}", "key theta.mu.low = .*must lie within ±1e"),
-        ("low = -2.0", "low = nan", "key theta.mu.low = nan: must lie within ±1e"),
-        ("upper = 10.0", "upper = 1e308", "key summary.spent.upper = .*must lie within ±1e"),
-        (
-            'kind = "sum"\nlower = 0.0\nupper = 10.0',
-            "sensitivity = 5e-324",
-            "key summary.spent.sensitivity = .*must be 1e-60 or more",
-        ),
-    ],
-)
-def test_numbers_without_end_are_one_line(old: str, new: str, words: str, tmp_path: Path) -> None:
-    assert old in TOML
-    (tmp_path / "pool.toml").write_text(TOML.replace(old, new, 1), encoding="utf-8")
-    table().to_csv(tmp_path / "pool.csv", index=False)
-    with pytest.raises(OwnError, match=words) as raised:
-        reading.read(tmp_path / "pool.toml")
-    assert "\n" not in str(raised.value)
-
-
-def test_a_problem_with_a_number_of_thousands_of_digits_is_no_toml(tmp_path: Path) -> None:
-    (tmp_path / "problem.toml").write_text(f"seed = {'1' * 5000}", encoding="utf-8")
-    with pytest.raises(ParameterError, match="is no TOML"):
-        problems.read(tmp_path / "problem.toml")
 
 
 def test_texts_are_no_numbers_where_there_are_numbers(tmp_path: Path) -> None:

@@ -144,15 +144,6 @@ def test_a_small_pool_whose_draws_all_count_is_weighted() -> None:
     assert found.effective < 60
 
 
-def test_draws_of_a_pool_are_not_moved_out_of_its_range() -> None:
-    rng = np.random.default_rng(1)
-    theta = rng.random((2000, 1))
-    pool = Pool(("a",), ("s",), theta, theta + 0.01 * rng.standard_normal((2000, 1)))
-    found = inference.infer(problem(Gaussian((1e-6,)), (1.02,), pool))
-    assert found.summary.way == "regression"
-    assert 0.0 <= found.theta.min() < found.theta.max() <= 1.0
-
-
 def test_numbers_that_no_parameters_make_together_are_a_misfit() -> None:
     """A mean and a variance, where the pool has the mean and the mean of squares."""
     rng = np.random.default_rng(7)

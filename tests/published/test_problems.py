@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core.own_model import tables
 from abcdp_core.parameters import ParameterError
 from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior.noise import (
@@ -30,9 +29,11 @@ LAPLACE = '[noise]\nlaw = "laplace"\nscale = 0.13'
 POOL = "theta.a,summary.s,summary.t\n" + "".join(
     f"{row / 7:.3f},{row},{row % 5}\n" for row in range(150)
 )
+POOLED = ('pool = "pool.csv"', "query = [1, 0]")
 
 
-def read(folder: Path, *lines: str) -> problems.Problem:
+def read(folder: Path, *lines: str, pool: str = POOL) -> problems.Problem:
+    (folder / "pool.csv").write_text(pool, encoding="utf-8")
     file = folder / "mine.toml"
     file.write_text("\n".join(lines), encoding="utf-8")
     return problems.read(file)
@@ -44,7 +45,7 @@ def test_a_problem_is_read_with_its_defaults(tmp_path: Path) -> None:
     assert found.source is linear_regression.MODEL
     assert found.noise == Laplace((0.13,) * 9)
     assert (found.wanted, found.draws, found.seed) == (2000, 2_000_000, 1)
-    more = ("effective_sample_size = 500", "draws = 5000", "seed = 7")
+    more = ("effective_sample_size = 500", "draws = 5e3", "seed = 7")
     found = read(tmp_path, REGRESSION, NINE, *more, LAPLACE)
     assert (found.wanted, found.draws, found.seed) == (500, 5000, 7)
 
@@ -63,12 +64,11 @@ def test_a_problem_is_read_with_its_defaults(tmp_path: Path) -> None:
     ],
 )
 def test_every_law_is_read(table: str, noise: object, tmp_path: Path) -> None:
-    (tmp_path / "pool.csv").write_text(POOL, encoding="utf-8")
-    found = read(tmp_path, 'pool = "pool.csv"', "query = [1, 0]", f"[noise]\n{table}")
+    found = read(tmp_path, *POOLED, f"[noise]\n{table}")
     assert found.noise == noise
+    assert found.draws == 150
     assert isinstance(found.source, pools.Pool)
-    assert found.source.parameters == ("a",)
-    assert found.source.numbers == ("s", "t")
+    assert (found.source.parameters, found.source.numbers) == (("a",), ("s", "t"))
     assert found.source.theta.shape == (150, 1)
     np.testing.assert_array_equal(found.source.summaries[7], [7.0, 2.0])
 
@@ -96,54 +96,100 @@ scale = [1, 2.5]
 def three(folder: Path, noise: str, query: str = "[1.5, 0, 2]") -> problems.Problem:
     """A problem of three numbers s, t and u."""
     rows = "".join(f"{row},{row / 7:.3f},{row % 5},{row % 3}\n" for row in range(150))
-    text = f"theta.a,summary.s,summary.t,summary.u\n{rows}"
-    (folder / "pool.csv").write_text(text, encoding="utf-8")
-    return read(folder, 'pool = "pool.csv"', f"query = {query}", noise)
+    pool = f"theta.a,summary.s,summary.t,summary.u\n{rows}"
+    return read(folder, 'pool = "pool.csv"', f"query = {query}", noise, pool=pool)
 
 
 def test_numbers_may_have_laws_of_their_own(tmp_path: Path) -> None:
     assert three(tmp_path, TWO_LAWS).noise == IndependentNoise(
         (DiscreteLaplace((3.0,), of=(1,)), Gaussian((1.0, 2.5), of=(2, 0)))
     )
-
-
-@pytest.mark.parametrize(
-    ("noise", "words"),
-    [
-        (TWO_LAWS.replace('"t"', '"v"'), "noise 1.numbers = v: must be among the numbers s, t, u."),
-        (TWO_LAWS.replace('"t"', '"s"'), "noise 2.numbers = s: has a law already."),
-        (TWO_LAWS.replace('"t"', '"t", "t"'), "noise 1.numbers = t: has a law already."),
-        (TWO_LAWS.replace('"u", ', ""), "noise 2.scale: has 2 numbers; needed is one, or 1."),
-        (TWO_LAWS.partition('[[noise]]\nnumbers = ["u')[0], "noise: s has none; each number"),
-        (TWO_LAWS.replace('["t"]', "[]"), "noise 1.numbers: must be a list of names of numbers"),
-        (TWO_LAWS.replace('["t"]', '["t", 3]'), "noise 1.numbers: must be a list of names of"),
-        (TWO_LAWS.replace('["t"]', '"t"'), "noise 1.numbers: must be a list of names of numbers"),
-        (TWO_LAWS.replace('numbers = ["t"]', ""), "noise 1.numbers: must be a list of names"),
-        (TWO_LAWS.replace('law = "gaussian"', ""), "noise 2.law: is missing; it is one of"),
-        (TWO_LAWS.replace("[1, 2.5]", "-1"), "noise 2.scale = -1: must be a number from"),
-        ("noise = []", r"noise: must be a table with its law, \[noise\], or several"),
-        ('noise = [{law = "laplace"}, 3]', r"noise: must be a table with its law, \[noise\], or"),
-        ("noise = [3]", r"noise: must be a table with its law, \[noise\], or several"),
-    ],
-)
-def test_what_is_wrong_with_one_of_several_laws_is_said(
-    noise: str, words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ParameterError, match=words) as caught:
-        three(tmp_path, noise)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_number_that_its_law_refuses_is_told_by_its_place(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"query, number 2 = 0\.5: must be a multiple of 1"):
         three(tmp_path, TWO_LAWS, "[1.5, 0.5, 2]")
 
 
-@pytest.mark.parametrize("name", exact_answers.PLANS)
-def test_every_example_can_be_read(name: str) -> None:
-    found = problems.read(EXAMPLES / f"{name}.toml")
-    assert found.simulator.replace("-", "_") == name
-    assert found.simulator in models.names()
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"t"', '"v"', "noise 1.numbers = v: must be among the numbers s, t, u."),
+        ('"t"', '"s"', "noise 2.numbers = s: has a law already."),
+        ('"t"', '"t", "t"', "noise 1.numbers = t: has a law already."),
+        ('"u", ', "", "noise 2.scale: has 2 numbers; needed is one, or 1."),
+        ('"s"', '"u"', "noise 2.numbers = u: has a law already."),
+        ('["u", "s"]', '["u"]\nstep = 1', "noise 2.step: unknown; known are numbers, scale, law."),
+        ('numbers = ["t"]', "", "noise 1.numbers: is missing."),
+        ("[1, 2.5]", "-1", "noise 2.scale = -1: must be at least 1e-12."),
+        (TWO_LAWS, "noise = []", "noise: must have at least 1."),
+        (TWO_LAWS, TWO_LAWS.partition('[[noise]]\nnumbers = ["u')[0], "noise: s has none; each"),
+    ],
+)
+def test_what_is_wrong_with_one_of_several_laws_is_said(
+    old: str, new: str, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        three(tmp_path, TWO_LAWS.replace(old, new, 1))
+    assert f"mine.toml: {words}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ((NINE, LAPLACE), "simulator, pool: give one of the two."),
+        ((REGRESSION, *POOLED, LAPLACE), "simulator, pool: give one of the two."),
+        (('simulator = "weather"', NINE, LAPLACE), "simulator = weather: must be one of"),
+        ((REGRESSION, NINE, "draws = 2e3", "seeds = 1", LAPLACE), "seeds: unknown; known are"),
+        ((REGRESSION, "query = [1, 2]", LAPLACE), "query: has 2 numbers; 9 are needed (y, x1 y"),
+        ((REGRESSION, 'query = ["a"]', LAPLACE), "query 1 = a: must be a number."),
+        ((REGRESSION, "query = [1e13]", LAPLACE), "query 1 = 1e+13: must be at most 1e+12."),
+        ((REGRESSION, NINE, "draws = 10", LAPLACE), "draws = 10: must be at least 1000."),
+        ((*POOLED, "draws = 2000", LAPLACE), "draws: limits a simulator; a pool has its own."),
+        ((REGRESSION, NINE, 'unit = "one"', LAPLACE), "unit, neighbours: give both or neither."),
+        ((REGRESSION, NINE, "epsilon_total = 0", LAPLACE), "epsilon_total = 0: must be at least"),
+        (('pool = "a\\u0000.csv"', NINE, LAPLACE), "must be a text, with nothing in it that"),
+        (('pool = "nowhere.csv"', NINE, LAPLACE), "nowhere.csv: No such file"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    lines: tuple[str, ...], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        read(tmp_path, *lines)
+    said = str(caught.value)
+    assert said.startswith("mine.toml: ")
+    assert words in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("theta.a", "a", "column a must be called theta.NAME or summary.NAME."),
+        ("theta.a", "summary.a", "has no column theta.NAME."),
+        ("summary.t", "summary.<b>t</b>", "figures would read a part of it as HTML"),
+        ("summary.t", "summary.s", "has two columns summary.s."),
+        ("\n0.714,5,0\n", "\n0.714,,0\n", "column summary.s, row 6: is no finite number."),
+        (POOL, "theta.a,summary.s\n" + "1,2\n" * 120, "column theta.a is 1 in all rows"),
+        (POOL, "\n".join(POOL.split("\n")[:50]), "has 49 rows; a pool needs 100 at least."),
+    ],
+)
+def test_what_is_wrong_with_a_pool_is_said_in_one_line(
+    old: str, new: str, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        read(tmp_path, *POOLED, LAPLACE, pool=POOL.replace(old, new, 1))
+    assert str(caught.value).startswith("mine.toml: pool.csv: ")
+    assert words in str(caught.value)
+
+
+def test_every_example_can_be_read_and_has_an_exact_answer() -> None:
+    assert {file.stem for file in EXAMPLES.glob("*.toml")} == set(exact_answers.PLANS)
+    for name in exact_answers.PLANS:
+        found = problems.read(EXAMPLES / f"{name}.toml")
+        assert found.simulator.replace("-", "_") == name
+        assert found.simulator in models.names()
+    table = reference.read()
+    assert set(table.problem) == set(exact_answers.PLANS)
+    assert (table.effective_sample_size >= 2000).all()
 
 
 def test_an_exact_answer_is_that_of_its_table_and_of_a_sum() -> None:
@@ -174,216 +220,9 @@ def test_a_sample_is_set_beside_the_exact_answer_in_its_standard_errors() -> Non
     })  # fmt: skip
     found = reference.against(exact, sample)
     assert found.parameter.tolist() == ["b", "a"]
-    assert found.draws.tolist() == [100, 100]
     assert found.mean_off.tolist() == [0.5, -0.5]
     assert found.sd_ratio.tolist() == [1.0, 1.5]
     errors = np.sqrt([1 / 100 + 1 / 400, 1.5**2 / 100 + 1 / 400])
     assert found.mean_standard_errors.to_numpy() == pytest.approx([0.5, -0.5] / errors)
     error = 1.5 * np.sqrt(1 / 200 + 1 / 800)
     assert found.sd_standard_errors.to_numpy() == pytest.approx([0.0, 0.5 / error])
-
-
-def test_every_example_has_an_exact_answer() -> None:
-    assert {file.stem for file in EXAMPLES.glob("*.toml")} == set(exact_answers.PLANS)
-    table = reference.read()
-    assert set(table.problem) == set(exact_answers.PLANS)
-    assert (table.effective_sample_size >= 2000).all()
-
-
-@pytest.mark.parametrize(
-    ("lines", "words"),
-    [
-        ((NINE, LAPLACE), "simulator, pool: give one of the two."),
-        ((REGRESSION, 'pool = "p.csv"', NINE, LAPLACE), "simulator, pool: give one of the two."),
-        ((REGRESSION, NINE), "noise: is missing."),
-        ((REGRESSION, LAPLACE), "query: is missing."),
-        ((REGRESSION, NINE, "queri = 1", LAPLACE), "queri: unknown key; known are simulator,"),
-        (('simulator = "nothing"', NINE, LAPLACE), "simulator = nothing: must be one of linear-"),
-        (("simulator = 3", NINE, LAPLACE), "simulator = 3: must be a name in quotation marks."),
-        ((REGRESSION, "query = 3", LAPLACE), "query = 3: must be a list of numbers."),
-        ((REGRESSION, "query = [1, 2]", LAPLACE), r"query: has 2 numbers; 9 are needed \(y, x1 y"),
-        ((REGRESSION, "query = [1]", LAPLACE), r"query: has 1 number; 9 are needed"),
-        (
-            (REGRESSION, NINE.replace("[0, 0", "[0, nan"), LAPLACE),
-            "query, number 2 = nan: must be a number from -1e.12 to 1e.12.",
-        ),
-        (
-            (REGRESSION, NINE.replace("[0,", "[true,"), LAPLACE),
-            "query, number 1 = true: must be a number from -1e.12 to 1e.12.",
-        ),
-        (
-            (REGRESSION, NINE.replace("[0,", "[-inf,"), LAPLACE),
-            "query, number 1 = -inf: must be a number from -1e.12 to 1e.12.",
-        ),
-        (
-            (REGRESSION, NINE.replace("[0,", '["x",'), LAPLACE),
-            "query, number 1 = x: must be a number from -1e.12 to 1e.12.",
-        ),
-        (
-            (REGRESSION, NINE, 'noise = "laplace"'),
-            r"noise: must be a table with its law, \[noise\], or several",
-        ),
-        ((REGRESSION, NINE, "[noise]"), "noise.law: is missing; it is one of laplace,"),
-        (
-            (REGRESSION, NINE, '[noise]\nlaw = "normal"'),
-            "noise.law = normal: must be one of laplac",
-        ),
-        ((REGRESSION, NINE, "[noise]\nlaw = [1]"), "noise.law = .1.: must be one of laplace,"),
-        ((REGRESSION, NINE, '[noise]\nlaw = "laplace"'), "noise.scale: is missing."),
-        ((REGRESSION, NINE, LAPLACE, "step = 1"), "noise.step: unknown key; known are law, scale."),
-        (
-            (REGRESSION, NINE, LAPLACE.replace("0.13", "0")),
-            "noise.scale = 0: must be a number from 1e-12 to 1e",
-        ),
-        (
-            (REGRESSION, NINE, LAPLACE.replace("0.13", "nan")),
-            "noise.scale = nan: must be a number from",
-        ),
-        (
-            (REGRESSION, NINE, LAPLACE.replace("0.13", "[1, 2]")),
-            "noise.scale: has 2 numbers; needed is one, or 9.",
-        ),
-        ((REGRESSION, NINE, "seed = -1", LAPLACE), "seed = -1: must be a whole number from 0"),
-        ((REGRESSION, NINE, "draws = 10", LAPLACE), "draws = 10: must be a whole number from 1000"),
-        (
-            (REGRESSION, NINE, "effective_sample_size = 99", LAPLACE),
-            "effective_sample_size = 99: must be a whole number from 100",
-        ),
-        ((REGRESSION, NINE, 'unit = "one record"', LAPLACE), "unit: is of epsilon_total, which is"),
-        (
-            (REGRESSION, NINE, "epsilon_total = 0", LAPLACE),
-            "epsilon_total = 0: must be a number from 1e-12 to 1e",
-        ),
-        (
-            (REGRESSION, NINE, "epsilon_total = 1", 'neighbours = "replace"', LAPLACE),
-            "unit, neighbours: give both or neither.",
-        ),
-        (
-            (REGRESSION, NINE, "epsilon_total = 1", 'unit = "a"\nneighbours = "swap"', LAPLACE),
-            "neighbours = swap: must be one of replace, add-remove.",
-        ),
-        (
-            (REGRESSION, NINE, "epsilon_total = 1", "unit = 3\nneighbours = 4", LAPLACE),
-            "unit = 3: must be a name in quotation marks.",
-        ),
-        (
-            (REGRESSION, NINE, "epsilon_total = 1", 'unit = "a\\n"\nneighbours = 4', LAPLACE),
-            "unit = .*: has a character that cannot be printed.",
-        ),
-        (
-            (REGRESSION, NINE, "epsilon_total = 1", 'unit = "  "\nneighbours = 4', LAPLACE),
-            "unit =   : must be a name in quotation marks.",
-        ),
-        (
-            (
-                REGRESSION,
-                NINE,
-                "epsilon_total = 1",
-                f'unit = "{"a" * 61}"\nneighbours = 4',
-                LAPLACE,
-            ),
-            "unit: must be a text of 1 to 60 characters.",
-        ),
-        (
-            (REGRESSION, NINE.replace("[0,", "[1e13,"), LAPLACE),
-            r"query, number 1 = 1e.13: must be a number from",
-        ),
-        ((REGRESSION, "query = [", LAPLACE), "is no TOML"),
-        (('pool = "nowhere.csv"', NINE, LAPLACE), "nowhere.csv: No such file"),
-        (('pool = "a\\u0000.csv"', NINE, LAPLACE), "has a character that cannot be printed"),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(
-    lines: tuple[str, ...], words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ParameterError, match=words) as caught:
-        read(tmp_path, *lines)
-    assert "mine.toml" in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (POOL.replace("theta.a", "a"), "has no column theta.NAME."),
-        (POOL.replace("summary.", "s."), "has no column summary.NAME."),
-        (POOL.replace("summary.t", "t"), "column t must be called theta.NAME or summary.NAME."),
-        (
-            POOL.replace("\n0.714,5,0\n", "\n0.714,,0\n"),
-            "column summary.s, row 6: is no finite",
-        ),
-        (POOL.replace("\n0.714,5,0\n", "\nx,5,0\n"), "column theta.a, row 6: is no finite"),
-        (
-            POOL.replace("\n0.714,5,0\n", "\n0.7,inf,0\n"),
-            "column summary.s, row 6: is no finite",
-        ),
-        (
-            POOL.replace("\n0.714,5,0\n", "\n0.7,-2e12,0\n"),
-            r"column summary.s, row 6: -2e\+12 must be from -1e\+12 to 1e\+12",
-        ),
-        (POOL.replace("\n0.714,5,0\n", "\n0.7,5,0,1\n"), "is no table"),
-        (POOL.replace("theta.a,", ""), "rows have more fields than the first line has names"),
-        ("\n".join(POOL.split("\n")[:50]), "has 49 rows; at least 100 are needed."),
-        ("theta.a,summary.s\n" + "1,2\n" * 60 + "2,2\n" * 60, "column summary.s is 2 in every row"),
-        ("", "is no table"),
-        (POOL.replace("theta.a", "theta.a\udce9"), r"is no table \(not in UTF-8\)"),
-        (POOL.replace("summary.t", "summary.s"), r"has two columns summary\.s\."),
-    ],
-)
-def test_what_is_wrong_with_a_pool_is_said_in_one_line(
-    content: str, words: str, tmp_path: Path
-) -> None:
-    (tmp_path / "pool.csv").write_bytes(content.encode("utf-8", "surrogateescape"))
-    with pytest.raises(ParameterError, match=words) as caught:
-        read(tmp_path, 'pool = "pool.csv"', "query = [1, 0]", LAPLACE)
-    assert "pool.csv" in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_pool_is_csv_or_parquet(tmp_path: Path) -> None:
-    (tmp_path / "pool.csv").write_text(POOL, encoding="utf-8")
-    table = pd.read_csv(tmp_path / "pool.csv")
-    table.to_parquet(tmp_path / "pool.parquet")
-    csv, parquet = (pools.read(tmp_path / f"pool.{ending}") for ending in ("csv", "parquet"))
-    assert csv.numbers == parquet.numbers
-    np.testing.assert_array_equal(csv.theta, parquet.theta)
-    np.testing.assert_array_equal(csv.summaries, parquet.summaries)
-    (tmp_path / "pool.parquet").write_text(POOL, encoding="utf-8")
-    with pytest.raises(ParameterError, match=r"^pool\.parquet: is no table"):
-        pools.read(tmp_path / "pool.parquet")
-    with pytest.raises(ParameterError, match=r"pool\.txt: must end with \.csv or \.parquet"):
-        pools.read(tmp_path / "pool.txt")
-
-
-def test_a_table_is_a_file_of_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(ParameterError, match=r"^folder\.csv: is no file\.$"):
-        tables.read(tmp_path / "folder.csv")
-    (tmp_path / "pool.csv").write_text(POOL, encoding="utf-8")
-    monkeypatch.setattr(tables, "LARGEST_FILE", len(POOL))
-    assert len(tables.read(tmp_path / "pool.csv")) == 150
-    monkeypatch.setattr(tables, "LARGEST_FILE", len(POOL) - 1)
-    with pytest.raises(ParameterError, match=r"^pool\.csv: is larger than 0 MB"):
-        tables.read(tmp_path / "pool.csv")
-
-
-def test_a_pool_has_the_draws_that_it_has(tmp_path: Path) -> None:
-    (tmp_path / "pool.csv").write_text(POOL, encoding="utf-8")
-    lines = ('pool = "pool.csv"', "query = [1, 0]")
-    assert read(tmp_path, *lines, LAPLACE).draws == 150
-    with pytest.raises(ParameterError, match="draws: says how many a simulator may make"):
-        read(tmp_path, *lines, "draws = 5000", LAPLACE)
-
-
-def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"nowhere\.toml: there is no such file"):
-        problems.read(tmp_path / "nowhere.toml")
-    with pytest.raises(ParameterError, match="there is no such file"):
-        problems.read(tmp_path)
-    file = tmp_path / "other.toml"
-    file.write_bytes(b"query = '\xff'")
-    with pytest.raises(ParameterError, match="is not in UTF-8"):
-        problems.read(file)
-    file.write_bytes(b"#" * (problems.LARGEST_FILE + 1))
-    with pytest.raises(ParameterError, match="is larger than 1,000,000 bytes"):
-        problems.read(file)

@@ -1,0 +1,130 @@
+"""An unknown of a model or a pool, and its prior.
+
+A prior is uniform, log-uniform or normal, of whole numbers or of shares of a whole, or a function
+with or without its log-density.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from abcdp_core.own_model.statistics import SMALLEST, check_text, refuse, take_numbers
+from abcdp_core.posterior import priors
+
+Array = NDArray[np.float64]
+Law = Callable[[np.random.Generator, int], Array]
+LogDensity = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An unknown of the model, and its prior.
+
+    Attributes:
+        name: what it goes by.
+        low, high: public bounds; no draw lies outside.
+        unit: of its values, empty if none.
+        prior: ``uniform`` between the bounds; ``log-uniform``, uniform in its logarithm, with
+            bounds above 0; ``normal``, about their middle with a quarter of their distance for
+            standard deviation, cut at the bounds; or a function of ``(rng, size)`` that draws
+            ``(size,)``. Shares of a whole are made by :func:`shares`.
+        whole: whether it is a whole number, as its bounds then are; not with ``normal``.
+        log_prior: for a function ``prior``, its log-density ``(m,)`` at values ``(m,)``, up to a
+            constant.
+        concentrations, place: set by :func:`shares`: those of all shares, and which share this is.
+    """
+
+    name: str
+    low: float
+    high: float
+    unit: str = ""
+    prior: Literal["uniform", "log-uniform", "normal"] | Law = "uniform"
+    # Not in the repr, of which the digest of a pool made elsewhere is taken.
+    whole: bool = field(default=False, repr=False)
+    log_prior: LogDensity | None = field(default=None, repr=False)
+    concentrations: tuple[float, ...] = field(default=(), repr=False)
+    place: int = field(default=0, repr=False)
+
+    def __post_init__(self) -> None:
+        check_text("name of a parameter", self.name)
+        check_text(f"parameter {self.name}: unit", self.unit)
+        take_numbers(self, f"parameter {self.name}", ("low", "high"))
+        bounds = f"low = {self.low:g}, high = {self.high:g}: must be"
+        is_whole = self.low.is_integer() and self.high.is_integer()
+        known = callable(self.prior) or self.prior in ("uniform", "log-uniform", "normal")
+        refuse(f"parameter {self.name}", {
+            f"{bounds} low < high, {SMALLEST:g} apart or more.": self.high - self.low < SMALLEST,
+            f"prior = {self.prior}: must be uniform, log-uniform, normal or a function.": not known,
+            f"{bounds} above 0, as the prior is log-uniform.":
+                self.prior == "log-uniform" and self.low <= 0.0,
+            f"{bounds} whole numbers, as the parameter is one.": self.whole and not is_whole,
+            "prior = normal: must be another one for a whole number.":
+                self.whole and self.prior == "normal",
+            "log_prior: needs a function for prior.":
+                self.log_prior is not None and not callable(self.prior),
+        })  # fmt: skip
+
+    @property
+    def law(self) -> priors.Law:
+        """Its prior; uniform where a function draws, and that of all shares where it is one."""
+        if self.concentrations:
+            return priors.Dirichlet(self.concentrations)
+        if self.prior == "log-uniform":
+            return priors.LogUniform(self.low, self.high, self.whole)
+        if self.prior == "normal":
+            middle, quarter = (self.low + self.high) / 2.0, (self.high - self.low) / 4.0
+            return priors.Normal(middle, quarter, self.low, self.high)
+        return priors.Uniform(self.low, self.high, self.whole)
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        """Draws ``(size,)`` from the prior; of all k shares ``(size, k)`` where it is one."""
+        if callable(self.prior):
+            return self.prior(rng, size)
+        if self.concentrations:
+            return rng.dirichlet(self.concentrations, size)
+        uniform = rng.random(size)
+        if self.whole or self.prior == "log-uniform":
+            return self.law.theta(special.ndtri(uniform)[:, None])[:, 0]
+        if self.prior == "normal":
+            # The bounds are two standard deviations from the middle.
+            ends = special.ndtr(np.array([-2.0, 2.0]))
+            share = special.ndtri(ends[0] + uniform * (ends[1] - ends[0])) / 4.0 + 0.5
+        else:
+            share = uniform
+        found: Array = np.clip(self.low + share * (self.high - self.low), self.low, self.high)
+        return found
+
+
+def shares(
+    names: Sequence[str], concentration: Sequence[float] | None = None, unit: str = ""
+) -> tuple[Parameter, ...]:
+    """Parameters that are at least 0 and add up to 1, with a joint Dirichlet prior.
+
+    They go into a model's ``parameters`` next to each other: ``(*shares(("a", "b", "c")), ...)``.
+
+    Args:
+        names: of the shares, at least two.
+        concentration: of each, above 0; all 1 if not given, so that the prior is flat.
+        unit: of the values.
+
+    Raises:
+        ValueError: there is a single share, or a concentration is missing or not above 0.
+    """
+    stated = [1.0] * len(names) if concentration is None else concentration
+    given = tuple(float(each) for each in stated)
+    if not 2 <= len(names) == len(given) or not all(0.0 < each < math.inf for each in given):
+        raise ValueError(
+            f"shares {', '.join(names)}: concentration = {concentration}: must be one number above "
+            f"0 for each of two or more shares."
+        )
+    return tuple(
+        Parameter(name, 0.0, 1.0, unit, concentrations=given, place=place)
+        for place, name in enumerate(names)
+    )

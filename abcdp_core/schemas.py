@@ -1,0 +1,113 @@
+"""Read TOML that people write or that ships, and check it by a pydantic schema.
+
+What is wrong is one line with its place, such as ``pool.toml: theta.mu.high = 3: must be above 4``.
+Importing pydantic takes 70 ms, so what does not always read a file imports this module late.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import pydantic
+from pydantic_core import PydanticCustomError
+
+from abcdp_core.parameters import ParameterError, shown
+
+T = TypeVar("T")
+S = TypeVar("S", bound="Schema")
+
+Several = Annotated[tuple[T, ...], pydantic.Field(strict=False)]
+"""A list in a file, a tuple in a schema."""
+
+WORDS = {
+    "float_type": "must be a number",
+    "greater_than": "must be above {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "int_type": "must be a whole number",
+    "less_than": "must be below {lt:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "missing": "is missing",
+    "string_type": "must be a text",
+    "too_short": "must have at least {min_length}",
+    "tuple_type": "must be a list",
+    "union_tag_invalid": "must be one of {expected_tags}",
+    "union_tag_not_found": "is missing",
+    "value_error": "{error}",
+} | dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be a table")
+"""Kind of pydantic's errors -> what is allowed; others say it well enough themselves."""
+
+
+class Schema(pydantic.BaseModel):
+    """A table; no other keys, no other types. A validator's ValueError says what is allowed."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _know_keys(cls, given: Any) -> Any:
+        known = [field.alias or name for name, field in cls.model_fields.items()]
+        for key in given if isinstance(given, Mapping) else ():
+            if key not in known:
+                about = {"key": key, "known": ", ".join(known)}
+                raise PydanticCustomError("unknown_key", "unknown; known are {known}", about)
+        return given
+
+
+def read(file: Path, schema: type[S]) -> S:
+    """Return what a TOML file says, or raise ParameterError with one line."""
+    # A pipe would be waited for.
+    if not file.is_file():
+        raise ParameterError(f"{file}: there is no such file.")
+    try:
+        return parse(file.read_bytes(), schema, file.name)
+    except OSError as error:
+        raise ParameterError(f"{file}: {error.strerror}.") from error
+
+
+def parse(text: str | bytes, schema: type[S], name: str = "") -> S:
+    """Return what TOML says, or raise ParameterError with one line, after any name."""
+    try:
+        given = tomllib.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
+    # A whole number of thousands of digits is a plain ValueError; deep nesting is the other.
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"{name}: is not TOML ({error}).".removeprefix(": ")) from error
+    return check(given, schema, name)
+
+
+def check(given: Any, schema: type[S], name: str = "") -> S:
+    """Return a table that is read already, or raise ParameterError with one line."""
+    try:
+        return schema.model_validate(given)
+    except pydantic.ValidationError as error:
+        raise ParameterError(f"{name}: {_first(error, given)}.".removeprefix(": ")) from error
+
+
+def _first(error: pydantic.ValidationError, given: Any) -> str:
+    first = error.errors(include_url=False)[0]
+    kind, loc, value, context = first["type"], first["loc"], first["input"], first.get("ctx", {})
+    if kind.startswith("union_tag"):
+        loc, value = (*loc, context["discriminator"].strip("'")), context.get("tag")
+    elif kind == "unknown_key":
+        loc = (*loc, context["key"])
+    place = _place(loc, given, last=kind in ("missing", "union_tag_not_found", "unknown_key"))
+    said = re.sub(r"^\w+ should", "must", first["msg"])
+    if kind in WORDS:
+        said = WORDS[kind].format(**context)
+    known = "" if value is None or isinstance(value, dict | list | tuple) else f" = {shown(value)}"
+    return f"{place}{known}: {said.rstrip('.')}".removeprefix(": ")
+
+
+def _place(loc: tuple[str | int, ...], given: Any, *, last: bool) -> str:
+    """Where in a file that is: pydantic adds names of its own, and keys may be missing there."""
+    place = ""
+    for number, part in enumerate(loc, start=1):
+        inside = range(len(given)) if isinstance(given, list) else given
+        is_there = isinstance(inside, dict | range) and part in inside
+        if is_there or (last and number == len(loc)):
+            place += f" {part + 1}" if isinstance(part, int) else f".{shown(part)}"
+            given = given[part] if is_there else None
+    return place.removeprefix(".")

@@ -1,0 +1,91 @@
+"""Files that people write: an error is one line with its place, the value and what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import pytest
+from pydantic import BeforeValidator, Field, model_validator
+
+from abcdp_core import schemas
+from abcdp_core.parameters import ParameterError
+from abcdp_core.schemas import Schema, Several
+
+
+class Unknown(Schema):
+    low: float = Field(ge=1)
+    names: Several[str] = ()
+
+    @model_validator(mode="after")
+    def _seven(self) -> Self:
+        if self.low == 7:
+            raise ValueError("must not be seven")
+        return self
+
+
+class Wide(Schema):
+    law: Literal["wide"]
+    scale: Annotated[Several[float], BeforeValidator(lambda given: [given])]
+
+
+class Narrow(Schema):
+    law: Literal["narrow"]
+
+
+class Whole(Schema):
+    theta: dict[str, Unknown] = Field(min_length=1)
+    laws: Several[Annotated[Wide | Narrow, Field(discriminator="law")]] = ()
+    n: int = Field(1, ge=1, le=10)
+    kind: Literal["a", "b"] = "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", "theta: is missing."),
+        ("[theta]", "theta: must have at least 1."),
+        ("theta = 3", "theta = 3: must be a table."),
+        ("n = 0\ntheta.a.low = 1", "n = 0: must be at least 1."),
+        ("n = 11\ntheta.a.low = 1", "n = 11: must be at most 10."),
+        ("n = true\ntheta.a.low = 1", "n = true: must be a whole number."),
+        ('kind = "c"\ntheta.a.low = 1', "kind = c: must be 'a' or 'b'."),
+        ('theta.a.low = "1"', "theta.a.low = 1: must be a number."),
+        ("theta.a.low = nan", "theta.a.low = nan: must be at least 1."),
+        ("theta.a.low = 7", "theta.a: must not be seven."),
+        ('theta.a = { low = 1, names = ["b", 3] }', "theta.a.names 2 = 3: must be a text."),
+        ("theta.a = { low = 1, high = 2 }", "theta.a.high: unknown; known are low, names."),
+        ("laws = [{}]\ntheta.a.low = 1", "laws 1.law: is missing."),
+        (
+            'laws = [{ law = "flat" }]\ntheta.a.low = 1',
+            "laws 1.law = flat: must be one of 'wide', 'narrow'.",
+        ),
+        (
+            'laws = [{ law = "wide", scale = "s" }]\ntheta.a.low = 1',
+            "laws 1.scale = s: must be a number.",
+        ),
+        ("n = ", "is not TOML (Invalid value (at end of document))."),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_its_place(text: str, line: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ParameterError) as caught:
+        schemas.read(file, Whole)
+    assert str(caught.value) == f"mine.toml: {line}"
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"a = " + b"[" * 9000, b"a = " + b"9" * 5000])
+def test_bytes_that_no_reader_can_take_are_refused_as_no_toml(content: bytes) -> None:
+    with pytest.raises(ParameterError, match=r"^it: is not TOML \("):
+        schemas.parse(content, Whole, "it")
+
+
+def test_what_is_right_is_read_in_its_types(tmp_path: Path) -> None:
+    text = '\ufefftheta.a = { low = 2, names = ["b"] }\nlaws = [{ law = "wide", scale = 3 }]'
+    found: Any = schemas.parse(text.encode(), Whole, "it")
+    assert found.theta["a"] == Unknown(low=2.0, names=("b",))
+    assert found.laws == (Wide(law="wide", scale=3.0),)  # type: ignore[arg-type]
+    for other in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(ParameterError, match="there is no such file"):
+            schemas.read(other, Whole)
