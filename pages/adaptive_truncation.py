@@ -34,7 +34,7 @@ def main(view: View) -> None:
 
 def live(view: View) -> None:
     asked = params.ask(view, STREAM)
-    ways = player.ways(asked.params)
+    ways = player.STUDY.ways(asked.params)
     requests = {way: Request(STREAM, each, asked.seed) for way, each in ways.items()}
     jobs = progress.growing_together(requests, partial(play, view))
     controls.own(view, "adaptive-truncation.score", "adaptive-truncation.sampler")
@@ -56,7 +56,7 @@ def live(view: View) -> None:
         "few places, and the person says in which part the value lies, now and then wrongly on "
         "purpose, so that nobody can be sure.",
     )
-    blocks.small_print(player.no_symbols(asked.params))
+    blocks.small_print(player.STUDY.no_symbols(asked.params))
     st.markdown(
         "**At first** the interval jumps about, because little is known, and an answer from far "
         "away tells little more than on which side the mean lies. Changing places teaches, too: "
@@ -73,7 +73,7 @@ def live(view: View) -> None:
     )
     with blocks.folded("Is this run typical? Other people, other noise", "other-runs") as is_open:
         if is_open:
-            others = params.ask(view, REPEATS, **player.others(asked.params))
+            others = params.ask(view, REPEATS, **player.STUDY.others(asked.params))
             progress.growing(others, partial(draw_others, view), "other-runs")
     with blocks.folded("Numbers, and the figures as the download has them", "for-print") as is_open:
         for way, job in jobs.items() if is_open else ():
@@ -92,7 +92,7 @@ def play(view: View, found: Mapping[str, Result], growing: bool) -> None:
 
 
 def draw_others(view: View, found: Result) -> None:
-    st.markdown(player.typical(found))
+    st.markdown(player.STUDY.typical_of(found))
     blocks.figure(view, "means-mu", found, ("main", "course"))
 
 

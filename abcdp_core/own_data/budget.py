@@ -1,19 +1,19 @@
 r"""A privacy budget that several releases of the same data share: what adds up to what.
 
-Each release has a :class:`Claim`, known before any data are read: ε, δ and, of what is pure or has
-one, the ρ of zero-concentrated differential privacy (a pure ε has $\rho = \epsilon^2/2$; Bun and
-Steinke, 2016). Without δ, pure ε alone add up to at most the budget's. With a budget
-$(\epsilon_B, \delta_B)$ one of two rules has to hold after every release:
+Each release has a :class:`Claim`, known before any data are read: ε, δ and, if it has one, the ρ of
+zero-concentrated differential privacy (a pure ε has $\rho = \epsilon^2/2$; Bun and Steinke, 2016).
+Without δ, pure ε alone add up to at most the budget's. With a budget $(\epsilon_B, \delta_B)$ one
+of two rules has to hold after every release:
 
 - *sum*: $\sum \epsilon_i \le \epsilon_B$ and $\sum \delta_i \le \delta_B/2$;
 - *zCDP*: every release has a ρ, and $\sum \rho_i \le \rho_B$, the largest $\rho_B$ that is
   converted to at most $(\epsilon_B, \delta_B/2)$.
 
-Each is a filter by itself: what is asked next may depend on all answers so far (Rogers, Roth,
-Ullman and Vadhan, 2016; Whitehouse, Ramdas, Rogers and Wu, 2023). That either of them may hold, and
-that answers may decide which, is paid for by the halves. Let $A$ be the outcomes at whose end the
-sums fit the first rule. On $A$ all happens as in a procedure that stops before it breaks that rule,
-so $P(S \cap A) \le e^{\epsilon_B} P'(S \cap A) + \delta_B/2$; outside $A$ likewise with the second
+Each is a filter: what is asked next may depend on all answers so far (Rogers, Roth, Ullman and
+Vadhan, 2016; Whitehouse, Ramdas, Rogers and Wu, 2023). The halves pay for the choice between them.
+Let $A$ be the outcomes at whose end the sums fit the first rule. On $A$ all happens as in a
+procedure that stops before it breaks that rule, so
+$P(S \cap A) \le e^{\epsilon_B} P'(S \cap A) + \delta_B/2$; outside $A$ likewise with the second
 rule; and the two together are $(\epsilon_B, \delta_B)$.
 
 Amounts are decimal numbers, so that three times 0.1 are 0.3; a float stands for its shortest
@@ -36,7 +36,7 @@ MARGIN = 1.0 + 1e-10
 """For the rounding of a conversion."""
 
 DIGITS = 4
-"""Of what is said to be left."""
+"""Digits shown of what is left."""
 
 
 @dataclass(frozen=True)
@@ -77,16 +77,12 @@ class Claim:
 def pure(epsilon_total: float | Decimal, what: str) -> Claim:
     """The claim of a release with pure differential privacy."""
     amount = epsilon_total if isinstance(epsilon_total, Decimal) else _amount(epsilon_total)
-    rho = math.nextafter(float(amount * amount / 2), math.inf)
-    return Claim(amount, Decimal(0), rho, what)
+    return Claim(amount, Decimal(0), math.nextafter(float(amount * amount / 2), math.inf), what)
 
 
 def _amount(value: float) -> Decimal:
     """A float as the decimal number that it is written as."""
     return Decimal(repr(float(value)))
-
-
-# ----------------------------------------------------------------------------------- what adds up
 
 
 def fits(budget: Budget, claims: Sequence[Claim]) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,9 @@ from numpy.typing import NDArray
 from abcdp_core import figures as fig
 from abcdp_core import simulators
 from abcdp_core.output.settings import event_in_json
+from abcdp_core.own_data import picture
 from abcdp_core.own_data.budget_ledger import Reservation
+from abcdp_core.own_data.picture import Marks, Row
 from abcdp_core.own_data.request import OwnParameter, ReleaseRequest, SeriesRequest, source_of
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.parameters import ParameterError
@@ -26,6 +27,18 @@ from abcdp_core.privacy import Event, cost, statement
 from abcdp_core.results import versions
 
 Array = NDArray[np.float64]
+
+FORMAT = 2
+"""Of a document. Those of version 0.2.0 have none; posteriors of private summaries were others."""
+
+KEYS = ("mode", "statement", "public", "release", "event", "cost", "versions")
+"""What a document's file holds among other things, by which it is known."""
+
+LEVEL = 0.9
+"""Of the intervals of what is inferred."""
+
+FARTHEST = 2**53
+"""Whole numbers up to this are floating-point numbers."""
 
 
 class Document(ABC):
@@ -40,11 +53,6 @@ class Document(ABC):
     request: ReleaseRequest
     n: int
     reservation: Reservation | None
-
-    @property
-    @abstractmethod
-    def event(self) -> Event:
-        """What was done, for the accountant."""
 
     @property
     @abstractmethod
@@ -64,7 +72,7 @@ class Document(ABC):
     @property
     @abstractmethod
     def finding(self) -> str:
-        """What was learnt, in a line."""
+        """The main result, in a line."""
 
     @property
     @abstractmethod
@@ -89,12 +97,17 @@ class Document(ABC):
         """What was released and what follows from it, ready for JSON."""
 
     @abstractmethod
-    def marks(self, row: int) -> list[tuple[fig.Style, Array]]:
-        """Marks of a parameter in the person's own scale: style -> places ``(m,)``."""
+    def marks(self, row: int) -> Marks:
+        """Marks of a parameter in the person's own scale: style and places ``(m,)``."""
 
     @abstractmethod
     def said(self, row: int) -> str:
         """A parameter's value in words; empty if nothing is known of it."""
+
+    @property
+    def event(self) -> Event:
+        """What was done, for the accountant."""
+        return self.request.event(self.n)
 
     @property
     def is_complete(self) -> bool:
@@ -110,9 +123,14 @@ class Document(ABC):
         """Further figures, by name."""
         return {}
 
-    def fit_rows(self) -> fig.Drawn | None:
-        """Released numbers over what the model makes, a row each; ``None`` without a fit."""
-        return None
+    def fit_rows(self) -> tuple[list[Row], str]:
+        """Released numbers over what the model makes, and a caption; no rows without a fit."""
+        return [], ""
+
+    def taken_from(self, reservation: Reservation) -> Self:
+        """The same document, which says what budget it was taken from."""
+        made: Any = self
+        return dataclasses.replace(made, reservation=reservation)
 
     @property
     def statement(self) -> str:
@@ -138,32 +156,26 @@ class Document(ABC):
 
     def content(self) -> dict[str, Any]:
         """All of it, ready for JSON."""
-        spent = cost(self.event)
+        spent, request = cost(self.event), self.request
+        public = dataclasses.asdict(request)
+        if isinstance(request, SeriesRequest):
+            public["scenario_domain"] = list(source_of(request).DOMAIN)
+        taken = {} if self.reservation is None else {"ledger": dataclasses.asdict(self.reservation)}
         return {
             "mode": "release",
             "format": FORMAT,
-            "mechanism": self.request.mechanism,
+            "mechanism": request.mechanism,
             "statement": self.statement,
             "remains": remains(self),
-            "protected": self.request.protected,
-            **({"n": self.n} if self.request.tells_size else {}),
-            "public": self._public(),
+            "protected": request.protected,
+            **({"n": self.n} if request.tells_size else {}),
+            "public": public,
             **self.contents(),
             "event": event_in_json(self.event),
             "cost": {"epsilon": spent.epsilon, "delta": spent.delta},
             "versions": versions(),
-        } | self._taken_from()
-
-    def _public(self) -> dict[str, Any]:
-        settings = dataclasses.asdict(self.request)
-        if isinstance(self.request, SeriesRequest):
-            settings["scenario_domain"] = list(source_of(self.request).DOMAIN)
-        return settings
-
-    def _taken_from(self) -> dict[str, Any]:
-        if self.reservation is None:
-            return {}
-        return {"ledger": dataclasses.asdict(self.reservation)}
+            **taken,
+        }
 
     def to_json(self) -> str:
         """The file that a person takes away."""
@@ -172,11 +184,8 @@ class Document(ABC):
 
 def in_scale(parameters: Sequence[OwnParameter], theta: Array) -> Array:
     """Parameters ``(..., d)`` of the scenario in the scale of a person's own values."""
-    offset, factor = (np.array([getattr(p, name) for p in parameters]) for name in SCALE)
+    offset, factor = np.array([(each.offset, each.factor) for each in parameters]).T
     return offset + factor * theta
-
-
-SCALE = ("offset", "factor")
 
 
 def unit_of(parameter: OwnParameter) -> str:
@@ -189,28 +198,6 @@ def verifying(file: str, document: Document) -> str:
     table = getattr(source_of(document.request), "OWN_TABLE", None)
     plugin = "" if table is None else f" --plugin {shlex.quote(table.file)}"
     return f"abcdp verify {file}{plugin}"
-
-
-FORMAT = 2
-"""Of a document. Those of version 0.2.0 have none; posteriors of private summaries were others."""
-
-KEYS = ("mode", "statement", "public", "release", "event", "cost", "versions")
-"""What a document's file holds among other things, by which it is known."""
-
-LEVEL = 0.9
-"""Of the intervals of what is inferred."""
-
-FARTHEST = 2**53
-"""Whole numbers up to this are floating-point numbers."""
-
-LARGEST_FILE = 2**26
-"""Bytes of a file that is read again, at most."""
-
-LARGEST_REST = 20_000
-"""Bytes of a file without its numbers, at most."""
-
-LARGEST_NUMBER = 36
-"""Bytes of a number with its line, at most: ten before it, 24 of its own, a comma, an end."""
 
 
 def whole_numbers(found: Sequence[Any], size: int, what: str) -> list[int]:
@@ -261,72 +248,22 @@ def synthetic(document: Document, sets: int, rng: np.random.Generator) -> pd.Dat
     )
 
 
-def figure(document: Document) -> go.Figure:
-    """What is known of every parameter now, a row each, in the person's own scale."""
-    parameters, axes = document.parameters, document.axes()
-    share = isinstance(document.request, SeriesRequest) and len(set(axes)) == 1
-    drawn = fig.stack(
-        [""] * len(parameters),
-        document.finding,
-        f"share of the values, {parameters[0].unit}" if share else "",
-        axes,
-        row_height=44 if len(set(axes)) == 1 else 80,
-    )
-    drawn.update_layout(title={"subtitle": {"text": document.settings}}, showlegend=False)
-    rows = [
-        (each.name, document.said(row), document.marks(row)) for row, each in enumerate(parameters)
+def picture_rows(document: Document) -> list[Row]:
+    """What is known of every parameter now, in the person's own scale."""
+    found = enumerate(zip(document.parameters, document.axes(), strict=True))
+    return [
+        Row(each.name, document.said(place), *ends, document.marks(place))
+        for place, (each, ends) in found
     ]
-    return filled(drawn, rows)
 
 
-def filled(
-    stack: go.Figure, rows: Sequence[tuple[str, str, Sequence[tuple[fig.Style, Array]]]]
-) -> go.Figure:
-    """A stack of empty rows with a name, a value in words, and marks in each."""
-    for row, (name, said, marks) in enumerate(rows):
-        for style, x in marks:
-            stack.add_trace(_mark(style, x).update(**fig.panel(row)))
-        stack.layout["yaxis" + fig.panel(row)["yaxis"][1:]].update(
-            tickvals=[0.5], ticktext=[f"<b>{_wrapped(name)}</b>{_below(said)}"]
-        )
-    return stack.update_yaxes(showline=False, ticks="", showgrid=False)
+def axis_of(document: Document) -> str:
+    """The title of the axis, where all parameters are shares and have one."""
+    share = isinstance(document.request, SeriesRequest) and len(set(document.axes())) == 1
+    return f"share of the values, {document.parameters[0].unit}" if share else ""
 
 
-INTERVAL = fig.Style("90 % interval", fig.PRIVATE.color)
-KEPT = fig.Style("accepted", fig.PRIVATE.color, marker="line-ns-open")
-MEAN = fig.Style("their mean", fig.PRIVATE.color, marker="diamond")
-ESTIMATE = fig.Style("mean", fig.PRIVATE.color, marker="diamond")
-PRIOR_INTERVAL = fig.Style("90 % interval of the prior", fig.PRIOR.color)
-PRIOR = fig.Style("mean of the prior", fig.PRIOR.color, marker="line-ns-open")
-MADE = fig.Style("90 % of what the model makes", fig.THEORY.color)
-RELEASED = fig.Style("released", fig.PRIVATE.color)
-SIZES = {
-    **{KEPT.name: (18, 2), MEAN.name: (13, 0), ESTIMATE.name: (13, 0), PRIOR.name: (30, 2)},
-    RELEASED.name: (11, 0),
-}
-"""Name of a style -> size of its marks, and width of their lines."""
-
-WIDTHS = {INTERVAL.name: 6, PRIOR_INTERVAL.name: 2, MADE.name: 6}
-"""Name of a style -> width of a line."""
-
-
-def _mark(style: fig.Style, x: Array) -> go.Scatter:
-    height = np.full(len(x), 0.5)
-    if style.name in WIDTHS:
-        return fig.line(x, height, style).update(line={"width": WIDTHS[style.name]})
-    size, width = SIZES[style.name]
-    return fig.points(x, height, style).update(marker={"size": size, "line": {"width": width}})
-
-
-def _wrapped(name: str) -> str:
-    """In lines that leave room for the marks on a telephone."""
-    return "<br>".join(textwrap.wrap(name, LONGEST_LINE))
-
-
-LONGEST_LINE = 27
-"""Characters of a name beside its marks."""
-
-
-def _below(words: str) -> str:
-    """In a line of its own: a telephone has no room for both in one."""
-    return f"<br>{words}" if words else ""
+def figure(document: Document) -> go.Figure:
+    """What is known of every parameter now, a row each."""
+    rows = picture_rows(document)
+    return picture.figure(rows, document.finding, document.settings, axis_of(document))

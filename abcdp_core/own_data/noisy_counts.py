@@ -1,10 +1,9 @@
 r"""Release of counts with noise, and the exact posterior given these (MATH E7).
 
-Where a scenario states a model of counts (``CONJUGATE``), how many values lie in each cell says all
-that the values say of the cells' shares. The counts are released once
-(:mod:`~abcdp_core.own_data.discrete_counts` has the noise and the proof). What is told of them is
-computed from that alone, by :mod:`abcdp_core.mechanisms.noisy_counts`, and two things are told
-apart:
+Where a scenario states a model of counts (``CONJUGATE``), the counts of the cells carry all the
+information about their shares. The counts are released once
+(:mod:`~abcdp_core.own_data.exact_noise` has the noise and the proof). All else is computed from
+them, by :mod:`abcdp_core.mechanisms.noisy_counts`, and two things are reported:
 
 - the shares *of this series*: the counts themselves, known but for the noise;
 - the shares *in the population* that the values come from, which has the uncertainty of a sample
@@ -20,8 +19,8 @@ $$v \frac{A}{A + N} + \frac{E\,\mathrm{Var}(n_i \mid r)}{(A + N)^2}, \qquad
 E\,\mathrm{Var}(n_i \mid r) \le \frac{s\,u}{s + u},$$
 
 $s$ the variance of the noise and $u = N (A + N) v$ that of a count: no estimate is better than the
-posterior mean, and the best one that is linear in $r_i$ has the right-hand side. So what is told
-here is an upper bound, and near where noise is small beside the counts or they beside it.
+posterior mean, and the best one that is linear in $r_i$ has the right-hand side. So this is an
+upper bound, and near where noise is small beside the counts or they beside it.
 """
 
 from __future__ import annotations
@@ -35,33 +34,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import figures as fig
 from abcdp_core import pool, simulators
 from abcdp_core.mechanisms.noisy_counts import counts_given, shares
 from abcdp_core.own_data.budget_ledger import Reservation
-from abcdp_core.own_data.discrete_counts import (
-    SENSITIVITY,
-    CountNoise,
-    count_noise,
-    release_counts,
-)
-from abcdp_core.own_data.document import (
-    ESTIMATE,
-    INTERVAL,
-    LARGEST_NUMBER,
-    LARGEST_REST,
-    LEVEL,
-    PRIOR,
-    Document,
-    in_scale,
-    unit_of,
-    whole_numbers,
-)
+from abcdp_core.own_data.document import LEVEL, Document, in_scale, unit_of, whole_numbers
+from abcdp_core.own_data.exact_noise import SENSITIVITY, CountNoise, count_noise, with_noise
+from abcdp_core.own_data.picture import ESTIMATE, INTERVAL, PRIOR, Marks
 from abcdp_core.own_data.releasable import Expected, Releasable
 from abcdp_core.own_data.request import DRAWS, SeriesRequest, source_of
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.parameters import Parameter
-from abcdp_core.privacy import Event
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.sentences import plain
 from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
@@ -97,11 +79,10 @@ class NoisyCountsRequest(SeriesRequest):
     def serves(cls, scenario: str) -> bool:
         """A scenario with a model of counts that one value moves by no more than the noise has."""
         source = simulators.load(scenario)
-        return (
-            getattr(source, "CONJUGATE", None) is not None
-            and _statistic(source).neighbours == "replace"
-            and _statistic(source).l1(1) <= SENSITIVITY
-        )
+        if getattr(source, "CONJUGATE", None) is None:
+            return False
+        statistic = _statistic(source)
+        return statistic.neighbours == "replace" and statistic.l1(1) <= SENSITIVITY
 
     def event(self, n: int) -> CountNoise:
         """The counts with their noise."""
@@ -110,10 +91,10 @@ class NoisyCountsRequest(SeriesRequest):
     def noise_in_words(self, n: int) -> str:
         """The noise of the counts."""
         event = self.event(n)
+        deviation = plain(event.deviation, 2)
         return (
             f"Each of the {event.cells} counts gets noise of scale t = {event.scale:.4g}, whose "
-            f"standard deviation is {plain(event.deviation, 2)} "
-            f"{'value' if plain(event.deviation, 2) == '1' else 'values'}."
+            f"standard deviation is {deviation} {'value' if deviation == '1' else 'values'}."
         )
 
     def settings_in_words(self) -> str:
@@ -211,11 +192,6 @@ class NoisyCountsDocument(Document):
     reservation: Reservation | None = None
 
     @property
-    def event(self) -> Event:
-        """The counts with their noise."""
-        return self.request.event(self.n)
-
-    @property
     def sample(self) -> Array:
         """Draws from the posterior of the population's shares."""
         return self.told.draws
@@ -235,11 +211,11 @@ class NoisyCountsDocument(Document):
         )
 
     def _each(self, of: str) -> str:
-        mean, low, high = self._three(of)
         d = self._decimals
+        each = zip(self.parameters, *self._three(of), strict=True)
         return "; ".join(
-            f"{each.name}: {mean[i]:.{d}f}{unit_of(each)} ({low[i]:.{d}f} to {high[i]:.{d}f})"
-            for i, each in enumerate(self.parameters)
+            f"{own.name}: {mean:.{d}f}{unit_of(own)} ({low:.{d}f} to {high:.{d}f})"
+            for own, mean, low, high in each
         )
 
     def _three(self, of: str) -> list[Array]:
@@ -290,11 +266,10 @@ class NoisyCountsDocument(Document):
         """Shares of the series and of the population, each with its 90 % interval."""
         said, d = {"interval": [each.name for each in self.parameters]}, self._decimals
         for whose, of in (("these values", "own_"), ("population", "")):
-            mean, low, high = self._three(of)
-            unit = [unit_of(each) for each in self.parameters]
-            said[whose] = [f"{m:.{d}f}{u}" for m, u in zip(mean, unit, strict=True)]
+            each = [*zip(*self._three(of), map(unit_of, self.parameters), strict=True)]
+            said[whose] = [f"{mean:.{d}f}{unit}" for mean, _, _, unit in each]
             said[f"{whose}, 90 % interval"] = [
-                f"{a:.{d}f} to {b:.{d}f}{u}" for a, b, u in zip(low, high, unit, strict=True)
+                f"{low:.{d}f} to {high:.{d}f}{unit}" for _, low, high, unit in each
             ]
         return pd.DataFrame(said)
 
@@ -324,7 +299,7 @@ class NoisyCountsDocument(Document):
             },
         }
 
-    def marks(self, row: int) -> list[tuple[fig.Style, Array]]:
+    def marks(self, row: int) -> Marks:
         """Interval and mean of the population's share, and the prior's mean."""
         told, parameter = self.told, self.parameters[row]
         ends = np.array([told.low[row], told.high[row]])
@@ -360,29 +335,18 @@ def measure(
 
 
 def draw(
-    request: NoisyCountsRequest,
-    n: int,
-    counts: tuple[int, ...],
-    randbelow: RandBelow,
-    reservation: Reservation | None,
+    request: NoisyCountsRequest, n: int, counts: tuple[int, ...], randbelow: RandBelow
 ) -> NoisyCountsDocument:
     """Release the counts, and infer."""
-    return _document(request, n, release_counts(counts, request.event(n), randbelow), reservation)
+    return _document(request, n, with_noise(counts, request.event(n).steps(), randbelow))
 
 
-def _document(
-    request: NoisyCountsRequest, n: int, counts: list[int], reservation: Reservation | None
-) -> NoisyCountsDocument:
+def _document(request: NoisyCountsRequest, n: int, counts: list[int]) -> NoisyCountsDocument:
     released = tuple(counts)
-    return NoisyCountsDocument(request, n, released, inferred(request, n, released), reservation)
+    return NoisyCountsDocument(request, n, released, inferred(request, n, released))
 
 
-def read(
-    request: NoisyCountsRequest,
-    n: int,
-    content: Mapping[str, Any],
-    reservation: Reservation | None,
-) -> NoisyCountsDocument:
+def read(request: NoisyCountsRequest, n: int, content: Mapping[str, Any]) -> NoisyCountsDocument:
     """The document of some released counts.
 
     Raises:
@@ -391,13 +355,7 @@ def read(
     """
     cells = request.event(n).cells
     counts = whole_numbers(content["release"]["counts"], cells, "counts of the scenario's cells")
-    return _document(request, n, counts, reservation)
-
-
-def largest_file(request: NoisyCountsRequest) -> int:
-    """Bytes of a document with all draws, at most."""
-    numbers = request.draws * (2 + len(source_of(request).AXES))
-    return LARGEST_REST + LARGEST_NUMBER * numbers
+    return _document(request, n, counts)
 
 
 def expected(request: NoisyCountsRequest, n: int) -> Expected:
@@ -419,6 +377,5 @@ RELEASABLE = Releasable(
     measure=measure,
     draw=draw,
     read=read,
-    largest_file=largest_file,
     expected=expected,
 )

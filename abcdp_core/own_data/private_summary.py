@@ -2,15 +2,14 @@ r"""Release of a few numbers of a person's data, and the posterior given these (
 
 A scenario of people states numbers of its data that one person who is added or removed moves by at
 most $\Delta_1$ in sum. They are released once, in whole numbers
-(:mod:`~abcdp_core.own_data.discrete_summary` has the noise and the proof); that document is written
-before anything else is done. What is told of the parameters is computed from that and from public
-simulations (:mod:`abcdp_core.posterior`), with the privacy noise inside the intervals, and can be
-computed again at no further cost. Beside the parameters it tells quantities that each draw has too,
-as the share of recent transmission in its report. What a probability or an interval was without the
-data stands beside each.
+(:mod:`~abcdp_core.own_data.exact_noise` has the noise and the proof); that document is written
+before anything else is done. The posterior is computed from that and from public simulations
+(:mod:`abcdp_core.posterior`), with the privacy noise inside the intervals, and can be computed
+again at no further cost. Beside the parameters it has quantities that each draw has too, as the
+share of recent transmission in its report, and what each was without the data.
 
-The number of people is in nothing that comes out, but as a number with noise where the scenario has
-it.
+The number of people is in nothing that comes out, except as a number with noise where the scenario
+has it.
 """
 
 from __future__ import annotations
@@ -24,9 +23,8 @@ from numpy.typing import NDArray
 
 from abcdp_core import pool
 from abcdp_core.mechanisms.private_summary import law
-from abcdp_core.own_data.budget_ledger import Reservation
-from abcdp_core.own_data.discrete_summary import with_noise
-from abcdp_core.own_data.document import LARGEST_NUMBER, LARGEST_REST, whole_numbers
+from abcdp_core.own_data.document import whole_numbers
+from abcdp_core.own_data.exact_noise import with_noise
 from abcdp_core.own_data.releasable import Releasable
 from abcdp_core.own_data.request import source_of
 from abcdp_core.own_data.simulated import (
@@ -35,16 +33,15 @@ from abcdp_core.own_data.simulated import (
     public_pool,
     size_of,
     statistic_of,
-    table_for,
 )
-from abcdp_core.own_data.summary_document import Inferred, PrivateSummaryDocument
+from abcdp_core.own_data.summary_document import PrivateSummaryDocument
+from abcdp_core.own_data.summary_posterior import Inferred
 from abcdp_core.own_data.summary_request import (
     PrivateSummaryRequest,
     expected,
     pool_of,
-    quantities,
+    pool_with_noise,
 )
-from abcdp_core.own_data.summary_request import with_noise as fixed_pool
 from abcdp_core.posterior import outcome
 from abcdp_core.posterior.rounds import Each, Effort, Question
 from abcdp_core.privacy.discrete import RandBelow
@@ -63,19 +60,15 @@ def measure(
 
 
 def draw(
-    request: PrivateSummaryRequest,
-    n: int,
-    numbers: list[int],
-    randbelow: RandBelow,
-    reservation: Reservation | None,
+    request: PrivateSummaryRequest, n: int, numbers: list[int], randbelow: RandBelow
 ) -> PrivateSummaryDocument:
     """Release the numbers; what follows from them is another step."""
     released = with_noise(numbers, request.event(n).steps().tolist(), randbelow)
-    return PrivateSummaryDocument(request, n, tuple(released), reservation)
+    return PrivateSummaryDocument(request, n, tuple(released))
 
 
 def infer(document: PrivateSummaryDocument, each: Each, seconds: float) -> PrivateSummaryDocument:
-    """With what follows from the released numbers; computed again, by the rounds that it says.
+    """Add what follows from the released numbers; computed again, by the rounds that it says.
 
     Args:
         document: released.
@@ -83,16 +76,17 @@ def infer(document: PrivateSummaryDocument, each: Each, seconds: float) -> Priva
         seconds: after which no round of them begins.
     """
     request, n, z = document.request, document.n, document.z
-    event, model, public = document.event, model_of(request.scenario, n), pool_of(request, n)
+    model, public = model_of(request.scenario, n), pool_of(request, n)
     if model is None:
-        names = tuple(each.name for each in request.own_parameters(n))
-        fixed = fixed_pool(request, n, event)
-        found = outcome.of_pool(fixed, z, names, names_of(request.scenario, n))
+        names = tuple(own.name for own in document.parameters)
+        found = outcome.of_pool(
+            pool_with_noise(request, n), z, names, names_of(request.scenario, n)
+        )
     else:
         effort = Effort(
             request.effective_sample_size, request.simulations, seconds, document.rounds
         )
-        question = Question(model, law(event, len(z)), z, request.pool_seed)
+        question = Question(model, law(document.event, len(z)), z, request.pool_seed)
         found = outcome.of_model(question, effort, each, public.draws)
     values = public.told(found.theta, found.numbers)
     inferred = Inferred.of(found, values, public.values, request)
@@ -100,10 +94,7 @@ def infer(document: PrivateSummaryDocument, each: Each, seconds: float) -> Priva
 
 
 def read(
-    request: PrivateSummaryRequest,
-    n: int,
-    content: Mapping[str, Any],
-    reservation: Reservation | None,
+    request: PrivateSummaryRequest, n: int, content: Mapping[str, Any]
 ) -> PrivateSummaryDocument:
     """The document of some released numbers, with the rounds of the posterior that follows.
 
@@ -117,17 +108,7 @@ def read(
     is_possible = all(type(each) is int and each > 0 for each in rounds)
     if not is_possible or sum(rounds[1:]) > request.simulations:
         raise ValueError("rounds: must be whole numbers above 0, and no more than were allowed.")
-    return PrivateSummaryDocument(request, n, tuple(numbers), reservation, rounds=tuple(rounds))
-
-
-def largest_file(request: PrivateSummaryRequest) -> int:
-    """Bytes of a document with all draws, at most."""
-    each = len(source_of(request).AXES) + len(quantities(request))
-    names = statistic_of(request.scenario).names
-    # Of a model of one's own nobody knows how many numbers it has, or how long their names are.
-    own = 0 if table_for(request.scenario) is None else 20 * LARGEST_NUMBER * (len(names) + each)
-    rest = LARGEST_REST + own + 40 * sum(map(len, names))
-    return rest + LARGEST_NUMBER * request.draws * (2 + each)
+    return PrivateSummaryDocument(request, n, tuple(numbers), rounds=tuple(rounds))
 
 
 RELEASABLE = Releasable(
@@ -140,6 +121,5 @@ RELEASABLE = Releasable(
     draw=draw,
     read=read,
     infer=infer,
-    largest_file=largest_file,
     expected=expected,
 )

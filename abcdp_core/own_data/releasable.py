@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import pool, registry
-from abcdp_core.own_data.budget_ledger import Reservation
 from abcdp_core.own_data.document import Document
 from abcdp_core.own_data.request import ReleaseRequest, check_takes_series, scenarios
 from abcdp_core.parameters import ParameterError, shown
@@ -122,17 +121,14 @@ class Releasable:
         request: the class of its requests; has its name.
         title: the name in words.
         reason: for it and against it, in a sentence or two.
-        rank: where several serve a scenario the one of the least rank is recommended. A posterior
-            that is computed exactly from noise that is taken into account stands before one that
-            is simulated.
+        rank: where several serve a scenario, the one of the least rank is recommended.
         measure: request, values ``(n,)``, progress -> what noise is added to. Spends nothing.
-        draw: request, n, what was measured, source of noise, reservation -> the document. The only
-            function that publishes anything.
-        read: request, n, a document's own part of the JSON, reservation -> the document again,
-            with all that follows from what was released computed anew.
+        draw: request, n, what was measured, source of noise -> the document. The only function
+            that publishes anything.
+        read: request, n, content of a document's file -> the document again, with all that follows
+            from what was released computed anew.
         infer: document, what does simulations, seconds -> the document with what follows from what
             was released; as it is where nothing is left to be computed.
-        largest_file: request -> bytes that the file of its document has at most.
         expected: request, n -> the error to expect, where a formula or the public pool tells; else
             ``None``.
     """
@@ -142,10 +138,9 @@ class Releasable:
     reason: str
     rank: int
     measure: Callable[[Any, Array, pool.Progress | None], Any]
-    draw: Callable[[Any, int, Any, RandBelow, Reservation | None], Document]
-    read: Callable[[Any, int, Mapping[str, Any], Reservation | None], Document]
-    largest_file: Callable[[Any], int]
-    expected: Callable[[Any, int], Expected | Simulated | None]
+    draw: Callable[[Any, int, Any, RandBelow], Document]
+    read: Callable[[Any, int, Mapping[str, Any]], Document]
+    expected: Callable[[Any, int], Expected | Simulated | None] = lambda request, n: None  # noqa: ARG005
     infer: Callable[[Any, Each, float], Document] = lambda document, each, seconds: document  # noqa: ARG005
 
     @property

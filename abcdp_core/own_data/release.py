@@ -6,9 +6,8 @@ result and nothing to compare with. What comes out is a
 error holds anything that was computed from the series.
 
 :func:`prepare` may be stopped: nothing is spent by it. The budget is spent when :func:`spend` has
-made a document, whatever becomes of it. :func:`complete` adds what follows from it. How each is
-done is in the file of the mechanism that the request is for
-(:mod:`~abcdp_core.own_data.releasable`).
+made a document, whatever becomes of it. :func:`complete` adds what follows from it. The file of
+each mechanism has these steps (:mod:`~abcdp_core.own_data.releasable`).
 """
 
 from __future__ import annotations
@@ -24,9 +23,8 @@ from numpy.typing import NDArray
 from abcdp_core import pool
 from abcdp_core.own_data import releasable
 from abcdp_core.own_data.budget_ledger import Taken
-from abcdp_core.own_data.document import LARGEST_FILE, Document
+from abcdp_core.own_data.document import Document
 from abcdp_core.own_data.request import ReleaseRequest
-from abcdp_core.parameters import ParameterError
 from abcdp_core.posterior.rounds import Each, one_by_one
 from abcdp_core.privacy.discrete import RandBelow
 
@@ -39,18 +37,17 @@ def make(
     randbelow: RandBelow = secrets.randbelow,
     progress: pool.Progress | None = None,
 ) -> Document:
-    """Prepare, and spend the budget: one private release from a series.
+    """Prepare, spend the budget, and complete: one private release from a series.
 
     Args:
         request: the settings.
         values: the series ``(n,)``.
-        randbelow: where the noise comes from: the operating system, but for tests.
+        randbelow: where the noise comes from: the operating system, except in tests.
         progress: called with the fraction done of the public pool, where one is made, which takes
             nearly all the time.
 
     Raises:
-        ParameterError: the series is not of a size that can be released from, or what would come
-            of it is too large.
+        ParameterError: the series is not of a size that can be released from.
         ValueError: a value is not finite.
     """
     return complete(spend(prepare(request, values, progress), randbelow))
@@ -71,20 +68,6 @@ class Prepared:
     measured: Any = field(repr=False)
 
 
-def check(request: ReleaseRequest) -> None:
-    """Refuse a request whose document could not be read again.
-
-    Raises:
-        ParameterError: it is such a one.
-    """
-    size = releasable.of(request).largest_file(request)
-    if size > LARGEST_FILE:
-        raise ParameterError(
-            f"A document of it may have {math.ceil(size / 2**20):,} MB, and at most "
-            f"{LARGEST_FILE // 2**20} MB are read again; ask for fewer draws, or a smaller c."
-        )
-
-
 def prepare(
     request: ReleaseRequest, values: Array, progress: pool.Progress | None = None
 ) -> Prepared:
@@ -92,7 +75,6 @@ def prepare(
 
     Args, Raises: as :func:`make`.
     """
-    check(request)
     request.check_size(len(values))
     request.check_values(values)
     measured = releasable.of(request).measure(request, values, progress)
@@ -109,16 +91,15 @@ def spend(
         randbelow: where the noise comes from.
         paid: the reservation, if it is taken from a budget; kept from here on.
     """
-    request = prepared.request
-    draw = releasable.of(request).draw
     if paid is not None:
         paid.keep()
-    reservation = None if paid is None else paid.reservation
-    return draw(request, prepared.n, prepared.measured, randbelow, reservation)
+    draw = releasable.of(prepared.request).draw
+    document = draw(prepared.request, prepared.n, prepared.measured, randbelow)
+    return document if paid is None else document.taken_from(paid.reservation)
 
 
 def complete(document: Document, each: Each = one_by_one, seconds: float = math.inf) -> Document:
-    """With what follows from what was released; costs nothing, and may be done again.
+    """Add what follows from what was released; costs nothing, and may be done again.
 
     Args:
         document: released.

@@ -11,7 +11,7 @@ The settings have to be chosen without looking at the data.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, cast
 
@@ -24,7 +24,8 @@ from abcdp_core.own_data import budget
 from abcdp_core.own_data.budget import Claim
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.privacy import Event, in_digits
-from abcdp_core.sentences import exact
+from abcdp_core.sentences import exact, listed
+from abcdp_core.statistic import Quantity, Question
 
 Array = NDArray[np.float64]
 
@@ -45,18 +46,24 @@ class OwnParameter(NamedTuple):
 
 
 class OwnScenario(simulators.Scenario, Protocol):
-    """A scenario that also takes a person's own series."""
+    """A scenario that also takes a person's own data; what is below the first two, of people."""
 
     OWN_SIZES: tuple[int, int]
     OWN_MODEL: str
+    OWN_NAMES: Mapping[str, str]
+    OWN_DATA: str
+    OWN_HIDDEN: str
+    OWN_REPEATED: str
+    OWN_QUANTITIES: tuple[Quantity, ...]
+    OWN_QUESTIONS: tuple[Question, ...]
+    OWN_HEADLINE: str
+    OWN_FINDING: str
 
     def own_parameters(self, low: float, high: float, n: int) -> Sequence[OwnParameter]:
         """The parameters, in the order of ``AXES``, for values from ``low`` to ``high``."""
-        ...
 
     def from_series(self, values: Array) -> Array:
         """Numbers ``(n,)`` in the domain as data points ``(n, p)``."""
-        ...
 
 
 def scenarios() -> list[str]:
@@ -254,31 +261,17 @@ class SeriesRequest(ReleaseRequest):
     low: float = BOUND.field(dataclasses.MISSING)
     high: float = BOUND.field(dataclasses.MISSING)
 
-    @property
-    def unit(self) -> str:
-        """One number of the series."""
-        return "value"
-
-    @property
-    def neighbours(self) -> str:
-        """Their number is public."""
-        return "replace"
-
-    @property
-    def protected(self) -> str:
-        """One number of the series."""
-        return "one value of the series"
+    unit: ClassVar[str] = "value"
+    neighbours: ClassVar[str] = "replace"
+    protected: ClassVar[str] = "one value of the series"
 
     def check_together(self) -> None:
         """Refuse a domain without inside, or with too few numbers in it to be divided."""
         low, high = ends(self.low, self.high)
-        if not self.low < self.high:
-            raise ParameterError(f"high = {high}: must be above low = {low}.")
         least = max(NARROWEST * max(abs(self.low), abs(self.high)), NARROWEST_OF_ALL)
         if self.high - self.low < least:
-            raise ParameterError(
-                f"high = {high}: must be above low = {low} by {least:.10g} or more."
-            )
+            by = f" by {least:.10g} or more" if self.low < self.high else ""
+            raise ParameterError(f"high = {high}: must be above low = {low}{by}.")
 
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
         """The parameters in the scale of the series; as they are if the scenario does not say."""
@@ -296,10 +289,9 @@ class SeriesRequest(ReleaseRequest):
     def learnt(self, n: int) -> str:
         """The parameters, or the shares."""
         every = self.own_parameters(n)
-        listed = _listed([each.name for each in every])
-        unit = every[0].unit
-        same = unit and all(each.unit == unit for each in every)
-        return f"the share of your values in {listed}" if same else listed
+        names, units = listed([each.name for each in every]), {each.unit for each in every}
+        is_share = len(units) == 1 and units != {""}
+        return f"the share of your values in {names}" if is_share else names
 
     def unprotected(self, n: int) -> list[str]:
         """Number, settings, and several values of one person."""
@@ -312,10 +304,6 @@ class SeriesRequest(ReleaseRequest):
         ]
 
 
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-
-
 def check_takes_series(scenario: str | None) -> None:
     """Refuse a scenario that is there and takes no data of one's own.
 
@@ -325,7 +313,7 @@ def check_takes_series(scenario: str | None) -> None:
     known = scenarios()
     if scenario not in known and scenario in simulators.names():
         raise ParameterError(
-            f"scenario = {scenario}: takes no data of your own; {_listed(known)} do."
+            f"scenario = {scenario}: takes no data of your own; {listed(known)} do."
         )
 
 
@@ -369,9 +357,7 @@ def claim(request: ReleaseRequest) -> Claim:
     """What a release takes from a budget at most, known before any data are read."""
     what = f"release {request.scenario}, {request.settings_in_words()}"
     if request.declared:
-        # In one line, as each release has one in what is said of a budget.
-        names = " and ".join(" ".join(name.split()) for name in request.declared)
-        what = f"{what}, sensitivity of {names} declared"
+        what = f"{what}, sensitivity of {' and '.join(request.declared)} declared"
     if isinstance(request, SeriesRequest):
         what = f"{what}, from {' to '.join(ends(request.low, request.high))}"
     return budget.pure(request.epsilon_total, what)

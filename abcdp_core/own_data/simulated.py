@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ from abcdp_core.statistic import Quantity, Statistic, stated_by
 
 Array = NDArray[np.float64]
 Progress = Callable[[float], None]
-
-CHUNK = 200
-"""Draws that are simulated in one go."""
 
 
 def table_for(scenario: str) -> Table | None:
@@ -72,6 +69,9 @@ class ScenarioModel:
     digest: str
     n: int
 
+    chunk: ClassVar[int] = 200
+    """Draws that are simulated in one go."""
+
     @property
     def _source(self) -> Any:
         return simulators.load(self.scenario)
@@ -86,11 +86,6 @@ class ScenarioModel:
     def numbers(self) -> tuple[str, ...]:
         """Names of what is released."""
         return names_of(self.scenario, self.n)
-
-    @property
-    def chunk(self) -> int:
-        """Draws that are simulated in one go."""
-        return CHUNK
 
     @property
     def is_series(self) -> bool:
@@ -171,8 +166,7 @@ def public_pool(
     Raises:
         OwnError: a model of one's own fails, or makes something else each time.
     """
-    table = table_for(scenario)
-    key = scenario, "" if table is None else table.digest, n, seed, size
+    table, key = table_for(scenario), _key(scenario, n, seed, size)
     found = _pools.get(key)
     if found is None:
         source: Any = simulators.load(scenario)
@@ -192,10 +186,14 @@ def public_pool(
 def has_pool(scenario: str, n: int, seed: int, size: int = FIRST) -> bool:
     """Whether a pool is there, or comes with the program: making one takes long."""
     table = table_for(scenario)
-    is_given = hasattr(simulators.load(scenario), "precomputed_pool") or (
-        table is not None and table.pool is not None
-    )
-    return is_given or (scenario, "" if table is None else table.digest, n, seed, size) in _pools
+    is_given = table is not None and table.pool is not None
+    is_shipped = hasattr(simulators.load(scenario), "precomputed_pool")
+    return is_given or is_shipped or _key(scenario, n, seed, size) in _pools
+
+
+def _key(scenario: str, n: int, seed: int, size: int) -> tuple[str, str, int, int, int]:
+    table = table_for(scenario)
+    return scenario, "" if table is None else table.digest, n, seed, size
 
 
 KEPT = 4

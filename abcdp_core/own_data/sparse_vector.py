@@ -2,7 +2,7 @@
 
 The series is compared with every data set of a pool that is simulated for this release and kept
 nowhere. Which draws were accepted is what the budget pays for; with their public parameters they
-are the release (:mod:`~abcdp_core.own_data.discrete_sparse_vector` has the noise and the proof).
+are the release (:mod:`~abcdp_core.own_data.exact_noise` has the noise and the proof).
 """
 
 from __future__ import annotations
@@ -16,34 +16,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core import pool, simulators
 from abcdp_core.mechanisms import Release
+from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.own_data.budget_ledger import Reservation
-from abcdp_core.own_data.discrete_sparse_vector import (
+from abcdp_core.own_data.document import Document, in_scale, unit_of
+from abcdp_core.own_data.exact_noise import (
     FINENESS,
     IntegerNoise,
     grid,
     integer_noise,
     release_exactly,
 )
-from abcdp_core.own_data.document import (
-    KEPT,
-    LARGEST_NUMBER,
-    LARGEST_REST,
-    MEAN,
-    PRIOR,
-    Document,
-    in_scale,
-    unit_of,
-)
-from abcdp_core.own_data.releasable import Expected, Releasable
+from abcdp_core.own_data.picture import KEPT, MEAN, PRIOR, Marks
+from abcdp_core.own_data.releasable import Releasable
 from abcdp_core.own_data.request import POOL_SEED, SERIES, SeriesRequest, columns_of, source_of
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.pool import Comparison
-from abcdp_core.privacy import Event
 from abcdp_core.privacy.discrete import RandBelow
 
 Array = NDArray[np.float64]
@@ -128,7 +119,7 @@ class SparseVectorRequest(SeriesRequest):
         super().check_size(n)
         par.check_work(n, self.pool_size)
 
-    def event(self, n: int) -> Event:
+    def event(self, n: int) -> SparseVector:
         """The run, in the unit of the distance."""
         return noise_of(self, n).event
 
@@ -136,7 +127,7 @@ class SparseVectorRequest(SeriesRequest):
         """The noise of the threshold."""
         return (
             f"The noise of the threshold ε_abc = {self.epsilon_abc:.4g} will have the scale "
-            f"b = {noise_scale(self, n):.3g}."
+            f"b = {self.event(n).threshold_scale:.3g}."
         )
 
     def settings_in_words(self) -> str:
@@ -145,7 +136,7 @@ class SparseVectorRequest(SeriesRequest):
 
     def drowned(self, n: int) -> str:
         """Where the threshold's noise is larger than the threshold."""
-        noise = noise_scale(self, n)
+        noise = self.event(n).threshold_scale
         if noise <= self.epsilon_abc:
             return ""
         return (
@@ -183,11 +174,6 @@ def noise_of(request: SparseVectorRequest, n: int) -> IntegerNoise:
     )
 
 
-def noise_scale(request: SparseVectorRequest, n: int) -> float:
-    """Laplace scale of the threshold's noise for a series of ``n`` values."""
-    return noise_of(request, n).event.threshold_scale
-
-
 # ---------------------------------------------------------------------------- what comes out
 
 
@@ -208,11 +194,6 @@ class SparseVectorDocument(Document):
     release: Release
     theta: Array = field(repr=False)
     reservation: Reservation | None = None
-
-    @property
-    def event(self) -> Event:
-        """The run."""
-        return self.release.event
 
     @property
     def sample(self) -> Array:
@@ -304,7 +285,7 @@ class SparseVectorDocument(Document):
             },
         }
 
-    def marks(self, row: int) -> list[tuple[fig.Style, Array]]:
+    def marks(self, row: int) -> Marks:
         """Each accepted value, their mean and the prior's."""
         values = self.values[:, row]
         prior = in_scale(self.parameters, source_of(self.request).PRIOR_MEAN)
@@ -336,25 +317,15 @@ def measure(
 
 
 def draw(
-    request: SparseVectorRequest,
-    n: int,
-    comparison: Comparison,
-    randbelow: RandBelow,
-    reservation: Reservation | None,
+    request: SparseVectorRequest, n: int, comparison: Comparison, randbelow: RandBelow
 ) -> SparseVectorDocument:
     """Run the mechanism once."""
     noise = noise_of(request, n)
     release = release_exactly(comparison, request.epsilon_abc, noise, randbelow)
-    theta = comparison.theta[release.indices]
-    return SparseVectorDocument(request, n, release, theta, reservation)
+    return SparseVectorDocument(request, n, release, comparison.theta[release.indices])
 
 
-def read(
-    request: SparseVectorRequest,
-    n: int,
-    content: Mapping[str, Any],
-    reservation: Reservation | None,
-) -> SparseVectorDocument:
+def read(request: SparseVectorRequest, n: int, content: Mapping[str, Any]) -> SparseVectorDocument:
     """The document of some decisions; their parameters are those of the public pool.
 
     Raises:
@@ -370,7 +341,7 @@ def read(
     theta = pool.build(pool_key(request, smallest)).theta[indices]
     weights = np.ones(len(indices)) / max(len(indices), 1)
     release = Release(indices, weights, stopped_at, noise_of(request, n).event)
-    return SparseVectorDocument(request, n, release, theta, reservation)
+    return SparseVectorDocument(request, n, release, theta)
 
 
 def _check_run(request: SparseVectorRequest, indices: NDArray[np.int64], stopped_at: int) -> None:
@@ -379,17 +350,6 @@ def _check_run(request: SparseVectorRequest, indices: NDArray[np.int64], stopped
     within = not len(indices) or indices[-1] < stopped_at
     if not (len(indices) <= request.c and ordered and within and stopped_at == ends):
         raise ParameterError("release: no run accepts these draws and stops there.")
-
-
-def largest_file(request: SparseVectorRequest) -> int:
-    """Bytes of a document with c acceptances, at most."""
-    numbers = request.c * (3 + 2 * len(source_of(request).AXES))
-    return LARGEST_REST + LARGEST_NUMBER * numbers
-
-
-def expected(request: SparseVectorRequest, n: int) -> Expected | None:  # noqa: ARG001
-    """No formula tells; the study ``error-by-size`` simulates it."""
-    return None
 
 
 RELEASABLE = Releasable(
@@ -401,6 +361,4 @@ RELEASABLE = Releasable(
     measure=measure,
     draw=draw,
     read=read,
-    largest_file=largest_file,
-    expected=expected,
 )

@@ -8,13 +8,13 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law
-from abcdp_core.own_data.discrete_summary import summary_noise
+from abcdp_core.own_data.exact_noise import summary_noise
 from abcdp_core.own_data.releasable import Simulated
 from abcdp_core.own_data.request import (
     DRAWS,
@@ -40,7 +40,6 @@ from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
 from abcdp_core.sentences import decimals, fixed
-from abcdp_core.statistic import Quantity
 
 Array = NDArray[np.float64]
 
@@ -135,10 +134,9 @@ class PrivateSummaryRequest(ReleaseRequest):
 
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
         """The parameters, and what else is told."""
-        source: Any = source_of(self)
-        names: dict[str, str] = source.OWN_NAMES
-        told = [(names[axis], source.UNITS[axis]) for axis in source.AXES]
-        told += [(each.name, each.unit) for each in quantities(self)]
+        source = source_of(self)
+        told = [(source.OWN_NAMES[axis], source.UNITS[axis]) for axis in source.AXES]
+        told += [(each.name, each.unit) for each in source.OWN_QUANTITIES]
         return tuple(OwnParameter(name, unit, 0.0, 1.0) for name, unit in told)
 
     def check_values(self, values: Array) -> None:
@@ -171,8 +169,7 @@ class PrivateSummaryRequest(ReleaseRequest):
 
     def data_in_words(self, n: int) -> str:
         """What it is; its number of rows only where that is public."""
-        what: str = cast(Any, source_of(self)).OWN_DATA
-        return what.format(n=f"{n:,}")
+        return source_of(self).OWN_DATA.format(n=f"{n:,}")
 
     def learnt(self, n: int) -> str:
         """All that is inferred."""
@@ -181,14 +178,13 @@ class PrivateSummaryRequest(ReleaseRequest):
 
     def unprotected(self, n: int) -> list[str]:
         """Settings, and several people together."""
-        source: Any = source_of(self)
-        table = table_for(self.scenario)
+        source, table = source_of(self), table_for(self.scenario)
         public = "Every setting is public."
-        if table is not None and self.neighbours == "replace":
-            n = table.records or n
-        if self.tells_size or (table is not None and self.neighbours == "replace"):
+        is_public_table = table is not None and self.neighbours == "replace"
+        if self.tells_size or is_public_table:
+            size = (table.records or n) if table is not None and is_public_table else n
             rows = rows_of(self.scenario)
-            public = f"The number of {rows}, {n:,}, is public, and so is every setting."
+            public = f"The number of {rows}, {size:,}, is public, and so is every setting."
         chosen = "A setting" if table is None else "A setting, a prior or a bound"
         return [
             f"{public} {chosen} that was chosen by looking at the data tells something that is not "
@@ -204,30 +200,48 @@ class PrivateSummaryRequest(ReleaseRequest):
         return min(FIRST, self.simulations)
 
     def reach(self, n: int) -> str:
-        """What the public simulations reach of what data could be."""
-        return _reach(self, n)
+        """What the public simulations reach with the noise, beside what is possible."""
+        table, drawn = table_for(self.scenario), pool_with_noise(self, n)
+        released = drawn.draws.numbers + drawn.added
+        names, ends = names_of(self.scenario, n), np.stack([released.min(0), released.max(0)])
+        limits = [(0.0, math.inf)] * len(names)
+        if table is not None:
+            ends, limits = table.natural(ends, n), table.limits(n)
+        places = list(range(len(names)))
+        if len(names) > 2 * NAMED:
+            places = [0, len(names) // 2, len(names) - 1]
+        each = []
+        for place in places:
+            low, high = sorted(ends[:, place].tolist())
+            is_count = table is None or table.summaries[place].kind == "count"
+            digits = 0 if is_count else decimals(high - low)
+            said = f"{names[place]}: {fixed(low, digits)} to {fixed(high, digits)}"
+            if all(map(math.isfinite, limits[place])):
+                least, most = (f"{end:,.12g}".replace("-", "\u2212") for end in limits[place])
+                said = f"{said} (possible: {least} to {most})"
+            each.append(said)
+        return (
+            f"The {len(released):,} public simulations reach, with this noise, {'; '.join(each)}. "
+            "If your data may lie beyond, the prior misses them: widen it before anything is "
+            "spent."
+        )
 
     def drowned(self, n: int) -> str:
         """Where the release leaves nearly all of the prior's deviation of everything, and why."""
         found = expected(self, n)
 
         def is_told(errors: tuple[float, ...]) -> bool:
-            return any(
-                here <= LITTLE * prior for here, prior in zip(errors, found.prior, strict=True)
-            )
+            pairs = zip(errors, found.prior, strict=True)
+            return any(here <= LITTLE * prior for here, prior in pairs)
 
         if is_told(found.error):
             return ""
-        if not is_told(found.plain):
-            return (
-                "Even without noise the error of everything is expected to be more than "
-                f"{100 * LITTLE:.0f} % of what it is without any data, so what comes out will say "
-                "little more than the prior, and a larger ε_total does not help."
-            )
+        helps = is_told(found.plain)
         return (
-            "With so much noise the error of everything is expected to be more than "
-            f"{100 * LITTLE:.0f} % of what it is without any data, so what comes out will say "
-            "little more than the prior. A larger ε_total helps."
+            f"{'With so much noise' if helps else 'Even without noise'} the error of everything is "
+            f"expected to be more than {100 * LITTLE:.0f} % of what it is without any data, so "
+            "what comes out will say little more than the prior"
+            f"{'. A larger ε_total helps.' if helps else ', and a larger ε_total does not help.'}"
         )
 
 
@@ -249,12 +263,6 @@ def _as_declared(request: ReleaseRequest) -> str:
     )
 
 
-def quantities(request: PrivateSummaryRequest) -> tuple[Quantity, ...]:
-    """What is told beside the parameters."""
-    found: tuple[Quantity, ...] = cast(Any, source_of(request)).OWN_QUANTITIES
-    return found
-
-
 # -------------------------------------------------------------------------- what to expect of it
 
 
@@ -268,9 +276,9 @@ def is_ready(request: PrivateSummaryRequest, n: int) -> bool:
     return has_pool(request.scenario, n, request.pool_seed, request.first)
 
 
-def with_noise(request: PrivateSummaryRequest, n: int, event: SummaryNoise) -> FixedPool:
-    """The public pool with noise of an event on its numbers."""
-    return _with_noise(pool_of(request, n), event, request.pool_seed)
+def pool_with_noise(request: PrivateSummaryRequest, n: int) -> FixedPool:
+    """The public pool with noise of the release on its numbers."""
+    return _with_noise(pool_of(request, n), request.event(n), request.pool_seed)
 
 
 @functools.lru_cache(maxsize=4)
@@ -309,33 +317,4 @@ def _too_few(request: PrivateSummaryRequest, simulations: int, numbers: int) -> 
         f"The pool has {simulations:,} draws, too few to be moved to what is released by a "
         f"regression ({needed:,}): where importance weights do not carry the nearest are taken as "
         "they are, so intervals are wider than the data allow. A larger pool helps."
-    )
-
-
-def _reach(request: PrivateSummaryRequest, n: int) -> str:
-    """What the public simulations reach with the noise, beside what is possible."""
-    scenario = request.scenario
-    table, drawn = table_for(scenario), with_noise(request, n, request.event(n))
-    released = drawn.draws.numbers + drawn.added
-    names, ends = names_of(scenario, n), np.stack([released.min(axis=0), released.max(axis=0)])
-    limits = [(0.0, math.inf)] * len(names)
-    if table is not None:
-        ends, limits = table.natural(ends, n), table.limits(n)
-    places = list(range(len(names)))
-    if len(names) > 2 * NAMED:
-        places = [0, len(names) // 2, len(names) - 1]
-    each = []
-    for place in places:
-        low, high = sorted(ends[:, place].tolist())
-        digits = (
-            0 if table is None or table.summaries[place].kind == "count" else decimals(high - low)
-        )
-        said = f"{names[place]}: {fixed(low, digits)} to {fixed(high, digits)}"
-        if table is not None and all(map(math.isfinite, limits[place])):
-            least, most = (f"{end:,.12g}".replace("-", "\u2212") for end in limits[place])
-            said = f"{said} (possible: {least} to {most})"
-        each.append(said)
-    return (
-        f"The {len(released):,} public simulations reach, with this noise, {'; '.join(each)}. If "
-        "your data may lie beyond, the prior misses them: widen it before anything is spent."
     )

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
 from abcdp_core import schemas
-from abcdp_core.own_model import tables
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.model import NAME
 from abcdp_core.own_model.parameter import Parameter
 from abcdp_core.own_model.pool_file import PoolFile
 from abcdp_core.own_model.statistics import LARGEST, SMALLEST, Summary, check_text
 from abcdp_core.schemas import Schema
+from abcdp_core.tabular import TableError, pools
 
 Array = NDArray[np.float64]
 
@@ -148,7 +148,7 @@ def read(file: Path) -> PoolFile:
     except ValueError as error:
         raise OwnError(f"{file.name}: {error}") from error
     summaries = tuple(each.summary(name) for name, each in stated.summary.items())
-    theta, values = _columns(tables.read(file.parent / stated.pool), stated, parameters, summaries)
+    theta, values = _columns(_table(file.parent / stated.pool), stated, parameters, summaries)
     units = [
         each.in_units(numbers, stated.neighbours, stated.n)
         for each, numbers in zip(summaries, values.T, strict=True)
@@ -168,6 +168,13 @@ def read(file: Path) -> PoolFile:
     )
 
 
+def _table(file: Path) -> pd.DataFrame:
+    try:
+        return pools.read(file)
+    except TableError as error:
+        raise OwnError(str(error)) from error
+
+
 def draws(place: str, table: pd.DataFrame, names: Sequence[str]) -> Array:
     """Columns of a pool's table ``(T, len(names))``: finite numbers that differ.
 
@@ -184,7 +191,10 @@ def draws(place: str, table: pd.DataFrame, names: Sequence[str]) -> Array:
     for name in names:
         if name not in table:
             raise OwnError(f"{place}: column {name} is missing.")
-    values = np.stack([tables.finite(place, table, name) for name in names], axis=1)
+    try:
+        values = np.stack([pools.finite(place, table, name) for name in names], axis=1)
+    except TableError as error:
+        raise OwnError(str(error)) from error
     for name, column in zip(names, values.T, strict=True):
         if np.ptp(column) == 0.0:
             raise OwnError(

@@ -6,16 +6,14 @@ limited, so that reading takes moments.
 
 from __future__ import annotations
 
-import codecs
 import dataclasses
 import io
 
-from abcdp_core.own_model import tables
+from abcdp_core import tabular
 from abcdp_core.parameters import ParameterError, shown
 from abcdp_core.published import pools, problems
 from abcdp_core.published.pools import Pool
 from abcdp_core.published.problems import Problem
-from abcdp_core.sentences import counted
 
 NAME = "your release"
 """What such a problem is called."""
@@ -31,6 +29,9 @@ LARGEST_TABLE = 2 * 2**20
 
 MOST_COLUMNS = 220
 """In a pool's table."""
+
+SEPARATORS = (b",", b";", b"\t")
+"""What may part the columns of a table."""
 
 MOST_DRAWS = 200_000
 """Simulations, whatever the problem allows."""
@@ -71,16 +72,11 @@ def _pool(table: bytes) -> Pool:
     """A pool from a CSV file that somebody gave."""
     if len(table) > LARGEST_TABLE:
         raise ParameterError(f"table: is larger than {LARGEST_TABLE // 2**20} MB.")
-    # Without quotation marks a line is a row, so that the size in memory is known beforehand.
-    table = table.removeprefix(codecs.BOM_UTF8).replace(b'"', b"")
-    lines = table.splitlines()
-    commas = lines[0].count(b",") if lines else 0
-    if commas >= MOST_COLUMNS:
-        raise ParameterError(f"table: has more than {MOST_COLUMNS} columns.")
-    for place, line in enumerate(lines, start=1):
-        if line.strip() and line.count(b",") != commas:
-            raise ParameterError(
-                f"table: line {place:,} has {counted(line.count(b',') + 1, 'field')}; the first "
-                f"line has {commas + 1}."
-            )
-    return pools.from_table("table", tables.parsed("table", io.BytesIO(table)))
+    first, *rows = table.splitlines() or [b""]
+    columns = 1 + max(map(first.count, SEPARATORS))
+    # Short rows are filled up, so a small file may become a large table.
+    if columns > MOST_COLUMNS or columns * len(rows) > LARGEST_TABLE:
+        raise ParameterError(
+            f"table: must have at most {MOST_COLUMNS} columns, and a number in each of every row."
+        )
+    return pools.from_table("table", tabular.pools.parsed("table", io.BytesIO(table)))

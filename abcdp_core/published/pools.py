@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core.own_model import reading, tables
+from abcdp_core import tabular
+from abcdp_core.own_model import reading
 from abcdp_core.own_model.statistics import AS_HTML, HTML
 from abcdp_core.parameters import ParameterError, shown
 
@@ -46,7 +47,7 @@ def read(file: Path) -> Pool:
     Raises:
         ParameterError: it cannot be read, or is no pool; one line says what is wrong where.
     """
-    return from_table(file.name, tables.read(file))
+    return from_table(file.name, tabular.pools.read(file))
 
 
 def from_table(name: str, table: pd.DataFrame) -> Pool:

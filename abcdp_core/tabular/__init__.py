@@ -17,6 +17,7 @@ dates        ``2020-03-31``, ``2020/3/31``, ``20200331``, ``31.3.2020``; others 
 Rows are counted as a spreadsheet counts them, the header included.
 """
 
+from abcdp_core.tabular import pools
 from abcdp_core.tabular.columns import categories, labels, numbers, whole_numbers
 from abcdp_core.tabular.days import differences, in_order, looks_cumulative
 from abcdp_core.tabular.table import LARGEST_FILE, Table, TableError, content_of, parse
@@ -33,5 +34,6 @@ __all__ = [
     "looks_cumulative",
     "numbers",
     "parse",
+    "pools",
     "whole_numbers",
 ]

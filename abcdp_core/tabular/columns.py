@@ -31,12 +31,13 @@ TRUTH = {"true": "1", "false": "0"}
 """What R, pandas and spreadsheets write for yes and no -> a number."""
 
 
-def numbers(column: Column, thousands: str = "") -> Array:
+def numbers(column: Column, thousands: str = "", whole: bool = False) -> Array:
     """Return finite numbers ``(n,)``.
 
     Args:
         column: of text.
         thousands: what parts thousands in it; nothing unless named.
+        whole: whether there may be whole numbers only.
 
     Raises:
         TableError: a field is none, is missing, or may be two different numbers.
@@ -56,6 +57,8 @@ def numbers(column: Column, thousands: str = "") -> Array:
     _refuse(column, wrong, _what_to_write(column, text[wrong]))
     found = plain.astype(float).to_numpy()
     _refuse(column, pd.Series(~np.isfinite(found)), "is a number too large to compute with")
+    fraction = pd.Series(found != np.rint(found))
+    _refuse(column, fraction & whole, "is not a whole number")
     return np.asarray(found, dtype=np.float64)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from abcdp_core.parameters import LONGEST_NUMBER, shown
+from abcdp_core.parameters import LONGEST_NUMBER, ParameterError, shown
 
 LARGEST_FILE = 2 * 2**20
 """Bytes; a longer file is refused unread. The longest series, of 20,000 values, takes less."""
@@ -49,7 +49,7 @@ NAMES_SHOWN = 20
 """Columns that are named in an error; a table may have hundreds."""
 
 
-class TableError(ValueError):
+class TableError(ParameterError):
     """A file cannot be used; one sentence says why, where and what to do, and shows no value."""
 
 
@@ -163,7 +163,7 @@ def parse(
         )
     text, note = _decoded(content)
     lines = text.split("\n", 2)
-    separator = next((mark for mark in SEPARATORS if mark in _unquoted(lines[0])), "")
+    separator = separator_of(lines[0])
     if not separator and '" ' in lines[0] + "\n".join(lines[1:2]):
         raise TableError(
             'Columns are parted by blanks: part them by commas (in R, write.csv, or sep = ",").'
@@ -206,8 +206,10 @@ def _tried(content: bytes, encoding: str) -> str | None:
         return None
 
 
-def _unquoted(line: str) -> str:
-    return re.sub('"[^"]*"', "", line)
+def separator_of(header: str) -> str:
+    """Return what parts the columns that a first row names; empty where it is one alone."""
+    unquoted = re.sub('"[^"]*"', "", header)
+    return next((mark for mark in SEPARATORS if mark in unquoted), "")
 
 
 def _fields(line: str, separator: str) -> list[str]:

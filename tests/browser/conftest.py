@@ -53,8 +53,9 @@ CARD = "[class*=st-key-lesson-card]"
 SMALL = {"pool_size": "500", "n": "1000"}
 """Settings whose pool is made in a moment."""
 
-WAIT_BEFORE_PROGRESS = 60_000
-"""Milliseconds until a missing thing is a failure; machines that run tests can be busy."""
+WAIT_BEFORE_PROGRESS, PATIENCE = 60_000, 240_000
+"""Milliseconds until a missing thing is a failure, and until missing work is: machines that run
+tests can be busy, and worker processes give way to all other tests."""
 
 
 PROBED = re.compile(r"/[a-z_]+/_stcore/(health|host-config)")
@@ -83,6 +84,21 @@ class Visit:
     def settle(self) -> None:
         """Wait until no script is going on."""
         self.page.wait_for_selector(IDLE)
+
+    def upload(self, file: Path) -> None:
+        """Give a file of 300 values for a release."""
+        self.page.locator("input[type=file]").set_input_files(file)
+        expect(self.page.get_by_text("series of 300 values")).to_be_visible()
+
+    def give(self, file: Path) -> None:
+        """Type the bounds of the values of a file of one's own, and give it."""
+        self.page.get_by_label("Lowest possible value").fill("0")
+        self.page.get_by_label("Highest possible value").fill("100")
+        self.page.keyboard.press("Enter")
+        # The uploader is drawn anew when the bounds are known; a file given before that is lost.
+        expect(self.page.get_by_text("What you will learn")).to_be_visible()
+        self.settle()
+        self.upload(file)
 
     def choose(self, key: str, name: str) -> None:
         """Choose from a list that opens."""
@@ -131,15 +147,7 @@ def free_port() -> int:
 def running(
     command: Sequence[str], port: int, folder: Path, cwd: Path = ROOT, **environment: str
 ) -> Iterator[str]:
-    """A server from its first answer until it is no longer needed; gives its address.
-
-    Args:
-        command: starts it.
-        port: where it then listens.
-        folder: for its log and its cache.
-        cwd: the folder that it is started in.
-        environment: what it finds there besides what there is.
-    """
+    """A server from its first answer until it is no longer needed; gives its address."""
     own = os.environ | {"ABCDP_CACHE_DIR": str(folder / "cache")} | environment
     with (folder / "log.txt").open("w") as log:
         process = subprocess.Popen(command, cwd=cwd, env=own, stdout=log, stderr=log)

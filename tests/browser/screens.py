@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar
 
 from playwright.sync_api import Locator, TimeoutError
 
 from abcdp_core.parameters import text_of
-from tests.browser.conftest import CARD, SIZE, Visit
+from tests.browser.conftest import CARD, PATIENCE, SIZE, WAIT_BEFORE_PROGRESS, Visit
 from ui.view import knobs, page_table
-
-Found = TypeVar("Found", str, list[str])
 
 HEADLINE = "[data-testid=stMain] h1:visible"
 KNOBS = "[data-testid=stSidebar] [data-testid=stSlider]:visible"
@@ -26,9 +24,7 @@ FIRST = """((document.querySelector(
 """Which figure is the first of the page, by its key, or the player by what stands above it.
 Another class of it changes while a script is going on."""
 
-ASKS = "[class*=st-key-start-] button"
-SHOWN = 20_000
-"""Milliseconds of a stretch after which a view may ask."""
+START = "[class*=st-key-start-] button"
 
 SEEN: Mapping[tuple[str, int], int] = {("overview", 1400): 4, ("overview", 1280): 2}
 """Page and width -> figures on its first screen; one on any other."""
@@ -38,9 +34,12 @@ TALL = ("budgets",)
 
 TELEPHONE = 390, 844
 
+MOMENT = 250
+"""Milliseconds between two looks at what may be on its way to its place."""
+
 
 def views(visit: Visit) -> Iterator[str]:
-    """Shows one view of a page after the other, and gives their names; its own if it has none."""
+    """Show one view of a page after the other, and give their names; its own if it has none."""
     keys = [key for key in page_table.by_file(visit.name).own if key.endswith(".view")]
     for key in keys:
         visit.page.set_viewport_size(SIZE)
@@ -56,47 +55,37 @@ def views(visit: Visit) -> Iterator[str]:
 
 
 def _wait_for_another(visit: Visit, before: str | None) -> None:
-    """Until the first figure is another; scripts end and begin, so at most three stretches."""
-    another = f"before => ![before, null].includes({FIRST})"
-    for last in (False, False, True):
-        try:
-            visit.page.wait_for_function(another, arg=before, timeout=SHOWN)
-        except TimeoutError:
-            if last:
-                raise
-            # A slow machine: the page may ask whether to begin before there is any figure.
-            for button in visit.page.locator(ASKS).all()[:1]:
-                button.click()
-        else:
-            break
+    """Wait until the first figure is another; a page may ask before it computes one."""
+    another = f"![before, null].includes({FIRST})"
+    either = f"before => {another} || document.querySelector('{START}')"
+    visit.page.wait_for_function(either, arg=before, timeout=PATIENCE)
+    for button in visit.page.locator(START).all()[:1]:
+        # A button that goes away before it is clicked belonged to what was just replaced.
+        with contextlib.suppress(TimeoutError):
+            button.click(timeout=WAIT_BEFORE_PROGRESS / 6)
+    visit.page.wait_for_function(f"before => {another}", arg=before, timeout=PATIENCE)
     visit.settle()
 
 
-def outside(visit: Visit, width: int, height: int, view: str = "") -> list[str]:
-    """What of knobs, headline and main figure can only be seen by scrolling."""
+def outside(visit: Visit, width: int, height: int, view: str = "") -> str:
+    """Return what of knobs, headline and main figure can only be seen by scrolling."""
     visit.page.set_viewport_size({"width": width, "height": height})
     return _at_last(visit, lambda: _outside(visit, width, height, view))
 
 
-def _outside(visit: Visit, width: int, height: int, view: str) -> list[str]:
-    figures = _main(visit, SEEN.get((visit.name, width), 1))
+def _outside(visit: Visit, width: int, height: int, view: str) -> str:
     parts = {
         "headline": [visit.page.locator(HEADLINE).first],
         "knob": visit.page.locator(KNOBS).all()[: len(knobs.FOUR)],
-        "figure": figures,
+        "figure": [] if view in TALL else _main(visit, SEEN.get((visit.name, width), 1)),
     }
-    return [
-        f"{name} {box}"
-        for name, elements in parts.items()
-        for element in elements
-        if not _within(box := _box(element), width, height)
-        and not (name == "figure" and view in TALL)
-    ]
+    boxes = [(name, _box(element)) for name, elements in parts.items() for element in elements]
+    return ", ".join(f"{name} {box}" for name, box in boxes if not _within(box, width, height))
 
 
-def _at_last(visit: Visit, wrong: Callable[[], Found]) -> Found:
-    """What is wrong once everything is in its place: what moves to it may be on its way."""
-    for _ in range(MOMENTS):
+def _at_last(visit: Visit, wrong: Callable[[], str]) -> str:
+    """Return what is wrong once everything is in its place: it may be on its way there."""
+    for _ in range(WAIT_BEFORE_PROGRESS // MOMENT):
         if not (found := wrong()):
             break
         visit.page.wait_for_timeout(MOMENT)
@@ -104,7 +93,7 @@ def _at_last(visit: Visit, wrong: Callable[[], Found]) -> Found:
 
 
 def covered(visit: Visit) -> str:
-    """Whether on a telephone the budget's knob and the figure cannot be seen together, and how."""
+    """Return why on a telephone the budget's knob and the figure cannot be seen together."""
     width, height = TELEPHONE
     visit.page.set_viewport_size({"width": width, "height": height})
     # A table is laid out anew a moment after the window.
@@ -112,17 +101,11 @@ def covered(visit: Visit) -> str:
         f"document.querySelector('[data-testid=stMain]').scrollWidth <= {width}"
     )
     knob = visit.page.locator(BUDGET)
-    if not knob.count():
-        return ""
-    return _at_last(visit, lambda: _apart(visit, knob, height))
-
-
-MOMENTS, MOMENT = 20, 250
-"""How often it is looked whether all is in its place, and milliseconds between two looks."""
+    return _at_last(visit, lambda: _apart(visit, knob, height)) if knob.count() else ""
 
 
 def _apart(visit: Visit, knob: Locator, height: int) -> str:
-    """Why knob and figure cannot be seen together now; empty if they can."""
+    """Return why knob and figure cannot be seen together now; empty if they can."""
     if not (figures := _main(visit, 1)):
         return "the figure is being drawn again"
     figure = figures[-1]
@@ -130,8 +113,7 @@ def _apart(visit: Visit, knob: Locator, height: int) -> str:
         figure.evaluate("each => each.scrollIntoView({block: 'center'})")
     top, box = _box(knob)["y"], _box(figure)
     seen = min(box["y"] + box["height"], top) - max(box["y"], 0)
-    enough = min(box["height"], ENOUGH * height)
-    if 0 < top < height and seen >= enough:
+    if 0 < top < height and seen >= min(box["height"], ENOUGH * height):
         return ""
     return f"{seen:.0f} pixels of the figure are seen, and the knob is at {top:.0f} of {height}"
 
@@ -144,7 +126,7 @@ SCROLLED = ("adaptive_truncation", "your_own_data")
 
 
 def _main(visit: Visit, count: int) -> list[Locator]:
-    """The figures that a page is about."""
+    """Return the figures that a page is about."""
     for other in (PLAYER, CARD):
         if (parts := visit.page.locator(other)).count():
             return parts.all() if other == PLAYER else [parts.first]
@@ -160,12 +142,8 @@ def _box(element: Locator) -> Mapping[str, float]:
 
 
 def _within(box: Mapping[str, float], width: int, height: int) -> bool:
-    return (
-        box["x"] >= 0
-        and box["y"] >= 0
-        and box["x"] + box["width"] <= width
-        and box["y"] + box["height"] <= height
-    )
+    right, bottom = box["x"] + box["width"], box["y"] + box["height"]
+    return min(box["x"], box["y"]) >= 0 and right <= width and bottom <= height
 
 
 AGREE = """([path, usual, before]) => {

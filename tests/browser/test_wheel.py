@@ -13,6 +13,7 @@ from playwright.sync_api import BrowserContext
 from tests.browser.conftest import ROOT, Visit, free_port, running
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.xdist_group("browser"),
     # A browser that is being closed leaves sockets for the collector.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

@@ -1,4 +1,4 @@
-"""Pairs of neighbouring files through the command: exact losses, and versions that are broken."""
+"""Pairs of neighboring files through the command: exact losses, and versions that are broken."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core.own_data import discrete_counts, discrete_summary, noisy_counts, summary_request
+from abcdp_core.own_data import exact_noise, noisy_counts, summary_request
 from abcdp_core.simulators import tuberculosis_patients
 from benchmarks.goals import neighbouring_files
 from benchmarks.goals.neighbouring_files import CASES, loss, worst
@@ -41,19 +41,11 @@ def test_what_is_lost_is_known_exactly() -> None:
     assert loss("sizes", PAIR["sizes"], 1) == pytest.approx((1.0 + 1.0 / 3.0) / (13.0 / 3.0))
 
 
-def half(scale: float) -> float:
-    return scale / 2.0
-
-
 def test_half_the_noise_that_is_stated_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = neighbouring_files.laplace
-    for module in (discrete_counts, discrete_summary):
-        if hasattr(module, "laplace"):
-            monkeypatch.setattr(
-                module,
-                "laplace",
-                lambda scale, randbelow, parts: drawn(scale // 2, randbelow, parts),
-            )
+    monkeypatch.setattr(
+        exact_noise, "laplace", lambda scale, randbelow, parts: drawn(scale // 2, randbelow, parts)
+    )
     for case, pair in PAIR.items():
         assert loss(case, pair, 1) == math.inf, case
 
@@ -62,7 +54,7 @@ def test_noise_for_half_the_sensitivity_is_found(monkeypatch: pytest.MonkeyPatch
     counted, summed = noisy_counts.count_noise, summary_request.summary_noise
 
     def too_little(made: Any) -> Any:
-        return lambda *given: dataclasses.replace(made(*given), scale=half(made(*given).scale))
+        return lambda *given: dataclasses.replace(made(*given), scale=made(*given).scale / 2.0)
 
     monkeypatch.setattr(noisy_counts, "count_noise", too_little(counted))
     monkeypatch.setattr(summary_request, "summary_noise", too_little(summed))

@@ -1,3 +1,5 @@
+"""A release by the sparse vector: its document, its settings, and that nothing else gets out."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -19,13 +21,11 @@ from abcdp_core import pool, simulators
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.output.settings import event_from_json
-from abcdp_core.own_data import releasable, release
+from abcdp_core.own_data import release
 from abcdp_core.own_data.document import figure, in_scale, synthetic
-from abcdp_core.own_data.release import prepare
 from abcdp_core.own_data.request import (
     SERIES,
     columns_of,
-    ends,
     own_sizes,
     question,
     scenarios,
@@ -81,17 +81,14 @@ def test_a_document_says_all_that_may_be_said_and_nothing_else() -> None:
         *("mode", "statement", "remains", "protected", "n", "public", "release", "event", "cost"),
         "versions", "own_units", "mechanism", "format",
     }  # fmt: skip
-    assert content["mode"] == "release"
-    assert content["n"] == 25
+    assert (content["mode"], content["n"]) == ("release", 25)
     assert content["public"] == {
         "scenario": "covid", "low": LOW, "high": HIGH, "epsilon_total": 2.0, "epsilon_abc": 0.1,
         "c": 4, "pool_size": 300, "distance": "values", "bandwidth": 1000.0, "resample": True,
         "pool_seed": 7, "scenario_domain": [0.0, 5000.0],
     }  # fmt: skip
-    assert set(content["release"]) == {"indices", "stopped_at", "parameters", "values"}
     assert content["release"]["parameters"] == ["a0", "a1", "a2", "a3"]
     assert content["protected"] == "one value of the series"
-    assert content["statement"] in document.to_json()
     assert "ε_total = 2 " in content["statement"]
     assert event_from_json(content["event"]) == document.release.event
     assert content["cost"] == {"epsilon": cost(document.release.event).epsilon, "delta": 0.0}
@@ -101,17 +98,21 @@ def test_a_document_says_all_that_may_be_said_and_nothing_else() -> None:
         assert word in words
 
 
-def test_accepted_parameters_are_those_of_the_public_pool() -> None:
-    request = request_of(c=20)
-    document = make(request, VALUES)
+def test_accepted_parameters_are_those_of_the_public_pool_by_the_distance_asked_for() -> None:
+    request, told = request_of(c=20, distance="pairs"), list[float]()
+    document = make(request, VALUES, progress=told.append)
     indices = document.release.indices
-    assert len(indices) > 0
     public = pool.build(pool_key(request, len(VALUES)))
+    assert pool_key(request, 25).distance == "pairs"
+    assert len(indices) > 0
     assert np.array_equal(document.theta, public.theta[indices])
     content = document.content()["release"]
     assert np.array_equal(content["values"], public.theta[indices])
     assert content["indices"] == indices.tolist()
     assert f"{len(indices)} of 20 samples" in document.summary
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert not release.prepare(request, VALUES).measured.synthetic, "it counts as private"
 
 
 @pytest.mark.parametrize(
@@ -120,8 +121,6 @@ def test_accepted_parameters_are_those_of_the_public_pool() -> None:
         (0.0, 100.0, ["0 to 20", "20 to 40", "40 to 60", "60 to 80", "80 to 100"]),
         (-1.0, 1.0, ["−1 to −0.6", "−0.6 to −0.2", "−0.2 to 0.2", "0.2 to 0.6", "0.6 to 1"]),
         (0.0, 1e5, ["0 to 20000", "20000 to 40000"]),
-        (0.0, 100_010.0, ["0 to 20002", "20002 to 40004"]),
-        (0.0, 12_345.0, ["0 to 2469"]),
         (0.0, 10.0 / 3.0, ["0 to 0.6666667"]),
         (-1e20, 1e20, ["−1e+20 to −6e+19"]),
         (1e6, 1e6 + 1, ["1000000 to 1000000.2", "1000000.2 to 1000000.4"]),
@@ -129,89 +128,51 @@ def test_accepted_parameters_are_those_of_the_public_pool() -> None:
 )
 def test_shares_are_called_by_their_intervals(low: float, high: float, names: list[str]) -> None:
     request = request_of("uniform-mixture", low=low, high=high, c=5)
-    found = request.own_parameters(30)
-    assert [each.name for each in found][: len(names)] == names
+    assert [each.name for each in request.own_parameters(30)][: len(names)] == names
     document = make(request, np.linspace(low, high, 30))
     units = json.loads(document.to_json())["own_units"]
     assert np.allclose(units["values"], 100.0 * document.theta)
     assert units["units"] == ["%"] * 5
-    drawn = figure(document)
-    assert names[0] in str(drawn.layout.to_plotly_json())
+    assert names[0] in str(figure(document).layout.to_plotly_json())
     assert names[0] in document.in_own_words
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (-0.0, "0"), (0.1, "0.1"), (-2.5e-7, "-2.5e-07"), (1_234_567.0, "1234567"),
-     (1e9 + 5.0, "1000000005"), (1e20, "1e+20"), (10.0 / 3.0, "3.3333333333333335"),
-     (1_234_567.5, "1234567.5"), (math.inf, "inf")],
-)  # fmt: skip
-def test_an_end_of_a_domain_is_written_as_it_was_given(value: float, text: str) -> None:
-    assert ends(value, value) == (text, text)
 
 
 def test_a_curve_is_that_of_the_scenario_in_the_scale_of_the_series() -> None:
     request, n = request_of(low=-10.0, high=90.0), 25
     theta = np.array([0.3, -1.2, 0.5, 2.0])
-    cubic, square, slope, start = (
-        each.offset + each.factor * value
-        for each, value in zip(request.own_parameters(n), theta, strict=True)
-    )
-    row = np.arange(n)
-    scenario = covid.curves(theta, covid.days(n))
+    cubic, square, slope, start = in_scale(request.own_parameters(n), theta)
+    row, scenario = np.arange(n), covid.curves(theta, covid.days(n))
     assert cubic * row**3 + square * row**2 + slope * row + start == pytest.approx(
         -10.0 + scenario / 50.0
     )
 
 
 @pytest.mark.parametrize("scenario", OF_SERIES)
-@pytest.mark.parametrize("kept", [0, 1, 3])
-def test_what_is_drawn_and_said_fits_what_was_accepted(scenario: str, kept: int) -> None:
-    made = make(request_of(scenario, c=5, epsilon_total=1000.0, epsilon_abc=1.0), VALUES)
-    document = dataclasses.replace(made, theta=made.theta[:kept])
-    title, words = figure(document).layout.title.text, document.in_own_words
-    assert ("Nothing was accepted" in title) == (kept == 0) == ("prior" in words)
-    assert f"{kept} of 5 samples {'was' if kept == 1 else 'were'} accepted" in document.summary
-    if scenario == "uniform-mixture" and kept:
-        means = 100.0 * document.theta.mean(axis=0)
-        assert f"{document.parameters[means.argmax()].name}: about {means.max():.0f} %" in title
-
-
-@pytest.mark.parametrize("scenario", OF_SERIES)
-def test_every_scenario_that_takes_a_series_releases_from_one(scenario: str) -> None:
+def test_what_is_drawn_and_said_fits_what_was_accepted(scenario: str) -> None:
     smallest, _ = own_sizes(scenario)
     for distance in simulators.load(scenario).DISTANCES:
-        document = make(request_of(scenario, distance=distance), VALUES[: max(smallest, 17)])
-        assert isinstance(document.release.event, SparseVector)
-        assert document.theta.shape[1] == len(simulators.load(scenario).AXES)
-        json.loads(document.to_json())
+        request = request_of(
+            scenario, c=5, epsilon_total=1000.0, epsilon_abc=1.0, distance=distance
+        )
+        made = make(request, VALUES[: max(smallest, 17)])
+        assert made.theta.shape[1] == len(simulators.load(scenario).AXES)
+        for kept in (0, 1, 3):
+            document = dataclasses.replace(made, theta=made.theta[:kept])
+            title, words = figure(document).layout.title.text, document.in_own_words
+            assert ("Nothing was accepted" in title) == (kept == 0) == ("prior" in words)
+            were = "was" if kept == 1 else "were"
+            assert f"{kept} of 5 samples {were} accepted" in document.summary
+            if scenario == "uniform-mixture" and kept:
+                means = 100.0 * document.theta.mean(axis=0)
+                most = document.parameters[means.argmax()].name
+                assert f"{most}: about {means.max():.0f} %" in title
 
 
 def released(request: SparseVectorRequest, theta: Array) -> SparseVectorDocument:
     """A document of 25 values with these parameters."""
     k = len(theta)
-    event = SparseVector(0.1, 1.0, 2.0, 5, False)
-    return SparseVectorDocument(
-        request, 25, Release(np.arange(k), np.ones(k) / k, 300, event), theta
-    )
-
-
-def test_what_could_not_be_read_again_is_refused_before_anything_is_spent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    request = request_of()
-    monkeypatch.setattr(release, "LARGEST_FILE", releasable.of(request).largest_file(request) - 1)
-    with pytest.raises(ParameterError, match="may have 1 MB, and at most 0 MB are read again"):
-        release.make(request, VALUES, randbelow=None)  # type: ignore[arg-type]
-
-
-def test_the_file_is_laid_out_for_people_and_holds_numbers_only() -> None:
-    theta = np.arange(8.0).reshape(2, 4)
-    text = released(request_of(), theta).to_json()
-    assert text.startswith('{\n  "mode": "release",\n')
-    assert text.endswith("\n}\n")
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        released(request_of(), theta * math.nan).to_json()
+    made = Release(np.arange(k), np.ones(k) / k, 300, SparseVector(0.1, 1.0, 2.0, 5, False))
+    return SparseVectorDocument(request, 25, made, theta)
 
 
 def test_series_are_simulated_at_what_was_released_and_carried_to_the_domain_of_the_data() -> None:
@@ -231,51 +192,26 @@ def test_series_are_simulated_at_what_was_released_and_carried_to_the_domain_of_
 def test_the_figure_shows_each_accepted_value_and_their_mean_in_a_row_per_parameter() -> None:
     document = released(request_of(), np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 8.0, 16.0]]))
     drawn = figure(document)
-    found = [(trace.name, list(trace.x), set(trace.y)) for trace in drawn.data]
     prior = in_scale(document.parameters, simulators.load("covid").PRIOR_MEAN)
     expected: list[tuple[Any, ...]] = []
     for (first, second), usual in zip(document.values.T, prior, strict=True):
         expected.append(("accepted", [first, second], {0.5}))
         expected.append(("their mean", [(first + second) / 2.0], {0.5}))
         expected.append(("mean of the prior", [usual], {0.5}))
-    assert found == expected
+    assert [(trace.name, list(trace.x), set(trace.y)) for trace in drawn.data] == expected
     assert {trace.xaxis for trace in drawn.data} == {"x", "x2", "x3", "x4"}
-    assert drawn.layout.showlegend is False
-    assert {(axis.showline, axis.showgrid) for axis in drawn.select_yaxes()} == {(False, False)}
-    # A row's name stands beside its points.
-    assert [axis.tickvals for axis in drawn.select_yaxes()] == [(0.5,)] * 4
     # Only shares have one unit, of which an axis can tell.
     assert "share of the values" not in str(drawn.layout)
     shares = figure(released(request_of("uniform-mixture"), np.full((1, 5), 0.2)))
     assert "share of the values, %" in str(shares.layout)
-    nothing = figure(released(request_of(), np.zeros((0, 4))))
-    assert {trace.name for trace in nothing.data if len(trace.x)} == {"mean of the prior"}
-
-
-def test_parameters_of_two_units_have_no_largest_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = [(name, unit, 0.0, 1.0) for name, unit in zip("abcd", ("m", "m", "s", "s"), strict=True)]
-    monkeypatch.setattr(covid, "own_parameters", lambda *_: own)
-    title = figure(released(request_of(), np.ones((1, 4)))).layout.title.text
-    assert title == "The curve through the series, in its own units"
-
-
-def test_the_pool_is_of_the_distance_that_is_asked_for() -> None:
-    assert pool_key(request_of(distance="values"), 25).distance is None, "the scenario's own"
-    assert pool_key(request_of(distance="pairs"), 25).distance == "pairs"
-
-
-def test_what_is_compared_counts_as_private() -> None:
-    assert not prepare(request_of(), VALUES).measured.synthetic
 
 
 def test_the_sensitivity_is_the_sharp_one_of_the_distance_and_holds() -> None:
     request = request_of("uniform-mixture", low=0.0, high=5.0)
-    source = simulators.load("uniform-mixture")
-    rng = np.random.default_rng(1)
-    values = rng.uniform(0.0, 5.0, 37)
+    values = np.random.default_rng(1).uniform(0.0, 5.0, 37)
     event = make(request, values).release.event
     assert isinstance(event, SparseVector)
-    sharp = source.distance().sensitivity(37)
+    sharp = simulators.load("uniform-mixture").distance().sensitivity(37)
     assert sharp < event.sensitivity <= sharp * (1.0 + 2.0**-18)
     public = pool.build(pool_key(request, 37))
     rho = pool.compare(public, values[:, None], synthetic=False).rho
@@ -288,28 +224,15 @@ def test_the_sensitivity_is_the_sharp_one_of_the_distance_and_holds() -> None:
 # ------------------------------------------------------------------------- noise
 
 
-def test_the_noise_is_the_operating_system_s_and_never_the_same() -> None:
+def test_the_noise_is_the_operating_system_s_and_all_else_follows_from_the_decisions() -> None:
     assert release.make.__defaults__ == (secrets.randbelow, None)
     request = request_of(c=20, epsilon_abc=0.5)
-    found = {tuple(make(request, VALUES).release.indices.tolist()) for _ in range(4)}
-    assert len(found) == 4
-
-
-def test_with_the_same_noise_all_depends_on_the_decisions_only() -> None:
+    assert len({tuple(make(request, VALUES).release.indices.tolist()) for _ in range(4)}) == 4
     request = request_of(c=5, epsilon_abc=0.4)
     first = make(request, VALUES, seeded(1)).to_json()
-    assert make(request, VALUES, seeded(1)).to_json() == first
     assert make(request, VALUES, seeded(2)).to_json() != first
     # Other data, of which hardly any distance is at all the same, with the same decisions.
-    other = make(request, VALUES + 1e-6, seeded(1)).to_json()
-    assert other == first
-
-
-def test_no_more_is_spent_with_a_larger_pool_or_fewer_acceptances() -> None:
-    for pool_size in (60, 300):
-        for epsilon_abc in (0.001, 1.4):
-            request = request_of(pool_size=pool_size, epsilon_abc=epsilon_abc)
-            assert cost(make(request, VALUES).release.event).epsilon <= 1.0
+    assert make(request, VALUES + 1e-6, seeded(1)).to_json() == first
 
 
 # ----------------------------------------------------------------------- clipping
@@ -324,53 +247,16 @@ def test_values_beyond_the_domain_count_as_its_bounds_and_nobody_learns_of_it() 
     assert "clip" not in documents[0]
 
 
-def test_the_domain_becomes_that_of_the_scenario() -> None:
-    carried = to_domain(np.array([-99.0, -20.0, 230.0, 480.0, 1e300]), (LOW, HIGH), (0.0, 5.0))
-    assert carried.tolist() == [0.0, 0.0, 2.5, 5.0, 5.0]
-
-
-@pytest.mark.parametrize(
-    ("domain", "ends"),
-    [
-        (("-3", "-1"), ("-2.6", "-2.2", "-1.8", "-1.4")),
-        (("35.5", "42"), ("36.8", "38.1", "39.4", "40.7")),
-        (("0.1", "0.6"), ("0.2", "0.3", "0.4", "0.5")),
-        (("1.1", "2.2"), ("1.32", "1.54", "1.76", "1.98")),
-        (("36", "36.5"), ("36.1", "36.2", "36.3", "36.4")),
-        (("0.3", "0.8"), ("0.4", "0.5", "0.6", "0.7")),
-        (("73000.1", "73000.6"), ("73000.2", "73000.3", "73000.4", "73000.5")),
-        (("0", "100000"), ("20000", "40000", "60000", "80000")),
-    ],
-)
-def test_a_value_written_as_where_two_intervals_meet_counts_in_the_upper_one(
-    domain: tuple[str, str], ends: tuple[str, ...]
-) -> None:
-    """Of -2.6 and -1.8 in -3 to -1 one fell below its border and one above."""
-    low, high = map(float, domain)
-    places = np.array([float(each) for each in ends])
-    below, above = places - 1e-6 * (high - low), places + 1e-6 * (high - low)
-    for values, cells in ((places, [1, 2, 3, 4]), (below, [0, 1, 2, 3]), (above, [1, 2, 3, 4])):
-        carried = to_domain(values, (low, high), (0.0, 5.0))
-        assert np.floor(carried).tolist() == cells
-
-
 @given(st.integers(-(10**6), 10**6), st.integers(1, 10**6), st.integers(0, 6))
 def test_ends_of_intervals_are_whole_numbers_whatever_their_decimals(
     low: int, fifth: int, decimals: int
 ) -> None:
-    written = [float(f"{low + i * fifth}e-{decimals}") for i in range(6)]
-    carried = to_domain(np.array(written), (written[0], written[-1]), (0.0, 5.0))
-    assert carried.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
-
-
-@pytest.mark.parametrize("target", [(0.2, 0.9), (0.3, 0.9)])
-def test_bounds_are_met_exactly_whichever_way_they_round(target: tuple[float, float]) -> None:
-    # 0.2 + (0.9 − 0.2) is below 0.9 in floating point, and 0.3 + (0.9 − 0.3) above.
-    carried = to_domain(np.array([-21.0, LOW, 230.0, HIGH, 481.0]), (LOW, HIGH), target).tolist()
-    assert carried[0] == carried[1] == target[0]
-    assert carried[2] == pytest.approx(sum(target) / 2.0)
-    assert carried[3] == carried[4] <= target[1]
-    assert carried[4] == pytest.approx(target[1])
+    written = np.array([float(f"{low + i * fifth}e-{decimals}") for i in range(6)])
+    domain = written[0], written[-1]
+    assert to_domain(written, domain, (0.0, 5.0)).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    # A little below is the interval below.
+    below = to_domain(written[1:] - 1e-3 * (domain[1] - domain[0]), domain, (0.0, 5.0))
+    assert np.floor(below).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
 bounds = st.floats(-1e300, 1e300)
@@ -383,9 +269,9 @@ def test_carried_values_lie_in_the_domain_in_the_same_order(
     low, high = sorted((first, second))
     if low == high:
         return
-    carried = to_domain(np.sort(values), (low, high), (0.0, 5000.0))
-    assert carried.min() >= 0.0
-    assert carried.max() <= 5000.0
+    carried = to_domain(np.sort([low, *values, high]), (low, high), (0.0, 5000.0))
+    assert carried.min() == 0.0
+    assert carried.max() == 5000.0
     assert np.all(np.diff(carried) >= 0.0)
 
 
@@ -397,7 +283,9 @@ CANARIES = (123.4567890123, 48.15162342108, 271.8281828459, 7777.7777777777)
 def traces_of(values: tuple[float, ...]) -> list[str]:
     """How values might be written: in full, shortened, and as what is computed of them first."""
     whole = [f"{value:.{digits}f}" for value in values for digits in (3, 5, 9)]
-    return [*whole, *(repr(value) for value in values), *(value.hex() for value in values)]
+    found = [*whole, *(repr(value) for value in values), *(value.hex() for value in values)]
+    # A few digits are found by chance among those of the parameters; ten are not.
+    return [text for text in found if len(text) >= 10]
 
 
 def test_nothing_of_the_series_is_in_file_log_output_or_cache(
@@ -414,8 +302,7 @@ def test_nothing_of_the_series_is_in_file_log_output_or_cache(
     values = np.concatenate([VALUES, CANARIES])
     with caplog.at_level(logging.DEBUG):
         document = make(request_of(epsilon_abc=0.3), values)
-    request = document.request
-    public = pool.build(pool_key(request, len(values)))
+    public = pool.build(pool_key(document.request, len(values)))
     data = simulators.load("covid").from_series(  # type: ignore[attr-defined]
         to_domain(values, (LOW, HIGH), (0.0, 5000.0))
     )
@@ -423,17 +310,10 @@ def test_nothing_of_the_series_is_in_file_log_output_or_cache(
     private = (*CANARIES, *data[-4:, 1].tolist(), *comparison.rho.tolist())
     printed = "".join(capfd.readouterr())
     shown = [document.to_json(), repr(document), document.summary, caplog.text, printed]
-    for text in traces_of(private):
-        # A few digits are found by chance among those of the parameters; ten are not.
-        assert len(text) < 10 or not any(text in output for output in shown)
+    assert not [text for text in traces_of(private) if any(text in output for output in shown)]
     assert [file for file in tmp_path.rglob("*") if file != folder] == []
-    assert pool._open == {}
-    assert pool.observed_comparison.cache_info().currsize == 0
-
-
-def test_a_canary_that_got_out_would_be_seen() -> None:
     text = json.dumps({"statistic": [CANARIES[0]], "mean": round(CANARIES[1], 9)})
-    assert sum(trace in text for trace in traces_of(CANARIES) if len(trace) >= 10) >= 2
+    assert sum(trace in text for trace in traces_of(CANARIES)) >= 2, "one that got out is seen"
 
 
 @pytest.mark.parametrize("spoilt", [math.nan, math.inf, -math.inf])
@@ -450,64 +330,28 @@ def test_values_that_are_no_numbers_are_refused_without_being_shown(spoilt: floa
     [
         ({"low": 5.0, "high": 5.0}, "high = 5: must be above low = 5."),
         (
-            {"low": 1.0, "high": 1.0 + 2e-16},
-            "high = 1.0000000000000002: must be above low = 1 by 1e-09 or more.",
-        ),
-        (
             {"low": -1e15, "high": 1.0 - 1e15},
             "high = -999999999999999: must be above low = -1e+15 by 1000000 or more.",
         ),
-        (
-            {"low": 0.0, "high": 5e-324},
-            "high = 4.94066e-324: must be above low = 0 by 1e-290 or more.",
-        ),
-        ({"low": 5.0, "high": -5.0}, "high = -5: must be above low = 5."),
+        ({"low": 0.0, "high": 5e-324}, "high = 4.94066e-324: must be above low = 0 by 1e-290 or"),
         ({"low": math.nan}, "low = nan: must be a number from -1e+300 to 1e+300."),
-        ({"high": math.inf}, "high = inf: must be a number from -1e+300 to 1e+300."),
-        ({"low": "0"}, "low = 0: must be a number from -1e+300 to 1e+300."),
-        ({"epsilon_total": math.inf}, "epsilon_total = inf: must be a number from 0.001 to 1000."),
         ({"epsilon_total": 0.0}, "epsilon_total = 0: must be a number from 0.001 to 1000."),
         ({"epsilon_abc": 2.0}, "epsilon_abc = 2: must be a number from 0.001 to 1.41421."),
-        ({"c": 0}, "c = 0: must be a whole number from 1 to 1000."),
         ({"c": 301}, "c = 301: must be a whole number from 1 to pool_size = 300."),
         ({"bandwidth": 0.0}, "bandwidth = 0: must be a number from 100 to 10000."),
         ({"distance": "l2"}, "distance = l2: must be one of values, pairs."),
-        ({"pool_seed": -1}, "pool_seed = -1: must be a whole number from 0 to 9.0072e+15."),
-        ({"resample": 1}, "resample = 1: must be true or false."),
+        ({"scenario": "tuberculosis"}, "scenario = tuberculosis: takes no data of your own; covid"),
+        ({"scenario": "moon"}, "scenario = moon: must be one of covid, covid-people"),
+        ({"scenario": "covid-people"}, "mechanism = sparse-vector: does not serve covid-people."),
     ],
 )
 def test_what_cannot_be_asked_for_is_said_in_a_sentence(
     given: dict[str, Any], sentence: str
 ) -> None:
+    usual = dataclasses.asdict(request_of())
     with pytest.raises(ParameterError) as caught:
-        request_of(**given)
-    assert str(caught.value) == sentence
-
-
-@pytest.mark.parametrize(
-    ("scenario", "sentence"),
-    [
-        (
-            "tuberculosis",
-            "scenario = tuberculosis: takes no data of your own; covid, covid-people, "
-            "tuberculosis-patients and uniform-mixture do.",
-        ),
-        (
-            "moon",
-            "scenario = moon: must be one of covid, covid-people, tuberculosis-patients, "
-            "uniform-mixture.",
-        ),
-        ("covid-people", "mechanism = sparse-vector: does not serve covid-people."),
-    ],
-)
-def test_a_scenario_that_takes_no_series_is_refused(scenario: str, sentence: str) -> None:
-    texts = {"scenario": scenario, "low": "0", "high": "1", "epsilon_total": "1"}
-    with pytest.raises(ParameterError) as caught:
-        SparseVectorRequest.from_text(texts)
-    assert str(caught.value) == sentence
-    usual = SparseVectorRequest.defaults("covid")
-    with pytest.raises(ParameterError):
-        SparseVectorRequest(scenario=scenario, low=0.0, high=1.0, epsilon_total=1.0, **usual)
+        SparseVectorRequest(**(usual | given))
+    assert str(caught.value).startswith(sentence)
 
 
 def test_a_request_from_text_takes_the_scenario_s_defaults() -> None:
@@ -521,59 +365,32 @@ def test_a_request_from_text_takes_the_scenario_s_defaults() -> None:
     assert SparseVectorRequest.from_text(request.to_text()) == request
 
 
-@pytest.mark.parametrize(
-    ("n", "pool_size", "sentence"),
-    [
-        (9, 300, "number of values = 9: must be a whole number from 10 to 20000."),
-        (20_001, 300, "number of values = 20001: must be a whole number from 10 to 20000."),
-        (20_000, 20_000, "n * pool_size = 400,000,000: must be at most 200,000,000"),
-    ],
-)
 def test_a_series_of_the_wrong_size_is_refused_before_anything_is_made(
-    n: int, pool_size: int, sentence: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(pool, "build")
-    with pytest.raises(ParameterError) as caught:
-        make(request_of("uniform-mixture", pool_size=pool_size), np.ones(n))
-    assert str(caught.value).startswith(sentence)
-
-
-def test_what_will_be_spent_is_said_before() -> None:
-    request = request_of(epsilon_total=0.5)
-    said = question(request, 25)
-    for words in ("ε_total = 0.5", "25 values", "between -20 and 480", "cannot be undone"):
-        assert words in said
-    event = make(request, VALUES).release.event
-    assert event == noise_of(request, 25).event, "known before any data are seen"
-    assert f"b = {event.threshold_scale:.3g}." in said
-    assert "one value of the series" in said
-
-
-def test_what_will_be_learnt_is_said_in_the_parameters_own_terms(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.delattr(pool, "build")
+    for n, pool_size, sentence in (
+        (9, 300, "number of values = 9: must be a whole number from 10 to 20000."),
+        (20_000, 20_000, "n * pool_size = 400,000,000: must be at most 200,000,000"),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            make(request_of("uniform-mixture", pool_size=pool_size), np.ones(n))
+        assert str(caught.value).startswith(sentence)
+
+
+def test_what_will_be_spent_and_learned_is_said_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = request_of(epsilon_total=0.5)
+    said, scale = question(request, 25), noise_of(request, 25).event.threshold_scale
+    for words in ("ε_total = 0.5", "25 values", "between -20 and 480", "cannot be undone"):
+        assert words in said
+    assert f"b = {scale:.3g}." in said
+    assert make(request, VALUES).release.event == noise_of(request, 25).event
     assert request_of("uniform-mixture", low=0.0, high=100.0).learnt(25) == (
         "the share of your values in 0 to 20, 20 to 40, 40 to 60, 60 to 80 and 80 to 100"
     )
-    assert request_of().learnt(25) == (
-        "the cubic term, the quadratic term, the slope in the first row and the value in the first "
-        "row"
-    )
-    with monkeypatch.context() as patch:
-        for names, said in ((["level"], "level"), (["level", "slope"], "level and slope")):
-            own = [(name, "", 0.0, 1.0) for name in names]
-            patch.setattr(covid, "own_parameters", lambda *_, own=own: own)
-            assert request_of().learnt(25) == said
+    assert request_of().learnt(25).startswith("the cubic term, the quadratic term, the slope")
     # A scenario that says nothing of a person's terms keeps its own names and numbers.
     monkeypatch.delattr(covid, "own_parameters")
     assert request_of().learnt(25) == "a0, a1, a2 and a3"
     theta = np.array([0.5, -1.0, 2.0, 3.0])
     assert in_scale(request_of().own_parameters(25), theta).tolist() == theta.tolist()
-
-
-def test_the_progress_of_the_pool_is_told() -> None:
-    told: list[float] = []
-    document = make(request_of(), VALUES, progress=told.append)
-    assert isinstance(document, SparseVectorDocument)
-    assert told == sorted(told)
-    assert told[-1] == 1.0

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from abcdp_core import tabular
 from abcdp_core.__main__ import main
 from abcdp_core.mechanisms import Budget, private_summary
-from abcdp_core.own_model import export, held_out, pool_file, reading, tables
+from abcdp_core.own_model import export, held_out, pool_file, reading
 from abcdp_core.own_model.pool_file import Numbers
 from abcdp_core.parameters import ParameterError
 from tests.own_model.test_contract import GAUSSIAN, SIR, scenario
@@ -199,7 +200,7 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
     [
         (table().drop(columns="summary.old"), "column summary.old is missing."),
         (table().assign(**{"summary.new": 1.0}), "column summary.new is not in the TOML file."),
-        (changed("theta.mu", 6, "a"), "column theta.mu, row 7: is no finite number."),
+        (changed("theta.mu", 6, "a"), "column theta.mu, row 7: is not a finite number."),
         (changed("theta.mu", 6, 2.5), "theta.mu, row 7: 2.5 cannot be; it must be from -2 to 2."),
         (table().assign(**{"theta.mu": 0.5}), "column theta.mu is 0.5 in all rows, so it tells no"),
         (changed("summary.old", 3, 0.5), "row 4: 0.5 cannot be; it must be a whole number from 0"),
@@ -228,7 +229,7 @@ def test_the_round_trip_gives_the_same_posterior(name: str, suffix: str, tmp_pat
     back = reading.read(tmp_path / "pool.toml")
     names = [f"theta.{each.name}" for each in pool.parameters]
     names += [f"summary.{each.name}" for each in pool.summaries]
-    assert list(tables.read(tmp_path / f"pool{suffix}")) == names
+    assert list(tabular.pools.read(tmp_path / f"pool{suffix}")) == names
     assert back == pool
     assert back.theta == pytest.approx(theta, rel=1e-14)
     assert back.numbers == pytest.approx(numbers, rel=1e-9, abs=1e-9)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import json
 import time
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 
 from abcdp_core import __version__
 from ui.jobs import queue
@@ -35,18 +38,29 @@ SMALL = {
     "soft-abc.runs": "1",
     "gaussian-rejection.runs": "1",
     "tuberculosis-soft.runs": "2",
+    "tuberculosis-posterior.runs": "2",
+    "coverage.runs": "2",
+    "synthetic-data.data_sets": "1",
+    "published-query.simulations": "2000",
 }
 
 POLL = 2.0
 """Seconds until a look at work that goes on: much longer, and it would pass for unwatched."""
 
+LONG = 40
+"""Characters from which on a text is a sentence."""
+
+
+def linked(page: str, **query: str) -> AppTest:
+    """A page by a link of this version that sets nothing but what is given, as it is first seen."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params.update({"version": __version__} | query)
+    return app.switch_page(f"pages/{page}.py").run()
+
 
 def opened(page: str, **query: str) -> AppTest:
-    """The app with a page open and its work done, by a link of this version."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for key, text in (SMALL | {"version": __version__} | query).items():
-        app.query_params[key] = text
-    return settled(app.switch_page(f"pages/{page}.py").run())
+    """The app with a page open at small settings and its work done."""
+    return settled(linked(page, **(SMALL | query)))
 
 
 def settled(app: AppTest) -> AppTest:
@@ -60,6 +74,22 @@ def settled(app: AppTest) -> AppTest:
             job.ended.wait(POLL if job.active and job.wanted else 0.0)
         app.run()
     return app
+
+
+def gone_to(app: AppTest, page: str) -> AppTest:
+    """The app on another page."""
+    return settled(app.switch_page(f"pages/{page}.py").run())
+
+
+def button(app: AppTest, label: str) -> Button:
+    (found,) = [button for button in app.button if button.label == label]
+    return found
+
+
+def shared(app: AppTest) -> dict[str, str]:
+    """What the link that Share copies says."""
+    (button,) = [each for each in app.get("bidi_component") if each.key == "share"]
+    return dict(parse_qsl(urlsplit(json.loads(button.proto.json)["link"]).query))
 
 
 def pictures(app: AppTest) -> list[object]:
@@ -80,13 +110,5 @@ def said_twice(app: AppTest) -> list[str]:
     labels = [text for text in texts if text.startswith("**Privacy label.**")]
     stamped = [text[:30] for text in labels if "Demonstration" in text]
     alternatives = [chart.proto.alt for chart in app.get("plotly_chart")]
-    return [
-        text
-        for each in (long, stamped, alternatives)
-        for text in sorted({*each})
-        if each.count(text) > 1
-    ]
-
-
-LONG = 40
-"""Characters from which on a text is a sentence."""
+    groups = long, stamped, alternatives
+    return [text for each in groups for text in sorted({*each}) if each.count(text) > 1]

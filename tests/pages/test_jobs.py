@@ -5,31 +5,24 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Future
 from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
-import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import experiments, pool, workers
 from abcdp_core.parameters import ParameterError, Params
+from abcdp_core.pool import making
 from abcdp_core.results import Result
 from abcdp_core.workers import LostWorkersError
 from ui.jobs import job as one_job
-from ui.jobs import progress, queue, work
+from ui.jobs import queue, work
 from ui.jobs.job import Job, Preparation, RefusedError, Request
 from ui.jobs.queue import Queue
 
 SOON = 60.0
 """Seconds within which anything here happens; nothing takes that long."""
-
-PROCESSES = work.processes
-"""Other tests of pages have none (conftest)."""
 
 Log, Patch = pytest.LogCaptureFixture, pytest.MonkeyPatch
 
@@ -42,10 +35,10 @@ def jobs() -> Queue:
     return Queue()
 
 
-def request_of(experiment: str, seed: int = 0, **values: object) -> Request:
-    """Return a request like no other, or with a certain seed."""
+def request_of(experiment: str, **values: object) -> Request:
+    """Return a request like no other."""
     params = experiments.load(experiment).Params(**values)  # type: ignore[arg-type]
-    return Request(experiment, params, seed or next(seeds))
+    return Request(experiment, params, next(seeds))
 
 
 def state_of(job: Job) -> str:
@@ -54,9 +47,8 @@ def state_of(job: Job) -> str:
     return job.state
 
 
-def part(done: int, total: int = 100, kept: int = 0, rows: int = 0) -> Result:
-    table = pd.DataFrame({"x": np.zeros(rows)})
-    return Result("toy", Params(), {"main": table}, "", "", done=done, total=total, kept=kept)
+def part(done: int, kept: int = 0) -> Result:
+    return Result("toy", Params(), {}, "", "", done=done, total=100, kept=kept)
 
 
 def grows(patch: Patch, *results: Result, then: Callable[[Job], None] = lambda _: None) -> None:
@@ -86,17 +78,6 @@ class Steps:
         return jobs.submit_private(who, lambda job: self(job.progress), "files")
 
 
-# --------------------------------------------------------------------------------------- studies
-
-
-def test_equal_requests_share_a_job(jobs: Queue) -> None:
-    first = jobs.submit(request_of("posterior", 1, n=10, pool_size=50), "a")
-    assert jobs.submit(request_of("posterior", 1, n=10, pool_size=50), "b") is first
-    assert state_of(first) == "done"
-    assert first.result is not None
-    assert jobs.find(request_of("posterior", 1, n=10, pool_size=50)) is first
-
-
 def test_a_study_stops_when_the_last_watcher_leaves_and_keeps_its_parts_for_the_next(
     jobs: Queue, empty_cache: Path, every_result: None
 ) -> None:
@@ -120,9 +101,9 @@ def test_a_study_stops_when_the_last_watcher_leaves_and_keeps_its_parts_for_the_
 
 
 @pytest.mark.parametrize(
-    "case",
+    ("done", "kept", "seconds", "rest"),
     [
-        # (parts done, of these stored, seconds since the first one, estimate of the rest)
+        # Parts done, of these stored, seconds since the first one, estimate of the rest.
         (10, 0, 3.0, 30.0),
         # Too near to tell so early.
         (10, 0, 2.0, None),
@@ -133,9 +114,8 @@ def test_a_study_stops_when_the_last_watcher_leaves_and_keeps_its_parts_for_the_
     ],
 )
 def test_a_study_that_takes_long_asks_and_goes_on_when_it_is_started(
-    case: tuple[int, int, float, float | None], jobs: Queue, monkeypatch: Patch
+    done: int, kept: int, seconds: float, rest: float | None, jobs: Queue, monkeypatch: Patch
 ) -> None:
-    done, kept, seconds, rest = case
     now = [1000.0]
     results = part(kept + 1, kept=kept), part(done, kept=kept)
     grows(monkeypatch, *results, then=lambda _: now.append(1000.0 + seconds))
@@ -152,14 +132,10 @@ def test_a_study_that_takes_long_asks_and_goes_on_when_it_is_started(
     assert state_of(started) == "done"
 
 
-def test_durations_are_round() -> None:
-    assert [progress.duration(t) for t in (0.2, 89, 91, 5500)] == ["1 s", "89 s", "2 min", "2 h"]
-
-
 def test_what_lacks_its_pool_moves_to_the_heavy_lane_and_quick_jobs_go_on(
     jobs: Queue, empty_cache: Path, monkeypatch: Patch
 ) -> None:
-    begun, go, build = threading.Event(), threading.Event(), pool.build
+    begun, go, build = threading.Event(), threading.Event(), making.build
 
     def slow_build(key: pool.PoolKey, progress: pool.Progress | None = None) -> pool.Pool:
         built = build(key, progress)
@@ -167,63 +143,13 @@ def test_what_lacks_its_pool_moves_to_the_heavy_lane_and_quick_jobs_go_on(
         assert go.wait(SOON)
         return built
 
-    monkeypatch.setattr(pool, "build", slow_build)
+    monkeypatch.setattr(making, "build", slow_build)
     lacking = [jobs.submit(request_of("posterior", n=10, pool_size=70 + n), "a") for n in range(4)]
     assert begun.wait(SOON)
     assert state_of(jobs.submit(request_of("gaussian-loss"), "b")) == "done"
     assert not any(job.ended.is_set() for job in lacking)
     go.set()
     assert {state_of(job) for job in lacking} == {"done"}
-
-
-def test_parts_are_done_here_for_a_second_then_by_processes_and_here_if_those_are_lost(
-    monkeypatch: Patch,
-) -> None:
-    given = list[int]()
-
-    def submit(fn: Callable[[int], str], number: int) -> Future[str]:
-        given.append(number)
-        if number == 3:
-            raise BrokenExecutor
-        done = Future[str]()
-        done.set_result(f"{fn(number)} there")
-        return done
-
-    monkeypatch.setattr(work, "processes", lambda: SimpleNamespace(submit=submit))
-    assert [*work.in_parts(str, [1])] == ["1"]
-    monkeypatch.setattr(work.PartsExecutor, "ALONE", -1.0)
-    assert [*work.in_parts(str, [2, 3])] == ["2 there", "3"]
-    assert sorted(given) == [2, 3]
-
-
-def test_processes_serve_once_one_has_loaded_a_study(monkeypatch: Patch) -> None:
-    loading = Future[None]()
-    others = SimpleNamespace(submit=lambda *_: loading)
-    monkeypatch.setattr(workers, "processes", lambda: others)
-    monkeypatch.setattr(work, "_loading", None)
-    assert PROCESSES() is None
-    loading.set_result(None)
-    assert PROCESSES() is others
-
-
-def test_what_may_take_long_is_heavy(jobs: Queue, monkeypatch: Patch) -> None:
-    def is_heavy(name: str, *, limited: bool = False) -> bool:
-        assert work.is_heavy(request_of(name), long=True, limited=limited)
-        return work.is_heavy(request_of(name), long=False, limited=limited)
-
-    # What is done in this process cannot be stopped at a limit.
-    assert is_heavy("flip-guideline", limited=True)
-    assert not is_heavy("flip-guideline")
-    assert not is_heavy("gaussian-loss", limited=True)
-    # Pictures that took longer than moments twice in a row.
-    monkeypatch.setattr(work, "_slow", Counter())
-    monkeypatch.setattr(work, "MOMENTS", -1.0)
-    for heavy in (False, True):
-        assert state_of(jobs.submit(request_of("gaussian-loss"), "a")) == "done"
-        assert is_heavy("gaussian-loss") == heavy
-
-
-# ------------------------------------------------------------------------------------- the queue
 
 
 def test_heavy_jobs_hold_up_no_quick_one_and_wait_for_each_other(jobs: Queue) -> None:
@@ -241,28 +167,24 @@ def test_heavy_jobs_hold_up_no_quick_one_and_wait_for_each_other(jobs: Queue) ->
 
 
 @pytest.mark.parametrize("way", ["cancel", "leave", "unwatched", "wanted"])
-@pytest.mark.parametrize("has_begun", [True, False])
 def test_files_are_made_one_at_a_time_and_what_nobody_wants_stops_at_its_next_part(
-    way: str, has_begun: bool, jobs: Queue, monkeypatch: Patch
+    way: str, jobs: Queue, monkeypatch: Patch
 ) -> None:
-    before, steps = Steps(), Steps()
-    if has_begun:
-        before.go.set()
-    before.in_files(jobs, "b")
-    job = steps.in_files(jobs, "a")
-    assert (steps if has_begun else before).begun.wait(SOON)
-    assert steps.begun.is_set() == has_begun
+    steps, following = Steps(), Steps()
+    job, later = steps.in_files(jobs, "a"), following.in_files(jobs, "b")
+    assert steps.begun.wait(SOON)
+    assert not following.begun.is_set()
     # Browsers let hidden tabs look once a minute.
     assert one_job.UNWATCHED > 60.0
     if way == "unwatched":
         monkeypatch.setattr(one_job, "UNWATCHED", 0.0)
     elif way != "wanted":
         {"cancel": job.cancel, "leave": lambda: job.leave("a")}[way]()
-    before.go.set()
     steps.go.set()
     assert state_of(job) == ("done" if way == "wanted" else "stopped")
-    assert steps.begun.is_set() == (has_begun or way == "wanted")
     assert steps.times == (way == "wanted")
+    following.go.set()
+    assert state_of(later) == ("stopped" if way == "unwatched" else "done")
 
 
 def test_a_preparation_is_made_once_for_all_who_wait_and_again_for_the_next(jobs: Queue) -> None:
@@ -313,16 +235,6 @@ def test_errors_become_sentences_and_those_of_private_work_say_no_text(
     assert any(record.exc_info for record in caplog.records) != in_public
 
 
-def test_what_failed_is_tried_again_later(jobs: Queue, monkeypatch: Patch) -> None:
-    divisors = iter([0, 1])
-    asked = Preparation("fails once", lambda _: 1 // next(divisors))
-    failed = jobs.submit(asked, "a")
-    assert state_of(failed) == "failed"
-    assert jobs.submit(asked, "b") is failed
-    monkeypatch.setattr(queue, "AGAIN", -1.0)
-    assert state_of(jobs.submit(asked, "b")) == "done"
-
-
 def test_a_job_gets_no_more_work_than_the_server_gives(jobs: Queue, monkeypatch: Patch) -> None:
     monkeypatch.setattr(jobs, "limit", -1.0)
     job = jobs.submit(Preparation("long", lambda progress: progress(0.5)), "a")
@@ -333,27 +245,6 @@ def test_a_job_gets_no_more_work_than_the_server_gives(jobs: Queue, monkeypatch:
     job = jobs.submit(request_of("mse-curves"), "a", long=True)
     assert state_of(job) == "failed"
     assert "What is done is kept" in job.error
-
-
-def test_results_are_kept_up_to_a_number_and_a_size_and_the_last_one_always(
-    jobs: Queue, monkeypatch: Patch
-) -> None:
-    monkeypatch.setattr(queue, "KEPT", 4)
-    monkeypatch.setattr(queue, "KEPT_BYTES", 50_000)
-    requests = [request_of("gaussian-loss") for _ in range(10)]
-    kept = {}
-    for number, rows in enumerate([1, 1, 1, 1, 1, 1, 6000, 6000, 60_000, 1]):
-        grows(monkeypatch, part(1, total=1, rows=rows))
-        job = jobs.submit(requests[number], "a")
-        assert state_of(job) == "done"
-        # Asked for again, it makes room for itself.
-        assert jobs.submit(requests[number], "a") is job
-        kept[number] = [n for n, request in enumerate(requests) if jobs.find(request)]
-    assert [kept[5], kept[6]] == [[2, 3, 4, 5], [3, 4, 5, 6]]
-    assert [kept[7], kept[8], kept[9]] == [[7], [8], [9]]
-
-
-# ------------------------------------------------------------------------------------- on a page
 
 
 def page() -> None:

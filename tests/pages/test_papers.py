@@ -16,7 +16,6 @@ from ui.view import knobs, link, page_table
 from ui.view.view import View
 
 TABLE = report.read().table
-RUNS = list(reading.load().runs.values())
 
 
 def test_filters_of_the_link_choose_rows_and_the_claim_is_shown() -> None:
@@ -24,35 +23,26 @@ def test_filters_of_the_link_choose_rows_and_the_claim_is_shown() -> None:
     asked = {"papers.paper": row["source"], "papers.claim": row["id"]}
     app = opened("papers", **asked, **{"papers.standing": row["standing"]})
     assert not app.exception
-    shown = app.dataframe[0].value
     wanted = (TABLE["source"] == row["source"]) & (TABLE["standing"] == row["standing"])
-    assert list(shown["item"]) == list(TABLE[wanted]["item"])
-    assert [head.value for head in app.subheader] == [
-        f"{row['item']}, {row['place']}: {report.in_words(row['verdict'])}"
-    ]
-    assert "rest on random numbers" in texts(app)
+    assert [*app.dataframe[0].value["item"]] == [*TABLE[wanted]["item"]]
+    head = f"{row['item']}, {row['place']}: {report.in_words(row['verdict'])}"
+    assert [head.value for head in app.subheader] == [head]
     assert report.total_words(TABLE) in texts(app).replace("**", "")
 
 
-def test_no_claim_that_fits_is_said() -> None:
-    rare = TABLE.groupby(["source", "verdict"]).size()
-    papers_, verdicts = knobs.find("papers.paper"), knobs.find("papers.verdict")
-    source, verdict = next(
-        (source, verdict)
-        for source in papers_.parameter.options[1:]
-        for verdict in verdicts.parameter.options[1:]
-        if (source, verdict) not in rare.index
-    )
-    app = opened("papers", **{"papers.paper": str(source), "papers.verdict": str(verdict)})
-    assert not app.exception
-    assert [info.value for info in app.info] == ["No claim fits these filters."]
-
-
-def test_an_item_without_a_claim_says_why() -> None:
+def test_an_item_without_a_claim_says_why_and_filters_that_nothing_fits_say_so() -> None:
     row = TABLE[TABLE["id"] == ""].iloc[0]
-    app = opened("papers", **{"papers.claim": row["item"]})
+    found = {*zip(TABLE["source"], TABLE["verdict"], strict=True)}
+    sources, verdicts = (
+        knobs.find(f"papers.{name}").parameter.options[1:] for name in ("paper", "verdict")
+    )
+    pairs = ((source, verdict) for source in sources for verdict in verdicts)
+    source, verdict = next(pair for pair in pairs if pair not in found)
+    none = {"papers.paper": str(source), "papers.verdict": str(verdict)}
+    app = opened("papers", **none, **{"papers.claim": row["item"]})
     assert not app.exception
     assert "Not testable: " in texts(app)
+    assert [info.value for info in app.info] == ["No claim fits these filters."]
 
 
 def test_a_clicked_row_is_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,34 +58,35 @@ def test_a_clicked_row_is_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
         assert held["papers.claim"] == claim
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
-def test_a_link_to_a_run_is_read_without_a_notice(run: Run) -> None:
-    found = papers.address(run, 1)
-    if found is None:
-        assert not [page for page in page_table.TABLE if run.experiment in page.every]
-        return
-    query = dict(parse_qsl(urlsplit(found.link).query))
-    setting = found.page
-    scenario = knobs.FIRST_SCENARIO
-    if setting.chooser in query:
-        scenario = setting.scenario(query[setting.chooser])
-    known = {key: knobs.find(key, setting.every, scenario) for key in query if key != "version"}
-    assert link.read(query, known) == link.Reading(query, ())
-    assert link.of_today(query, known, setting.own) == query
-    assert set(query) <= {*knobs.SHARED, *setting.own, "preset", "version"} - setting.instead.keys()
-    params = experiments.load(run.experiment).Params
-    assert set(found.left) <= set(params.specification())
-    assert ("preset" in query) == papers.is_preset(run)
+def test_links_to_all_runs_are_read_without_a_notice() -> None:
+    for run in reading.load().runs.values():
+        found = papers.address(run, 1)
+        if found is None:
+            assert not [page for page in page_table.TABLE if run.experiment in page.every]
+            continue
+        page, query = found.page, dict(parse_qsl(urlsplit(found.link).query))
+        chosen = query.get(page.chooser)
+        scenario = page.scenario(chosen) if chosen else knobs.FIRST_SCENARIO
+        known = {key: knobs.find(key, page.every, scenario) for key in query if key != "version"}
+        assert link.read(query, known) == link.Reading(query, ()), run.name
+        assert link.of_today(query, known, page.own) == query
+        assert {*query} <= {*knobs.SHARED, *page.own, "preset", "version"} - page.instead.keys()
+        assert {*found.left} <= {*experiments.load(run.experiment).Params.specification()}
+        assert ("preset" in query) == papers.is_preset(run)
 
 
-def test_a_run_with_a_view_and_what_no_knob_sets() -> None:
-    found = papers.address(Run("x", "change-one-person", parameters=("n=300",)), 5)
+@pytest.mark.parametrize(
+    ("experiment", "parameters", "in_link", "left"),
+    [
+        ("change-one-person", "n=300", "posterior?posterior.view=change%20one%20person&", ()),
+        ("change-one-person", "n=300", "&n=300&", ()),
+        ("flip-guideline", "data_sets=3", "&seed=5&version=", ("data_sets",)),
+    ],
+)
+def test_a_link_to_a_run_has_its_view_and_says_what_no_knob_sets(
+    experiment: str, parameters: str, in_link: str, left: tuple[str, ...]
+) -> None:
+    found = papers.address(Run(name="x", experiment=experiment, parameters=(parameters,)), 5)
     assert found is not None
-    assert found.link.startswith("posterior?posterior.view=change%20one%20person&")
-    assert "&n=300&" in found.link
-    assert "&seed=5&version=" in found.link
-    assert found.left == ()
-    found = papers.address(Run("x", "flip-guideline", parameters=("data_sets=3",)), 5)
-    assert found is not None
-    assert found.left == ("data_sets",)
-    assert papers.address(Run("x", "truncation-theory", parameters=("x=1",)), 1) is None
+    assert in_link in found.link
+    assert found.left == left

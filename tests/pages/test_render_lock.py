@@ -1,13 +1,13 @@
-"""One page is drawn at a time, in order; one that was restarted comes first once."""
+"""One page is drawn at a time, in order; one that was restarted keeps its place once."""
 
 from __future__ import annotations
 
 import contextlib
 import queue
 import threading
+import time
 from collections import defaultdict
-from collections.abc import Iterator
-from types import SimpleNamespace
+from collections.abc import Callable
 
 import pytest
 
@@ -27,96 +27,91 @@ class Sessions(threading.local):
         self.session_state: dict[str, object] = {}
 
 
-class Class:
-    """Sessions that say what they do, and do no more before they are told to go on."""
+class Visitors:
+    """Sessions that note when they draw, and go on when they are told to."""
 
     def __init__(self) -> None:
-        self._said = queue.SimpleQueue[str]()
+        self.noted = queue.SimpleQueue[str]()
         self._go = defaultdict[str, threading.Semaphore](lambda: threading.Semaphore(0))
-        self.threads: list[threading.Thread] = []
 
-    def say(self, what: str) -> None:
-        self._said.put(f"{threading.current_thread().name} {what}")
+    def open(self, name: str, *runs: str) -> None:
+        threading.Thread(target=self._draw, args=(name, runs or ("",)), daemon=True).start()
 
-    def open(self, name: str, *runs: str) -> set[str]:
-        """Have a new session draw its page; return what is said then."""
-        self.threads.append(threading.Thread(target=self._draw, args=runs or ("",), name=name))
-        self.threads[-1].start()
-        return {self._said.get(timeout=SOON)}
-
-    def go_on(self, name: str, count: int = 1) -> set[str]:
-        """Let a session go on; return what is said then."""
+    def goes_on(self, name: str, count: int = 1) -> set[str]:
+        """Let a session go on; return what is noted next."""
         self._go[name].release()
-        return {self._said.get(timeout=SOON) for _ in range(count)}
+        return {self.noted.get(timeout=SOON) for _ in range(count)}
 
-    def _draw(self, *runs: str) -> None:
+    def _draw(self, name: str, runs: tuple[str, ...]) -> None:
         for run in runs:
             with contextlib.suppress(RestartError), render_lock.turn():
-                self._stay("draws")
-                if run == "away":
-                    with render_lock.released():
-                        self._stay("is away")
-                    self._stay("is back")
+                self._stay(name, "draws")
                 if run == "restarted":
                     raise RestartError
+                if run == "away":
+                    with render_lock.released():
+                        self._stay(name, "is away")
+                    self._stay(name, "is back")
+            if run == "restarted":
+                self._stay(name, "is restarted")
 
-    def _stay(self, what: str) -> None:
-        self.say(what)
-        assert self._go[threading.current_thread().name].acquire(timeout=SOON)
+    def _stay(self, name: str, what: str) -> None:
+        self.noted.put(f"{name} {what}")
+        assert self._go[name].acquire(timeout=SOON)
 
 
 @pytest.fixture
-def visitors(monkeypatch: pytest.MonkeyPatch) -> Iterator[Class]:
-    found = Class()
-
-    class Event(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            found.say("waits")
-            return super().wait(SOON)
-
-    monkeypatch.setattr(render_lock, "threading", SimpleNamespace(Event=Event))
+def visitors(monkeypatch: pytest.MonkeyPatch) -> Visitors:
     monkeypatch.setattr(render_lock, "st", Sessions())
-    yield found
-    for thread in found.threads:
-        found._go[thread.name].release()
-        thread.join(SOON)
-        assert not thread.is_alive()
+    return Visitors()
 
 
-def test_pages_are_drawn_one_at_a_time_and_in_order(visitors: Class) -> None:
-    assert visitors.open("a") == {"a draws"}
-    for name in "bcd":
-        assert visitors.open(name) == {f"{name} waits"}
-    for name, following in ("ab", "bc", "cd"):
-        assert visitors.go_on(name) == {f"{following} draws"}
+def until_waiting(count: int) -> None:
+    until(lambda: len(render_lock._waiting) == count)
 
 
-def test_who_was_restarted_comes_first_once_and_then_last(visitors: Class) -> None:
-    assert visitors.open("moves", "restarted", "restarted", "") == {"moves draws"}
-    for name in "bcd":
+def until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SOON
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_pages_are_drawn_in_order_and_a_restarted_one_comes_first_once(visitors: Visitors) -> None:
+    visitors.open("moves", "restarted", "restarted", "")
+    assert visitors.noted.get(timeout=SOON) == "moves draws"
+    for count, name in enumerate("bcd", 1):
         visitors.open(name)
+        until_waiting(count)
     # A page that ends by an error lets the next one in.
-    assert visitors.go_on("moves", 2) == {"b draws", "moves waits"}
-    assert visitors.go_on("b") == {"moves draws"}
-    assert visitors.go_on("moves", 2) == {"c draws", "moves waits"}
-    assert visitors.go_on("c") == {"d draws"}
-    assert visitors.go_on("d") == {"moves draws"}
+    assert visitors.goes_on("moves", 2) == {"moves is restarted", "b draws"}
+    visitors.goes_on("moves", 0)
+    until_waiting(3)
+    assert visitors.goes_on("b") == {"moves draws"}
+    assert visitors.goes_on("moves", 2) == {"moves is restarted", "c draws"}
+    visitors.goes_on("moves", 0)
+    until_waiting(2)
+    assert visitors.goes_on("c") == {"d draws"}
+    assert visitors.goes_on("d") == {"moves draws"}
+    visitors.goes_on("moves", 0)
+    until(lambda: not render_lock._drawn)
 
 
-def test_a_page_that_waits_for_its_numbers_lets_others_draw_and_then_comes_first(
-    visitors: Class,
+def test_a_page_that_waits_for_its_numbers_lets_others_draw_and_keeps_its_place(
+    visitors: Visitors,
 ) -> None:
     visitors.open("a", "away")
-    assert visitors.go_on("a") == {"a is away"}
-    assert visitors.open("b") == {"b draws"}
-    assert visitors.open("c") == {"c waits"}
-    assert visitors.go_on("a") == {"a waits"}
-    assert visitors.go_on("b") == {"a is back"}
-    assert visitors.go_on("a") == {"c draws"}
-
-
-def test_who_has_no_turn_gives_away_nobody_elses(visitors: Class) -> None:
-    visitors.open("a")
+    visitors.noted.get(timeout=SOON)
     with render_lock.released():
-        assert visitors.open("b") == {"b waits"}
-    assert visitors.go_on("a") == {"b draws"}
+        # A thread without a turn gives away nobody else's.
+        visitors.open("b")
+        until_waiting(1)
+    assert visitors.goes_on("a", 2) == {"a is away", "b draws"}
+    visitors.open("c")
+    until_waiting(1)
+    visitors.goes_on("a", 0)
+    until_waiting(2)
+    assert visitors.goes_on("b") == {"a is back"}
+    assert visitors.goes_on("a") == {"c draws"}
+    visitors.goes_on("c", 0)
+    until(lambda: not render_lock._drawn)

@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from abcdp_core import simulators
 from abcdp_core.experiments import accounting, change_one_person
 from abcdp_core.parameters import text_of
 from tests.pages.app import opened, pictures, said_twice, settled, texts
 from ui.figures import captions
 from ui.view import knobs, page_table
 
+SCENARIOS, SHOWN = (
+    [str(option) for option in knobs.find(key).parameter.options]
+    for key in ("scenario", "posterior.view")
+)
+FEW = ("uniform-mixture", "tuberculosis")
+"""Scenarios with so many people that fewer are quicker. Of the first, all views are looked at; of
+the others one view each."""
 
-@pytest.mark.parametrize("scenario", knobs.find("scenario").parameter.options)
-@pytest.mark.parametrize("view", knobs.find("posterior.view").parameter.options)
-def test_every_view_of_the_posterior_with_every_scenario(view, scenario):
-    usual = knobs.find("n", scenario=scenario).default
-    n = {"uniform-mixture": 100, "tuberculosis": 100}.get(scenario, usual)
-    threshold = knobs.find("epsilon_abc", scenario=scenario).default
-    app = opened(
-        "posterior",
-        scenario=scenario,
-        n=text_of(n),
-        epsilon_abc=text_of(threshold),
-        **{"posterior.view": view, "synthetic-data.data_sets": "1"},
+
+@pytest.mark.parametrize(
+    ("scenario", "view"),
+    [
+        (scenario, view)
+        for at, scenario in enumerate(SCENARIOS)
+        for view in (SHOWN if scenario == FEW[0] else [SHOWN[at % len(SHOWN)]])
+    ],
+)
+def test_views_of_the_posterior_with_every_scenario_have_its_unit(scenario: str, view: str) -> None:
+    usual, threshold = (
+        text_of(knobs.find(key, scenario=scenario).default) for key in ("n", "epsilon_abc")
     )
+    n = "100" if scenario in FEW else usual
+    kind = {"posterior.view": view}
+    app = opened("posterior", scenario=scenario, n=n, epsilon_abc=threshold, **kind)
     assert not app.exception
     assert pictures(app)
     if view == "change one person" and not change_one_person.serves(scenario):
         (warning,) = app.warning
         assert "posterior.view = change one person: must be one of" in warning.value
-    else:
-        assert not app.warning
-        assert "Privacy label" in texts(app)
-        assert not said_twice(app)
+        return
+    assert not app.warning
+    assert not said_twice(app)
+    label = next(each.value for each in app.markdown if each.value.startswith("**Privacy label"))
+    assert f"Protects {simulators.load(scenario).PROTECTED}" in label
+    assert scenario == "uniform-mixture" or not re.search(r"\bone point\b", texts(app))
 
 
-def test_a_scenario_without_a_pool_does_not_offer_to_change_one_person():
+def test_a_scenario_without_a_pool_does_not_offer_to_change_one_person() -> None:
     app = opened("posterior", **{"posterior.view": "change one person"})
     assert "The bound holds for every data set" in texts(app)
     app = settled(app.selectbox(key="scenario").set_value("tuberculosis").run())
@@ -44,22 +59,21 @@ def test_a_scenario_without_a_pool_does_not_offer_to_change_one_person():
     views = next(group for group in app.button_group if group.key == "posterior.view")
     assert "change one person" not in views.options
     assert views.value == "one release"
-    assert pictures(app)
 
 
 SMALL = {
     "San Francisco": {"epsilon_abc": "150"},
-    "tuberculosis": {"epsilon_abc": "150", "tuberculosis-posterior.runs": "2"},
+    "tuberculosis": {"epsilon_abc": "150"},
     "COVID-19": {"epsilon_abc": "0.1", "n": "18"},
-    "coverage": {"coverage.runs": "2"},
 }
-"""Settings that make a view quick, or that it alone allows."""
+"""Settings that a view alone allows."""
 
 SAID = {
     "what a budget buys": "a guess misses 90 in 100",
     "coverage": "Over 2 data sets, the lowest share",
     "tuberculosis": "What is protected is",
     "COVID-19": "What is protected is",
+    "ways of asking": "**Why symbols win:** noise on a number has to hide *how far*",
 }
 
 VIEWS = [
@@ -72,8 +86,9 @@ VIEWS = [
 
 
 @pytest.mark.parametrize(("page", "key", "view"), VIEWS)
-def test_every_view_is_shown_whole(page, key, view):
-    app = opened(page, **SMALL.get(view, {}), **{key: view})
+def test_every_view_is_shown_whole(page: str, key: str, view: str) -> None:
+    budget = {"adaptive-truncation.epsilon_total": "5"} if view == "ways of asking" else {}
+    app = opened(page, **SMALL.get(view, {}), **budget, **{key: view})
     assert not app.exception
     assert not app.error
     # Two data sets say little of coverage, and the page says so.
@@ -87,51 +102,15 @@ def test_every_view_is_shown_whole(page, key, view):
         said = texts(settled(app.run()))
         assert all(captions.mechanism(each.name) in said for each in accounting.compared())
         assert "[P21] Park, Vinaroz and Jitkrittum" in said
+    if view == "ways of asking":
+        # Nobody answers here: N does nothing, but keeps its value for the other views.
+        assert app.sidebar.select_slider(key="adaptive-truncation.n").disabled
+        assert "ways-of-asking.weight" not in [slider.key for slider in app.select_slider]
 
 
-def test_coverage_along_an_edge_from_a_small_pool_says_so():
-    settings = {"mechanisms.view": "coverage", "coverage.runs": "2", "coverage.truths": "edge"}
-    app = opened("mechanisms", pool_size="100", **settings)
-    assert not app.exception
-    assert "that hold a weight of at most 0.02" in texts(app)
-    (said,) = (warning.value for warning in app.warning)
-    assert "not along an edge" in said
-    assert "A pool of 100 is too small" in said
-
-
-def test_the_best_interval_is_called_narrow_at_a_small_budget_only():
-    view = {"adaptive-truncation.view": "best interval"}
-    app = opened("adaptive_truncation", **view, **{"adaptive-truncation.epsilon_total": "1000"})
-    (first, *_) = app.get("plotly_chart")
-    assert "μ ± 3.7 σ" in first.proto.alt
-    assert "So at a small ε_total the best interval for μ is narrow" in texts(app)
-
-
-def test_ways_of_asking_show_the_knobs_that_act_and_say_why_symbols_win():
-    view = {"adaptive-truncation.view": "ways of asking"}
-    app = opened("adaptive_truncation", **view, **{"adaptive-truncation.epsilon_total": "5"})
-    assert "**Why symbols win:** noise on a number has to hide *how far*" in texts(app)
-    assert len(pictures(app)) == 3
-    # Nobody answers here: N does nothing, but keeps its value for the other views.
-    assert app.sidebar.select_slider(key="adaptive-truncation.n").disabled
-    page = page_table.by_file("adaptive_truncation")
-    assert "adaptive-truncation.n" not in page.knobs("ways of asking")
-    assert "adaptive-truncation.n" in page.knobs("live")
-    assert "ways-of-asking.weight" not in [slider.key for slider in app.select_slider]
-
-
-@pytest.mark.parametrize(
-    ("page", "preset", "view"),
-    [
-        ("gaussian_noise", "p22-figure-4", {"gaussian-noise.view": "rejection"}),
-        ("adaptive_truncation", "y23-intervals", {"adaptive-truncation.view": "live"}),
-        ("adaptive_truncation", "y23-intervals", {}),
-    ],
-)
-def test_a_preset_brings_its_view_also_where_a_link_asks_for_another(
-    page: str, preset: str, view: dict[str, str]
-) -> None:
-    app = opened(page, preset=preset, **view)
+@pytest.mark.parametrize("view", [{"adaptive-truncation.view": "live"}, {}])
+def test_a_preset_brings_its_view_also_where_a_link_asks_for_another(view: dict[str, str]) -> None:
+    app = opened("adaptive_truncation", preset="y23-intervals", **view)
     assert not app.exception
     assert app.get("plotly_chart")
     assert app.sidebar.select_slider(key="epsilon_total").disabled

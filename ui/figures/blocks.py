@@ -7,7 +7,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pandas as pd
 import streamlit as st
@@ -23,21 +23,16 @@ from ui.view.view import View
 from ui.widgets import compare, controls
 from ui.widgets.compare import Pinned
 
-if TYPE_CHECKING:
-    from abcdp_core.ledger import Verdict
-
 ROWS_SHOWN = 200
 """Rows of a table on the page; the file has all."""
+
+NARROW, BESIDE, PRESETS = 200, 250, 420
+"""Pixels: of a list beside a title, of the presets beside one at a width of 1280, and alone."""
 
 SOURCES = (
     "[P21] Park, Vinaroz, Jitkrittum: ABCDP, Entropy 23(8):961, 2021. "
     "MATH tags are the numbers by which the code cites formulas."
 )
-
-# --------------------------------------------------------------------------------------- headings
-
-NARROW, BESIDE, PRESETS = 200, 250, 420
-"""Pixels: of a list beside a title, of the presets beside one at a width of 1280, and alone."""
 
 
 def title(text: str, lead: str = "") -> None:
@@ -118,17 +113,14 @@ def small_print(text: str) -> None:
         st.caption(text)
 
 
-# --------------------------------------------------------------------------------------- figures
-
-
 def names(found: Result, without: Sequence[str] = ()) -> list[str]:
     """Return the names of a result's figures, but for some."""
     return sorted(charts.drawn(found).keys() - set(without))
 
 
-def picture(view: View, name: str, found: Result) -> None:
-    """Show a figure alone; :func:`below` shows the rest elsewhere."""
-    charts.show(view, f"{found.experiment}-{name}", charts.drawn(found)[name])
+def picture(view: View, name: str, found: Result, of: str = "") -> None:
+    """Show a figure alone, `of` another name among the result's; :func:`below` shows the rest."""
+    charts.show(view, f"{found.experiment}-{name}", charts.drawn(found)[of or name])
 
 
 def below(name: str, found: Result, tables: Sequence[str] = ("main",), of: str = "") -> None:
@@ -139,11 +131,7 @@ def below(name: str, found: Result, tables: Sequence[str] = ("main",), of: str =
 def below_drawn(
     name: str, drawn: Drawn, found: Result, tables: Sequence[str], apart: str = ""
 ) -> None:
-    """Show what :func:`below` does for a figure that is not among its result's.
-
-    Args:
-        apart: distinguishes it from one of the same name on the page.
-    """
+    """Show what :func:`below` does for a figure that is not among its result's."""
     st.markdown(drawn.sentence)
     numbers(f"{apart}{found.experiment}-{name}", found, tables, name, drawn)
 
@@ -151,14 +139,9 @@ def below_drawn(
 def figure(
     view: View, name: str, found: Result, tables: Sequence[str] = ("main",), of: str = ""
 ) -> None:
-    """Show a figure with its sentence, its numbers and its files.
-
-    Args:
-        of: its name among the result's figures, if that is another.
-    """
-    drawn = charts.drawn(found)[of or name]
-    charts.show(view, f"{found.experiment}-{name}", drawn)
-    below_drawn(name, drawn, found, tables)
+    """Show a figure with its sentence, its numbers and its files."""
+    picture(view, name, found, of)
+    below(name, found, tables, of)
 
 
 def main_figure(
@@ -170,13 +153,7 @@ def main_figure(
     draw: Callable[[View, Result], Drawn] | None = None,
     clicked: charts.Clicked | None = None,
 ) -> None:
-    """Show the figure that a page is about, which can be pinned.
-
-    Args:
-        pinned: what to show beside it.
-        draw: makes the figure of a view and a result; the result's own by that name if ``None``.
-        clicked: called when a person clicks a point.
-    """
+    """Show the figure that a page is about, which can be pinned."""
     compare.show(
         view,
         f"{found.experiment}-{name}",
@@ -191,11 +168,7 @@ def main_figure(
 def numbers(
     key: str, result: Result, tables: Sequence[str], name: str = "", drawn: Drawn | None = None
 ) -> None:
-    """Show the tables behind a figure, and itself as files with its caption, folded.
-
-    Args:
-        name, drawn: the figure, where there is one.
-    """
+    """Show the tables behind a figure, and itself as files with its caption, folded."""
     label = "Numbers" if drawn is None else "Numbers, files and caption"
     with folded(label, f"numbers-{key}") as is_open:
         if not is_open:
@@ -210,7 +183,7 @@ def _table(key: str, name: str, table: pd.DataFrame) -> None:
     more = f", the first {ROWS_SHOWN} shown" if len(table) > ROWS_SHOWN else ""
     st.caption(f"Table *{name}*: {len(table):,} rows{more}")
     st.dataframe(table.head(ROWS_SHOWN), hide_index=True, alt=f"Table {name}")
-    _csv_button(f"{name} as CSV", table, key, key=f"csv-{key}")
+    _csv_button(f"{name} as CSV", table, key)
 
 
 def table(result: Result, name: str) -> None:
@@ -219,24 +192,17 @@ def table(result: Result, name: str) -> None:
 
 
 def rows_as_csv(label: str, result: Result, name: str, **chosen: str) -> None:
-    """Show a download of some rows of a table.
-
-    Args:
-        chosen: column -> the value that its rows have.
-    """
+    """Show a download of some rows of a table."""
     table = result.tables[name]
     for column, value in chosen.items():
         table = table[table[column] == value]
     file = "-".join([result.experiment, *chosen.values()])
-    _csv_button(label, table, file, key=f"rows-{file}")
+    _csv_button(label, table, file)
 
 
-def _csv_button(label: str, table: pd.DataFrame, file: str, key: str) -> None:
+def _csv_button(label: str, table: pd.DataFrame, file: str) -> None:
     data = table.to_csv(index=False).encode()
-    st.download_button(label, data, f"{file}.csv", "text/csv", key, on_click="ignore")
-
-
-# ---------------------------------------------------------------------------- claims, words, theory
+    st.download_button(label, data, f"{file}.csv", "text/csv", f"csv-{file}", on_click="ignore")
 
 
 def promise(view: View, params: Params) -> None:
@@ -247,8 +213,8 @@ def promise(view: View, params: Params) -> None:
     st.markdown(text)
     with folded("Belief after the release against belief before it", "belief") as is_open:
         if is_open:
-            drawn = Drawn(belief.belief_figure(epsilon), text.replace("**", ""))
-            charts.show(view, "belief", drawn)
+            figure = belief.belief_figure(epsilon)
+            charts.show(view, "belief", Drawn(figure, text.replace("**", "")))
 
 
 def knob_table() -> None:
@@ -264,41 +230,33 @@ def verdicts(view: View, experiment: str, result: Result | None) -> None:
     if result is None or chosen is None or result.params != chosen:
         return
     # Imported here: only a preset that is in force has claims.
-    from abcdp_core.ledger import judge, reading
+    from abcdp_core.ledger import judge, reading, report
 
     claims = reading.load().for_preset(experiment, str(view["preset"]))
     if claims:
         so_far = f", after {result.done} of {result.total} parts" if result.is_partial else ""
         st.header(f"The paper's claims and what we find{so_far}")
     for claim in claims:
-        _verdict(judge(claim, result.tables))
-
-
-def _verdict(verdict: Verdict) -> None:
-    from abcdp_core.ledger.report import in_words
-
-    claim = verdict.claim
-    with st.container(border=True):
-        st.markdown(f"**{claim.source} {claim.place}: {in_words(verdict.outcome)}.** {claim.claim}")
-        st.markdown(f"We find: {verdict.statement}")
-        if claim.discussion and verdict.outcome in ("does not", "agrees in direction"):
-            st.markdown(claim.discussion)
-        st.caption(" ".join(claim.notes()))
+        verdict = judge(claim, result.tables)
+        outcome = report.in_words(verdict.outcome)
+        with st.container(border=True):
+            st.markdown(f"**{claim.source} {claim.place}: {outcome}.** {claim.claim}")
+            st.markdown(f"We find: {verdict.statement}")
+            if claim.discussion and verdict.outcome in ("does not", "agrees in direction"):
+                st.markdown(claim.discussion)
+            st.caption(" ".join(claim.notes()))
 
 
 def theory(*names: str, of: Callable[..., object] | None = None) -> None:
-    """Show the theory behind a page, and the code that ran; loaded when it is unfolded.
-
-    Args:
-        names: of the studies.
-        of: a function in place of a study's work, in a module whose docstring is the theory.
-    """
+    """Show the theory behind a page, and the code that ran; loaded when it is unfolded."""
     with folded("Theory, and the code that runs", "theory") as is_open:
         if not is_open:
             return
-        ran = [experiments.load(name) for name in names]
-        works: list[tuple[str, list[Callable[..., object]]]]
-        works = [(each.Params.__module__, _code(each)) for each in ran]
+        works: list[tuple[str, list[Callable[..., object]]]] = []
+        for study in map(experiments.load, names):
+            # What a study computes: its cells where it is on the engine, else its work.
+            engine = getattr(study, "STUDY", None)
+            works.append((study.Params.__module__, engine.code if engine else [study.work]))
         works += [(of.__module__, [of])] if of else []
         for module, functions in works:
             first, _, rest = (inspect.getdoc(sys.modules[module]) or "").partition("\n")
@@ -306,12 +264,6 @@ def theory(*names: str, of: Callable[..., object] | None = None) -> None:
             st.markdown(with_formulas(rest))
             st.code("\n\n".join(map(inspect.getsource, functions)), language="python")
         st.caption(SOURCES)
-
-
-def _code(study: experiments.Experiment) -> list[Callable[..., object]]:
-    """What a study computes: its cells where it is on the engine, else its work."""
-    engine = getattr(study, "STUDY", None)
-    return [study.work] if engine is None else engine.code
 
 
 FORMULA = re.compile(r"^([ \t]*)\$\$(.+?)\$\$[ \t]*$", re.MULTILINE | re.DOTALL)

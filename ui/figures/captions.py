@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
-import pandas as pd
-
-from abcdp_core import mechanisms
+from abcdp_core import experiments, mechanisms
 from abcdp_core.experiments import coverage, distance_forms, flip_guideline
 from abcdp_core.results import Result
 from abcdp_core.sentences import amount
@@ -64,13 +62,9 @@ def sensitivities(result: Result) -> str:
     rows = [
         ["what one point can change", *(f"N = {n:,}" for n in table.columns)],
         ["---", *("---:" for _ in table.columns)],
-        *([str(form), *(f"{value:.2g}" for value in row)] for form, row in _rows_of(table)),
+        *([str(form), *(f"{value:.2g}" for value in row)] for form, row in table.iterrows()),
     ]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _rows_of(table: pd.DataFrame) -> list[tuple[str, list[float]]]:
-    return list(zip(table.index.tolist(), table.to_numpy().tolist(), strict=True))
 
 
 def cautions(result: Result) -> str:
@@ -83,34 +77,26 @@ def largest(result: Result) -> tuple[str, str]:
     # Inside the function: one view of one page asks.
     from abcdp_core.experiments.change_one_person import views
 
-    return (
-        views.largest_in_words(result),
-        f"{views.move_in_words(result)}. {views.bound_in_words(result)}",
-    )
+    lead = f"{views.move_in_words(result)}. {views.bound_in_words(result)}"
+    return views.largest_in_words(result), lead
 
 
 def released(result: Result) -> str:
     """What somebody else released, with which noise and at what price."""
-    # Inside the function: one page asks.
-    from abcdp_core.experiments import published_query
-
-    sample = published_query.sample_in_words(result)
-    return f"{published_query.released_in_words(result)} {sample}".strip()
+    study: Any = experiments.load("published-query")
+    return f"{study.released_in_words(result)} {study.sample_in_words(result)}".strip()
 
 
 def problem_of(release: str) -> str:
     """The file of one of the published releases."""
-    from abcdp_core.experiments import published_query
-
-    return published_query.text_of(release)
+    study: Any = experiments.load("published-query")
+    return str(study.text_of(release))
 
 
 def why_symbols(result: Result) -> str:
     """Why the best symbols tell more than the best interval, where they do."""
-    # Inside the function: one view of one page asks.
-    from abcdp_core.experiments import ways_of_asking
-
-    return ways_of_asking.why(result)
+    study: Any = experiments.load("ways-of-asking")
+    return str(study.why(result))
 
 
 def median_warning(result: Result) -> str:
@@ -122,12 +108,10 @@ def median_warning(result: Result) -> str:
         "**This does not say what is accepted.** It says how often noise changes the decision "
         "about a *typical* draw."
     )
+    near, all_ = amount(close, 2), f"{params.pool_size:,} draws"
     if far <= close:
-        return (
-            f"{what} Here {amount(close, 2)} of {params.pool_size:,} draws are close enough anyway."
-        )
+        return f"{what} Here {near} of {all_} are close enough anyway."
     return (
-        f"{what} {amount(far, 2)} of {params.pool_size:,} draws are too far and {amount(close, 2)} "
-        "close enough. Even where each far one is seldom kept, so many of them can fill the c "
-        "places."
+        f"{what} {amount(far, 2)} of {all_} are too far and {near} close enough. Even where each "
+        "far one is seldom kept, so many of them can fill the c places."
     )

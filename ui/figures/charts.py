@@ -36,13 +36,7 @@ _keeping = threading.Lock()
 
 
 def kept(owner: object, name: Hashable, make: Callable[[], T]) -> T:
-    """Return what was made from an object under a name; make it if it is not there.
-
-    Args:
-        owner: never changed afterwards; kept beside the thing, so that its identity stays its own.
-        name: distinguishes the things of one owner.
-        make: makes the thing.
-    """
+    """Return what was made from an object under a name; make it if it is not there."""
     key = id(owner), name
     with _keeping:
         if key in _kept:
@@ -64,13 +58,7 @@ def drawn(found: Result) -> dict[str, Drawn]:
 
 
 def with_run(grown: Result, this: Result, earlier: tuple[float, ...] = ()) -> Drawn:
-    """Return the errors that are exact over the noise, with one run on their curve.
-
-    Args:
-        grown: of the study of expected errors.
-        this: the run, of the study of the posterior.
-        earlier: errors of runs with other noise.
-    """
+    """Return the errors that are exact over the noise, with one run on their curve."""
     # Imported here: few pages show them.
     from abcdp_core.experiments import expected_error, posterior
 
@@ -96,8 +84,6 @@ def beside(first: Drawn, second: Drawn) -> tuple[Drawn, Drawn]:
     _, left, right = kept(second.figure, ("beside", id(first.figure)), joined)
     return left, right
 
-
-# ---------------------------------------------------------------------------------------- on screen
 
 TOOLBAR = {False: "hover", True: False}
 """When a figure has a toolbar, off and on a projector."""

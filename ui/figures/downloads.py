@@ -27,13 +27,7 @@ PREPARED = "_prepared"
 
 @dataclass(frozen=True)
 class Prepared:
-    """The file that a session last asked for.
-
-    Attributes:
-        key: names it.
-        sources: what it is made from.
-        job: makes it.
-    """
+    """The file that a session last asked for, what it is made from, and the job that makes it."""
 
     key: str
     sources: tuple[object, ...]
@@ -41,12 +35,8 @@ class Prepared:
 
     def is_of(self, key: str, sources: Sequence[object]) -> bool:
         """Whether it is a certain file, made from the same things."""
-        same = len(sources) == len(self.sources) and all(map(_is_same, sources, self.sources))
-        return self.key == key and same
-
-
-def _is_same(one: object, other: object) -> bool:
-    return one is other
+        # Tables have no equality: the same things, each by its identity.
+        return self.key == key and [*map(id, sources)] == [*map(id, self.sources)]
 
 
 def prepare(
@@ -58,12 +48,10 @@ def prepare(
     make: Callable[[], bytes],
     why_not: str | None = None,
 ) -> None:
-    """Show a button that has a file made and, once it is there, one that saves it.
+    """Show a button that has a file made in the background and, once it is there, one to save it.
 
     Args:
-        key: names the file on the page.
         sources: what it is made from; with others, it has to be prepared again.
-        make: makes it, in the background.
         why_not: why it cannot be made here, if so.
     """
     last: Prepared | None = st.session_state.get(PREPARED)
@@ -77,15 +65,9 @@ def prepare(
     else:
         if job is not None and job.state == "failed":
             st.error(verbatim(job.error))
-        args = (key, tuple(sources), make)
-        st.button(
-            f"Prepare {label}",
-            key=f"prepare-{key}",
-            on_click=_begin,
-            args=args,
-            disabled=why_not is not None,
-            help=why_not,
-        )
+        disabled, begin = why_not is not None, functools.partial(_begin, key, tuple(sources), make)
+        name = f"prepare-{key}"
+        st.button(f"Prepare {label}", name, why_not, begin, disabled=disabled)
 
 
 def _begin(key: str, sources: tuple[object, ...], make: Callable[[], bytes]) -> None:
@@ -103,12 +85,7 @@ def _begin(key: str, sources: tuple[object, ...], make: Callable[[], bytes]) -> 
 
 
 def block(view: View, name: str, *found: Result | Job) -> None:
-    """Show the download of a page, and the format that the cameras save.
-
-    Args:
-        name: of the file, without its ending.
-        found: every result on the page; of a job, its latest.
-    """
+    """Show the download of a page, and the format that the cameras save."""
     latest = [item.result if isinstance(item, Job) else item for item in found]
     results = [result for result in latest if result is not None]
     st.header("Download")

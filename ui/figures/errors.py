@@ -18,14 +18,7 @@ from ui.widgets.compare import Pinned
 
 
 def exact(view: View, grown: Result, this: Result, pinned: Pinned, pinned_run: Pinned) -> None:
-    """Show the errors that are exact over the noise, with one run on them.
-
-    Args:
-        grown: of the study of expected errors.
-        this: the run.
-        pinned: what to show beside the errors.
-        pinned_run: the run on it.
-    """
+    """Show the errors that are exact over the noise, with one run on them."""
     # Imported here: few pages show them.
     from abcdp_core.experiments import expected_error, posterior
 
@@ -70,12 +63,7 @@ def by_setting(view: View, each: Result) -> Drawn:
 
 
 def simulated(view: View, found: Result, pinned: Pinned | None = None) -> None:
-    """Show the errors of the study that simulates them.
-
-    Args:
-        found: its result.
-        pinned: what to show beside it, if the page is about this figure.
-    """
+    """Show the errors of the study that simulates them."""
     metric = params.error_metric(view)
     if pinned is not None:
         blocks.main_figure(view, metric, found, pinned, draw=by_setting)
@@ -88,13 +76,7 @@ def simulated(view: View, found: Result, pinned: Pinned | None = None) -> None:
 def of_mechanisms(
     view: View, found: Result, pinned: Pinned, tables: Sequence[str], clicked: charts.Clicked
 ) -> None:
-    """Show the errors of mechanisms, with the one whose release is shown standing out.
-
-    Args:
-        found: of the comparison.
-        pinned: what to show beside it.
-        clicked: called when a person clicks a mark.
-    """
+    """Show the errors of mechanisms, with the one whose release is shown standing out."""
 
     def draw(view: View, each: Result) -> Drawn:
         # Imported here: the first page compares no mechanisms.

@@ -28,12 +28,8 @@ def show(result: Result, stamp: str = STAMP) -> None:
     rest = result.privacy.partition(". ")[2]
     kind = "Demonstration. " if stamp else ""
     details = _details(result)
-    with st.container(
-        border=True,
-        key=f"privacy-label-{result.experiment}",
-        horizontal=True,
-        vertical_alignment="center",
-    ):
+    key = f"privacy-label-{result.experiment}"
+    with st.container(border=True, key=key, horizontal=True, vertical_alignment="center"):
         st.markdown(f"**Privacy label.** {kind}{promise(result)}.", width="stretch")
         if not (rest or details or stamp):
             return
@@ -66,9 +62,6 @@ def _details(result: Result) -> list[str]:
     if isinstance(event, Laplace | Gaussian):
         found.append(facts.of_answers(event, float(getattr(result.params, "delta", 0.0))))
     return found
-
-
-# ----------------------------------------------------------------------------- who runs the server
 
 
 def run_by() -> str:

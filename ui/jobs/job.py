@@ -68,22 +68,18 @@ class Job:
 
     Attributes:
         request: what was asked for; ``None`` for work for one session alone.
-        work: what is done.
-        limit: seconds that it may work; ``None`` for no limit.
-        unasked: seconds that it may take before it asks.
-        result: the latest, growing result of a study.
-        outcome: what work for one session came to.
+        limit, unasked: seconds that it may work, and that it may take before it asks.
+        result, outcome: the latest result of a study; what work for one session came to.
         fraction: the part of the public pool that is made, while it is made.
         error: what went wrong, in a sentence.
         rest: estimate of the seconds left when it began to ask.
         size: bytes of its result, once it is done.
-        is_cancelled: whether the person who asked has cancelled it.
     """
 
     def __init__(
         self,
         request: Request | Preparation | None,
-        work: Callable[[Job], None],
+        work: Callable[[Job], object],
         limit: float | None = None,
         unasked: float = math.inf,
     ) -> None:
@@ -170,13 +166,9 @@ class Job:
         if not self.wanted:
             raise UnwantedError
         if self.limit is not None and self.worked > self.limit:
-            rest = (
-                "What is done is kept; the command under Download computes the rest on your own "
-                "machine."
-                if self.result is not None
-                else "It may take less when fewer people are here; on your own machine there is "
-                "no limit."
-            )
+            rest = "It may take less when fewer people are here; your own machine has no limit."
+            if self.result is not None:
+                rest = "What is done is kept; the command under Download computes the rest."
             raise RefusedError(f"This server works at most {self.limit:g} s on one request. {rest}")
 
     def grow(self, result: Result) -> None:

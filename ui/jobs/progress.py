@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import registry
 from abcdp_core.results import Result
+from abcdp_core.sentences import duration
 from ui.figures.verbatim import LONGEST_BLAME, verbatim
 from ui.jobs import queue
 from ui.jobs.job import UNASKED, Job, Preparation, Request
@@ -22,9 +25,40 @@ MOMENTS, WAIT_BEFORE_PROGRESS, POLL = 0.1, 0.5, 0.5
 looks."""
 
 DECLINED, STARTED, WATCHED = "_declined", "_started", "_watched"
-SHOWN, PREPARING, ASKED, SESSION = "_shown", "_preparing", "_asked", "_session"
+SHOWN, SESSION = "_shown", "_session"
 
 POOL = "Simulating the public pool: {:.0%}. It is made once and kept."
+
+
+def wait_a_moment(job: Job) -> None:
+    """Wait for what is there in a moment, so that no progress is shown."""
+    if not job.ended.wait(MOMENTS):
+        with render_lock.released():
+            job.ended.wait(WAIT_BEFORE_PROGRESS)
+
+
+@dataclasses.dataclass
+class Own:
+    """Work of one session alone: the job under way; in Markdown, why the last came to nothing."""
+
+    job: Job | None = None
+    failed: str = ""
+
+    def begin(self, what: Callable[[Job], object]) -> None:
+        """Do a piece of work when its turn comes."""
+        self.failed = ""
+        self.job = queue.current().submit_private(session_id(), what)
+
+    def take(self) -> Any:
+        """Return once what came of it; ``None`` if there is nothing, or not yet."""
+        job = self.job
+        if job is None or job.active:
+            return None
+        self.job = None
+        if job.state == "done":
+            return job.outcome
+        self.failed = verbatim(job.error) if job.error else "It was stopped."
+        return None
 
 
 def session_id() -> str:
@@ -41,24 +75,14 @@ def result(request: Request) -> Result:
 
 
 def beside(name: str, request: Request) -> Result | None:
-    """Return the complete result of a quick study; until then show its progress.
-
-    Args:
-        name: its name on the page; the former request of that name is let go.
-    """
+    """Return the complete result of a quick study; until then show its progress."""
     job = _job_of(request, name)
-    _wait_a_moment(job)
+    wait_a_moment(job)
     if job.state == "failed":
         st.error(verbatim(job.error))
     elif job.state != "done":
         wait_for(job)
     return job.result if job.state == "done" else None
-
-
-def _wait_a_moment(job: Job) -> None:
-    if not job.ended.wait(MOMENTS):
-        with render_lock.released():
-            job.ended.wait(WAIT_BEFORE_PROGRESS)
 
 
 def wait_for(
@@ -102,17 +126,8 @@ def waits(job: Job) -> str:
     return "Next in line" if ahead == 0 else f"Waiting in line: {ahead} before you"
 
 
-# ------------------------------------------------------------------------------------ preparations
-
-
 def prepare_scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> None:
-    """Wait for the simulations by which the knobs of an added model get their bounds.
-
-    Args:
-        place: where to show progress.
-        leave: chooses another scenario, for a person who does not want to wait.
-        scenario: the model's name.
-    """
+    """Wait for the simulations by which the knobs of an added model get their bounds."""
     model = getattr(registry.module_that_added("SCENARIO", scenario), "MODEL", None)
     if model is None:
         return
@@ -126,70 +141,43 @@ def prepare_scales(place: DeltaGenerator, leave: Callable[[], None], scenario: s
         "done once; the command `check` does it beforehand."
     )
 
+    asked = Preparation((scenario, model), functools.partial(contract.pilot, model))
+
     def cancel() -> None:
-        let_go()
+        if job := queue.current().find(asked):
+            job.leave(session_id())
         leave()
 
-    asked = Preparation((scenario, model), functools.partial(contract.pilot, model))
     with place.container():
-        if not _is_prepared(asked, words):
+        if not is_prepared(asked, words):
             st.button("Go on without this model", key=f"leave-{scenario}", on_click=cancel)
             st.stop()
     place.empty()
 
 
-def prepare_pool(asked: Preparation) -> bool:
-    """Make a public pool, which may take minutes; show its progress or why it cannot be made."""
-    return _is_prepared(asked, POOL)
+def is_prepared(asked: Preparation, words: str = POOL) -> bool:
+    """Make something public, which may take minutes; show how far it is or why it cannot be made.
 
-
-def _is_prepared(asked: Preparation, words: str) -> bool:
-    let_go(but=asked)
-    st.session_state[PREPARING] = asked
-    st.session_state[ASKED] = True
-    job = queue.current().submit(asked, session_id())
-    _wait_a_moment(job)
-    if job.state == "done":
-        st.session_state.pop(PREPARING)
-    elif job.state == "failed":
+    Args:
+        words: what is done, with a place for the part that is done.
+    """
+    job = _job_of(asked, "preparation")
+    wait_a_moment(job)
+    if job.state == "failed":
         st.error(verbatim(job.error, LONGEST_BLAME))
-    else:
+    elif job.state != "done":
         wait_for(job, words.format(0.0), words)
     return job.state == "done"
 
-
-def let_go_of_former() -> None:
-    """Stop wanting what this session last waited for, unless it was asked for in this run."""
-    if not st.session_state.pop(ASKED, False):
-        let_go()
-
-
-def let_go(but: Preparation | None = None) -> None:
-    """Stop wanting what this session last waited for, unless it is a certain preparation."""
-    former = st.session_state.pop(PREPARING, None)
-    if former is not None and former != but and (job := queue.current().find(former)):
-        job.leave(session_id())
-
-
-# -------------------------------------------------------------------------------- growing studies
 
 Draw = Callable[[Mapping[str, Result], bool], None]
 DrawOne = Callable[[Result], None]
 
 
 def growing(request: Request, draw: DrawOne, name: str = "") -> Job:
-    """Show a study that grows while it is watched; return its job, with the latest result.
-
-    Args:
-        draw: shows a result; called again whenever there may be a larger one.
-        name: its name on the page, if the experiment is there twice.
-    """
+    """Show a study that grows while it is watched; return its job, with the latest result."""
     name = name or request.experiment
     return growing_together({name: request}, lambda found, _: draw(found[name]))[name]
-
-
-def _ghost() -> None:
-    st.skeleton(height=440)
 
 
 def growing_together(
@@ -197,7 +185,7 @@ def growing_together(
     draw: Draw,
     *,
     former: bool = True,
-    waiting: Callable[[], None] = _ghost,
+    waiting: Callable[[], object] = lambda: st.skeleton(height=440),
     main: str = "",
 ) -> dict[str, Job]:
     """Show studies that grow side by side, with one line of progress and one Cancel.
@@ -233,8 +221,8 @@ def growing_together(
         if found and (not main or main in found):
             draw(found, going)
         elif former and before and (not main or main in before):
-            new = "are being computed" if going else "are not computed"
-            st.warning(f"Stale: this is for the former settings. Results for the new ones {new}.")
+            new = "Updating" if going else "The new settings are not computed"
+            st.warning(f"{new}; showing your previous settings.")
             draw(before, False)
         else:
             waiting()
@@ -252,10 +240,12 @@ def _session_set(key: str) -> set[Request | Preparation | None]:
     return found
 
 
-def _job_of(request: Request, name: str, *, long: bool = False, unasked: float = math.inf) -> Job:
+def _job_of(
+    request: Request | Preparation, name: str, *, long: bool = False, unasked: float = math.inf
+) -> Job:
     """Return this session's job for a request; let the former one of the same name go."""
     jobs = queue.current()
-    watched: dict[str, Request] = st.session_state.setdefault(WATCHED, {})
+    watched: dict[str, Request | Preparation] = st.session_state.setdefault(WATCHED, {})
     former, watched[name] = watched.get(name), request
     if former is not None and former not in watched.values() and (job := jobs.find(former)):
         job.leave(session_id())
@@ -264,12 +254,6 @@ def _job_of(request: Request, name: str, *, long: bool = False, unasked: float =
     if request in _session_set(STARTED):
         unasked = math.inf
     return jobs.submit(request, session_id(), long=long, unasked=unasked)
-
-
-def _cancel(group: Sequence[Job]) -> None:
-    for job in group:
-        _session_set(DECLINED).add(job.request)
-        job.leave(session_id())
 
 
 def start(requests: Iterable[Request | Preparation | None]) -> None:
@@ -292,11 +276,17 @@ def _status(name: str, group: Sequence[Job], going: bool) -> None:
     found = [job.result for job in group]
     if not going and not any(result is None or result.is_partial for result in found):
         return
+
+    def cancel() -> None:
+        for job in group:
+            _session_set(DECLINED).add(job.request)
+            job.leave(session_id())
+
     shares = [result.done / result.total if result else 0.0 for result in found]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(sum(shares) / len(shares), _words(group, going))
         if going:
-            st.button("Cancel", key=f"cancel-{name}", on_click=_cancel, args=(group,))
+            st.button("Cancel", key=f"cancel-{name}", on_click=cancel)
             return
         asks = any(job.state == "asks" for job in group)
         label, kind = ("Start", "start") if asks else ("Continue", "continue")
@@ -315,18 +305,11 @@ def _words(group: Sequence[Job], going: bool) -> str:
     if not going and (asking := [job.rest for job in group if job.state == "asks"]):
         return f"{done}; about {duration(sum(asking))} left at this speed"
     if not going:
-        return f"Stopped: {done}. What can be shown of it stands below." if found else "Stopped."
+        return f"Stopped: {done}. What is there is shown below." if found else "Stopped."
     if all(job.state == "waiting" for job in group):
         return f"{waits(group[0])}; {done}" if found else waits(group[0])
     made = [job.fraction for job in group if job.fraction is not None]
     if made and not found:
         return POOL.format(min(made))
     left = [seconds for job in group if (seconds := job.seconds_left()) is not None]
-    return f"{done}, about {duration(max(left))} left" if left else done
-
-
-def duration(seconds: float) -> str:
-    """Return a time in round words, as in ``5 min``."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.0f} h"
+    return f"{done}, about {duration(max(1.0, *left))} left" if left else done

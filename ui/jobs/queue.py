@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import math
 import threading
@@ -33,11 +32,7 @@ AGAIN = 60.0
 
 
 class Queue:
-    """Jobs that wait and run, and the finished ones for the next who asks.
-
-    Args:
-        limit: seconds of work for one job; ``None`` for no limit.
-    """
+    """Jobs that wait and run, and the finished ones for the next who asks."""
 
     def __init__(self, limit: float | None = None) -> None:
         self.limit = limit
@@ -80,12 +75,11 @@ class Queue:
             self._forget()
             return job
 
-    def submit_private(self, who: str, what: Callable[[Job], None], lane: Lane = "heavy") -> Job:
+    def submit_private(self, who: str, what: Callable[[Job], object], lane: Lane = "heavy") -> Job:
         """Return a job of one session alone, which nobody else finds and nothing keeps."""
         job = Job(None, what, self.limit)
         job.watch(who)
-        with self._changed:
-            self._put(job, lane)
+        self._put(job, lane)
         return job
 
     def find(self, request: Request | Preparation) -> Job | None:
@@ -109,8 +103,9 @@ class Queue:
         return job.state == "stopped" or was_preparation or failed_long_ago or was_started
 
     def _put(self, job: Job, lane: Lane) -> None:
-        self._waiting[lane].append(job)
-        self._changed.notify_all()
+        with self._changed:
+            self._waiting[lane].append(job)
+            self._changed.notify_all()
 
     def _forget(self) -> None:
         """Drop the oldest finished jobs beyond what is kept."""
@@ -120,28 +115,22 @@ class Queue:
             del self._jobs[oldest], sizes[oldest]
 
     def _serve(self, lane: Lane) -> None:
-        makers = None if lane == "quick" else work.PartsExecutor
-        with pool.made_by(makers):
-            while True:
-                with self._changed:
-                    self._changed.wait_for(lambda: self._waiting[lane])
-                    job = self._waiting[lane].popleft()
-                self._do(job)
-                # A thread that waits must not keep its last job alive.
-                del job
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting[lane])
+                job = self._waiting[lane].popleft()
+            self._do(job)
+            # A thread that waits must not keep its last job alive.
+            del job
 
     def _do(self, job: Job) -> None:
-        """Do a job to its end, or until it turns out to lack its pool."""
+        """Do a job to its end."""
         if not job.wanted:
             job.turn("stopped")
             return
         job.turn("running")
         try:
             job.work(job)
-        except pool.MissingError:
-            job.turn("waiting")
-            with self._changed:
-                self._put(job, "heavy")
         except UnwantedError:
             job.turn("stopped")
         except UnaskedError:
@@ -168,14 +157,13 @@ def _sentence(job: Job, error: Exception) -> str:
 
 
 _starting = threading.Lock()
+_queues: list[Queue] = []
 
 
 def current() -> Queue:
     """Return the one queue of this server."""
     with _starting:
-        return _started()
-
-
-@functools.cache
-def _started() -> Queue:
-    return Queue(settings.current().work_limit)
+        if not _queues:
+            pool.use(work.PartsExecutor)
+            _queues.append(Queue(settings.current().work_limit))
+        return _queues[0]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from abcdp_core import cache, experiments, runner, workers
+from abcdp_core import cache, experiments, pool, runner, workers
 from abcdp_core.posterior.rounds import Draws, Each
 from ui.jobs.job import Job, Preparation, Request
 
@@ -32,34 +32,36 @@ _slow: Counter[tuple[str, str]] = Counter()
 """Experiment and scenario -> pictures in a row that took longer."""
 
 
-def of(request: Request | Preparation, *, long: bool) -> Callable[[Job], None]:
+def of(request: Request | Preparation, *, long: bool) -> Callable[[Job], object]:
     """Return what is to be done for a request; a long study has many parts, which are kept."""
     if isinstance(request, Preparation):
-        return functools.partial(_prepare, request)
+        make = request.make
+        return lambda job: make(job.progress)
     return functools.partial(_study, request, long=long)
 
 
 def is_heavy(request: Request | Preparation, *, long: bool, limited: bool) -> bool:
     """Return whether a request takes more than moments of this process."""
-    if long or isinstance(request, Preparation):
+    if long or isinstance(request, Preparation) or missing_pools(request):
         return True
     may_be_long = getattr(experiments.load(request.experiment), "MAY_BE_LONG", False)
     # A task in this process cannot be stopped at the limit.
     return (limited and may_be_long) or _slow[_kind(request)] >= SLOW_AFTER
 
 
+def missing_pools(request: Request) -> list[pool.PoolKey]:
+    """Return the public pools that have to be made first."""
+    missing = getattr(experiments.load(request.experiment), "missing_pools", None)
+    return missing(request.params, request.seed) if missing else []
+
+
 def _kind(request: Request) -> tuple[str, str]:
     return request.experiment, str(getattr(request.params, "scenario", ""))
 
 
-def _prepare(request: Preparation, job: Job) -> None:
-    request.make(job.progress)
-
-
 def _study(request: Request, job: Job, *, long: bool) -> None:
     asked = experiments.load(request.experiment), request.params, request.seed
-    if (prepare := getattr(asked[0], "prepare", None)) is not None:
-        prepare(request.params, request.seed, job.progress)
+    pool.make(missing_pools(request), job.progress)
     if is_heavy(request, long=long, limited=job.limit is not None):
         store = runner.Store(cache.folder() / "tasks") if long else None
         with _parts() as executor:
@@ -81,12 +83,7 @@ def in_parts(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
 
 
 def simulations(job: Job, most: int) -> Each:
-    """Return a function that simulates for a posterior and shows the job's progress.
-
-    Args:
-        job: for which.
-        most: draws in all, at most.
-    """
+    """Return a function that simulates for a posterior and shows the job's progress."""
     done = 0
 
     def each(
@@ -117,8 +114,6 @@ def _parts() -> Iterator[Executor]:
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
 
-
-# -------------------------------------------------------------------------------- worker processes
 
 _loading: Future[Any] | None = None
 _starting = threading.Lock()

@@ -44,11 +44,7 @@ def begin(view: View) -> None:
 
 
 def enter(view: View) -> str:
-    """Set what the step sets if a person has just come to it.
-
-    Returns:
-        File name of the page that it opens; empty if nothing changes.
-    """
+    """Set what a step sets if a person has just come to it; return the page it opens, else ""."""
     if (place := _place(view)) == st.session_state.get(ENTERED):
         return ""
     st.session_state[ENTERED] = place
@@ -86,9 +82,6 @@ def _place(view: View) -> tuple[str, int] | None:
     return None if view.lesson is None else (view.lesson[0].name, view.lesson[1])
 
 
-# --------------------------------------------------------------------------------------- the panel
-
-
 def panel(view: View) -> DeltaGenerator | None:
     """Show the step that is on above the page; return a place for what is said once it is drawn."""
     if view.lesson is None or view.step is None:
@@ -116,12 +109,9 @@ def _say_if_moved(view: View, step: Step) -> None:
     if not moved:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(
-            "Some knobs do not stand as this step sets them: its numbers are for its own settings.",
-            width="stretch",
-        )
+        st.caption("You are exploring: this step's text uses its own settings.", width="stretch")
         if not any(locks.is_fixed(view, key) for key in moved):
-            st.button("Set them so", key="lesson-set", on_click=_return, type="tertiary")
+            st.button("Reset knobs", key="lesson-set", on_click=_return, type="tertiary")
 
 
 def tell_of_figure(view: View, place: DeltaGenerator | None) -> None:
@@ -201,9 +191,11 @@ def _in_words(lesson: Lesson, number: int) -> str:
 
 
 def _turn(pressed: str, number: int, name: str = "") -> None:
-    """Go to a step by one of the two buttons, which keeps the focus."""
+    """Go to a step, of another lesson where one is named; the button pressed keeps the focus."""
     _focus(pressed)
-    go(number, name)
+    if name:
+        st.session_state["lesson"] = name
+    st.session_state["step"] = number
 
 
 def _focus(button: str) -> None:
@@ -214,13 +206,6 @@ def _focus(button: str) -> None:
 def begin_with(name: str) -> None:
     """Go to the first step of a lesson, with the focus on the button that leads on."""
     _turn(NEXT, 1, name)
-
-
-def go(number: int, name: str = "") -> None:
-    """Go to a step, of another lesson where one is named."""
-    if name:
-        st.session_state["lesson"] = name
-    st.session_state["step"] = number
 
 
 def leave() -> None:
@@ -240,9 +225,6 @@ def _say(place: tuple[str, int]) -> None:
         "lesson", "lesson.js", '<p class="place" role="status"></p>', "lesson.css"
     )
     place_said(key="lesson-place", data={"place": words, "visit": visit, "buttons": buttons})
-
-
-# ------------------------------------------------------------------------------- text and question
 
 
 def _body(view: View, place: tuple[str, int], step: Step) -> None:
@@ -276,7 +258,7 @@ def _said(view: View, place: tuple[str, int], step: Step, found: Mapping[str, Re
     if whole:
         known = numbers.of(step, {name: result.tables for name, result in found.items()})
     if not _before(step) <= known.keys():
-        st.caption("What there is to say stands here when its numbers are computed.")
+        st.caption("The text appears once its numbers are ready.")
         return
     told, question = numbers.fill(step.text, known), step.question
     if question is None:
@@ -289,7 +271,7 @@ def _said(view: View, place: tuple[str, int], step: Step, found: Mapping[str, Re
         with picture:
             _guess(place, step)
     elif question.answer not in known:
-        words.markdown(f"**{ask}** *The answer stands here when it is computed.*")
+        words.markdown(f"**{ask}** *The answer appears once it is computed.*")
     else:
         words.markdown(f"**{ask}** {numbers.fill(step.reveal, known)}")
         drawn = guessed(step, _guesses()[place], known[question.answer])
@@ -302,17 +284,11 @@ def _guess(place: tuple[str, int], step: Step) -> None:
     assert question is not None, "is called for questions only"
     key = f"lesson-guess-{place[0]}-{place[1]}"
     halfway = round((question.high - question.low) / 2 / question.step) * question.step
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    label = f"Your guess ({question.unit})" if question.unit else "Your guess"
+    ends, start = (float(question.low), float(question.high)), float(question.low + halfway)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width=GUESS_WIDTH):
-            st.slider(
-                f"Your guess ({question.unit})" if question.unit else "Your guess",
-                min_value=float(question.low),
-                max_value=float(question.high),
-                value=float(question.low + halfway),
-                step=float(question.step),
-                format="%g",
-                key=key,
-            )
+            st.slider(label, *ends, start, float(question.step), format="%g", key=key)
         st.button("Show the answer", key=f"{key}-show", on_click=_keep, args=(place, key))
 
 

@@ -31,8 +31,8 @@ Found = Mapping[Request, Result]
 """The results of a lesson's runs."""
 
 ONLY_HERE = (
-    "Its codes and addresses name this computer by a name that works nowhere else. Before you "
-    "print it for others, open the program by the address that they use."
+    "Its codes and addresses work only on this computer. Before you print it for others, open the "
+    "program by the address that they use."
 )
 
 
@@ -47,14 +47,10 @@ def show(view: View) -> None:
                     st.caption(" · ".join(step.title for step in each.steps))
                 begin, free = partial(lesson.begin_with, each.name), locks.button(view, "lesson")
                 st.button("Begin", key=f"lesson-begin-{each.name}", on_click=begin, **free)
-                ask = partial(_ask, each.name)
+                ask = partial(st.session_state.__setitem__, PRINTED, each.name)
                 st.button("Print view", key=f"lesson-print-{each.name}", on_click=ask)
             if st.session_state.get(PRINTED) == each.name:
                 _print_view(view, number, each)
-
-
-def _ask(name: str) -> None:
-    st.session_state[PRINTED] = name
 
 
 def _print_view(view: View, number: int, chosen: Lesson) -> None:
@@ -62,6 +58,10 @@ def _print_view(view: View, number: int, chosen: Lesson) -> None:
     url = share.for_visitors(st.context.url or "", settings.current())
     # The next lesson uses the same names, so that nothing goes on for this one.
     requests = {f"print-{place}": each for place, each in enumerate(requests_of(chosen))}
+
+    def file(found: Found) -> bytes:
+        pictures = printed.pictures(figures_of(chosen, found))
+        return page(number, chosen, view.page, url, found, pictures).encode()
 
     def offer(grown: Mapping[str, Result], _: bool) -> None:
         found = {requests[name]: each for name, each in grown.items() if not each.is_partial}
@@ -73,7 +73,7 @@ def _print_view(view: View, number: int, chosen: Lesson) -> None:
             f"lesson-{number}-{chosen.name}.html",
             "text/html",
             tuple(found.values()),
-            partial(_file, number, chosen, view.page, url, found),
+            partial(file, found),
         )
         only_here = urlsplit(url).hostname in share.OWN_NAMES
         st.caption(
@@ -94,27 +94,10 @@ def requests_of(chosen: Lesson) -> tuple[Request, ...]:
     return tuple(dict.fromkeys(every))
 
 
-def _file(number: int, chosen: Lesson, here: Page, url: str, found: Found) -> bytes:
-    pictures = printed.pictures(figures_of(chosen, found))
-    return page(number, chosen, here, url, found, pictures).encode()
-
-
 def page(
-    number: int,
-    chosen: Lesson,
-    here: Page,
-    url: str,
-    found: Found,
-    pictures: Mapping[int, Picture],
+    number: int, chosen: Lesson, here: Page, url: str, found: Found, pictures: Mapping[int, Picture]
 ) -> str:
-    """Return the print view.
-
-    Args:
-        here: the page on screen.
-        url: of that page, as visitors reach it.
-        found: the lesson's results.
-        pictures: place of a step, from 1 -> a figure for its answer.
-    """
+    """Return the print view, with pictures for answers by the place of their step."""
     sheets = []
     for place, step in enumerate(chosen.steps, 1):
         opens = page_table.by_file(step.page)
@@ -132,35 +115,25 @@ def settings_of(step: Step, opens: Page) -> tuple[str, ...]:
     values = steps.knobs_of(step, opens)
     unused = opens.unused(values.get(opens.view))
     scenario = steps.scenario_of(step, opens)
-    return tuple(
-        _setting(knobs.find(key, opens.every, scenario).parameter.label, values[key])
-        for key in step.knobs
-        if key not in unused
-    )
-
-
-def _setting(label: str, value: Scalar) -> str:
-    """Return a knob with its value: ``c = 10``, ``Show: many releases``."""
-    sign, gloss, _ = label.partition(" · ")
-    text = f"{value:,}" if isinstance(value, int) else text_of(value)
-    return f"{sign} = {text}" if gloss else f"{sign}: {text}"
+    found = []
+    for key in (key for key in step.knobs if key not in unused):
+        label, value = knobs.find(key, opens.every, scenario).parameter.label, values[key]
+        sign, gloss, _ = label.partition(" · ")
+        text = f"{value:,}" if isinstance(value, int) else text_of(value)
+        # As in `c = 10` and `Show: many releases`.
+        found.append(f"{sign} = {text}" if gloss else f"{sign}: {text}")
+    return tuple(found)
 
 
 def figures_of(chosen: Lesson, found: Found) -> dict[int, tuple[Result, Drawn]]:
     """Return place of a step with a question -> the figure for its answer; each figure once."""
     figures: dict[int, tuple[Result, Drawn]] = {}
     for place, step in enumerate(chosen.steps, 1):
-        shown = _figure(step, found) if step.question else None
-        if shown and not any(shown[1] is drawn for _, drawn in figures.values()):
-            figures[place] = shown
+        for request in steps.requests(step).values() if step.question else ():
+            result = found[request]
+            for name, drawn in charts.drawn(result).items():
+                stands_out = f"chart-{result.experiment}-{name}", f"chart-overview-{name}"
+                seen = place in figures or any(drawn is each for _, each in figures.values())
+                if step.look in stands_out and not seen:
+                    figures[place] = result, drawn
     return figures
-
-
-def _figure(step: Step, found: Found) -> tuple[Result, Drawn] | None:
-    """Return the figure that stands out in a step, if it is a result's."""
-    for request in steps.requests(step).values():
-        result = found[request]
-        for name, drawn in charts.drawn(result).items():
-            if step.look in (f"chart-{result.experiment}-{name}", f"chart-overview-{name}"):
-                return result, drawn
-    return None

@@ -16,8 +16,9 @@ from abcdp_core.parameters import Params
 from abcdp_core.privacy.promise import promise_in_short
 from abcdp_core.releases import ReleaseParams
 from abcdp_core.results import Result
-from ui.figures import blocks, charts, motion
+from ui.figures import blocks, charts
 from ui.view import locks, page_table
+from ui.view.components import component
 from ui.view.view import View
 
 HEIGHT = 258
@@ -31,12 +32,10 @@ LEAD = (
 
 DECISIONS = "Each mark is a draw, kept if its distance with noise is at most the noisy threshold."
 
-# ------------------------------------------------------------------------------ draws of noise seen
-
 SEEN = "_noises_seen"
 
-MOST, LISTED = 100, 8
-"""Draws of noise that are remembered, and those that are told one by one."""
+LISTED = 8
+"""Draws of noise that are told one by one."""
 
 
 @dataclass(frozen=True)
@@ -49,21 +48,13 @@ class Run:
 
 
 def gather(found: Result) -> tuple[Run, ...]:
-    """Return this session's runs that differ in nothing but the noise.
-
-    Args:
-        found: the run that is shown, of the study of the posterior.
-
-    Returns:
-        Each draw of noise once, at most :data:`MOST`, that of ``found`` last.
-    """
+    """Return this session's runs that differ in nothing but the noise, that of `found` last."""
     params = cast(ReleaseParams, found.params)
     public = dataclasses.replace(params, noise_draw=0), found.seed
     before: tuple[Any, dict[int, Run]] = st.session_state.get(SEEN, (public, {}))
     runs = dict(before[1]) if before[0] == public else {}
     runs.pop(params.noise_draw, None)
     runs[params.noise_draw] = Run(*posterior.counts(found), posterior.error(found))
-    runs = dict(list(runs.items())[-MOST:])
     st.session_state[SEEN] = public, runs
     return tuple(runs.values())
 
@@ -72,7 +63,7 @@ def in_words(runs: Sequence[Run]) -> str:
     """Return how many draws were kept only because of noise; empty for a single run."""
     if len(runs) < 2:
         return ""
-    over = f"Over {'the last ' if len(runs) == MOST else ''}{len(runs)} draws of noise"
+    over = f"Over {len(runs)} draws of noise"
     kept, false = (sum(getattr(run, name) for run in runs) for name in ("kept", "false"))
     if kept == 0:
         return f"{over} nothing was kept."
@@ -86,9 +77,6 @@ def in_words(runs: Sequence[Run]) -> str:
         each = ", ".join(f"{run.false:,} of {run.kept:,}" if run.kept else "none" for run in shown)
         total = f"in all {false:,} of {kept:,}"
     return f"{over}, kept only because of noise: {lately}{each}; {total}."
-
-
-# ------------------------------------------------------------------------------------------- cards
 
 
 def headline(found: Result, grown: Result | None) -> None:
@@ -108,7 +96,9 @@ def decisions(view: View, found: Result, runs: Sequence[Run]) -> None:
     try_it = locks.if_free(view, "noise_draw", " Try *New noise*.")
     lead = in_words(runs) or DECISIONS + try_it
     of_result(view, "decisions", found, lead, "flip_probability")
-    motion.of("overview-decisions")
+    # The browser moves each mark from where the former noise had it.
+    motion = component("motion", "motion.js", '<div class="motion" hidden></div>')
+    motion(key="motion-overview-decisions", data={"chart": "overview-decisions"}, height=0)
 
 
 def error(view: View, grown: Result, found: Result, runs: Sequence[Run]) -> None:
@@ -127,9 +117,7 @@ def promise(view: View, params: Params) -> None:
 
 
 def _card(view: View, name: str, drawn: Drawn, lead: str, page: str = "") -> None:
-    with st.container(
-        key=f"card-{name}", horizontal=True, vertical_alignment="center", gap="small"
-    ):
+    with st.container(key=f"card-{name}", horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{fig.one_line(drawn.figure)}**", width="stretch")
         if page:
             title = page_table.by_file(page).title

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote, urlencode
 
 import pandas as pd
@@ -45,12 +44,8 @@ WIDTHS = {
 }
 """Column -> pixels; together what fits beside the sidebar of a laptop."""
 
-VIEWS = {
-    "many-releases": "many releases",
-    "change-one-person": "change one person",
-    "synthetic-data": "synthetic data",
-}
-"""Experiment -> the view of the page *Posterior* that shows it."""
+VIEWS = ("many-releases", "change-one-person", "synthetic-data")
+"""Experiments that are views of the page *Posterior*, called like them with blanks."""
 
 FILES = (
     ("The table as CSV", "reproduce.csv", "text/csv"),
@@ -92,9 +87,6 @@ def by_chance() -> str:
     return report.chance_words(stored())
 
 
-# ------------------------------------------------------------------------------------------- table
-
-
 def chosen_rows(view: View) -> pd.DataFrame:
     """Return the rows that the filters leave, those that nothing can judge last."""
     table = stored().table
@@ -109,11 +101,14 @@ def table(view: View, rows: pd.DataFrame) -> None:
     if rows.empty:
         st.info("No claim fits these filters.")
         return
+    seed = stored().details["seed"]
+    found = {name: address(run, seed) for name, run in reading.load().runs.items()}
+    links = {name: each.link for name, each in found.items() if each}
     shown = pd.DataFrame(
         {
             "verdict": rows["verdict"].map(in_words),
             "item": rows["item"],
-            "page": [_link(row) for _, row in rows.iterrows()],
+            "page": rows["run"].map(links).fillna(""),
             "claim": rows["claim"],
             "the paper's number": rows["paper"],
             "ours": [report.measured(row) for _, row in rows.iterrows()],
@@ -124,9 +119,9 @@ def table(view: View, rows: pd.DataFrame) -> None:
             "measured as": rows["measure"],
         }
     )
-    link_help = "The page that shows it, set as the run is."
     columns = {name: st.column_config.TextColumn(width=px) for name, px in WIDTHS.items()}
-    link = st.column_config.LinkColumn(width=56, display_text="open", help=link_help)
+    about = "The page that shows it, set as the run is."
+    link = st.column_config.LinkColumn(width=56, display_text="open", help=about)
     st.dataframe(
         shown,
         key="papers-table",
@@ -140,20 +135,10 @@ def table(view: View, rows: pd.DataFrame) -> None:
     )
 
 
-def _link(row: pd.Series[Any]) -> str:
-    """Return what opens the page that shows a claim's run; empty if there is none."""
-    run = reading.load().runs.get(str(row["run"]))
-    found = run and address(run, stored().details["seed"])
-    return found.link if found else ""
-
-
 def _choose(view: View, names: list[str]) -> None:
     if not locks.is_fixed(view, "papers.claim"):
         for row, _ in st.session_state["papers-table"]["selection"]["cells"]:
             st.session_state["papers.claim"] = names[row]
-
-
-# ------------------------------------------------------------------------------------------- claim
 
 
 def claim(view: View) -> str:
@@ -170,14 +155,11 @@ def claim(view: View) -> str:
     left.markdown(document.claim_text(row, reading.load()))
     with right:
         if pd.notna(row["ours"]):
-            draw = functools.partial(_one, row)
-            charts.show(view, "claim", charts.kept(stored(), row["id"], draw))
+            draw = functools.partial(pictures.one, row)
+            drawn = Drawn(charts.kept(stored(), row["id"], draw), str(row["reason"]))
+            charts.show(view, "claim", drawn)
         _again(reading.load().runs[row["run"]])
     return str(row["experiment"])
-
-
-def _one(row: pd.Series[Any]) -> Drawn:
-    return Drawn(pictures.one(row), str(row["reason"]))
 
 
 def _again(run: Run) -> None:
@@ -193,13 +175,7 @@ def _again(run: Run) -> None:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a run can be seen.
-
-    Attributes:
-        page: the page that shows its experiment.
-        link: opens it, relative to any other page.
-        left: parameters of the run that the page has no knob for and sets otherwise.
-    """
+    """Where a run can be seen, and which of its parameters the page has no knob for."""
 
     page: Page
     link: str
@@ -228,7 +204,7 @@ def _settings(page: Page, run: Run) -> tuple[dict[str, str], list[str]]:
     params = reproduction.params_of(run, "full")
     usual, texts = type(params)().to_text(), params.to_text()
     views = {shown: (page.view, value) for value, every in page.views.items() for shown in every}
-    views |= {shown: ("posterior.view", value) for shown, value in VIEWS.items()}
+    views |= {shown: ("posterior.view", shown.replace("-", " ")) for shown in VIEWS}
     query: dict[str, str] = dict([views[run.experiment]]) if run.experiment in views else {}
     left: list[str] = []
     for name, text in texts.items():
@@ -241,9 +217,6 @@ def _settings(page: Page, run: Run) -> tuple[dict[str, str], list[str]]:
         elif several or text != usual[name]:
             left.append(name)
     return query, left
-
-
-# -------------------------------------------------------------------------------------------- rest
 
 
 def numbers(view: View, rows: pd.DataFrame) -> None:

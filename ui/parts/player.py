@@ -12,31 +12,13 @@ import streamlit as st
 
 from abcdp_core.experiments import adaptive_truncation as study
 from abcdp_core.output.player import Runs, frames
-from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui.figures import blocks
 from ui.view.components import component
 from ui.view.view import View
 
-
-def ways(params: Params) -> dict[str, Params]:
-    """Return the settings of each way of asking that is played."""
-    return dict(study.ways(cast(study.Params, params)))
-
-
-def no_symbols(params: Params) -> str:
-    """Return why nobody answers by symbols; empty if people do."""
-    return study.no_symbols(cast(study.Params, params))
-
-
-def others(params: Params) -> dict[str, Any]:
-    """Return what the study of many runs takes from the settings of the one that is played."""
-    return study.others(cast(study.Params, params))
-
-
-def typical(found: Result) -> str:
-    """Return what is typical of many runs, as far as they are done."""
-    return study.typical_of(found)
+STUDY: Any = study
+"""The study that is played, for what the page asks of it."""
 
 
 def headline(found: Mapping[str, Result]) -> None:
@@ -47,13 +29,7 @@ def headline(found: Mapping[str, Result]) -> None:
 
 
 def show(view: View, runs: Runs, running: bool, summary: str) -> None:
-    """Show the player, which keeps its place while the runs grow.
-
-    Args:
-        runs: name -> what there is of it so far; names are those of :data:`study.WAYS`.
-        running: whether more is to come.
-        summary: what is seen, for those who cannot see it.
-    """
+    """Show the player, which keeps its place while the runs grow."""
     if message := frames(runs):
         more = {"projector": view.projector, "running": running, "summary": summary}
         player = component("player", "player.js", "player.html", "player.css")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from decimal import Decimal
 
 import streamlit as st
 
@@ -43,9 +42,10 @@ def allows(request: ReleaseRequest) -> bool:
         )
         return False
     asked, left = claim(request), account.left()
+    delta = f", δ = {there.delta}" if there.delta else ""
     st.markdown(
         f"It is taken from the budget {verbatim(name)}, of which ε = {left:f} is left for one "
-        f"more release{_of(account)}."
+        f"more release (ε = {there.epsilon}{delta} in all, for each {verbatim(there.unit)})."
     )
     _history(account)
     if fits(account.budget, [*account.reserved.values(), asked]):
@@ -59,28 +59,16 @@ def _unit(request: ReleaseRequest, there: Budget) -> str:
     return there.unit if isinstance(request, SeriesRequest) else request.unit
 
 
-def _of(account: Account) -> str:
-    budget = account.budget
-    delta = f", δ = {budget.delta}" if budget.delta else ""
-    return f" (ε = {budget.epsilon}{delta} in all, for each {verbatim(budget.unit)})"
-
-
 def _history(account: Account) -> None:
     reserved = account.reserved
     if not reserved:
         return
     days = {each.number: each.content["day"] for each in account.entries if each.number in reserved}
     with st.expander(f"{len(reserved)} taken so far"):
+        lines = reserved.items()
         st.table(
-            [
-                {"day": days[number], "ε": _plain(each.epsilon), "what": each.what}
-                for number, each in reserved.items()
-            ]
+            [{"day": days[n], "ε": f"{each.epsilon:f}", "what": each.what} for n, each in lines]
         )
-
-
-def _plain(amount: Decimal) -> str:
-    return f"{amount:f}"
 
 
 @contextlib.contextmanager

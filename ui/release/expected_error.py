@@ -49,12 +49,7 @@ def _usual(view: View, by: Releasable) -> ReleaseRequest:
 
 
 def show(view: View, by: Releasable, planned: int, width: float | None) -> str:
-    """Show what to expect; return the sentence for the confirmation.
-
-    Args:
-        planned: number of values.
-        width: of the range of the values, once it was typed.
-    """
+    """Show what to expect; return the sentence for the confirmation."""
     request = _usual(view, by)
     if not ready(request, planned):
         return "What error to expect could not be computed."
@@ -70,7 +65,14 @@ def show(view: View, by: Releasable, planned: int, width: float | None) -> str:
     scenario, pool_size = view.scenario, int(view["pool_size"])
     far = error_by_size.far_enough(scenario, planned, pool_size)
     asked = params.ask(view, names[0], n=far)
-    job = progress.growing(asked, lambda found: _draw(view, found, planned, width))
+
+    def draw(found: Result) -> None:
+        number, words, rest = error_by_size.headline(found, planned, width)
+        blocks.headline(number, [words], rest)
+        mark = functools.partial(error_by_size.marked, found, planned)
+        charts.show(view, found.experiment, charts.kept(found, ("planned", planned), mark))
+
+    job = progress.growing(asked, draw)
     if job.result is None:
         return "What error to expect is still being computed."
     return error_by_size.said(job.result, planned)
@@ -81,7 +83,7 @@ def ready(request: ReleaseRequest, n: int) -> bool:
     if isinstance(request, PrivateSummaryRequest) and not summary_request.is_ready(request, n):
         key = request.scenario, n, request.pool_seed, request.first
         made = functools.partial(simulated.public_pool, *key)
-        return progress.prepare_pool(Preparation(key, made))
+        return progress.is_prepared(Preparation(key, made))
     return True
 
 
@@ -118,10 +120,3 @@ def _of_pool(request: ReleaseRequest, planned: int, known: Simulated) -> str:
     if reach := request.reach(planned):
         st.caption(reach)
     return known.in_words(planned)
-
-
-def _draw(view: View, found: Result, planned: int, width: float | None) -> None:
-    number, words, rest = error_by_size.headline(found, planned, width)
-    blocks.headline(number, [words], rest)
-    mark = functools.partial(error_by_size.marked, found, planned)
-    charts.show(view, found.experiment, charts.kept(found, ("planned", planned), mark))

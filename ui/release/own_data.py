@@ -26,12 +26,10 @@ from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import in_digits
 from ui.figures.verbatim import verbatim
 from ui.jobs import progress
-from ui.release import budget, expected_error, release_state, uploads
-from ui.release.uploads import MINUTES, Upload
+from ui.release import budget, expected_error, release_state
+from ui.release.uploads import MINUTES, Held
+from ui.server import settings
 from ui.view.view import View
-
-MOST = 100
-"""Releases of a session: its page has a button for each."""
 
 PLANNED = 1000
 """Values that a series is taken to have until somebody says."""
@@ -170,22 +168,17 @@ def _more(scenario: str) -> dict[str, Any]:
     return chosen
 
 
-def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: str) -> None:
-    """Say what will be spent and what to expect, ask, and release.
-
-    Args:
-        series_of: the person's.
-        planned: how many values were expected.
-        expected: whether so many are enough, from public simulations.
-    """
-    here, held = release_state.current(), uploads.tray().held
-    if here.job is not None:
-        before = held.use if held is not None else lambda: None
-        progress.wait_for(here.job, "Making the release", cancel="own-cancel", before=before)
+def confirm(request: ReleaseRequest, held: Held, planned: int, expected: str) -> None:
+    """Say what will be spent and what to expect, ask, and release."""
+    here = release_state.current()
+    if here.release.job is not None:
+        job = here.release.job
+        progress.wait_for(job, "Making the release", cancel="own-cancel", before=held.use)
         return
-    if here.failed:
-        st.error(here.failed)
-    n = len(series_of.values)
+    if here.release.failed:
+        spent = "" if settings.current().budget else " or spent"
+        st.error(f"{here.release.failed} Nothing was released{spent}.")
+    n = held.n
     try:
         request.check_size(n)
     except ParameterError as error:
@@ -197,14 +190,8 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
     st.markdown(f"Is this enough? {expectation.enough(request, n, planned, expected)}")
     if little := request.drowned(n):
         st.warning(little, icon="⚠️")
-    if len(here.made) >= MOST:
-        st.info(
-            f"A page keeps {MOST} releases at most. Save their files and reload it for more. "
-            "Costs add up all the same; the new page does not know of these."
-        )
-        return
-    made = [each.document for each in here.made if each.digest == series_of.name]
-    others = [each.document for each in here.made if each.digest != series_of.name]
+    made = [each.document for each in here.made if each.digest == held.digest]
+    others = [each.document for each in here.made if each.digest != held.digest]
     if made:
         more = in_digits(_spent(made) + request.epsilon_total)
         st.markdown(f"These numbers were {_released(made)}. One more release makes it {more}.")
@@ -225,8 +212,7 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
     if st.button(
         "Release", type="primary", disabled=not (sure and accepted), key=f"own-release-{len(made)}"
     ):
-        if held is not None:
-            here.begin(request, held, series_of.name)
+        here.begin(request, held)
         st.rerun()
 
 

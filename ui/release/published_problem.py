@@ -22,8 +22,9 @@ from abcdp_core.published.pools import Pool
 from abcdp_core.published.problems import Problem
 from ui.figures import charts, labels
 from ui.figures.verbatim import verbatim
-from ui.jobs import progress, queue, work
+from ui.jobs import progress, work
 from ui.jobs.job import Job, RefusedError
+from ui.jobs.progress import Own
 from ui.release import release_state
 from ui.server import settings, streamlit_internals
 from ui.view.view import View
@@ -41,15 +42,8 @@ TABLE_ENDS = ".csv"
 class ProblemState:
     """What a session gave and what came of it, changed in place as an upload's state.
 
-    Attributes:
-        text: of the problem.
-        table: of its pool.
-        count: files given so far; it names the uploader, which is empty after each of them.
-        problem: what they say, if they say one.
-        refused: why they say none.
-        job: the inference under way.
-        found: what it came to.
-        failed: why it came to nothing.
+    `text` and `table` say a `problem`, or are `refused`; `inference` computes what is `found`.
+    `count` names the uploader, which is empty after each file.
     """
 
     text: bytes | None = field(default=None, repr=False)
@@ -57,9 +51,8 @@ class ProblemState:
     count: int = 0
     problem: Problem | None = None
     refused: str = ""
-    job: Job | None = None
+    inference: Own = field(default_factory=Own)
     found: Posterior | None = None
-    failed: str = ""
 
     def take(self, name: str, content: bytes) -> None:
         """Take one more file, in place of the one of its kind that was given before."""
@@ -77,32 +70,19 @@ class ProblemState:
 
     def _read(self) -> None:
         """Read the files; what was inferred before is of others."""
-        if self.job is not None:
-            self.job.cancel()
-        self.job, self.problem, self.refused = None, None, ""
-        self.found, self.failed = None, ""
+        if self.inference.job is not None:
+            self.inference.job.cancel()
+        self.inference, self.problem, self.refused, self.found = Own(), None, "", None
         if self.text is not None:
             try:
                 self.problem = given.read(self.text, self.table)
             except ParameterError as error:
                 self.refused = str(error)
 
-    def begin(self, problem: Problem) -> None:
+    def begin(self) -> None:
         """Infer when its turn comes."""
-        self.found, self.failed = None, ""
-        what = functools.partial(_infer, problem)
-        self.job = queue.current().submit_private(progress.session_id(), what)
-
-    def collect(self) -> None:
-        """Keep what has come out."""
-        job = self.job
-        if job is None or job.active:
-            return
-        self.job = None
-        if job.state == "done":
-            self.found = job.outcome
-        else:
-            self.failed = job.error or "It was stopped."
+        if self.problem is not None and self.inference.job is None:
+            self.inference.begin(functools.partial(_infer, self.problem))
 
 
 def _infer(problem: Problem, job: Job) -> None:
@@ -117,7 +97,7 @@ def _infer(problem: Problem, job: Job) -> None:
 def current() -> ProblemState:
     """Return this session's, with what has come out by now."""
     found: ProblemState = st.session_state.setdefault(STATE, ProblemState())
-    found.collect()
+    found.found = found.inference.take() or found.found
     return found
 
 
@@ -146,22 +126,16 @@ def show(view: View, example: str) -> None:
     if here.problem is None:
         return
     st.markdown(f"{_given(here.problem)} {_spent(here.problem)}")
-    if here.job is not None:
+    if here.inference.job is not None:
         words = "Simulating: {:.0%} of what it may at most"
-        progress.wait_for(here.job, words.format(0), words, cancel="own-query-cancel")
+        progress.wait_for(here.inference.job, words.format(0), words, cancel="own-query-cancel")
         return
-    if here.failed:
-        st.error(f"Nothing could be inferred. {verbatim(here.failed)}")
+    if here.inference.failed:
+        st.error(f"Nothing could be inferred. {here.inference.failed}")
     if here.found is None:
-        st.button("Infer", type="primary", key="own-query-infer", on_click=_begin)
+        st.button("Infer", type="primary", key="own-query-infer", on_click=here.begin)
     else:
         _show(view, here.problem, here.found)
-
-
-def _begin() -> None:
-    here = current()
-    if here.problem is not None and here.job is None:
-        here.begin(here.problem)
 
 
 def _ask_for_text(here: ProblemState) -> None:

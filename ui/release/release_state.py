@@ -15,9 +15,9 @@ from abcdp_core.own_data import release
 from abcdp_core.own_data.document import Document
 from abcdp_core.own_data.request import ReleaseRequest
 from abcdp_core.posterior.fit import REPLICATES
-from ui.figures.verbatim import verbatim
-from ui.jobs import progress, queue, work
+from ui.jobs import work
 from ui.jobs.job import Job, UnwantedError
+from ui.jobs.progress import Own
 from ui.release import budget
 from ui.release.uploads import Held
 from ui.server import settings
@@ -40,53 +40,32 @@ class ReleaseState:
 
     Attributes:
         made: what was released, in order.
-        job: the release under way.
-        digest: of the file that it is from.
-        failed: why the last one came to nothing.
-        inference: the job that computes the posterior of the last one.
-        unfinished: why that came to nothing.
+        digest: of the file that the release under way is from.
+        release, inference: make a release; compute the posterior of the last one.
     """
 
     made: list[Released] = field(default_factory=list)
-    job: Job | None = None
     digest: str = ""
-    failed: str = ""
-    inference: Job | None = None
-    unfinished: str = ""
+    release: Own = field(default_factory=Own)
+    inference: Own = field(default_factory=Own)
 
-    def begin(self, request: ReleaseRequest, held: Held, digest: str) -> None:
+    def begin(self, request: ReleaseRequest, held: Held) -> None:
         """Make a release when its turn comes."""
-        self.digest, self.failed = digest, ""
-        what = functools.partial(_make, request, held)
-        self.job = queue.current().submit_private(progress.session_id(), what)
+        self.digest = held.digest
+        self.release.begin(functools.partial(_make, request, held))
 
     def infer(self) -> None:
         """Compute the posterior of the last release; this costs nothing and may be tried again."""
-        self.unfinished = ""
-        what = functools.partial(_infer, self.made[-1].document)
-        self.inference = queue.current().submit_private(progress.session_id(), what)
+        self.inference.begin(functools.partial(_infer, self.made[-1].document))
 
     def collect(self) -> None:
         """Keep what has come out."""
-        job = self.inference
-        if job is not None and not job.active:
-            self.inference = None
-            if job.state == "done":
-                self.made[-1] = Released(self.digest, job.outcome, job.outcome.to_json())
-            else:
-                self.unfinished = verbatim(job.error) if job.error else "It was stopped."
-        job = self.job
-        if job is None or job.active:
-            return
-        self.job = None
-        if job.state == "done":
-            self.made.append(Released(self.digest, job.outcome, job.outcome.to_json()))
-            if not job.outcome.is_complete:
+        if (whole := self.inference.take()) is not None:
+            self.made[-1] = Released(self.digest, whole, whole.to_json())
+        if (document := self.release.take()) is not None:
+            self.made.append(Released(self.digest, document, document.to_json()))
+            if not document.is_complete:
                 self.infer()
-        else:
-            reason = "It was stopped." if job.state == "stopped" else verbatim(job.error)
-            spent = "" if settings.current().budget else " or spent"
-            self.failed = f"{reason} Nothing was released{spent}."
 
 
 def current() -> ReleaseState:
@@ -98,16 +77,16 @@ def current() -> ReleaseState:
 
 def _make(request: ReleaseRequest, held: Held, job: Job) -> None:
     """Release, unless it is cancelled, the numbers are forgotten, or nobody looks any more."""
-    upload = held.use()
+    values = held.use()
 
     def check(done: float) -> None:
         if held.is_dropped:
             raise UnwantedError
         job.progress(done)
 
-    if upload is None:
+    if values is None:
         raise UnwantedError
-    prepared = release.prepare(request, upload.values, check)
+    prepared = release.prepare(request, values, check)
     # Not before: many releases that are begun and cancelled would fill the ledger.
     check(1.0)
     with budget.paid(request) as paid:

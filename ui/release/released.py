@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import secrets
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -49,25 +50,16 @@ def show(view: View) -> bool:
     labels.plain(f"{last.statement}\n\n" + "\n".join(f"- {text}" for text in remains(last)))
     with st.container(horizontal=True):
         for number, each in enumerate(made, start=1):
-            st.download_button(
-                f"Release {number} as JSON",
-                each.text,
-                _file(each, number),
-                "application/json",
-                f"own-json-{number}",
-                type="primary" if each is made[-1] else "secondary",
-                on_click="ignore",
-            )
+            label, mime, key = f"Release {number} as JSON", "application/json", f"own-json-{number}"
+            how: Any = {"type": "primary"} if each is made[-1] else {}
+            file = _file(each, number)
+            st.download_button(label, each.text, file, mime, key, on_click="ignore", **how)
         if last.is_complete:
             _other_files(made[-1], len(made))
-    simulated = (
-        " The synthetic series are simulated from what was released, which costs no further "
-        "privacy."
-    )
     st.caption(
         "Your browser has saved the JSON: keep it, it is the only copy. "
-        f"`{verifying('FILE', last)}` computes again what follows from it. "
-        f"The report is for people to read.{simulated if _offers_series(last) else ''}"
+        f"`{verifying('FILE', last)}` computes again what follows from it. The report is for "
+        "people to read." + " Synthetic series cost no further privacy." * _offers_series(last)
     )
     return True
 
@@ -80,13 +72,13 @@ def _file(released: Released, number: int) -> str:
 def _ask_for_the_rest() -> None:
     """Wait for the posterior of the numbers, or offer to compute it."""
     here = release_state.current()
-    if here.inference is not None:
+    if here.inference.job is not None:
         words = "Computing the posterior from these numbers, at no privacy cost: {:.0%} at most"
-        progress.wait_for(here.inference, words.format(0), words, cancel="own-inference-cancel")
+        progress.wait_for(here.inference.job, words.format(0), words, cancel="own-inference-cancel")
         return
     st.warning(
-        f"The posterior was not computed. {here.unfinished} Computing it costs no privacy: try "
-        "again here, or with the command, which continues from the file."
+        f"The posterior was not computed. {here.inference.failed} Computing it costs no "
+        "privacy: try again here, or with the command, which continues from the file."
     )
     st.button("Compute the posterior", key="own-inference", on_click=here.infer)
 
@@ -100,7 +92,11 @@ def _other_files(released: Released, number: int) -> None:
         "report as PDF": (f"report-{number}.pdf", lambda: paper.pdf(page()), images.obstacle()),
     }
     if _offers_series(document):
-        series = functools.partial(_synthetic, document)
+        rng = np.random.default_rng(secrets.randbits(128))
+
+        def series() -> bytes:
+            return synthetic(document, SETS, rng).to_csv(index=False).encode()
+
         files[f"{SETS} synthetic series as CSV"] = "synthetic.csv", series, None
     for label, (name, make, why_not) in files.items():
         suffix = name.rpartition(".")[2]
@@ -112,11 +108,6 @@ def _offers_series(document: Document) -> bool:
     return isinstance(document.request, SeriesRequest) and len(document.sample) > 0
 
 
-def _synthetic(document: Document) -> bytes:
-    rng = np.random.default_rng(secrets.randbits(128))
-    return synthetic(document, SETS, rng).to_csv(index=False).encode()
-
-
 def keep_in_browser() -> None:
     """Have the browser save the last release, and ask before leaving while one is made."""
     here = release_state.current()
@@ -125,7 +116,7 @@ def keep_in_browser() -> None:
         return
     data = {
         "session": progress.session_id(),
-        "making": here.job is not None,
+        "making": here.release.job is not None,
         "file": _file(here.made[-1], len(here.made)) if here.made else "",
         "text": here.made[-1].text if here.made else "",
     }

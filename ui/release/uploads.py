@@ -25,63 +25,52 @@ MINUTES = 5
 """Unused for so long, the numbers of a file are dropped."""
 
 
-@dataclass(frozen=True)
-class Upload:
-    """A person's values, and a digest by which the session knows its numbers again.
+class Held:
+    """A person's values, dropped when they were not used for some time, whatever the page does.
 
     Attributes:
-        name: the digest.
-        values: ``(n,)``.
-        column: what the file held; of a table of records, with the scenario whose columns it has.
+        digest: by which the session knows the numbers again.
+        n: how many there are.
+        kind: what the file held; of a table of records, with the scenario whose columns it has.
     """
 
-    name: str
-    values: NDArray[np.float64]
-    column: str = SERIES
-
-
-class Held:
-    """A series that is dropped when it was not used for some time, whatever becomes of the page."""
-
-    def __init__(self, series_of: Upload, seconds: float = 60.0 * MINUTES) -> None:
-        self._series: Upload | None = series_of
+    def __init__(
+        self, values: NDArray[np.float64], kind: str = SERIES, seconds: float = 60.0 * MINUTES
+    ) -> None:
+        self.digest, self.n, self.kind = series.digest_of(values), len(values), kind
+        self._values: NDArray[np.float64] | None = values
         self._seconds = seconds
         self._timer = threading.Timer(0.0, self.drop)
         self.use()
 
-    def use(self) -> Upload | None:
-        """The series, which is then held for as long again; ``None`` once it is dropped."""
+    def use(self) -> NDArray[np.float64] | None:
+        """Return the values ``(n,)`` and hold them for as long again; ``None`` once dropped."""
         self._timer.cancel()
-        series_of = self._series
-        if series_of is not None:
+        values = self._values
+        if values is not None:
             self._timer = threading.Timer(self._seconds, self.drop)
             self._timer.daemon = True
             self._timer.start()
-        return series_of
+        return values
 
     @property
     def is_dropped(self) -> bool:
-        """Whether it is forgotten."""
-        return self._series is None
+        """Whether the values are forgotten."""
+        return self._values is None
 
     def drop(self) -> None:
-        """Forget the series."""
+        """Forget the values."""
         self._timer.cancel()
-        self._series = None
+        self._values = None
 
 
 @dataclass
 class Tray:
     """What a session knows of a person's file.
 
-    It is taken from the session before a file is read and then changed in place: to touch the
-    session, as to draw anything, may end a script whose page is to be redrawn, and between the
-    taking of a file and the keeping of its numbers that would lose both.
-
-    Attributes:
-        held: the series, until it is dropped.
-        refused: what was wrong with the last file.
-        given: files given so far; it names the uploader, which is empty after each of them.
+    It is changed in place: to touch the session may end a script whose page is to be redrawn, and
+    between the taking of a file and the keeping of its numbers that would lose both. The number of
+    files given so far names the uploader, which is empty after each of them.
     """
 
     held: Held | None = None
@@ -94,7 +83,7 @@ class Tray:
         self.refused = ""
         try:
             values = columns.read(content, scenario, column)
-            self.held = Held(Upload(series.digest_of(values), values, _kind(scenario, column)))
+            self.held = Held(values, _kind(scenario, column))
         except series.SeriesError as error:
             # A browser that refuses a file says nothing to the server.
             self.refused = f"The file that was read last cannot be used. {verbatim(error)}"
@@ -112,30 +101,26 @@ def tray() -> Tray:
     return found
 
 
-def ask(scenario: str) -> Upload | None:
-    """The person's values, asked for unless they are held; what is wrong is said without one."""
+def ask(scenario: str) -> Held | None:
+    """Return the person's values, asked for unless they are held; say what is wrong with a file."""
     here, column = tray(), _column(scenario)
     if column is None:
         st.info("Say what your file holds: what stands in it is not looked at for that.")
         return None
-    series_of = here.held.use() if here.held else None
-    if series_of is not None and series_of.column != _kind(scenario, column):
+    held = here.held
+    if held is not None and held.kind != _kind(scenario, column):
         # Numbers of another kind, as cases are no sizes of clusters.
         _forget()
-        series_of = None
-    if series_of is None:
+        held = None
+    if held is None or held.use() is None:
         _ask(scenario, column, here)
         return None
     smallest, largest = own_sizes(scenario)
-    what = (
-        f"{len(series_of.values):,} {rows_of(scenario)} are"
-        if smallest < largest
-        else "Your file is"
-    )
+    what = f"{held.n:,} {rows_of(scenario)} are" if smallest < largest else "Your file is"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{what} held, for {MINUTES} minutes after your last use of this page.")
         st.button("Forget the numbers", key="own-forget", on_click=_forget)
-    return series_of
+    return held
 
 
 def _column(scenario: str) -> str | None:

@@ -1,18 +1,17 @@
 """Draw one page at a time, in the order in which visitors ask.
 
-Pages drawn at the same time take Python's lock from each other at each of their hundreds of
-messages, and together take three times as long. Streamlit restarts a page when a knob moves while
-it waits or is drawn; such a page comes first once, or a class that keeps moving would see nothing.
+Pages drawn at once take Python's lock from each other at each of their hundreds of messages, and
+together take three times as long. A page that waits for its numbers keeps its place. So does, once,
+a page that Streamlit restarts as a knob moves: a class that keeps moving would see nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import streamlit as st
 
@@ -20,36 +19,27 @@ SENDING = 0.05
 """Seconds after a page is drawn until it may be drawn again where others wait: as its next run
 begins, Streamlit drops what it has not sent yet, which may be the picture."""
 
-_free = threading.Lock()
-_waiting: deque[threading.Event] = deque()
-_drawing = threading.local()
-_busy = False
-
-
-@dataclass
-class _Place:
-    """A session's place: whether it was restarted in its turn, and whether it then came first."""
-
-    was_restarted: bool = False
-    came_first: bool = False
+_numbers = itertools.count()
+_changed = threading.Condition()
+_waiting, _drawn = set[int](), set[int]()
+_thread = threading.local()
 
 
 @contextlib.contextmanager
 def turn() -> Iterator[None]:
     """Wait for this session's turn to draw its page."""
-    place: _Place = st.session_state.setdefault("_place_in_line", _Place())
-    place.came_first = place.was_restarted and not place.came_first
-    place.was_restarted = False
-    _acquire(first=place.came_first)
-    _drawing.here = True
+    kept: list[int] = st.session_state.setdefault("_place_in_line", [])
+    is_new = not kept
+    number = next(_numbers) if is_new else kept.pop()
+    _begin(number)
     try:
         yield
     except BaseException:
-        place.was_restarted = True
+        if is_new:
+            kept.append(number)
         raise
     finally:
-        _drawing.here = False
-        _release()
+        _end(number)
     if _waiting:
         time.sleep(SENDING)
 
@@ -57,33 +47,27 @@ def turn() -> Iterator[None]:
 @contextlib.contextmanager
 def released() -> Iterator[None]:
     """Let others draw while this page, if it has a turn, waits for something."""
-    if not getattr(_drawing, "here", False):
+    if (number := getattr(_thread, "number", None)) is None:
         yield
         return
-    _drawing.here = False
-    _release()
+    _end(number)
     try:
         yield
     finally:
-        _acquire(first=True)
-        _drawing.here = True
+        _begin(number)
 
 
-def _acquire(*, first: bool) -> None:
-    global _busy
-    called = threading.Event()
-    with _free:
-        if not _busy:
-            _busy = True
-            return
-        (_waiting.appendleft if first else _waiting.append)(called)
-    called.wait()
+def _begin(number: int) -> None:
+    with _changed:
+        _waiting.add(number)
+        _changed.wait_for(lambda: not _drawn and number == min(_waiting))
+        _waiting.remove(number)
+        _drawn.add(number)
+    _thread.number = number
 
 
-def _release() -> None:
-    global _busy
-    with _free:
-        if _waiting:
-            _waiting.popleft().set()
-        else:
-            _busy = False
+def _end(number: int) -> None:
+    _thread.number = None
+    with _changed:
+        _drawn.remove(number)
+        _changed.notify_all()

@@ -42,7 +42,7 @@ FIRST_SCENARIO = "uniform-mixture"
 
 LOCK, HIDE, PIN = "lock", "hide", "pin"
 FOR_A_CLASS = (LOCK, HIDE, PIN)
-"""Keys of a link that are no knobs: they name knobs."""
+"""Keys of a link that name knobs."""
 
 EVERYWHERE = ("projector", "lesson", "step", *FOR_A_CLASS)
 """What concerns the screen alone and may stand in the link of every page."""
@@ -68,17 +68,23 @@ def _choice(label: str, text: str, options: tuple[str, ...]) -> Knob:
     return Knob(Parameter(kind="choice", label=label, help=text, options=options), options[0])
 
 
+def _switch(label: str, text: str) -> Knob:
+    """One that is off to begin with."""
+    return Knob(Parameter(kind="switch", label=label, help=text), False)
+
+
+def _number(label: str, text: str, low: int, high: int) -> Knob:
+    """A whole number, 1 to begin with."""
+    return Knob(Parameter(kind="integer", label=label, help=text, low=low, high=high), 1)
+
+
 SCREEN = {
-    "seed": Knob(
-        Parameter(
-            kind="integer",
-            label="Seed",
-            help="All random numbers follow from it: another seed gives other data, another pool "
-            "and other noise.",
-            low=0,
-            high=2**31 - 1,
-        ),
-        1,
+    "seed": _number(
+        "Seed",
+        "All random numbers follow from it: another seed gives other data, another pool and other "
+        "noise.",
+        0,
+        2**31 - 1,
     ),
     "posterior.view": _choice(
         "Show",
@@ -127,34 +133,22 @@ SCREEN = {
         "Mean over the parameters of the absolute or the squared difference.",
         ("absolute", "squared"),
     ),
-    "flip-probability.script": Knob(
-        Parameter(
-            kind="switch",
-            label="Δ of the published script, 1/N (not private)",
-            help="The paper's script uses half of the Δ of its own Lemma 1, so its noise is too "
-            "small for the budget it states.",
-        ),
-        False,
+    "flip-probability.script": _switch(
+        "Δ of the published script, 1/N (not private)",
+        "The paper's script uses half of the Δ of its own Lemma 1, so its noise is too small for "
+        "the budget it states.",
     ),
-    "projector": Knob(
-        Parameter(
-            kind="switch",
-            label="Projector",
-            help="Large letters and thick lines for a lecture hall, and nothing around the page "
-            "but the knobs.",
-        ),
-        False,
+    "projector": _switch(
+        "Projector",
+        "Large letters and thick lines for a lecture hall, and nothing around the page but the "
+        "knobs.",
     ),
     "lesson": _choice("Lesson", "The lesson that is on.", (NO_LESSON, *lessons.load())),
-    "step": Knob(
-        Parameter(
-            kind="integer",
-            label="Step",
-            help="Of the lesson that is on.",
-            low=1,
-            high=max(len(lesson.steps) for lesson in lessons.load().values()),
-        ),
+    "step": _number(
+        "Step",
+        "Of the lesson that is on.",
         1,
+        max(len(lesson.steps) for lesson in lessons.load().values()),
     ),
     "figures.format": _choice(
         "Camera button saves",
@@ -193,12 +187,7 @@ NAMES["your-data.scenario"] |= {
 
 
 def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_SCENARIO) -> Knob:
-    """The knob of a link key.
-
-    Args:
-        key: e.g. ``epsilon_total`` or ``mse-curves.runs``.
-        page: the page's experiments, whose presets ``preset`` chooses from.
-        scenario: whose bounds and starting values the shared knobs have.
+    """Return the knob of a link key, with the bounds that it has in a scenario.
 
     Raises:
         KeyError: there is none.
@@ -210,9 +199,11 @@ def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_S
     if key.startswith("papers."):
         return _of_papers()[key]
     if key == "preset":
-        return Knob(_presets(page), NO_PRESET)
+        known = [preset for name in page for preset in experiments.load(name).PRESETS]
+        text = "A preset sets the exact values of a figure in a paper."
+        return _choice("Settings", text, (NO_PRESET, *known))
     owner, _, name = key.rpartition(".")
-    return _of_experiment(owner, name) if owner else _shared(name, scenario)
+    return _of_experiment(owner, name) if owner else _of_experiment(REFERENCE, name, scenario)
 
 
 @functools.cache
@@ -228,22 +219,9 @@ def _offered(key: str, scenario: str) -> Knob:
         options = tuple(view for view in knob.parameter.options if view != "change one person")
         return Knob(dataclasses.replace(knob.parameter, options=options), knob.default)
     owner, _, name = key.rpartition(".")
-    knob = _of_experiment(owner, name)
-    params = experiments.load(owner).Params
-    parameter = params.specification(scenario)[name]
-    start = params.defaults(scenario).get(name, knob.default)
-    return Knob(parameter, start if start in parameter.options else parameter.options[0])
-
-
-@functools.cache
-def _presets(names: tuple[str, ...]) -> Parameter:
-    known = [preset for name in names for preset in experiments.load(name).PRESETS]
-    return Parameter(
-        kind="choice",
-        label="Settings",
-        help="A preset sets the exact values of a figure in a paper.",
-        options=(NO_PRESET, *known),
-    )
+    found = _of_experiment(owner, name, scenario)
+    options = found.parameter.options
+    return found if found.default in options else Knob(found.parameter, options[0])
 
 
 @functools.cache
@@ -282,23 +260,17 @@ def claim_names(rows: pd.DataFrame) -> list[str]:
 
 
 @functools.cache
-def _of_experiment(experiment: str, name: str) -> Knob:
+def _of_experiment(experiment: str, name: str, scenario: str = "") -> Knob:
+    """A parameter of an experiment, with the bounds and the start of a scenario if one is named."""
     try:
         params = experiments.load(experiment).Params
     except ParameterError as error:
         raise KeyError(experiment) from error
-    default = params()
-    parameter = params.specification(getattr(default, "scenario", None))[name]
-    value = STARTS.get(f"{experiment}.{name}", getattr(default, name))
+    usual = params()
+    parameter = params.specification(scenario or getattr(usual, "scenario", None))[name]
+    starts = params.defaults(scenario) if scenario else {}
+    value = starts.get(name, STARTS.get(f"{experiment}.{name}", getattr(usual, name)))
     return Knob(parameter, value[0] if isinstance(value, tuple) else value)
-
-
-@functools.cache
-def _shared(name: str, scenario: str) -> Knob:
-    params = experiments.load(REFERENCE).Params
-    usual = _of_experiment(REFERENCE, name)
-    starts = params.defaults(scenario)
-    return Knob(params.specification(scenario)[name], starts.get(name, usual.default))
 
 
 @functools.cache

@@ -18,13 +18,7 @@ Query = dict[str, str]
 
 @dataclass(frozen=True)
 class Reading:
-    """What came of a link.
-
-    Attributes:
-        query: to go on with.
-        notices: what it asked for and could not have, in Markdown.
-        note: that numbers may differ, where they may.
-    """
+    """What came of a link: what it asked for in vain in Markdown, and that numbers may differ."""
 
     query: Query
     notices: tuple[str, ...]
@@ -57,10 +51,7 @@ CHANGES = (
     Change(
         "0.2.0",
         former={"epsilon_total": "1", "adaptive-truncation.n": "5000"},
-        parted={
-            "adaptive-truncation.epsilon_total": "epsilon_total",
-            "adaptive-truncation.n": "n",
-        },
+        parted={"adaptive-truncation.epsilon_total": "epsilon_total", "adaptive-truncation.n": "n"},
     ),
 )
 """In order. Thanks to them a link shows what it showed when it was made."""
@@ -70,11 +61,6 @@ def of_today(query: Mapping[str, str], known: Collection[str], own: Collection[s
     """Return what a link of an earlier version asks for, with today's keys and former defaults.
 
     One without a version is of the first, unless it asks for nothing, as a typed address does.
-
-    Args:
-        query: key -> text.
-        known: keys of all pages.
-        own: keys of the page that it opens.
     """
     values = dict(query)
     # What concerns the screen alone asks for no numbers.
@@ -108,16 +94,8 @@ def owner(preset: str, pages: Iterable[Page]) -> Page | None:
     return next(having, None)
 
 
-def read(
-    query: Mapping[str, str], known: Mapping[str, Knob], times: Mapping[str, int] | None = None
-) -> Reading:
-    """Keep what is allowed, bring numbers into their range, drop the rest, and say so.
-
-    Args:
-        query: key -> text; of a key that is there several times, the last one.
-        known: the knobs of all pages, by key.
-        times: key -> how often it is there.
-    """
+def read(query: Mapping[str, str], known: Mapping[str, Knob]) -> Reading:
+    """Keep what is allowed, bring numbers into their range, drop the rest, and say so."""
     kept: Query = {}
     notices: list[str] = []
     note = ""
@@ -125,11 +103,12 @@ def read(
         if key == VERSION:
             # Another one is not an error; the address says this version from now on.
             kept[key] = __version__
-            note = "" if text in SAME_NUMBERS else _of_another_version(text)
+            if text not in SAME_NUMBERS:
+                note = (
+                    f"This link was made with {verbatim(f'version = {text}')}; this is version "
+                    f"{__version__}. Numbers may differ."
+                )
             continue
-        if (count := (times or {}).get(key, 1)) > 1:
-            said = verbatim(f"{_short(key)} = {_short(text)}")
-            notices.append(f"{said}: stands there {count:,} times; the last one counts.")
         value, notice = _value(key, text, known)
         if value is not None:
             kept[key] = text_of(value)
@@ -138,13 +117,8 @@ def read(
     return Reading(kept, tuple(notices), note)
 
 
-def _of_another_version(text: str) -> str:
-    asked = verbatim(f"version = {_short(text)}")
-    return f"This link was made with {asked}; this is version {__version__}. Numbers may differ."
-
-
 def _value(key: str, text: str, known: Mapping[str, Knob]) -> tuple[Scalar | None, str]:
-    asked = verbatim(f"{_short(key)} = {_short(text)}")
+    asked = verbatim(f"{key} = {text}")
     if key not in known:
         return None, f"{asked}: unknown, so left out."
     parameter = known[key].parameter
@@ -161,18 +135,11 @@ def _value(key: str, text: str, known: Mapping[str, Knob]) -> tuple[Scalar | Non
 def read_names(
     key: str, text: str, known: Collection[str], never: Collection[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the knobs that the list ``lock`` or ``hide`` names, and notices in Markdown.
-
-    Args:
-        key: of the list.
-        text: names with commas between.
-        known: knobs of all pages.
-        never: those among them that cannot be in this list.
-    """
+    """Return the knobs that the list ``lock`` or ``hide`` names, and notices in Markdown."""
     asked = dict.fromkeys(name for each in text.split(",") if (name := each.strip()))
     names = tuple(name for name in asked if name in known and name not in never)
     notices = (
-        f"{verbatim(f'{key} = {_short(name)}')}: "
+        f"{verbatim(f'{key} = {name}')}: "
         + ("cannot be in this list, so left out." if name in known else "unknown, so left out.")
         for name in asked
         if name not in names
@@ -183,13 +150,7 @@ def read_names(
 def read_pairs(
     key: str, text: str, known: Mapping[str, Knob]
 ) -> tuple[dict[str, Scalar], tuple[str, ...]]:
-    """Return the values that a list of ``knob:value`` sets, and notices in Markdown.
-
-    Args:
-        key: of the list.
-        text: pairs with commas between; of a name that is there twice the last one counts.
-        known: the knobs that may be in it.
-    """
+    """Return the values that a list of ``knob:value`` sets, and notices in Markdown."""
     pairs = [each.partition(":") for each in text.split(",") if each.strip()]
     values: dict[str, Scalar] = {}
     notices: list[str] = []
@@ -206,14 +167,6 @@ def read_pairs(
 def pairs(values: Mapping[str, Scalar]) -> str:
     """The inverse of :func:`read_pairs`."""
     return ",".join(f"{key}:{text_of(value)}" for key, value in values.items())
-
-
-SHOWN_OF_EACH = 60
-"""Characters of a key or of a value that a notice shows."""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= SHOWN_OF_EACH else text[: SHOWN_OF_EACH - 1] + "…"
 
 
 def address(page_url: str, values: Mapping[str, Scalar]) -> str:

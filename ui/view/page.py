@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping
 
 from abcdp_core.parameters import Scalar
@@ -24,8 +25,8 @@ class Page:
         title: its name in the navigation.
         help: what it shows.
         group: where it stands in the navigation.
-        experiment: its main experiment; empty if it runs none.
-        experiments: the others it shows; their parameters tell which shared knobs it uses.
+        experiments: those that it is about, the main one first, if not all of its views'; their
+            parameters tell which shared knobs it uses.
         own: keys of the knobs it asks for itself.
         uses: shared knobs that it takes beside those of its experiments.
         instead: shared knob -> the own one that is in its place here, as it means something else.
@@ -42,7 +43,6 @@ class Page:
     title: str
     help: str
     group: str
-    experiment: str
     experiments: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
@@ -58,7 +58,8 @@ class Page:
     @functools.cached_property
     def every(self) -> tuple[str, ...]:
         """All its experiments, the main one first."""
-        return tuple(name for name in (self.experiment, *self.experiments) if name)
+        of_views = itertools.chain.from_iterable(self.views.values())
+        return self.experiments or tuple(dict.fromkeys(of_views))
 
     def scenario(self, chosen: Scalar) -> str:
         """The scenario that a value of the chooser stands for."""
@@ -100,27 +101,15 @@ class Page:
         ]
         return tuple(dict.fromkeys([*map(self.key_of, shared), *own]))
 
-    def check_knob(self, key: str, view: Scalar | None) -> None:
-        """Refuse a knob that is not granted.
+    def check(self, name: str, view: Scalar | None) -> None:
+        """Refuse a knob or an experiment that is not granted.
 
         Raises:
-            NotGrantedError: names page and knob.
+            NotGrantedError: names it, and the page.
         """
-        granted = {*self.own, *SHARED, *knobs.EVERYWHERE, "preset"} - self.unused(view).keys()
-        if key not in granted:
-            raise self._refusal("knob", key)
-
-    def check_experiment(self, name: str, view: Scalar | None) -> None:
-        """Refuse an experiment that is not granted, since the shared knobs do not follow it.
-
-        Raises:
-            NotGrantedError: names page and experiment.
-        """
-        if name not in self.shown(view):
-            raise self._refusal("experiment", name)
-
-    def _refusal(self, kind: str, name: str) -> NotGrantedError:
-        return NotGrantedError(
-            f"The page {self.title} asks for the {kind} {name}, which its line in "
-            "ui/view/page_table.py does not grant."
-        )
+        knobs_of_all = {*self.own, *SHARED, *knobs.EVERYWHERE, "preset"} - self.unused(view).keys()
+        if name not in knobs_of_all | {*self.shown(view)}:
+            raise NotGrantedError(
+                f"The page {self.title} asks for {name}, which its line in "
+                "ui/view/page_table.py does not grant."
+            )

@@ -13,14 +13,12 @@ from ui.view.page import Page
 
 
 def _own(names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the keys of a page's own knobs, with the one that every page with figures has.
-
-    Args:
-        names: study or page -> names of its knobs, with blanks between.
-    """
+    """Return the keys of a page's own knobs, with the one that every page with figures has."""
     keys = [f"{owner}.{name}" for owner, each in names.items() for name in each.split()]
     return (*keys, "figures.format")
 
+
+OF_POSTERIOR = {"posterior": "view", "change-one-person": "moved_to", "synthetic-data": "data_sets"}
 
 TABLE = (
     Page(
@@ -28,8 +26,7 @@ TABLE = (
         "Overview",
         "What the four knobs do, in four pictures.",
         "Explore",
-        "posterior",
-        ("expected-error",),
+        ("posterior", "expected-error"),
         own=_own({}),
     ),
     Page(
@@ -37,8 +34,7 @@ TABLE = (
         "Flip probability",
         "How often the noise changes a decision, and how large c may be.",
         "Explore",
-        "flip-probability",
-        ("flip-guideline",),
+        ("flip-probability", "flip-guideline"),
         own=_own(
             {"flip-probability": "distances draws script", "flip-guideline": "false_level level"}
         ),
@@ -49,8 +45,7 @@ TABLE = (
         "Privacy and accuracy",
         "What a privacy budget costs in accuracy.",
         "Explore",
-        "mse-curves",
-        ("expected-error", "posterior", "error-bound"),
+        ("mse-curves", "expected-error", "posterior", "error-bound"),
         own=_own({"mse-curves": "lines metric runs"}),
         pins=True,
     ),
@@ -59,18 +54,8 @@ TABLE = (
         "Posterior",
         "One private release beside the non-private one, draw by draw.",
         "Explore",
-        "posterior",
-        ("many-releases", "change-one-person", "synthetic-data"),
-        own=(
-            "scenario",
-            *_own(
-                {
-                    "posterior": "view",
-                    "change-one-person": "moved_to",
-                    "synthetic-data": "data_sets",
-                }
-            ),
-        ),
+        ("posterior", "many-releases", "change-one-person", "synthetic-data"),
+        own=("scenario", *_own(OF_POSTERIOR)),
         chooser="scenario",
         pins=True,
     ),
@@ -79,10 +64,9 @@ TABLE = (
         "Adaptive truncation",
         "People answer one after the other, each in the interval where it should help most.",
         "Explore",
-        "adaptive-truncation",
         (
-            *("truncation-streams", "truncation-interval", "ways-of-asking", "estimation-accuracy"),
-            *("vector-truncation", "online-gradient"),
+            *("adaptive-truncation", "truncation-streams", "truncation-interval"),
+            *("ways-of-asking", "estimation-accuracy", "vector-truncation", "online-gradient"),
         ),
         own=_own(
             {
@@ -111,14 +95,13 @@ TABLE = (
         },
         pins=True,
     ),
-    Page("lessons", "Lessons", "Eight short lessons on the other pages.", "Learn", ""),
+    Page("lessons", "Lessons", "Eight short lessons on the other pages.", "Learn"),
     Page(
         "case_studies",
         "Case studies",
         "COVID-19 in the Netherlands and the tuberculosis outbreak model.",
         "Compare",
-        "covid-fit",
-        ("tuberculosis-posterior", "unit-of-privacy"),
+        ("covid-fit", "tuberculosis-posterior", "unit-of-privacy"),
         own=_own(
             {
                 "case-studies": "view",
@@ -141,8 +124,6 @@ TABLE = (
         "Mechanisms",
         "What each mechanism makes of the same privacy budget.",
         "Compare",
-        "compare-mechanisms",
-        ("mechanism-posterior", "accounting", "coverage"),
         own=_own(
             {
                 "compare-mechanisms": "scenario runs",
@@ -166,7 +147,7 @@ TABLE = (
         "Plan",
         "What to run for your number of people and your budget.",
         "Use",
-        "plan",
+        ("plan",),
         own=_own({"plan": "scenario goal wanted metric probability runs"}),
         chooser="plan.scenario",
         pins=True,
@@ -176,7 +157,7 @@ TABLE = (
         "Your own data",
         "One private release from a series of your own.",
         "Use",
-        "error-by-size",
+        ("error-by-size",),
         own=_own({"your-data": "scenario"}),
         uses=("pool_size",),
         reasons={
@@ -192,7 +173,7 @@ TABLE = (
         "Published queries",
         "What noisy numbers that somebody else released say, at no privacy cost.",
         "Use",
-        "published-query",
+        ("published-query",),
         own=_own({"published-query": "problem simulations"}),
         pins=True,
     ),
@@ -201,7 +182,6 @@ TABLE = (
         "Papers",
         "What the papers claim, and what we find.",
         "Check",
-        "",
         own=_own({"papers": "paper verdict standing claim"}),
         reasons={"seed": "Known when the table was computed."},
     ),
@@ -210,8 +190,6 @@ TABLE = (
         "Gaussian noise",
         "The older versions of ABCDP: soft weights, and a decision about every draw.",
         "For researchers",
-        "soft-abc",
-        ("gaussian-rejection", "gaussian-loss", "tuberculosis-soft"),
         own=_own(
             {
                 "gaussian-noise": "view",
@@ -230,9 +208,7 @@ TABLE = (
         },
         chooser="gaussian-noise.view",
         scenarios={
-            "soft weights": knobs.FIRST_SCENARIO,
-            "rejection": knobs.FIRST_SCENARIO,
-            "what it costs": knobs.FIRST_SCENARIO,
+            **dict.fromkeys(("soft weights", "rejection", "what it costs"), knobs.FIRST_SCENARIO),
             "San Francisco": "tuberculosis",
         },
         pins=True,
@@ -242,7 +218,7 @@ TABLE = (
         "Distances",
         "Forms of the distance: error, time, bandwidth, and what one point can change.",
         "For researchers",
-        "distance-forms",
+        ("distance-forms",),
         own=_own({"distance-forms": "bandwidth pairs"}),
         pins=True,
     ),

@@ -22,15 +22,11 @@ def ask(view: View, experiment: str, **fixed: Any) -> Request:
 
     A combination that is not allowed is said on the page, which ends there.
 
-    Args:
-        experiment: one that the page may show.
-        fixed: parameters that the page decides.
-
     Raises:
         NotGrantedError: the page may not show the experiment, or not use one of its knobs.
         ParameterError: the knobs of a pinned figure do not go together.
     """
-    view.page.check_experiment(experiment, view.shown)
+    view.page.check(experiment, view.shown)
     params, chosen = experiments.load(experiment).Params, view.preset(experiment)
     names = {field.name for field in dataclasses.fields(params)} - fixed.keys()
     if chosen is not None:
@@ -62,9 +58,6 @@ def _value_for(view: View, experiment: str, name: str) -> Scalar | tuple[Scalar,
     return value
 
 
-# ------------------------------------------------------------------------- lists with the sidebar's
-
-
 def with_sidebar(view: View, experiment: str, name: str) -> tuple[Any, ...]:
     """Return an experiment's own values of a list, and the sidebar's, in order."""
     own = getattr(experiments.load(experiment).Params(), name)
@@ -94,10 +87,7 @@ def ask_as_published(view: View, experiment: str, scenario: str) -> Request:
     return ask(view, experiment, scenario=scenario, **params.defaults(scenario))
 
 
-LINES: dict[str, tuple[float, ...]] = {
-    "c": (10, 100, 1000),
-    "epsilon_abc": (0.05, 0.1, 0.2, 0.5),
-}
+LINES: dict[str, tuple[float, ...]] = {"c": (10, 100, 1000), "epsilon_abc": (0.05, 0.1, 0.2, 0.5)}
 """Values of the lines of the error figure, besides the sidebar's; those of the paper's Figure 3."""
 
 
@@ -130,18 +120,11 @@ def error_metric(view: View) -> str:
     return "mae" if view["mse-curves.metric"] == "absolute" else "mse"
 
 
-# ---------------------------------------------------------------------------------------- clicks
-
 CHOSEN = "_chosen_by_click"
 
 
 def choose_mechanism(view: View, called: str, epsilon_total: float | None = None) -> None:
-    """Show the release of a mechanism whose mark was clicked.
-
-    Args:
-        called: the mechanism's title.
-        epsilon_total: of the mark; the sidebar's if ``None``.
-    """
+    """Show the release of a mechanism whose mark was clicked."""
     mechanism = figures.code_name(called)
     if mechanism in knobs.find("mechanism-posterior.mechanism").parameter.options:
         asked: dict[str, Any] = {"mechanism-posterior.mechanism": mechanism}

@@ -61,15 +61,10 @@ def main() -> None:
             _draw(place)
         except ParameterError as error:
             _blame(error)
-        progress.let_go_of_former()
 
 
 def _blame(error: ParameterError) -> None:
-    """Say what a model that was added to this server does wrong.
-
-    Raises:
-        ParameterError: the error is not a model's.
-    """
+    """Say what a model that was added to this server does wrong; raise any other error again."""
     # Imported here: most servers have no added model.
     from abcdp_core.own_model.blame import OwnError
 
@@ -82,11 +77,7 @@ def _blame(error: ParameterError) -> None:
 
 
 def _draw(place: DeltaGenerator) -> None:
-    """Find the page and its view, then draw it.
-
-    Args:
-        place: above the page, where it shows what it waits for.
-    """
+    """Find the page and its view, then draw it."""
     st.set_page_config(page_icon=ASSETS / "icon.png", layout="wide")
     pages = [copy.copy(_entry(page.file, page.title, page.help)) for page in page_table.shown()]
     chosen = st.navigation(pages, position="hidden")

@@ -19,11 +19,7 @@ FOLLOWED, RESTORED = "_followed", "_restored"
 
 
 def begin(page: Page, ready: Callable[[str], None]) -> None:
-    """Have the session ready for a page's view; at its first run, read the link.
-
-    Args:
-        ready: called with the scenario before any of its knobs is asked for.
-    """
+    """Have the session ready for a page's view; at its first run, read the link."""
     begin_again()
     st.session_state.update(st.session_state.pop(RESTORED, {}))
     if (brought := _brought_view(look(page))) and brought != look(page).shown:
@@ -109,8 +105,7 @@ def _read_link(page: Page) -> None:
         for key in found.keys() - here
         if not _allows(found[key], asked[key])
     }
-    times = {key: len(st.query_params.get_all(key)) for key in stands}
-    reading = link.read(asked, found, times)
+    reading = link.read(asked, found)
     st.session_state[NOTICES] = (*notices, *reading.notices)
     st.session_state[VERSION_NOTE] = reading.note
     for key in found.keys() & reading.query.keys() - {*SHARED, *page.own, "preset"}:
@@ -149,17 +144,8 @@ def _brought_view(view: View) -> str:
     return next(owners, "")
 
 
-# ----------------------------------------------------------------------------------- moving knobs
-
-
 def move_to(values: Mapping[str, Scalar], here: Page, page: Page) -> None:
-    """Move several knobs at once, which may be those of another scenario, and that too.
-
-    Args:
-        values: key -> value.
-        here: the page on screen.
-        page: the one that is shown then.
-    """
+    """Move several knobs at once, which may be those of another scenario, and that too."""
     _keep_by_scenario(here, str(st.session_state[SCENARIO]))
     # A new widget begins as the address says. Before anything was drawn all are new; later, a knob
     # with a single value in a scenario has no widget there. The seed always has one.

@@ -19,10 +19,6 @@ def knobs_of(step: Step, page: Page, scenario: str = "") -> dict[str, Any]:
 
     What it does not set is at its default; so is what a scenario that a class link holds in place
     of the step's does not allow.
-
-    Args:
-        page: the one that it opens.
-        scenario: the page's, where it is not the step's.
     """
     own = scenario_of(step, page)
     scenario = scenario or own

@@ -49,7 +49,7 @@ class View:
             NotGrantedError: the page's line in the table does not grant it.
         """
         key = self.page.key_of(key)
-        self.page.check_knob(key, self.shown)
+        self.page.check(key, self.shown)
         return self.held(key)
 
     def held(self, key: str) -> Scalar:
@@ -99,8 +99,6 @@ class View:
         """Return the pinned view, in which some knobs have other values."""
         return dataclasses.replace(self, values={**self.values, **values}, is_pinned=True)
 
-    # ------------------------------------------------------------------------------------- presets
-
     @cached_property
     def preset_name(self) -> str:
         """Name of the preset that is asked for."""
@@ -127,8 +125,6 @@ class View:
     def knobs_of_page(self) -> tuple[str, ...]:
         """Keys of the knobs that the page uses while it shows what it shows."""
         return (*self.page.knobs(self.shown), *(["preset"] if self.offers_presets else []))
-
-    # -------------------------------------------------------------------------------------- lesson
 
     @cached_property
     def lesson(self) -> tuple[Lesson, int] | None:

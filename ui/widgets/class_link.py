@@ -6,6 +6,7 @@ free, locked or hidden (:mod:`ui.view.locks`). Nothing of it is kept, and this p
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -23,23 +24,14 @@ from ui.widgets import share
 OPEN = "_class_link_of"
 FREE, LOCKED, HIDDEN = "free", "locked", "hidden"
 
-NO_PROTECTION = (
-    "Locking keeps a class on one thing. It is no protection: *Unlock* on the page, or an address "
-    "changed by hand, undoes it."
-)
+NO_PROTECTION = "Locking keeps a class focused. It is not security: *Unlock* on the page undoes it."
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a link opens.
+    """What a link opens: `values` are what it says, `stand` what the page's knobs then are.
 
-    Attributes:
-        label: as it is chosen.
-        page: the page.
-        values: key -> what the link says of it.
-        stand: key -> the knobs' values on the page then.
-        view: the view that is shown then.
-        others: keys that can be locked besides the knobs of the page.
+    With `others`, keys that can be locked besides the knobs of the page.
     """
 
     label: str
@@ -59,16 +51,13 @@ class Target:
 
 def offer(view: View, values: Mapping[str, Scalar]) -> None:
     """Show the button, and the dialog once it was pressed, with what this page's link holds."""
-    st.button("Make a class link", key="class-link", on_click=_open, args=(view.page.file,))
+    set_open = functools.partial(st.session_state.__setitem__, OPEN, view.page.file)
+    st.button("Make a class link", key="class-link", on_click=set_open)
     if st.session_state.get(OPEN, view.page.file) != view.page.file:
         # Left by the browser's own way back.
         _close()
     if OPEN in st.session_state:
         _dialog(view, _targets(view, values))
-
-
-def _open(file: str) -> None:
-    st.session_state[OPEN] = file
 
 
 def _close() -> None:
@@ -137,12 +126,7 @@ def _all(names: Mapping[str, str], kind: str) -> None:
 
 
 def of(page: Page, target: Target, kinds: Mapping[str, str], *, projector: bool) -> str:
-    """Return the full link.
-
-    Args:
-        kinds: knob -> free, locked or hidden.
-        projector: whether it is for the wall of a lecture hall.
-    """
+    """Return the full link."""
     here = share.for_visitors(st.context.url or "", settings.current())
     lists = {
         name: ",".join(key for key, each in kinds.items() if each == kind)
@@ -157,5 +141,5 @@ def reachable(address: str) -> str:
     """Return who can open a link, in a sentence."""
     parts = urlsplit(address)
     if parts.hostname in share.OWN_NAMES:
-        return f"{share.ONLY_HERE} Start the program with make serve, and make the link there."
+        return f"{share.ONLY_HERE} Start the program with abcdp app --class instead."
     return f"The devices of the class have to reach {parts.netloc}: ask one student to try."

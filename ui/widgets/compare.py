@@ -7,10 +7,10 @@ of B. Another page lets go of A; while a preset is in force nothing is pinned.
 
 from __future__ import annotations
 
+import functools
 import html
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -33,36 +33,23 @@ SAID = 4
 """Differences that are shown one by one."""
 
 HELP = "Keeps this figure beside the next one, on the same axes."
-UNPIN = "Lets go of A."
-STALE = "is being computed; this is for the former settings"
+SWAP = "A becomes B, and B becomes A."
+STALE = "updating; this shows your previous settings"
 
 Ask = Callable[[View], Request]
 
 
 @dataclass(frozen=True)
 class Pinned:
-    """What to show beside a figure.
-
-    Attributes:
-        result: of A; ``None`` if there is nothing to show, or not yet.
-        note: why there is nothing, in Markdown; empty otherwise.
-        stale: whether B is for former settings, as the new result is not there yet.
-    """
+    """A's result, if there is one; why there is none, in Markdown; and if B's is of before."""
 
     result: Result | None = None
     note: str = ""
     stale: bool = False
 
 
-# ------------------------------------------------------------------------------------ what is kept
-
-
 def begin(page: Page, ready: Callable[[str], None]) -> None:
-    """Read what a link pins, let go of another page's figure, and keep the address right.
-
-    Args:
-        ready: called with the scenario of A before any of its knobs is asked for.
-    """
+    """Read what a link pins, let go of another page's figure, and keep the address right."""
     st.session_state.pop(MOVED, None)
     if asked := st.session_state.get(session.PIN_ASKED, ""):
         _read(look(page), asked, ready)
@@ -143,9 +130,6 @@ def _swap(view: View) -> None:
     _pin(view)
 
 
-# -------------------------------------------------------------------------------- what is computed
-
-
 def result(view: View, ask: Ask) -> tuple[Result, Pinned]:
     """Return the complete result of a quick study, as :func:`progress.result` does, and A's."""
     found = progress.result(ask(view))
@@ -183,8 +167,6 @@ def _request(view: View, ask: Ask) -> tuple[Request | None, str]:
         return None, f"The pinned settings do not go together: {verbatim(error)}"
 
 
-# ------------------------------------------------------------------------------------ what is seen
-
 Below = Callable[[str, Drawn, Result], None]
 
 
@@ -197,15 +179,7 @@ def show(
     below: Below,
     clicked: charts.Clicked | None = None,
 ) -> None:
-    """Show a figure with *Pin*, or beside the pinned one.
-
-    Args:
-        draw: makes it of a view and a result.
-        found: the result with the knobs as they are.
-        pinned: what to show beside it.
-        below: shows what belongs below a figure; it is given a name for one of two.
-        clicked: called when a person clicks a point of B.
-    """
+    """Show a figure with *Pin*, or beside the pinned one."""
     now = draw(view, found)
     then = None if pinned.result is None else draw(view.at(_held()), pinned.result)
     if pinned.result is None or then is None or then is now:
@@ -235,7 +209,7 @@ def show(
 
 
 def _unpin_button() -> None:
-    st.button("Unpin", key="unpin", type="tertiary", on_click=_unpin, help=UNPIN)
+    st.button("Unpin", key="unpin", type="tertiary", on_click=_unpin, help="Lets go of A.")
 
 
 def _head(view: View, drawn: Drawn, pinned: Pinned, *, same: bool) -> None:
@@ -247,29 +221,22 @@ def _head(view: View, drawn: Drawn, pinned: Pinned, *, same: bool) -> None:
         elif not view.has_preset:
             st.button("Pin", key="pin", type="tertiary", on_click=_pin, args=(view,), help=HELP)
     if view.has_preset and _held():
-        st.caption("Nothing stands beside it while a preset is in force.")
+        st.caption("There is no second figure while a preset is in force.")
     elif pinned.note:
         st.warning(pinned.note, icon="⚠️")
     elif same:
         st.caption(f"{_changes(view)}: this figure is the same for both.")
     elif _held() and not _differences(view):
-        st.caption("Pinned as A. Move a knob: the figure it makes, B, will stand beside this one.")
+        st.caption("Pinned as A. Move a knob: its figure, B, appears beside this one.")
 
 
 def _changes_line(view: View) -> None:
     """Show what differs, with the buttons that swap A and B or let go of A."""
     fixed = any(locks.is_fixed(view, key) for key in _differences(view))
-    help = locks.WOULD_MOVE if fixed else "A becomes B, and B becomes A."
-    swap: dict[str, Any] = {
-        "key": "swap",
-        "on_click": _swap,
-        "args": (view,),
-        "disabled": fixed,
-        "help": help,
-    }
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    why, swap = locks.WOULD_MOVE if fixed else SWAP, functools.partial(_swap, view)
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**A → B:** {_changes(view)}", width="stretch")
-        st.button("Swap", type="tertiary", **swap)
+        st.button("Swap", "swap", why, swap, disabled=fixed, type="tertiary")
         _unpin_button()
 
 

@@ -14,31 +14,22 @@ from ui.view.knobs import FOUR, MORE, SHARED
 from ui.view.view import View
 from ui.widgets import class_link, compare, share
 
-# --------------------------------------------------------------------------------------- sidebar
-
-NOTICES_SHOWN = 12
-"""Lines about a link; one that was not made by an attacker has fewer."""
-
 
 def notices() -> None:
     """Show what the link asked for and could not have, until dismissed."""
     texts = st.session_state.get(session.NOTICES, ())
+    forget = st.session_state.pop
     if note := st.session_state.get(session.VERSION_NOTE):
         with st.container(key="version-note"):
             st.info(note)
-            st.button("Dismiss", key="dismiss-note", on_click=_forget, args=(session.VERSION_NOTE,))
+            args = (session.VERSION_NOTE, None)
+            st.button("Dismiss", key="dismiss-note", on_click=forget, args=args)
     if not texts:
         return
-    lines = "\n".join(f"- {text}" for text in texts[:NOTICES_SHOWN])
-    if len(texts) > NOTICES_SHOWN:
-        lines += f"\n- and {len(texts) - NOTICES_SHOWN:,} more."
+    lines = "\n".join(f"- {text}" for text in texts)
     with st.container(key="notices"):
         st.warning(f"Not everything in the link could be used:\n\n{lines}")
-        st.button("Dismiss", on_click=_forget, args=(session.NOTICES,))
-
-
-def _forget(key: str) -> None:
-    st.session_state.pop(key, None)
+        st.button("Dismiss", on_click=forget, args=(session.NOTICES, None))
 
 
 def sidebar(view: View, version: str) -> None:
@@ -59,7 +50,10 @@ def sidebar(view: View, version: str) -> None:
         if not seen.isdisjoint(MORE):
             with st.expander("More"):
                 show(MORE)
-        _locked(view)
+        if words := locks.in_words(view):
+            with st.container(key="locked-knobs", horizontal=True, vertical_alignment="center"):
+                st.caption(words, width="content")
+                st.button("Unlock", key="unlock", type="tertiary", on_click=locks.let_go)
         with st.container(horizontal=True, vertical_alignment="center", key="room"):
             values = _for_link(view)
             share.show(values)
@@ -77,16 +71,6 @@ def sidebar(view: View, version: str) -> None:
                     widget(view, view.page.key_of(name), unused.get(name, ""))
 
 
-def _locked(view: View) -> None:
-    """Say that knobs are locked or hidden, with the way out."""
-    if words := locks.in_words(view):
-        with st.container(
-            key="locked-knobs", horizontal=True, vertical_alignment="center", gap="small"
-        ):
-            st.caption(words, width="content")
-            st.button("Unlock", key="unlock", type="tertiary", on_click=locks.let_go)
-
-
 def _set_by_preset(view: View) -> dict[str, str]:
     """Return shared knob -> the values that the preset gives it instead."""
     chosen = [params for name in view.page.every if (params := view.preset(name)) is not None]
@@ -100,21 +84,16 @@ def _set_by_preset(view: View) -> dict[str, str]:
 
 def _new_noise(view: View, reason: str) -> None:
     """Show the button that draws the next noise with everything public unchanged."""
-    st.button(
-        "New noise",
-        key="new-noise",
-        on_click=_next_noise,
-        args=(int(view.knob("noise_draw").parameter.high),),
-        disabled=bool(reason),
-        width="stretch",
-        help="Draws the privacy noise anew. Data, pool and knobs stay as they are.",
-    )
+    high = int(view.knob("noise_draw").parameter.high)
+
+    def draw_next() -> None:
+        # The session's number, not the view's: a second press may come before the page is drawn.
+        now = int(st.session_state.get("noise_draw", 0))
+        st.session_state["noise_draw"] = (now + 1) % (high + 1)
+
+    about = "Draws the privacy noise anew. Data, pool and knobs stay as they are."
+    st.button("New noise", "new-noise", about, draw_next, disabled=bool(reason), width="stretch")
     st.caption(reason or f"Noise draw number {view.held('noise_draw')}")
-
-
-def _next_noise(high: int) -> None:
-    # The session's number, not the view's: a second press may come before the page is drawn.
-    st.session_state["noise_draw"] = (int(st.session_state.get("noise_draw", 0)) + 1) % (high + 1)
 
 
 def _for_link(view: View) -> dict[str, Scalar]:
@@ -127,8 +106,6 @@ def _for_link(view: View) -> dict[str, Scalar]:
     values = {key: view.held(key) for key in keys}
     return values | fixed | locks.in_link(view) | compare.in_link(view)
 
-
-# --------------------------------------------------------------------------------------- widgets
 
 LISTS = ("preset", "plan.scenario")
 """Knobs whose choices have names too long to be side by side."""
@@ -145,16 +122,11 @@ def widget(
 ) -> None:
     """Show one knob as the widget that fits its kind.
 
-    Args:
-        key: its name in the link.
-        reason: why it cannot be moved here; empty if it can.
-        on_change: called when a person has changed it.
-
     Raises:
         NotGrantedError: it can be moved, and the page may not use it.
     """
     if not reason:
-        view.page.check_knob(key, view.shown)
+        view.page.check(key, view.shown)
     fixed = locks.reason(view, key)
     if fixed and key not in view.hidden:
         with st.container(key=f"locked-{key.replace('.', '-')}", gap=None):
@@ -253,9 +225,7 @@ def own(view: View, *keys: str) -> None:
         widget(view, key)
     if not seen:
         return
-    with st.container(
-        horizontal=True, gap="large", vertical_alignment="top", key=f"own-knobs-{keys[0]}"
-    ):
+    with st.container(horizontal=True, gap="large", key=f"own-knobs-{keys[0]}"):
         for key in seen:
             slider = view.knob(key).parameter.kind in ("real", "integer")
             with st.container(width=SLIDER_WIDTH if slider else "content", gap=None):

@@ -22,7 +22,7 @@ from ui.view.page import Page
 OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 """Names by which a machine reaches nobody but itself."""
 
-ONLY_HERE = "Only this computer can open this link: nobody else reaches the server by this name."
+ONLY_HERE = "This link works only on this computer."
 
 QUIET = 4
 """Modules that have to be empty around a QR code."""

@@ -1,0 +1,147 @@
+"""Large tables of finite numbers, as pools are: CSV as elsewhere, or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from abcdp_core.parameters import shown
+from abcdp_core.tabular.table import TableError, separator_of
+
+Array = NDArray[np.float64]
+
+ENDINGS = (".csv", ".parquet")
+
+LARGEST_FILE = 2**30
+"""Bytes of a file."""
+
+MOST_NUMBERS = 100_000_000
+"""Rows times columns: a Parquet file may say a million equal rows in a few bytes."""
+
+LARGEST = 1e60
+"""Numbers beyond have squares that no computer can hold."""
+
+HEAD = 2**22
+"""Bytes in which the first two rows of a CSV file are."""
+
+PIECE = 2**22
+"""Bytes that are looked through for lines at a time."""
+
+ROW_NAMES = "row numbers beside the columns: write it without (row.names = FALSE in R)"
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Return the table in a CSV or Parquet file.
+
+    Raises:
+        TableError: there is none, or it is neither.
+    """
+    if path.suffix not in ENDINGS:
+        raise TableError(f"{path.name}: must end with {' or '.join(ENDINGS)}.")
+    try:
+        if path.exists() and not path.is_file():
+            raise TableError(f"{path.name}: is no file.")
+        if path.stat().st_size > LARGEST_FILE:
+            raise TableError(f"{path.name}: is larger than {LARGEST_FILE // 2**20:,} MB.")
+        with path.open("rb") as source:
+            return parsed(path.name, source)
+    except OSError as error:
+        raise TableError(f"{path.name}: {error.strerror or 'cannot be read'}.") from error
+
+
+def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
+    """Return a table from a file that is open; Parquet if its name says so, else CSV.
+
+    Raises:
+        TableError: it is none, or too large.
+        OSError: it cannot be read.
+    """
+    try:
+        return _parquet(name, source) if name.endswith(".parquet") else _csv(name, source)
+    except TableError:
+        raise
+    except UnicodeDecodeError as error:
+        raise TableError(f"{name}: is not in UTF-8.") from error
+    # The text of a parser's error may hold values.
+    except (ValueError, NotImplementedError, MemoryError) as error:
+        raise TableError(f"{name}: is not a table ({type(error).__name__}).") from None
+
+
+def _csv(name: str, source: BinaryIO) -> pd.DataFrame:
+    head = source.read(HEAD).decode("utf-8-sig", errors="replace").split("\n")[:2]
+    source.seek(0)
+    separator = separator_of(head[0]) or ","
+    first, *second = csv.reader(io.StringIO("\n".join(head)), delimiter=separator)
+    if twice := {each for each in first if each and first.count(each) > 1}:
+        raise TableError(f"{name}: has two columns {shown(min(twice))}.")
+    pieces = iter(functools.partial(source.read, PIECE), b"")
+    lines = sum(max(piece.count(b"\n"), piece.count(b"\r")) for piece in pieces)
+    if lines * len(first) > MOST_NUMBERS:
+        raise TableError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
+    source.seek(0)
+    decimal = "," if separator != "," and "," in "".join(*second) else "."
+    table = pd.read_csv(
+        source, sep=separator, decimal=decimal, encoding="utf-8-sig", low_memory=False
+    )
+    # R leaves out the name of its row numbers, or leaves it empty.
+    named = isinstance(table.index, pd.RangeIndex)
+    numbers = table.pop("Unnamed: 0") if named and not first[0].strip('" ') else table.index
+    for start in (0, 1):
+        if list(numbers) == list(range(start, len(table) + start)):
+            return table.reset_index(drop=True)
+    raise TableError(f"{name}: has {ROW_NAMES}.")
+
+
+def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
+    """A Parquet file; a column of texts, lists or times, which are not numbers, is NaN."""
+    # Inside the function: few have such a file, and the library takes a second.
+    from pyarrow import parquet, types
+
+    found = parquet.ParquetFile(source)
+    about = found.metadata
+    size = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
+    if size > LARGEST_FILE:
+        raise TableError(f"{name}: is larger than {LARGEST_FILE // 2**20:,} MB once unpacked.")
+    if about.num_rows * about.num_columns > MOST_NUMBERS:
+        raise TableError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
+    schema = about.schema.to_arrow_schema()
+    if twice := {each for each in schema.names if schema.names.count(each) > 1}:
+        raise TableError(f"{name}: has two columns {shown(min(twice))}.")
+    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    numeric = [each.name for each in schema if any(is_kind(each.type) for is_kind in kinds)]
+    # What pandas noted beside the numbers is not needed, and need not be true.
+    table: pd.DataFrame = found.read(columns=numeric).to_pandas(ignore_metadata=True)
+    return table.reindex(columns=schema.names)
+
+
+def finite(place: str, table: pd.DataFrame, name: str) -> Array:
+    """Return a column of finite numbers ``(n,)``.
+
+    Raises:
+        TableError: it has others; it says the row and no value.
+    """
+    values = numbers_of(table[name])
+    usable = np.abs(values) <= LARGEST
+    if np.isnan(values).all() and len(values):
+        raise TableError(f"{place}: column {name}: holds no number.")
+    if not usable.all():
+        row = int(np.argmin(usable))
+        beyond = f"is beyond {LARGEST:g}"
+        what = beyond if np.isfinite(values[row]) else "is not a finite number"
+        raise TableError(f"{place}: column {name}, row {row + 1}: {what}.")
+    return values
+
+
+def numbers_of(column: pd.Series[float]) -> Array:
+    """Return a column as numbers ``(n,)``, NaN where there is none, as for times."""
+    if column.dtype.kind in "mM":
+        return np.full(len(column), np.nan)
+    found = pd.to_numeric(column.astype(str) if column.dtype == object else column, errors="coerce")
+    return np.asarray(found.to_numpy(dtype=np.float64, na_value=np.nan))
