@@ -28,7 +28,6 @@ ENV PATH=/packages/bin:/usr/bin:/bin \
     HOME=/tmp \
     ABCDP_CACHE_DIR=/cache/abcdp \
     ABCDP_LEDGER=/ledger/budgets.db \
-    NUMBA_CACHE_DIR=/cache/numba \
     ABCDP_SERVED=1
 EXPOSE 8501
 # Compare the body: Streamlit answers 200 to any path.

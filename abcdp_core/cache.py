@@ -1,14 +1,13 @@
 """Arrays kept on disk: made once, reused always, safe when two processes ask at once.
 
-A file is an uncompressed ``.npz`` (no pickle) whose comment is a checksum of all that comes before:
-the format's own checksums leave out its directory, and what a changed header hides. It is written
-beside its place and moved there in one step, so a reader sees all of it or nothing. A file that
-does not read back is removed and made anew. Its name is a hash of its key; inside are the text of
-the key and a fingerprint of the code that made it, and a file with another key or from other code
-is as if it were not there, and overwritten. The folder is the user's cache folder or
-``ABCDP_CACHE_DIR``; it holds at most about :data:`SIZE_LIMIT` in :data:`COUNT_LIMIT` files, oldest
-use out first. Where it cannot be written the program runs without it and says so once. What the
-first page needs comes with the program (``tools/first_view.py``) and is found the same way.
+A file is an uncompressed ``.npz`` (no pickle), whose name is a hash of its key. Inside are the text
+of the key and a fingerprint of the code that made it; a file with another key or from other code is
+as if it were not there, and overwritten. It is written beside its place and moved there in one
+step, so a reader sees all of it or nothing. A file that does not read back is removed and made
+anew. The folder is the user's cache folder or ``ABCDP_CACHE_DIR``; it holds at most about
+:data:`SIZE_LIMIT` in :data:`COUNT_LIMIT` files, oldest use out first. Where it cannot be written
+the program runs without it and says so once. What the first page needs comes with the program
+(``tools/first_view.py``) and is found the same way.
 
 Only what is public or synthetic may be kept here.
 """
@@ -18,34 +17,28 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import io
+import itertools
 import json
 import logging
 import os
 import re
 import secrets
-import stat
-import threading
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import filelock
 import numpy as np
-import platformdirs
 from numpy.typing import NDArray
 
 from abcdp_core import syntax
-from abcdp_core.places import ASSETS
+from abcdp_core.places import ASSETS, cache_folder
 
 Arrays = dict[str, NDArray[Any]]
-
-NOWHERE = Path(os.devnull, "cache of a user without a home folder")
-"""A folder that can never be made."""
 
 SIZE_LIMIT = 2 * 1024**3
 """Bytes the folder may hold."""
@@ -54,8 +47,8 @@ COUNT_LIMIT = 50_000
 """Files the folder may hold."""
 
 SELDOM = 100
-"""The folder is looked through once a part of so much of either has come in: with as many files as
-it may hold that takes seconds."""
+"""The folder is looked through at the first of so many files, and at each that is as large a part
+of what it may hold: with as many files as it may hold that takes a second."""
 
 LABEL = "label.json"
 """What in a file says what it was made for, and by what code."""
@@ -64,56 +57,27 @@ SHIPPED = ASSETS / "first"
 """Files that come with the program: arrays, and in :data:`LABELS` what they were made for."""
 
 LABELS = "labels.json"
-"""Name of a shipped file -> its label and the SHA-256 of what is in it."""
+"""Name of a shipped file -> its label."""
 
-CHECKSUM_SIZE = 4
-"""Bytes of the checksum (CRC-32) at the end of a file."""
-
-BLOCK = 2**20
-"""Bytes of a file that are looked at together."""
-
-UNREADABLE = (
-    *(OSError, ValueError, KeyError, EOFError, RuntimeError),
-    *(zipfile.BadZipFile, zlib.error),
-)
+UNREADABLE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 """What a damaged file raises."""
 
-BEAT = 1.0
-"""Seconds between two signs of life of who makes something."""
+PATIENCE = 3600.0
+"""Seconds to wait for another process that makes the same; it may have been stopped."""
 
-STILL = 8.0
-"""Seconds without one after which who waits makes it, too: the other was stopped, as by Ctrl-Z."""
+LEFT_BEHIND = 86_400.0
+"""Seconds after which an unfinished file or a lock is taken for one that a killed process left."""
 
-UNUSED_LOCK = 600.0
-"""Seconds after which a lock file is taken for one that nobody holds or waits for: who holds one
-gives signs of life, and who waits for one without them gives up."""
-
-LOCK = re.compile(r".+-[0-9a-f]{32}\.lock")
 KEPT = re.compile(r".+-[0-9a-f]{32}\.npz")
-"""Names of lock files and of files: other programs have some, too."""
-
-LEFT_BEHIND = 600.0
-"""Seconds after which an unfinished file is taken for one whose writer was killed. A writer that
-was only asleep cannot put it in place any more, and does without."""
-
-UNFINISHED = ".abcdp-part"
-"""Ends the name of a file that is being written. Nobody else's does: browsers, too, keep what they
-are still loading in files that end with ``.part``, and a store may be any folder."""
-
-PART = re.compile(rf".+{re.escape(UNFINISHED)}")
+UNFINISHED = re.compile(r"[0-9a-f]{16}\.abcdp-part|.+-[0-9a-f]{32}\.lock")
+"""Names of our files, and of those that processes at work have: other programs have some, too."""
 
 log = logging.getLogger(__name__)
 
 
 def folder() -> Path:
     """Where the files are."""
-    chosen = os.environ.get("ABCDP_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    try:
-        return Path(platformdirs.user_cache_dir("abcdp-explorer"))
-    except RuntimeError:
-        return NOWHERE
+    return cache_folder()
 
 
 @dataclass(frozen=True)
@@ -150,56 +114,49 @@ def holds(wanted: Entry) -> bool:
     if _is_shipped(wanted):
         return True
     try:
-        with os.fdopen(_opened(wanted.path), "rb") as file, zipfile.ZipFile(file) as archive:
-            return _is_labelled(archive, wanted)
+        with zipfile.ZipFile(wanted.path) as archive:
+            return archive.read(LABEL) == wanted.label.encode()
     except UNREADABLE:
         return False
 
 
-def _opened(path: Path) -> int:
-    """Handle of what may be such a file: a pipe would be waited for, and a device has no end.
-
-    Raises:
-        OSError, ValueError: it is none.
-    """
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode) or found.st_size > SIZE_LIMIT:
-        os.close(handle)
-        raise ValueError("not a file of this size")
-    return handle
-
-
-def _array(stored: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    return syntax.undisturbed(lambda: stored[name])
-
-
-def _is_labelled(archive: zipfile.ZipFile, wanted: Entry) -> bool:
-    return archive.read(LABEL) == wanted.label.encode()
-
-
 def load(wanted: Entry) -> Arrays | None:
     """Arrays of a file; ``None`` if there is none that is sound, for this key and of this code."""
-    if _is_shipped(wanted) and (shipped := _load_shipped(wanted)) is not None:
-        return shipped
+    if _is_shipped(wanted):
+        with contextlib.suppress(*UNREADABLE), zipfile.ZipFile(SHIPPED / wanted.path.name) as found:
+            return _arrays(found)
     try:
-        with os.fdopen(_opened(wanted.path), "rb") as file:
-            _check(file)
-            with np.load(file, allow_pickle=False) as stored:
-                if not _is_labelled(stored.zip, wanted):
-                    return None
-                arrays = {name: _array(stored, name) for name in stored.files if name != LABEL}
+        with zipfile.ZipFile(wanted.path) as archive:
+            if archive.read(LABEL) != wanted.label.encode():
+                return None
+            arrays = _arrays(archive)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     except UNREADABLE as error:
         log.warning("removing a cache file that does not read back (%s)", type(error).__name__)
-        with contextlib.suppress(OSError):
-            wanted.path.unlink()
+        _remove(wanted.path)
         return None
     # A folder that can be read but not written still serves.
     with contextlib.suppress(OSError):
         os.utime(wanted.path)
     return arrays
+
+
+def _arrays(archive: zipfile.ZipFile) -> Arrays:
+    names = [name for name in archive.namelist() if name != LABEL]
+    return {
+        name.removesuffix(".npy"): syntax.undisturbed(functools.partial(_array, archive, name))
+        for name in names
+    }
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    with archive.open(name) as file:
+        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        # Only who reads to the end learns whether the checksum fits.
+        if file.read(1):
+            raise ValueError("there is more than its header says.")
+    return array
 
 
 @functools.cache
@@ -215,45 +172,6 @@ def _is_shipped(wanted: Entry) -> bool:
     return _labels(SHIPPED).get(wanted.path.name, {}).get("label") == wanted.label
 
 
-def _load_shipped(wanted: Entry) -> Arrays | None:
-    try:
-        content = (SHIPPED / wanted.path.name).read_bytes()
-        if hashlib.sha256(content).hexdigest() != _labels(SHIPPED)[wanted.path.name]["digest"]:
-            return None
-        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            return {name: _array(stored, name) for name in stored.files}
-    except UNREADABLE:
-        return None
-
-
-def _seal(file: BinaryIO, label: str) -> None:
-    """Add the label, and the checksum as the comment, which is the last thing in a zip file."""
-    with zipfile.ZipFile(file, "a") as archive:
-        archive.writestr(zipfile.ZipInfo(LABEL), label)
-        archive.comment = bytes(CHECKSUM_SIZE)
-    checksum = _checksum(file)
-    file.seek(-CHECKSUM_SIZE, os.SEEK_END)
-    file.write(checksum)
-
-
-def _check(file: BinaryIO) -> None:
-    """Raise an error unless the checksum fits; leaves the file at its beginning."""
-    checksum = _checksum(file)
-    if file.read() != checksum:
-        raise ValueError("the checksum does not fit.")
-    file.seek(0)
-
-
-def _checksum(file: BinaryIO) -> bytes:
-    """Checksum of a file up to its last :data:`CHECKSUM_SIZE` bytes, where the file is left."""
-    size = file.seek(0, os.SEEK_END) - CHECKSUM_SIZE
-    file.seek(0)
-    checksum = 0
-    for start in range(0, size, BLOCK):
-        checksum = zlib.crc32(file.read(min(BLOCK, size - start)), checksum)
-    return checksum.to_bytes(CHECKSUM_SIZE)
-
-
 def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = True) -> bool:
     """Write arrays to a file in one step.
 
@@ -267,44 +185,28 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
         Whether it could be written.
     """
     directory = made.path.parent
+    part = directory / f"{secrets.token_hex(8)}.abcdp-part"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        # With the rights that others are to have: a folder may be a group's.
-        name = directory / f"{secrets.token_hex(8)}{UNFINISHED}"
-        opened = name.open("x+b")
-    except OSError as error:
-        _say_once(str(directory), _reason(error), to_keep=not make_room)
-        return False
-    try:
-        with opened as file:
+        with part.open("xb") as file:
             np.savez(file, allow_pickle=False, **arrays)
-            _seal(file, made.label)
-        name.replace(made.path)
+        with zipfile.ZipFile(part, "a") as archive:
+            archive.writestr(zipfile.ZipInfo(LABEL), made.label)
+        part.replace(made.path)
     except OSError as error:
-        _say_once(str(directory), _reason(error), to_keep=not make_room)
+        _say_once(directory, error.strerror)
         return False
     finally:
-        with contextlib.suppress(OSError):
-            name.unlink()
-    if make_room and _is_time_to_look(directory, sum(each.nbytes for each in arrays.values())):
+        _remove(part)
+    is_large = sum(each.nbytes for each in arrays.values()) > SIZE_LIMIT // SELDOM
+    if make_room and (next(_saves(directory)) % SELDOM == 0 or is_large):
         evict(directory)
     return True
 
 
-_since: dict[Path, tuple[int, int]] = {}
-"""Folder -> files, and bytes, that this process added since it last looked through it."""
-
-_counting = threading.Lock()
-
-
-def _is_time_to_look(directory: Path, size: int) -> bool:
-    """Whether a folder has to be looked through after one more file of so many bytes."""
-    with _counting:
-        files, total = _since.get(directory, (COUNT_LIMIT, 0))
-        files, total = files + 1, total + size
-        is_due = files > COUNT_LIMIT // SELDOM or total > SIZE_LIMIT // SELDOM
-        _since[directory] = (0, 0) if is_due else (files, total)
-    return is_due
+@functools.cache
+def _saves(_: Path) -> Iterator[int]:
+    return itertools.count()
 
 
 def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
@@ -312,126 +214,55 @@ def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
     arrays = load(wanted)
     if arrays is not None:
         return arrays
+    lock = filelock.FileLock(wanted.path.with_suffix(".lock"))
     try:
         wanted.path.parent.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(wanted.path.with_suffix(".lock"))
-        is_held = _acquire(lock)
+        lock.acquire(timeout=PATIENCE)
     except (OSError, NotImplementedError) as error:
-        # The latter is said of drives without locks.
-        _say_once(str(wanted.path.parent), _reason(error), to_keep=False)
+        # The latter is said of drives without locks; a timeout is an error of the former kind.
+        _say_once(wanted.path.parent, getattr(error, "strerror", None))
         return make()
     try:
-        with _signs_of_life(lock) if is_held else contextlib.nullcontext():
-            arrays = load(wanted)
-            if arrays is None:
-                arrays = make()
-                save(wanted, arrays)
-            return arrays
+        arrays = load(wanted)
+        if arrays is None:
+            arrays = make()
+            save(wanted, arrays)
+        return arrays
     finally:
         lock.release()
 
 
-def _acquire(lock: filelock.BaseFileLock) -> bool:
-    """Take a lock, waiting for who has it as long as that one is at work; whether it was taken."""
-    seen, since = None, time.monotonic()
-    while True:
-        with contextlib.suppress(filelock.Timeout):
-            lock.acquire(timeout=min(BEAT, STILL))
-            return True
-        now, found = time.monotonic(), _changed(lock)
-        if found != seen:
-            seen, since = found, now
-        elif now - since > STILL:
-            log.warning(
-                "another process was to make the same and stands still: not waiting for it (%s)",
-                lock.lock_file,
-            )
-            return False
-
-
-def _changed(lock: filelock.BaseFileLock) -> int:
-    with contextlib.suppress(OSError):
-        return Path(lock.lock_file).stat().st_mtime_ns
-    return 0
-
-
-@contextlib.contextmanager
-def _signs_of_life(lock: filelock.BaseFileLock) -> Iterator[None]:
-    """Change the date of a lock now and again, by which it is known to be in use."""
-    over = threading.Event()
-
-    def beat() -> None:
-        while not over.wait(BEAT):
-            touch()
-
-    def touch() -> None:
-        with contextlib.suppress(OSError):
-            os.utime(lock.lock_file)
-
-    touch()
-
-    # Where no thread is left, who waits may do the same work, and no harm.
-    with contextlib.suppress(RuntimeError):
-        threading.Thread(target=beat, daemon=True).start()
-    try:
-        yield
-    finally:
-        over.set()
-
-
 def evict(directory: Path, limit: int = SIZE_LIMIT, count: int = COUNT_LIMIT) -> None:
-    """Remove the files used longest ago until the rest fits, and what killed writers left.
-
-    Lock files stay for some minutes: were one removed while a process holds it or waits for it, the
-    next process would get a new one and do the work of the first again.
-    """
-    unfinished, locks, files = _files(directory, PART, LOCK, KEPT)
-    _remove(unfinished, LEFT_BEHIND)
-    _remove(locks, UNUSED_LOCK)
+    """Remove what killed processes left, and the files used longest ago until the rest fits."""
+    for changed, _, path in _files(directory, UNFINISHED):
+        if time.time() - changed > LEFT_BEHIND:
+            _remove(path)
+    files = _files(directory, KEPT)
     total = sum(size for _, size, _ in files)
     for number, (_, size, path) in enumerate(files):
         if total > limit or len(files) - number > count:
-            with contextlib.suppress(OSError):
-                path.unlink()
-                total -= size
+            _remove(path)
+            total -= size
 
 
-def sweep(directory: Path) -> None:
-    """Remove what killed writers left."""
-    (unfinished,) = _files(directory, PART)
-    _remove(unfinished, LEFT_BEHIND)
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
-def _remove(files: Iterable[tuple[float, int, Path]], seconds: float) -> None:
-    """Remove those that were not changed for so long."""
-    for changed, _, path in files:
-        # Either way: the clock may have been set back since.
-        if abs(time.time() - changed) > seconds:
-            with contextlib.suppress(OSError):
-                path.unlink()
-
-
-def _files(directory: Path, *kinds: re.Pattern[str]) -> list[list[tuple[float, int, Path]]]:
-    """For each kind, date, bytes and path of the files that are named so, oldest first."""
-    files: list[list[tuple[float, int, Path]]] = [[] for _ in kinds]
+def _files(directory: Path, names: re.Pattern[str]) -> list[tuple[float, int, Path]]:
+    """Date, bytes and path of the files that have such names, oldest first."""
+    files = []
     with contextlib.suppress(OSError), os.scandir(directory) as found:
         for file in found:
-            for kind, names in enumerate(kinds):
-                if names.fullmatch(file.name):
-                    with contextlib.suppress(OSError):
-                        status = file.stat()
-                        files[kind].append((status.st_mtime, status.st_size, Path(file.path)))
-    return [sorted(each) for each in files]
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or type(error).__name__
+            if names.fullmatch(file.name):
+                with contextlib.suppress(OSError):
+                    status = file.stat()
+                    files.append((status.st_mtime, status.st_size, Path(file.path)))
+    return sorted(files)
 
 
 @functools.cache
-def _say_once(directory: str, reason: str, *, to_keep: bool) -> None:
-    """Say what is done without; a folder to keep things in was asked for by a person."""
-    what, then = ("the cache folder", "running without it")
-    if to_keep:
-        what, then = "the store", "tasks that could not be kept are done again by a later run"
-    log.warning("cannot write to %s %s (%s): %s", what, directory, reason, then)
+def _say_once(directory: Path, reason: str | None) -> None:
+    why = reason or "no locks, or another process is at work for long"
+    log.warning("cannot write to %s (%s): what is not kept is made again each time", directory, why)

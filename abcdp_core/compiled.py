@@ -1,59 +1,77 @@
-"""Where numba keeps compiled functions: beside the code, else in the cache folder; by what code.
+"""Where numba keeps compiled functions: a folder of the cache for each text of their sources.
 
-Where numba can write to neither the code nor a home folder, it makes one called ``~`` in whatever
-folder the program was started in, or, if that cannot be written either, fails. Compiled functions
-are code, so nobody else may have a say in the folder.
+numba looks at the file of a function, and not at those of the functions it calls, whose machine
+code it keeps as well. So code that differs anywhere has another folder.
 """
 
 from __future__ import annotations
 
 import atexit
+import importlib.util
 import os
 import shutil
-import tempfile
+import sys
+import time
 from collections.abc import MutableMapping
 from pathlib import Path
 
+from abcdp_core.places import cache_folder
+
 FOLDER = "NUMBA_CACHE_DIR"
-"""Variable by which numba is told, before it is imported."""
+"""Variable by which numba is told, if it is not imported yet."""
 
-LOCATORS = "NUMBA_CACHE_LOCATOR_CLASSES"
-"""Variable by which it is told who finds them again."""
+NEEDED = 100 * 2**20
+"""Bytes that must be free: numba fails where it cannot write."""
 
-FINDERS = (
-    *("abcdp_core.recompiled.InNamedFolder", "abcdp_core.recompiled.BesideCode"),
-    *("UserWideCacheLocator", "IPythonCacheLocator", "ZipCacheLocator"),
-)
-"""Ours in place of the first two of numba's own."""
+LONG = 30 * 86_400.0
+"""Seconds."""
 
 
 def choose(environment: MutableMapping[str, str], code: Path) -> None:
-    """Tell numba, and the workers of this process, a folder unless theirs will do, and who looks.
+    """Tell numba, and the workers of this process, a folder, unless somebody named one.
 
     Args:
-        environment: changed if it has to be.
-        code: folder with the code.
+        environment: changed.
+        code: folder of the package.
     """
-    environment.setdefault(LOCATORS, ",".join(FINDERS))
-    if environment.get(FOLDER) or os.access(code, os.W_OK):
+    if environment.get(FOLDER):
         return
-    # Inside the function: seldom needed, and everything else waits for this.
-    from abcdp_core import cache
-
-    kept = cache.folder() / "numba"
+    kept = cache_folder() / "numba" / fingerprint(code)
     try:
-        kept.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=kept):
-            environment[FOLDER] = str(kept.absolute())
+        if not kept.is_dir():
+            kept.mkdir(parents=True, exist_ok=True)
+            _remove_old(kept.parent)
+        will_do = os.access(kept, os.W_OK) and shutil.disk_usage(kept).free > NEEDED
     except OSError:
-        _choose_own(environment)
+        will_do = False
+    environment[FOLDER] = str(kept.absolute()) if will_do else _own()
+    if numba := sys.modules.get("numba"):
+        numba.config.CACHE_DIR = environment[FOLDER]
 
 
-def _choose_own(environment: MutableMapping[str, str]) -> None:
+def _remove_old(folder: Path) -> None:
+    """Remove what other versions compiled long ago."""
+    for other in folder.iterdir():
+        if time.time() - other.stat().st_mtime > LONG:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _own() -> str:
     """A new folder of this process alone, as long as it goes on."""
-    try:
-        own = tempfile.mkdtemp(prefix="abcdp-")
-    except OSError:
-        return
-    environment[FOLDER] = own
-    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    # Inside the function: seldom needed, and everything else waits for this.
+    import tempfile
+
+    folder = tempfile.mkdtemp(prefix="abcdp-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def fingerprint(code: Path) -> str:
+    """Return a digest of all source texts in which something is compiled."""
+    texts = []
+    for folder, _, names in sorted(os.walk(code)):
+        for name in sorted(name for name in names if name.endswith(".py")):
+            text = Path(folder, name).read_bytes()
+            if b"numba" in text or b"@compiled" in text:
+                texts.append(text)
+    return importlib.util.source_hash(b"".join(texts)).hex()

@@ -5,8 +5,7 @@ import, directly or not and wherever in the file. Imports are found by parsing; 
 for it. Plug-ins are not imported but found by scanning: who looks them up in a folder depends on
 all of them. Known random draws count too, as a new version of NumPy may change its streams; other
 libraries and files of data do not. Of a plug-in from elsewhere its one file counts, and what it
-imports from here. (Compiled functions that numba keeps go by the same, see
-:mod:`~abcdp_core.recompiled`.)
+imports from here.
 
 Texts are those of the moment in which this module was imported. So a file that is changed while
 the program runs does not pass for the code that is running; code that was imported after such a

@@ -13,7 +13,7 @@ import dataclasses
 import itertools
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -46,10 +46,6 @@ CHECK_EVERY = 1.0
 Check = Callable[[], None]
 """Raises an error if a run is to end."""
 
-ATTEMPTS = 3
-"""How often a task is given out whose workers are lost. The last time it is alone, so that it has
-all memory for itself and no other task is to blame."""
-
 
 def run(
     experiment: Experiment,
@@ -73,7 +69,7 @@ def run(
             workers; what it raises ends the run. Workers finish the tasks that they have begun.
 
     Raises:
-        LostWorkersError: workers were lost again and again.
+        LostWorkersError: workers were lost twice at the same task.
         ParameterError: a worker of a cluster, or somebody's own model, cannot be used. Like the
             above, Ctrl-C and a lack of memory it comes after a last result with all that was done.
     """
@@ -84,7 +80,8 @@ def run(
     done, kept, unsaid, due = 0, 0, False, -float("inf")
 
     def result_now() -> Result:
-        result = _collect(experiment, params, parts)
+        rows = _joined([part for index in sorted(parts) for part in parts[index]])
+        result = experiment.collect(params, rows)
         run_time = time.monotonic() - begun
         return dataclasses.replace(
             result, seed=seed, done=done, total=total, kept=kept, run_time=run_time
@@ -129,12 +126,6 @@ def run_to_end(
     """
     *_, result = run(experiment, params, seed, check=check)
     return result
-
-
-def _collect(
-    experiment: Experiment, params: Params, parts: Mapping[int, Sequence[Tables]]
-) -> Result:
-    return experiment.collect(params, _joined([part for i in sorted(parts) for part in parts[i]]))
 
 
 def _joined(parts: Sequence[Tables]) -> Tables:
@@ -222,20 +213,15 @@ class _Given:
     Attributes:
         index: of the task.
         task: what is to be done.
-        lost: how often its workers were lost.
+        alone: whether no other is given out beside it: its workers were lost, and so it has all
+            memory for itself and no other task is to blame.
     """
 
     index: int
     task: Any
-    lost: int = 0
-
-    @property
-    def alone(self) -> bool:
-        """Whether it has to be: its workers may have been lost because of it."""
-        return self.lost == ATTEMPTS - 1
+    alone: bool = False
 
 
-Running = dict[Future[Tables | Link], _Given]
 Ended = SimpleQueue[Future[Tables | Link]]
 
 
@@ -243,11 +229,21 @@ def _at_once(work: Work, missing: Missing, executor: Executor, check: Check | No
     fresh = (_Given(index, task) for index, task in missing)
     again: deque[_Given] = deque()
     alone: deque[_Given] = deque()
-    running: Running = {}
+    running: dict[Future[Tables | Link], _Given] = {}
     ended: Ended = SimpleQueue()
+
+    def due() -> list[_Given]:
+        """What to give out now: first what goes on, at the end one by one what was lost."""
+        if any(given.alone for given in running.values()):
+            return []
+        room = max(IN_FLIGHT_PER_WORKER * workers.width(executor) - len(running), 0)
+        chosen = [again.popleft() for _ in range(min(room, len(again)))]
+        chosen += itertools.islice(fresh, room - len(chosen))
+        return chosen if chosen or running or not alone else [alone.popleft()]
+
     try:
         while True:
-            for given in _next(again, alone, fresh, running, executor):
+            for given in due():
                 with held():
                     future = executor.submit(work, given.task)
                     running[future] = given
@@ -257,12 +253,12 @@ def _at_once(work: Work, missing: Missing, executor: Executor, check: Check | No
             future = _next_ended(ended, check)
             given = running.pop(future)
             error = CancelledError() if future.cancelled() else future.exception()
-            if workers.is_loss(error):
-                if given.alone or not workers.can_replace(executor):
-                    raise workers.lost(executor, given.lost + 1) from error
-                given = dataclasses.replace(given, lost=given.lost + 1)
-                (alone if given.alone else again).append(given)
+            is_new_loss = workers.is_loss(error) and not given.alone
+            if is_new_loss and workers.can_replace(executor):
+                alone.append(dataclasses.replace(given, alone=True))
                 continue
+            if error is not None:
+                raise workers.described(executor, error)
             link = _link(future.result())
             if link.successor is not None:
                 again.append(_Given(given.index, link.successor))
@@ -280,21 +276,3 @@ def _next_ended(ended: Ended, check: Check | None) -> Future[Tables | Link]:
         with contextlib.suppress(Empty):
             return ended.get(timeout=CHECK_EVERY)
     return ended.get()
-
-
-def _next(
-    again: deque[_Given],
-    alone: deque[_Given],
-    fresh: Iterator[_Given],
-    running: Running,
-    executor: Executor,
-) -> list[_Given]:
-    """What to give out now: first what goes on or was lost, at the end one by one what is alone."""
-    if any(given.alone for given in running.values()):
-        return []
-    room = max(IN_FLIGHT_PER_WORKER * workers.width(executor) - len(running), 0)
-    chosen = [again.popleft() for _ in range(min(room, len(again)))]
-    chosen += itertools.islice(fresh, room - len(chosen))
-    if alone and not chosen and not running:
-        chosen.append(alone.popleft())
-    return chosen

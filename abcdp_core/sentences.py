@@ -77,6 +77,7 @@ SYMBOLS = {
     "delta": "δ",
     "dimension": "d",
     "correlation": "correlation",
+    "t": "people",
 }
 """Parameter -> how it is written."""
 

@@ -73,6 +73,12 @@ class Statistic:
     whole: tuple[int, ...] | None = None
     combine: Callable[[Array, int, Array, int], Array] = field(default=whole_only, repr=False)
 
+    @classmethod
+    def by_cases(cls, cases: Cases, **stated: Any) -> Statistic:
+        """One whose numbers a unit moves as in one of some cases, whatever n is."""
+        l1, l2 = largest_sum(cases), largest_length(cases)
+        return cls(l1=lambda n: l1, l2=lambda n: l2, **stated)  # noqa: ARG005
+
     def __post_init__(self) -> None:
         """Check that what is stated of each number fits together.
 

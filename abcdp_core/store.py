@@ -34,8 +34,7 @@ class Store:
 
     Attributes:
         folder: made when it is first needed.
-        keep_all: whether it may grow without limit and holds whatever else is in it; otherwise it
-            is part of a cache, which makes room.
+        keep_all: whether it may grow without limit; otherwise it is part of a cache.
     """
 
     folder: Path
@@ -43,23 +42,12 @@ class Store:
 
     def entries(self, experiment: Experiment, tasks: Sequence[Any]) -> list[cache.Entry]:
         """Where each task is or would be, and with what label."""
-        if self.keep_all:
-            # What makes room removes this elsewhere.
-            cache.sweep(self.folder)
-        code = code_of(experiment)
-        return [
-            cache.entry(
-                "task",
-                {
-                    "experiment": experiment.EXPERIMENT,
-                    "kind": type(task).__name__,
-                    "task": dataclasses.asdict(task),
-                },
-                code,
-                self.folder,
-            )
+        code, study = code_of(experiment), {"experiment": experiment.EXPERIMENT}
+        keys = [
+            study | {"kind": type(task).__name__, "task": dataclasses.asdict(task)}
             for task in tasks
         ]
+        return [cache.entry("task", key, code, self.folder) for key in keys]
 
     def load(self, entry: cache.Entry) -> Tables | None:
         """Tables of a finished task, ``None`` if it is not there, damaged or of other code."""

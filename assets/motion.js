@@ -1,4 +1,4 @@
-// Moves the marks of a chart from where the former noise had them, as ui/figures/motion.py asks for it.
+// Moves the marks of a chart from where the former noise had them, as ui/parts/overview.py asks for it.
 //
 // Streamlit draws a chart anew whenever its numbers change, so the places of before are remembered
 // here. What has just been drawn stands where it belongs: it only starts from elsewhere.

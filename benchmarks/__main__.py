@@ -8,17 +8,17 @@ import os
 import tempfile
 
 from abcdp_core.results import versions
-from benchmarks import adaptive, outbreaks, plans, private_step, public_step, studies
+from benchmarks import timings
 from benchmarks.measure import HEADER, machine
 
-PARTS = ("public", "outbreaks", "private", "plans", "adaptive", "studies")
+PARTS = ("public", "private", "plans", "adaptive", "studies")
 
 
 def main() -> None:
     """Measure and print, line by line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--repeats", type=int, default=5, help="of each measurement (5)")
-    parser.add_argument("--slow", action="store_true", help="also the long ones (minutes)")
+    parser.add_argument("--slow", action="store_true", help="also a study of minutes")
     parser.add_argument("--only", choices=PARTS, help="one part alone")
     options = parser.parse_args()
     repeats = max(1, options.repeats)
@@ -28,12 +28,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ABCDP_CACHE_DIR"] = folder
         parts = {
-            "public": public_step.measure(repeats),
-            "outbreaks": outbreaks.measure(repeats),
-            "private": private_step.measure(repeats),
-            "plans": plans.measure(min(repeats, 3)),
-            "adaptive": adaptive.measure(repeats, slow=options.slow),
-            "studies": studies.measure(min(repeats, 3), slow=options.slow),
+            "public": timings.public(repeats),
+            "private": timings.private(repeats),
+            "plans": timings.plans(min(repeats, 3)),
+            "adaptive": timings.adaptive(repeats),
+            "studies": timings.studies(repeats, slow=options.slow),
         }
         for measurement in itertools.chain(
             *(part for name, part in parts.items() if options.only in (None, name))

@@ -1,12 +1,16 @@
-"""Results that several files of tests read: whoever comes first computes, in whatever process."""
+"""Results that several tests read: whoever comes first computes."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from typing import Any
 
 import filelock
+import pytest
 
-from abcdp_core import cache, experiments, runner
+from abcdp_core import cache, experiments, pool, runner
+from abcdp_core.experiments import Experiment
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 
@@ -21,3 +25,19 @@ def of(experiment: str, params: Params, seed: int = 1) -> Result:
         store = runner.Store(folder)
         *_, result = runner.run(experiments.load(experiment), params, seed, store=store)
     return result
+
+
+def changed(study: Experiment, params: Params, seed: int = 1, **changes: Any) -> Result:
+    """The result of a study at parameters of which some are changed, computed once here."""
+    return _computed(study, dataclasses.replace(params, **changes), seed)
+
+
+@functools.cache
+def _computed(study: Experiment, params: Params, seed: int) -> Result:
+    return runner.run_to_end(study, params, seed)
+
+
+def without_private_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let whoever reads the private data fail with a ZeroDivisionError."""
+    for place in (pool, pool.comparing):
+        monkeypatch.setattr(place, "observed_data", lambda *_: 1 / 0)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -21,77 +22,60 @@ def of_study(study: str = CURVES) -> str:
     return fingerprint.of("abcdp_core.store", study, folders=store.LOOKED_UP)
 
 
+def of_theory() -> str:
+    return of_study(THEORY)
+
+
 def change(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     """As if somebody had edited a module."""
     monkeypatch.setitem(fingerprint._TEXTS, module, fingerprint._TEXTS[module] + b"\n# Changed.\n")
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
+FOLLOWS = {
+    of_pool: [
         *("abcdp_core.pool", MIXTURE, "abcdp_core.distances.fourier", "abcdp_core.streams"),
         *("abcdp_core.cache", "abcdp_core.simulators", "abcdp_core"),
     ],
-)
-def test_a_pool_follows_its_scenario_and_all_below(
-    monkeypatch: pytest.MonkeyPatch, module: str
-) -> None:
-    before = of_pool()
-    change(monkeypatch, module)
-    assert of_pool() != before
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        *("abcdp_core.simulators.covid", "abcdp_core.mechanisms.sparse_vector", CURVES),
-        *("abcdp_core.runner", "abcdp_core.figures", "abcdp_core.__main__"),
-    ],
-)
-def test_a_pool_does_not_follow_what_it_is_not_made_by(
-    monkeypatch: pytest.MonkeyPatch, module: str
-) -> None:
-    before = of_pool()
-    change(monkeypatch, module)
-    assert of_pool() == before
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
+    of_study: [
         *(CURVES, "abcdp_core.experiments", "abcdp_core.pool", "abcdp_core.privacy.composition"),
         *("abcdp_core.store", "abcdp_core.cache", "abcdp_core.summaries"),
         # Found by their names, not imported.
         *("abcdp_core.simulators.tuberculosis", "abcdp_core.mechanisms.linear_maps"),
     ],
-)
-def test_a_study_follows_itself_and_all_below(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
-    before = of_study()
-    change(monkeypatch, module)
-    assert of_study() != before
+}
+"""What is kept -> modules that it is made by."""
 
-
-@pytest.mark.parametrize(
-    "module",
-    [
+DOES_NOT_FOLLOW = {
+    of_pool: [
+        *("abcdp_core.simulators.covid", "abcdp_core.mechanisms.sparse_vector", CURVES),
+        *("abcdp_core.runner", "abcdp_core.figures", "abcdp_core.__main__"),
+    ],
+    of_study: [
         *("abcdp_core.experiments.soft_abc", THEORY, "abcdp_core.ledger", "abcdp_core.__main__"),
         *("abcdp_core.commands.reproduce", "abcdp_core.output.files", "abcdp_core.workers"),
     ],
-)
-def test_a_study_does_not_follow_other_studies_or_what_shows_it(
-    monkeypatch: pytest.MonkeyPatch, module: str
-) -> None:
-    before = of_study()
-    change(monkeypatch, module)
-    assert of_study() == before
+    of_theory: [MIXTURE],
+}
 
 
-def test_a_study_without_data_sets_does_not_follow_scenarios(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("of", FOLLOWS)
+def test_what_is_kept_follows_all_that_it_is_made_by(
+    of: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = of_study(THEORY)
-    change(monkeypatch, MIXTURE)
-    assert of_study(THEORY) == before
+    for module in FOLLOWS[of]:
+        before = of()
+        change(monkeypatch, module)
+        assert of() != before, module
+
+
+@pytest.mark.parametrize("of", DOES_NOT_FOLLOW)
+def test_what_is_kept_does_not_follow_what_it_is_not_made_by(
+    of: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = of()
+    for module in DOES_NOT_FOLLOW[of]:
+        change(monkeypatch, module)
+        assert of() == before, module
 
 
 def test_other_random_streams_are_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,13 +96,12 @@ def core_modules_in(module: ModuleType) -> set[str]:
     return {owner for owner in owners if owner.split(".")[0] == "abcdp_core"}
 
 
-@pytest.mark.parametrize("name", experiments.names())
-def test_whatever_is_at_hand_while_a_study_runs_is_covered(name: str) -> None:
+def test_whatever_is_at_hand_while_a_study_runs_is_covered() -> None:
     # What the loaded modules hold, against what parsing their text has found.
-    study = experiments.load(name).__name__
-    reached = fingerprint._reached(["abcdp_core.store", study], store.LOOKED_UP)
-    for each in reached:
-        if each in sys.modules:
+    for name in experiments.names():
+        study = experiments.load(name).__name__
+        reached = fingerprint._reached(["abcdp_core.store", study], store.LOOKED_UP)
+        for each in reached.keys() & sys.modules.keys():
             assert core_modules_in(sys.modules[each]) <= reached.keys(), each
 
 
@@ -192,24 +175,9 @@ def test_a_study_that_may_find_a_plug_in_follows_it(plug_in: Path) -> None:
     assert of_study(THEORY) == theory
 
 
-def test_a_module_from_elsewhere_is_read_where_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "elsewhere_for_fingerprints.py"
-    file.write_text("EXPERIMENT = 'x'\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    first = of_study(file.stem)
-    file.write_text("EXPERIMENT = 'y'\n", encoding="utf-8")
-    assert of_study(file.stem) != first
-    assert file.stem not in sys.modules
-
-
-@pytest.mark.parametrize("name", ["", "builtins", "no.such.module", "numpy.none"])
-def test_code_that_cannot_be_read_is_like_no_other(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = of_study(name)
-    assert of_study(name) == here
+def test_code_that_cannot_be_read_is_like_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = of_study("no.such.module")
+    assert of_study("no.such.module") == here
     # Another process has other bytes.
     monkeypatch.setattr(fingerprint, "_LIKE_NO_OTHER", b"another process")
-    assert of_study(name) != here
+    assert of_study("no.such.module") != here

@@ -22,11 +22,13 @@ CORE_ARROWS: dict[str, set[str]] = {
     "places": set(),
     "streams": set(),
     "syntax": set(),
+    "schemas": {"parameters"},
     "registry": {"syntax"},
     "cache": {"syntax"},
     "fingerprint": {"registry", "syntax"},
     "interruption": set(),
     "summaries": {"streams"},
+    "documents": {"figures"},
     "sentences": {"parameters"},
     "figures": {"privacy", "results", "sentences", "summaries"},
     "threads": set(),
@@ -42,8 +44,11 @@ CORE_ARROWS: dict[str, set[str]] = {
     # a person's own file says what it is; it joins by the registry, which does not know this part
     "own_model": {
         *("cache", "distances", "fingerprint", "mechanisms", "parameters", "posterior"),
-        *("registry", "sentences", "statistic", "streams", "summaries", "supports", "syntax"),
+        *("registry", "schemas", "sentences", "statistic", "streams", "summaries", "supports"),
+        "tabular",
     },
+    # what people's files hold
+    "tabular": {"parameters"},
     "pool": {
         *("cache", "distances", "fingerprint", "interruption", "parameters", "registry"),
         *("simulators", "statistic", "streams", "supports", "threads"),
@@ -64,8 +69,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "error_gaps": {"sentences"},
     # somebody else's release, and nothing private
     "published": {
-        *("figures", "own_model", "parameters", "posterior", "privacy", "registry", "sentences"),
-        *("streams", "syntax"),
+        *("figures", "own_model", "parameters", "posterior", "privacy", "registry", "schemas"),
+        *("sentences", "streams", "tabular"),
     },
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
@@ -100,45 +105,47 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("registry", "releases", "results", "sentences", "simulators", "streams", "summaries"),
         *("study", "tasks", "theory", "trials"),
     },
-    "compiled": {"cache"},
-    "recompiled": {"fingerprint"},
+    "compiled": set(),
     "store": {"cache", "experiments", "fingerprint", "results"},
-    "workers": {"experiments", "fingerprint", "interruption", "parameters", "registry", "threads"},
+    "cluster": {"fingerprint", "interruption", "parameters", "registry"},
+    "workers": {"cluster", "experiments", "interruption", "parameters", "registry", "threads"},
     "runner": {
         *("experiments", "interruption", "parameters", "results", "store", "workers"),
     },
     "output": {
-        *(
-            "experiments",
-            "figures",
-            "interruption",
-            "online",
-            "parameters",
-            "privacy",
-            "registry",
-            "results",
-            "sentences",
-        ),
+        *("documents", "experiments", "figures", "interruption", "online", "parameters"),
+        *("privacy", "registry", "results", "sentences"),
     },
     "lessons": {
-        *("experiments", "figures", "output", "parameters", "results", "streams", "summaries"),
+        *("documents", "experiments", "figures", "output", "parameters", "results", "schemas"),
+        *("streams", "summaries"),
     },
     "ledger": {
-        *("cache", "experiments", "output", "figures", "online", "parameters", "results"),
-        *("runner", "sentences", "store", "streams", "summaries", "tasks", "workers"),
+        *("cache", "documents", "experiments", "figures", "online", "output", "parameters"),
+        *(
+            "results",
+            "runner",
+            "schemas",
+            "sentences",
+            "store",
+            "streams",
+            "summaries",
+            "tasks",
+            "workers",
+        ),
     },
     # somebody's own data: never the runner or the ledger, which keep what they are given; of the
     # cache see below
     "own_data": {
-        *("cache", "figures", "fingerprint", "mechanisms", "output", "own_model", "parameters"),
-        *("pool", "posterior", "privacy", "registry", "results", "sentences", "simulators"),
-        *("statistic", "streams", "summaries"),
+        *("cache", "documents", "figures", "fingerprint", "interruption", "mechanisms", "output"),
+        *("own_model", "parameters", "pool", "posterior", "privacy", "registry", "results"),
+        *("schemas", "sentences", "simulators", "statistic", "streams", "summaries", "tabular"),
     },
     "commands": {
         *("experiments", "figures", "interruption", "ledger", "mechanisms", "output", "own_data"),
         *("own_model", "parameters", "pool", "posterior", "published", "registry"),
         *("results", "runner", "sentences", "simulators", "store", "streams", "syntax"),
-        "workers",
+        *("tabular", "workers"),
     },
     "__main__": {"commands", "interruption", "output", "parameters", "registry"},
 }
@@ -147,7 +154,7 @@ CORE_ARROWS: dict[str, set[str]] = {
 UI_MAY_IMPORT = {
     *("cache", "experiments", "output", "figures", "ledger", "lessons", "mechanisms"),
     *("own_data", "own_model", "parameters", "pool", "posterior", "privacy", "published"),
-    *("registry", "releases", "results", "runner", "sentences", "workers"),
+    *("registry", "releases", "results", "runner", "sentences", "tabular", "workers"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 

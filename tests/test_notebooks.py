@@ -38,14 +38,15 @@ def parts(kept: Sequence[Cell]) -> Iterator[tuple[str, str, list[Cell]]]:
 
 
 def told(step: Step) -> dict[str, float]:
-    """The numbers that a step of a lesson tells."""
+    """The numbers that a step of a lesson tells, but for its knobs."""
     tables = {
         name: results.of(run.experiment, step.params(name)).tables
         for name, run in step.runs.items()
     }
     found, asked = numbers.of(step, tables), step.question
     texts = step.text, step.reveal, f"{asked.ask} {{{asked.answer}}}" if asked else ""
-    return {name: found[name] for name in sorted(numbers.named_in(" ".join(texts)))}
+    names = numbers.named_in(" ".join(texts)) - numbers.of_knobs(step).keys()
+    return {name: found[name] for name in sorted(names)}
 
 
 def check(title: str, heading: str, namespace: Mapping[str, Any]) -> None:
@@ -68,7 +69,13 @@ def test_the_notebooks_tell_every_step_of_the_lessons_in_their_order() -> None:
     assert len(notebooks.OF_LESSONS) == len(LESSONS) / 2
 
 
-@pytest.mark.parametrize("file", notebooks.OF_LESSONS, ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(file, id=file.stem, marks=[pytest.mark.slow] * bool(number))
+        for number, file in enumerate(notebooks.OF_LESSONS)
+    ],
+)
 def test_a_notebook_finds_the_numbers_of_its_lessons(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from abcdp_core.__main__ import main
 from abcdp_core.posterior import outcome
 from abcdp_core.simulators import uniform_mixture
 
@@ -36,8 +37,6 @@ def test_make_has_the_targets_it_names() -> None:
 def test_the_command_lines_are_understood(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from abcdp_core.__main__ import main
-
     lines = re.findall(r"^    abcdp (run posterior .*)$", README, re.MULTILINE)
     assert lines
     for line in lines:
@@ -45,11 +44,10 @@ def test_the_command_lines_are_understood(
         assert main([*arguments, "--set", "pool_size=200"]) == 0
 
 
+@pytest.mark.slow
 def test_a_file_becomes_a_report_in_two_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from abcdp_core.__main__ import main
-
     # Fewer simulations than people get, who wait for a minute.
     monkeypatch.setattr(outcome, "fit", functools.partial(outcome.fit, size=500))
     lines = re.findall(r"^    abcdp ((?:release|report) .*)$", README, re.MULTILINE)
@@ -70,17 +68,15 @@ def test_a_file_becomes_a_report_in_two_commands(
     assert main(show.split()) == 0
 
 
+@pytest.mark.slow
 def test_a_published_query_is_inferred_from(tmp_path: Path) -> None:
-    from abcdp_core.__main__ import main
-
     (line,) = re.findall(r"^    abcdp (infer .*)$", README, re.MULTILINE)
     assert main(line.replace("results", str(tmp_path)).split()) == 0
     assert (tmp_path / "log-linear" / "infer.csv").exists()
 
 
+@pytest.mark.slow
 def test_the_plan_is_made() -> None:
-    from abcdp_core.__main__ import main
-
     (line,) = re.findall(r"^    abcdp (plan .*)$", README, re.MULTILINE)
     few = ("--runs", "2", "--pool-size", "200", "--mechanism", "sparse-vector,noisy-counts")
     assert main([*line.split(), *few, "--workers", "1"]) == 0

@@ -67,7 +67,8 @@ def test_what_only_names_things_imports_no_study_and_nothing_heavy(arguments: li
     assert {name.split(".")[0] for name in modules} & HEAVY == set()
     assert below("abcdp_core.experiments", modules) == set()
     assert below("abcdp_core.simulators", modules) == set()
-    assert below("abcdp_core.commands", modules) - {"arguments", "ending"} <= {arguments[0]}
+    shared = {"arguments", "ending", "layout"}
+    assert below("abcdp_core.commands", modules) - shared <= {arguments[0]}
 
 
 def test_a_command_imports_no_other_command() -> None:

@@ -29,9 +29,7 @@ FITTING = Statistic(
 
 
 @pytest.mark.parametrize(
-    "cases",
-    [[(1, 1, THIRD)], [(THIRD,)], [(TENTH,) * 3], [(-1, 2), (2, 2)], [(0, 0), (Fraction(1, 7),)]],
-    ids=str,
+    "cases", [[(1, 1, THIRD)], [(TENTH,) * 3], [(-1, 2), (2, 2)], [(0, 0), (Fraction(1, 7),)]]
 )
 def test_sensitivities_are_never_below_the_exact_ones(cases: list[tuple[Fraction, ...]]) -> None:
     total = max(sum(abs(Fraction(change)) for change in case) for case in cases)
@@ -39,6 +37,8 @@ def test_sensitivities_are_never_below_the_exact_ones(cases: list[tuple[Fraction
     found, length = largest_sum(cases), largest_length(cases)
     assert total <= Fraction(found) < total + Fraction(1, 10**15)
     assert square <= Fraction(length) ** 2 < square + Fraction(1, 10**14)
+    # The nearest float of a third would be too small.
+    assert Fraction(1.0 / 3.0) < THIRD < Fraction(largest_sum([(THIRD,)]))
 
 
 def test_counts_of_two_parts_add_up_and_other_numbers_have_to_say_how() -> None:
@@ -49,22 +49,14 @@ def test_counts_of_two_parts_add_up_and_other_numbers_have_to_say_how() -> None:
         FITTING.combine(first, 3, second, 8)
 
 
-def test_the_nearest_float_of_a_third_would_be_too_small() -> None:
-    assert Fraction(1.0 / 3.0) < THIRD < Fraction(largest_sum([(THIRD,)]))
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"low": (0.0,)}, "low has 1 of 2 values"),
         ({"high": (1.0, 1.0, 1.0)}, "high has 3 of 2 values"),
-        ({"whole": (1,)}, "whole has 1 of 2 values"),
         ({"low": (0.0, 2.0), "high": (1.0, 1.0)}, "a lower bound is above the upper one"),
         ({"whole": (1, 0)}, "must be 1 or more"),
     ],
-    ids=["low", "high", "whole", "order", "no part"],
 )
 def test_what_does_not_fit_is_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"statistic two: .*{message}"):
         dataclasses.replace(FITTING, **changed)
-    assert dataclasses.replace(FITTING, whole=None).whole is None

@@ -1,29 +1,28 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import pickle
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
 import pytest
 from distributed import KilledWorker, default_client
 from pandas.testing import assert_frame_equal
 
+from abcdp_core import cluster as dask
 from abcdp_core import experiments, fingerprint, interruption, pool, registry, runner, workers
 from abcdp_core.commands import public_pool
 from abcdp_core.experiments import mse_curves
 from abcdp_core.parameters import ParameterError
+from abcdp_core.pool import making
 from abcdp_core.results import Result
 from abcdp_core.workers import executor_for
 from tests import toy_chain, toy_experiment
@@ -71,75 +70,21 @@ def test_chains_give_the_same_in_threads_and_in_processes(chain_plug_in: Path) -
     assert_same(results[-1], chains_alone())
 
 
-def test_all_threads_share_the_worker_processes() -> None:
-    pools: list[Executor] = [workers.processes(2)]
-    thread = threading.Thread(target=lambda: pools.append(workers.processes(2)))
-    thread.start()
-    thread.join()
-    assert pools[0] is pools[1]
-
-
-def test_a_pool_is_as_wide_as_it_has_workers_and_another_executor_as_the_machine() -> None:
-    with ThreadPoolExecutor(3) as threads:
-        assert workers.width(threads) == 3
-    assert workers.width(Executor()) == workers.processor_count()
-
-
-def test_one_worker_is_this_thread() -> None:
-    with executor_for(1) as executor:
-        assert executor is None
-
-
 def test_a_task_that_kills_its_workers_is_one_error_and_the_pool_goes_on() -> None:
     dying = toy_with(work=os._exit, tasks=lambda _params, _seed: [1])
-    with pytest.raises(workers.LostWorkersError, match="lost 3 times at the same task"):
+    with pytest.raises(workers.LostWorkersError, match="lost again at the same task"):
         last(runner.run(dying, Params(), 1, workers.processes(1)))
     assert workers.processes(1).submit(abs, -3).result() == 3
     workers._shared.pop(1).shutdown()
 
 
 def test_processes_that_cannot_be_started_are_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_many(*_: Any) -> None:
+    def too_many(_: int) -> None:
         raise OSError(24, "Too many open files")
 
-    pool = workers.Processes(2)
-    monkeypatch.setattr(pool._pool, "submit", too_many)
-    with pytest.raises(workers.LostWorkersError, match=r"started \(Too many open files\)"):
-        last(runner.run(TOY, Params(size=3), 1, pool))
-    pool.shutdown()
-
-
-def test_a_system_that_starts_no_thread_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = workers.Processes(1)
-
-    def start(*_: Any, **__: Any) -> None:
-        raise RuntimeError("can't start new thread")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", start)
-        with pytest.raises(workers.LostWorkersError, match=r"started \(can't start new thread\)"):
-            pool.submit(abs, -1)
-        # Nor is there anything to wait for.
-        pool.shutdown()
-
-
-def test_a_broken_pool_that_was_let_go_of_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(Executor):
-        def submit(self, *_: Any, **__: Any) -> Any:
-            raise BrokenExecutor
-
-        def shutdown(self, **options: Any) -> None:  # type: ignore[override]
-            asked.append(options)
-
-    asked: list[dict[str, Any]] = []
-    monkeypatch.setattr(workers, "_new_pool", lambda _: Broken())
-    pool = workers.Processes(1)
-    pool.shutdown()
-    monkeypatch.setattr(workers, "_new_pool", lambda _: ThreadPoolExecutor(1))
-    with pytest.raises(BrokenExecutor):
-        pool.submit(abs, -3)
-    # It is not waited for what is under way.
-    assert asked == [{"kill_workers": True}]
+    monkeypatch.setattr(workers, "_new_pool", too_many)
+    with pytest.raises(workers.LostWorkersError, match=r"started \(.*Too many open files\)"):
+        last(runner.run(TOY, Params(size=3), 1, workers.Processes(2)))
 
 
 def command(*arguments: str, **options: Any) -> subprocess.Popen[str]:
@@ -209,23 +154,6 @@ def words_of(pid: int) -> list[str]:
         return []
 
 
-def test_without_shared_semaphores_work_is_done_without_processes(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refused(*_: object, **__: object) -> None:
-        raise OSError(38, "Function not implemented")
-
-    # As where there is no /dev/shm.
-    monkeypatch.setattr("loky.backend.synchronize._SemLock", refused)
-    with executor_for(2) as executor:
-        assert executor is None
-    threads = workers.processes(7)
-    assert workers._shared.pop(7) is threads
-    assert last(runner.run(TOY, Params(), 1, threads)).done == 5
-    threads.shutdown()
-    assert "no worker processes can be started here" in caplog.text
-
-
 TINY = mse_curves.Params(
     epsilon_total=(1.0, 100.0), epsilon_abc=(0.5,), c=(3,), n=(10, 30), pool_size=60, runs=5
 )
@@ -281,6 +209,7 @@ def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
     assert_same(result, runner.run_to_end(TOY, Params(), 1))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("empty_cache")
 def test_a_dask_cluster_makes_the_pool_of_a_plug_in_to_the_same_bytes(
     cluster: str, model: Path, monkeypatch: pytest.MonkeyPatch
@@ -288,16 +217,17 @@ def test_a_dask_cluster_makes_the_pool_of_a_plug_in_to_the_same_bytes(
     key = pool.key_for("gaussian-2d", 100, 120, 3)
     made = {}
     with public_pool.made_by(1, cluster, [model]), monkeypatch.context() as here:
-        here.setattr(pool, "_made_chunk", None)
+        here.setattr(making, "simulate_chunk", None)
         made["cluster"] = pool.build(key)
     with public_pool.made_by(1, None, [model]):
         made["threads"] = pool.build(key)
-    ours, theirs = (pool._to_arrays(each) for each in made.values())
+    ours, theirs = (making.to_arrays(each) for each in made.values())
     assert {name: values.tobytes() for name, values in ours.items()} == {
         name: values.tobytes() for name, values in theirs.items()
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("empty_cache")
 def test_a_study_in_links_has_the_same_last_digits_on_a_dask_cluster(cluster: str) -> None:
     study = experiments.load("adaptive-truncation")
@@ -338,7 +268,7 @@ def test_a_worker_of_a_cluster_that_runs_other_code_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What it computes would be kept as if it were of this code."""
-    cluster = workers._Cluster.__new__(workers._Cluster)
+    cluster = dask.Cluster.__new__(dask.Cluster)
     with ThreadPoolExecutor(1) as there:
         cluster.client = cluster.inner = SimpleNamespace(submit=there.submit)
         assert cluster.submit(divmod, 7, 2).result() == (3, 1)
@@ -347,128 +277,48 @@ def test_a_worker_of_a_cluster_that_runs_other_code_is_refused(
             cluster.submit(divmod, 7, 2).result()
 
 
-def without(name: str) -> Future[Any]:
-    """What a task comes to that needs a module which is not there."""
-    future: Future[Any] = Future()
-    future.set_exception(ModuleNotFoundError(f"No module named {name!r}", name=name))
-    return future
-
-
 def test_a_worker_of_a_cluster_without_the_program_fails_the_task_and_lives_on() -> None:
     """What it could not load was part of the message, so it ended, and nothing was said."""
-    cluster = workers._Cluster.__new__(workers._Cluster)
-    given: list[tuple[Any, ...]] = []
+    cluster = dask.Cluster.__new__(dask.Cluster)
+    cluster.client = SimpleNamespace(nthreads=dict)
+    given: list[Any] = []
 
     def submit(*sent: Any) -> Future[Any]:
         given.append(sent)
-        return without("abcdp_core")
+        future: Future[Any] = Future()
+        future.set_exception(ModuleNotFoundError("No module named 'abcdp_core'"))
+        return future
 
     cluster.inner = SimpleNamespace(submit=submit)
     with pytest.raises(ParameterError, match="does not have all of this program"):
-        cluster.submit(divmod, 7, 2).result()
+        last(runner.run(TOY, Params(), 1, cluster))
     # Nothing of ours is in the message but as bytes.
-    ((work, content),) = given
+    work, content = given[0]
     assert work is pickle.loads
     assert type(content) is bytes
 
 
-def test_an_answer_that_nobody_wants_any_more_is_not_waited_for() -> None:
-    asked: Future[Any] = Future()
-    told = workers._told(asked)
-    assert told.cancel()
-    assert asked.cancelled()
-    stopped: Future[Any] = Future()
-    told = workers._told(stopped)
-    stopped.cancel()
-    assert told.cancelled()
-
-
-class Joined(Executor):
-    """A cluster that a worker of another version joins after a task."""
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        self.asked += 1
-        if self.asked == 1:
-            future.set_result(fn(*args, **kwargs))
-        else:
-            future.set_exception(ParameterError("another version"))
-        return future
-
-
-def test_what_was_done_before_a_worker_is_refused_is_a_partial_result() -> None:
-    results: list[Result] = []
-    with pytest.raises(ParameterError):
-        results.extend(runner.run(TOY, Params(), 1, Joined()))
-    assert results[-1].is_partial
-    assert results[-1].done == 1
-
-
-def test_a_scheduler_without_workers_is_given_work_for_one() -> None:
-    cluster = workers._Cluster.__new__(workers._Cluster)
-    cluster.client = SimpleNamespace(nthreads=dict)
-    assert workers.width(cluster) == 1
-
-
 @pytest.mark.parametrize("asked", ["width", "submit", "result", "worker"])
 def test_a_scheduler_that_is_lost_is_one_error_whenever_that_is_seen(asked: str) -> None:
-    cluster = workers._Cluster.__new__(workers._Cluster)
+    cluster = dask.Cluster.__new__(dask.Cluster)
     cluster.client = cluster.inner = Gone(asked)
     with pytest.raises(workers.LostWorkersError, match="the Dask cluster lost its scheduler"):
         last(runner.run(TOY, Params(), 1, cluster))
 
 
 @pytest.mark.parametrize(
-    "address", ["", "nonsense", "tcp://", "xyz://host:1", "host:port", "tls://a:1"]
+    ("address", "words"),
+    [
+        *((text, "must be the address") for text in ("", "nonsense", "xyz://host:1", "tls://a:1")),
+        ("tcp://127.0.0.1:1", "none answers there"),
+    ],
 )
-def test_what_is_no_address_is_refused(address: str) -> None:
-    with pytest.raises(ParameterError, match=f"scheduler = {address}: must be the address"):
-        workers.scheduler(address)
-
-
-@pytest.mark.parametrize("listening", [False, True], ids=["nothing", "something else"])
-def test_a_scheduler_that_does_not_answer_is_an_error(
-    listening: bool, monkeypatch: pytest.MonkeyPatch
+def test_an_address_at_which_no_scheduler_answers_is_an_error(
+    address: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import socket
-
-    monkeypatch.setattr(workers, "CONNECT_SECONDS", 0.5)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        if not listening:
-            server.close()
-        with pytest.raises(ParameterError, match="none answers there"):
-            workers.scheduler(address)
-
-
-def test_numbers_of_a_table_do_not_depend_on_the_number_of_tasks_before(alone: Result) -> None:
-    """The first runs of many are those of few."""
-    few = alone.tables["main"]
-    more = runner.run_to_end(
-        experiments.load("mse-curves"), mse_curves.Params(**vars(TINY) | {"runs": 7}), 1
-    ).tables["main"]
-    assert_frame_equal(
-        pd.DataFrame(more[more.run < 5]).reset_index(drop=True), few, check_exact=True
-    )
-
-
-def test_workers_get_a_plug_in_as_it_was_when_it_was_added(tmp_path: Path) -> None:
-    file = tmp_path / "latin.py"
-    text = b"# -*- coding: latin-1 -*-\nEXPERIMENT = 'latin'  # \xe9\n"
-    file.write_bytes(text)
-    module = registry.add_file(file)
-    try:
-        file.unlink()
-        work, _ = workers.with_plug_ins(abs, [file])
-        assert isinstance(work, functools.partial)
-        assert work.args[0] == (("latin.py", text),)
-    finally:
-        registry._added.remove(module)
-        del sys.modules[module.__name__]
-        registry.forget()
+    monkeypatch.setattr(dask, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(ParameterError, match=f"scheduler = {address}: .*{words}"):
+        dask.scheduler(address)
 
 
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="no priorities here")
@@ -476,7 +326,6 @@ def test_workers_give_way_and_leave_ctrl_c_to_the_process_that_asks() -> None:
     with executor_for(2) as executor:
         assert executor is not None
         found = executor.submit(os.nice, 0).result()
-        # Batch systems send them to all; Ctrl-C and TERM are of every system.
         sent = [s for s in interruption.NUMBERS if s != signal.SIGTERM]
         met_by = {executor.submit(signal.getsignal, each).result() for each in sent}
         # As text, so that the worker need not import this file.
@@ -486,21 +335,6 @@ def test_workers_give_way_and_leave_ctrl_c_to_the_process_that_asks() -> None:
     assert kept_by == ["MainThread"]
     assert found == min(os.nice(0) + workers.NICENESS, 19)
     assert met_by == {signal.SIG_IGN}
-
-
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals of POSIX")
-def test_processes_are_started_with_ctrl_c_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    def held_back() -> bool:
-        return set(workers.FROM_OUTSIDE) <= signal.pthread_sigmask(signal.SIG_BLOCK, [])
-
-    with workers._spared():
-        assert held_back()
-    assert not held_back()
-    # Also with the first pool: what counts semaphores is a process, too.
-    seen: list[bool] = []
-    monkeypatch.setattr(workers, "_new_pool", lambda _: seen.append(held_back()))
-    workers.Processes(2)
-    assert seen == [True]
 
 
 @pytest.fixture
@@ -535,48 +369,6 @@ def test_a_worker_that_lives_on_does_each_task_by_the_text_it_came_with() -> Non
 
 
 @pytest.mark.usefixtures("nothing_added")
-def test_tasks_that_need_other_plug_ins_do_not_go_on_together() -> None:
-    begun, go_on = threading.Event(), threading.Event()
-
-    def slowly(nothing: object) -> tuple[str, str]:
-        before = said(nothing)
-        begun.set()
-        assert go_on.wait(30.0)
-        return before, said(nothing)
-
-    with ThreadPoolExecutor(3) as threads, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers.pickle, "loads", lambda _: (slowly, None))
-        first = threads.submit(asked, "first")
-        assert begun.wait(30.0)
-        patch.undo()
-        second, again = threads.submit(asked, "second"), threads.submit(asked, "first")
-        assert again.result(30.0) == "first"
-        assert not second.done()
-        go_on.set()
-        assert first.result(30.0) == ("first", "first")
-        assert second.result(30.0) == "second"
-
-
-@pytest.mark.usefixtures("nothing_added", "empty_cache")
-def test_what_was_computed_by_an_earlier_text_of_a_model_is_forgotten(tmp_path: Path) -> None:
-    file = tmp_path / "gaussian.py"
-    text = (Path(__file__).parents[1] / "examples" / "gaussian.py").read_text()
-    old = 'Parameter("mean of x", -2.0, 2.0'
-    assert old in text
-
-    def found() -> float:
-        added = registry.add_file(file)
-        assert registry.module_that_added("SCENARIO", "gaussian-2d") is added
-        public = pool.public_side("gaussian-2d", 100, 60, 1)
-        return max(float(public.theta[:, 0].max()), float(public.simulated_theta(0)[0]))
-
-    file.write_text(text)
-    assert found() > 0.0
-    file.write_text(text.replace(old, 'Parameter("mean of x", -2.0, -1.0'))
-    assert found() < -1.0
-
-
-@pytest.mark.usefixtures("nothing_added")
 def test_worker_processes_have_what_the_environment_named_when_they_were_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -596,8 +388,10 @@ def test_worker_processes_have_what_the_environment_named_when_they_were_asked_f
     registry.forget()
     assert said(None) == "first"
     packed = pickle.dumps((abs, (-3,), {}))
-    assert workers._with_code(fingerprint.whole(), workers._named(), packed) == 3
-    for name in ("says.py", "other.py"):
-        with pytest.raises(ParameterError, match=rf"{name}, which ABCDP_PLUGINS names, is not nam"):
-            workers._with_code(fingerprint.whole(), {name: "another"}, packed)
-    sys.modules.pop("abcdp_plugin_says")
+    here = dask._code()
+    assert dask._with_code(here, packed) == 3
+    # So does what a cluster's workers have to have.
+    registry._handed.clear()
+    monkeypatch.delenv(registry.PLUGINS)
+    with pytest.raises(ParameterError, match="or of the files that ABCDP_PLUGINS names"):
+        dask._with_code(here, packed)

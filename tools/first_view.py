@@ -20,6 +20,7 @@ import numpy as np
 
 from abcdp_core import cache, experiments, runner
 from abcdp_core.parameters import EPSILON_TOTAL_DEFAULT
+from abcdp_core.tasks import with_values
 
 SEED = 1
 BUDGET = EPSILON_TOTAL_DEFAULT
@@ -44,7 +45,7 @@ def draw() -> None:
     for name in ("posterior", "expected-error", "flip-probability"):
         study = experiments.load(name)
         budget = (BUDGET,) if study.Params.takes_many("epsilon_total") else BUDGET
-        params = experiments.with_values(study.Params(), epsilon_total=budget)
+        params = with_values(study.Params(), epsilon_total=budget)
         runner.run_to_end(study, params, SEED)
 
 

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> NoReturn:
 
 
 def own_address() -> str:
-    """The address by which others on the network reach this computer; no message is sent."""
+    """Return the address by which others reach this computer; no message is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             # An address that documentation is reserved for.

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from abcdp_core import experiments, registry
-from abcdp_core.output.together import CopiedError, MixedError, check_place, clear, unchanged
 from abcdp_core.parameters import Parameter, ParameterError, Params, shown
 
 if TYPE_CHECKING:
@@ -23,44 +22,39 @@ NEEDED = ("TITLE", "Params", "PRESETS", "COLUMNS", "tasks", "work", "collect", "
 """What an experiment has to define."""
 
 
-def add_plugins(parser: argparse.ArgumentParser) -> None:
+def add_plugins(parser: argparse.ArgumentParser, *, pools: bool = False) -> None:
     """Add the option that :func:`plug_in` reads."""
-    parser.add_argument("--plugin", action="append", default=[], type=Path, metavar="FILE.py",
-                        help="a scenario, mechanism or experiment in a file")  # fmt: skip
-
-
-def add_plugins_or_pools(parser: argparse.ArgumentParser) -> None:
-    """Add the option that :func:`plug_in` reads, where pools may be among the files."""
-    parser.add_argument("--plugin", action="append", default=[], type=Path, metavar="FILE",
-                        help="a model of your own, FILE.py, or a pool, FILE.toml")  # fmt: skip
+    metavar, words = "FILE.py", "a scenario, mechanism or experiment in a file"
+    if pools:
+        metavar, words = "FILE", "a model of your own, FILE.py, or a pool, FILE.toml"
+    parser.add_argument("--plugin", action="append", default=[], type=Path, metavar=metavar,
+                        help=words)  # fmt: skip
 
 
 def read_pool(file: Path) -> PoolFile:
-    """A pool by its TOML file, while no other program moves a new one there.
+    """Return a pool by its TOML file.
 
     Raises:
         ParameterError: one line names the file and what is wrong where.
     """
-    # Inside the function: who has no pool need not wait for what reads tables.
+    # What reads tables is imported late, so that `list` is quick.
     from abcdp_core.own_model import reading
 
     try:
-        with unchanged(file.parent):
-            return reading.read(file)
+        return reading.read(file)
     except OSError as error:
         raise ParameterError(f"{file.name}: {error.strerror}.") from error
 
 
 def plug_in_pool(file: Path) -> str:
-    """Add a pool that was made elsewhere, and tell the name by which it is a scenario.
+    """Add a pool that was made elsewhere, and return its name as a scenario.
 
     Raises:
         ParameterError: it cannot be read, or has the name of something else; why, in a line.
     """
-    # Inside the function, for the same reason.
-    from abcdp_core.own_model import lattice
+    from abcdp_core.own_model import pool_table
 
-    module = lattice.scenario_of(read_pool(file))
+    module = pool_table.scenario_of(read_pool(file))
     registry.add_module(module)
     try:
         _check_names(module)
@@ -90,7 +84,6 @@ def plug_in(files: Sequence[Path], *, pools: bool = False) -> None:
             module = registry.add_file(file)
             _check_names(module)
         except (Exception, SystemExit) as error:
-            # Inside the function: who plugs nothing in need not wait for what models need.
             from abcdp_core.own_model.blame import described
 
             if str(error).startswith(begin := f"plug-in {file}: "):
@@ -108,7 +101,6 @@ def plug_in(files: Sequence[Path], *, pools: bool = False) -> None:
 
 def _check_names(module: ModuleType) -> None:
     """Fail if the name that a plug-in goes by is taken."""
-    # Inside the function: only a plug-in has to wait for what scenarios and mechanisms import.
     from abcdp_core import mechanisms, simulators
 
     folders = {"SCENARIO": simulators, "MECHANISMS": mechanisms, "EXPERIMENT": experiments}
@@ -118,7 +110,7 @@ def _check_names(module: ModuleType) -> None:
 
 
 def check_scenario(name: str | None, taken: Sequence[object], files: Sequence[Path]) -> None:
-    """Say what would help where a scenario is not taken; who takes it refuses it anyway.
+    """Say what helps where a scenario is not taken; the parameters refuse it anyway.
 
     Args:
         name: asked for, if any.
@@ -130,20 +122,19 @@ def check_scenario(name: str | None, taken: Sequence[object], files: Sequence[Pa
     """
     if name is None or name in taken:
         return
-    # Inside the function: only what is refused has to wait for what scenarios import.
+    # Importing scenarios takes a while.
     from abcdp_core import simulators
 
-    known = name in simulators.names()
+    known, choice = name in simulators.names(), ", ".join(map(str, taken))
     if known and hasattr(simulators.load(name), "MODEL"):
-        alone = ", ".join(map(str, taken)) if taken else "its own scenario"
         raise ParameterError(
-            f"scenario = {name}: this study is of {alone} alone; `plan {name}` says what releases "
-            f"of yours come to."
+            f"scenario = {name}: this study is of {choice or 'its own scenario'} alone; "
+            f"`plan {name}` says what releases of yours come to."
         )
     if taken and not (known or files):
         raise ParameterError(
-            f"scenario = {shown(name)}: must be one of {', '.join(map(str, taken))}; a model of "
-            f"your own needs --plugin FILE.py."
+            f"scenario = {shown(name)}: must be one of {choice}; a model of your own needs "
+            f"--plugin FILE.py."
         )
 
 
@@ -159,12 +150,11 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
 
 
 def seed(text: str) -> int:
-    """A root seed.
+    """Return a root seed.
 
     Raises:
-        ParameterError: it is none.
+        ParameterError: the text is not one.
     """
-    # Inside the function: what lists experiments draws nothing.
     from abcdp_core.streams import SEED_LIMIT
 
     if not (text.isascii() and text.isdecimal()) or len(text) > 19 or int(text) >= SEED_LIMIT:
@@ -172,25 +162,24 @@ def seed(text: str) -> int:
     return int(text)
 
 
-def add_place(parser: argparse.ArgumentParser) -> None:
+def add_workers(parser: Any, words: str = "one per core") -> None:
+    """Add the option that :func:`workers` reads."""
+    parser.add_argument("--workers", metavar="W", help=f"processes on this machine ({words})")
+
+
+def add_place(parser: argparse.ArgumentParser, words: str = "one per core") -> None:
     """Add the options that say where tasks run."""
     place = parser.add_mutually_exclusive_group()
-    place.add_argument("--workers", metavar="W", help="processes on this machine (one per core)")
+    add_workers(place, words)
     place.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to use instead")
 
 
-def add_workers(parser: argparse.ArgumentParser) -> None:
-    """Add the option that :func:`workers` reads."""
-    parser.add_argument("--workers", metavar="W", help="processes on this machine (one per core)")
-
-
 def workers(text: str | None, tasks: int) -> int:
-    """As many as asked for, else one per processor; never more than there is work for.
+    """Return as many as asked for, else one per processor; never more than there are tasks.
 
     Raises:
-        ParameterError: ``text`` is no number of workers.
+        ParameterError: ``text`` is not a number of workers.
     """
-    # Inside the function: what lists experiments runs none.
     from abcdp_core.workers import processor_count
 
     asked = processor_count() if text is None else int(WORKERS.parse("workers", text))
@@ -201,7 +190,7 @@ def workers(text: str | None, tasks: int) -> int:
 
 
 def path(text: str) -> Path:
-    """A path as it was given; an empty one would be the working directory, by mistake.
+    """Return a path as it was given; an empty one would be the working directory, by mistake.
 
     Raises:
         argparse.ArgumentTypeError: it is empty.
@@ -211,49 +200,33 @@ def path(text: str) -> Path:
     return Path(text)
 
 
-def make_ready(folder: Path, stem: str, *endings: str) -> None:
-    """Refuse a place for results where they could not be put once they are computed.
+def add_out(parser: argparse.ArgumentParser, words: str = "where files go", *,
+            required: bool = True) -> None:  # fmt: skip
+    """Add the option with the folder of all results."""
+    parser.add_argument("--out", type=path, required=required, metavar="DIR", help=words)
+
+
+@contextlib.contextmanager
+def writing(name: str, folder: Path, unless: str = ".") -> Iterator[None]:
+    """Make an error of the file system in the block one line.
 
     Args:
-        folder: the place; what an ended command left there is finished or removed.
-        stem: begins the names of the results, before a dot.
-        endings: end them, after one.
+        name: of the option that has the folder.
+        folder: where files are written.
+        unless: how the line ends.
 
     Raises:
-        ParameterError: it is such a one.
+        ParameterError: there was one.
     """
     try:
-        for found in sorted(folder.iterdir()):
-            first, *rest = found.name.split(".")
-            if first == stem and rest and rest[-1] in endings:
-                check_place(found)
-        if "html" in endings:
-            _check_library(folder)
-        clear(folder)
+        yield
     except OSError as error:
-        end = f"; {MIXED}" if isinstance(error, MixedError) else "."
-        raise ParameterError(f"out = {folder}: {error.strerror}{end}") from error
+        reason = error.strerror or type(error).__name__
+        words = f"must be a folder that can be written ({reason})"
+        raise ParameterError(f"{name} = {folder}: {words}{unless}") from error
 
 
-def _check_library(folder: Path) -> None:
-    """Refuse a folder where the file that draws figures is somebody else's, and another one.
-
-    Raises:
-        OSError: it is.
-    """
-    from plotly.offline import get_plotlyjs
-
-    from abcdp_core.output.page import LIBRARY
-
-    place = folder / LIBRARY
-    try:
-        check_place(place)
-    except PermissionError:
-        library = get_plotlyjs().encode()
-        with contextlib.suppress(PermissionError):
-            if place.stat().st_size == len(library) and place.read_bytes() == library:
-                return
-        raise
+UNCHANGED = "; an earlier result there is as it was."
 
 
 def check_writable(name: str, folder: Path) -> None:
@@ -262,27 +235,7 @@ def check_writable(name: str, folder: Path) -> None:
     Raises:
         ParameterError: it is such a one.
     """
-    try:
+    with writing(name, folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
-    except OSError as error:
-        raise not_writable(name, folder, error) from error
-
-
-def not_writable(name: str, folder: Path, error: OSError, more: str = "") -> ParameterError:
-    """What to say of a folder that cannot be written, and perhaps of what becomes of it."""
-    reason = error.strerror or type(error).__name__
-    known = more and not isinstance(error, CopiedError)
-    end = f"; {MIXED if isinstance(error, MixedError) else more}" if known else "."
-    return ParameterError(
-        f"{name} = {folder}: must be a folder that can be written ({reason}){end}"
-    )
-
-
-UNCHANGED = "an earlier result there is as it was."
-
-MIXED = (
-    "some files there may be new and others an earlier result's; the next command that can write "
-    "there makes them all one or the other."
-)

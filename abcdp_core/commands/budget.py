@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import argparse
 import re
-import stat
 from pathlib import Path
 
 from abcdp_core.commands import arguments
 from abcdp_core.commands.ending import say
 from abcdp_core.own_data import budget_ledger
 from abcdp_core.own_data.budget import NEIGHBOURS, Budget
-from abcdp_core.own_data.budget_ledger import Account, Entry, Reservation
+from abcdp_core.own_data.budget_ledger import Account, Reservation
 from abcdp_core.parameters import ParameterError
 
 ARTICLE = re.compile(r"(one|an?|the)\b", re.IGNORECASE)
@@ -49,7 +48,7 @@ def add_ledger(parser: argparse.ArgumentParser) -> None:
     """Add the option that says where the ledger is."""
     parser.add_argument("--ledger", type=arguments.path, metavar="FILE",
                         default=budget_ledger.usual_place(),
-                        help="where budgets stand (%(default)s)")  # fmt: skip
+                        help="where budgets are (%(default)s)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -82,7 +81,8 @@ def _create(options: argparse.Namespace) -> None:
 def _show(options: argparse.Namespace) -> None:
     if options.name is None:
         known = budget_ledger.accounts(options.ledger)
-        say(*[_line(each) for each in known.values()] or ["There is no budget yet."])
+        lines = [f"{_promise(each.budget)} Left: {_left(each)}" for each in known.values()]
+        say(*lines or ["There is no budget yet."])
     else:
         account = budget_ledger.account(options.ledger, options.name)
         say(_promise(account.budget), *_history(account), f"Left: {_left(account)}")
@@ -109,35 +109,28 @@ def _promise(budget: Budget) -> str:
     )
 
 
-def _line(account: Account) -> str:
-    return f"{_promise(account.budget)} Left: {_left(account)}"
-
-
 def _left(account: Account) -> str:
     return f"ε = {account.left():f} for one more pure release."
 
 
 def _history(account: Account) -> list[str]:
     returned = {e.content["entry"] for e in account.entries if e.kind == "return"}
-    return [_said(each, returned) for each in account.entries if each.kind == "reserve"]
-
-
-def _said(entry: Entry, returned: set[int]) -> str:
-    content = entry.content
-    delta = f", δ = {content['delta']}" if content["delta"] != "0" else ""
-    back = " (given back: nothing was released)" if entry.number in returned else ""
-    return f"  {content['day']}  ε = {content['epsilon']}{delta}  {content['what']}{back}"
+    lines = []
+    for entry in (each for each in account.entries if each.kind == "reserve"):
+        content = entry.content
+        delta = f", δ = {content['delta']}" if content["delta"] != "0" else ""
+        back = " (given back: nothing was released)" if entry.number in returned else ""
+        spent = f"ε = {content['epsilon']}{delta}"
+        lines.append(f"  {content['day']}  {spent}  {content['what']}{back}")
+    return lines
 
 
 def _reservation(file: Path) -> Reservation:
-    """What a released document says of the ledger."""
-    # Inside the function: who names no document need not wait for what reads one.
+    """Return what a released document says of the ledger."""
+    # What reads documents is imported late, so that other commands are quick.
     from abcdp_core.own_data.verification import read_file
 
     try:
-        # A pipe would be waited for, and a device has no end.
-        if not stat.S_ISREG(file.stat().st_mode):
-            raise ValueError("not a file")
         return budget_ledger.reservation_in(read_file(file)[1])
     except FileNotFoundError as error:
         raise ParameterError(f"documents = {file}: there is no such file.") from error

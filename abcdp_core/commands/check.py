@@ -1,15 +1,15 @@
-"""``abcdp check FILE``: does a model or a pool of one's own keep what it states?
+"""``abcdp check FILE``: does a model or a pool of your own keep what it states?
 
-Of a model, a Python file with ``MODEL``, it runs the simulator twice under one seed and refuses it
-if anything differs. It simulates as many draws as a release begins with, and refuses the model if
-that fails anywhere, unless failures are excluded. It searches for a record whose change moves a
-statistic by more than is claimed. It says how large a public pool has to be and how long that takes
-here. Then it simulates data sets, releases from each with every mechanism that serves the model,
-and says how far off that is and how often intervals hold the truth.
+For a model, a Python file with ``MODEL``, it checks that the simulator gives the same data under
+one seed, and simulates as many draws as a release begins with; a model that fails at any of them is
+refused, unless failures are excluded. It searches for a record whose change moves a statistic by
+more than is claimed. It says how large a public pool has to be and how long that takes here. Then
+it simulates data sets, releases from each with every mechanism that serves the model, and reports
+errors and how often intervals hold the truth.
 
-Of a pool that was made elsewhere, a TOML file beside its table, it reads both and says what is
-wrong where; what the sensitivity is and where it comes from; and, by draws that are held out, how
-far off a private summary is from it.
+For a pool that was made elsewhere, a TOML file beside its table, it reads both, says what the
+sensitivity is and where it comes from, and measures the error of a private summary on draws that
+are held out.
 
 Only what is public is looked at, so it costs no privacy. Ctrl-C ends it; what was said by then
 holds.
@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from abcdp_core import experiments, mechanisms, simulators
+from abcdp_core import experiments, mechanisms, pool, simulators
 from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
-from abcdp_core.commands.layout import between, folded, number, table
+from abcdp_core.commands.layout import between, folded, number, table, tell
 from abcdp_core.commands.run import compute
 from abcdp_core.own_model import Model, contract, examination, held_out
 from abcdp_core.own_model.blame import OwnError
@@ -43,6 +43,7 @@ from abcdp_core.parameters import (
 from abcdp_core.posterior.fit import REPLICATES
 from abcdp_core.posterior.pool import minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
+from abcdp_core.results import Tables
 from abcdp_core.sentences import amount, counted, duration, plain
 
 RUNS = Parameter("integer", "Data sets", low=2, high=1000, special=(0.0,))
@@ -62,16 +63,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=arguments.path, metavar="FILE",
                         help="a model, FILE.py, or a pool, FILE.toml")  # fmt: skip
     parser.add_argument("--n", metavar="N", help="records of the private data (the model's)")
-    parser.add_argument(
-        "--epsilon-total",
-        default=f"{EPSILON_TOTAL_DEFAULT:g}",
-        metavar="E",
-        help=f"privacy budget of a release ({EPSILON_TOTAL_DEFAULT:g})",
-    )
+    parser.add_argument("--epsilon-total", default=f"{EPSILON_TOTAL_DEFAULT:g}", metavar="E",
+                        help="privacy budget of a release (%(default)s)")  # fmt: skip
     parser.add_argument("--pool-size", metavar="T", help="public prior draws (what is needed)")
-    parser.add_argument(
-        "--runs", default="20", metavar="R", help="simulated data sets, 0 for none (20)"
-    )
+    parser.add_argument("--runs", default="20", metavar="R",
+                        help="simulated data sets, 0 for none (20)")  # fmt: skip
     arguments.add_seed(parser)
     arguments.add_place(parser)
     arguments.add_plugins(parser)
@@ -80,13 +76,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check and print; what is wrong ends it.
 
-    Returns:
-        0, or 130 if Ctrl-C came before the end; that of another signal likewise.
-
     Raises:
         OwnError: the model cannot be used; file, line or statistic, and why.
         ParameterError: something asked for is not possible.
-        LostWorkersError, MemoryError: before the end.
+        KeyboardInterrupt, LostWorkersError, MemoryError: before the end.
     """
     if options.file.suffix == ".toml":
         return _check_pool(options)
@@ -94,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     arguments.plug_in(files)
     source: Any = simulators.load(name_in(options.file))
     model: Model = source.MODEL
-    n = _size(source, options.n)
+    n = source.N_DEFAULT if options.n is None else int(source.N.parse("n", options.n))
     epsilon_total = float(EPSILON_TOTAL.parse("epsilon_total", options.epsilon_total))
     runs = int(RUNS.parse("runs", options.runs))
     seed = arguments.seed(options.seed)
@@ -114,8 +107,8 @@ def run(options: argparse.Namespace) -> int:
         contract.pilot(model, told)
     room = f"N = {n:,}" if model.neighbours == "replace" else f"room for {n:,} records"
     say(f"{model.title} ({model.name}): {room}, reproducible under its seed.")
-    say(folded(_of_failures(failures)))
-    say(*(folded(f"Note: {words}") for words in examination.warnings(model, found)))
+    tell(_of_failures(failures))
+    tell(*(f"Note: {words}" for words in examination.warnings(model, found)))
     if model.statistics:
         _search(model, found, seed)
     needed = needed_pool(source)
@@ -123,9 +116,9 @@ def run(options: argparse.Namespace) -> int:
     pool_size = min(needed, most_draws(n)) if asked is None else asked
     say("", *_pool(needed, pool_size, found.seconds, workers))
     if asked is None and pool_size < needed:
-        say(folded(f"More are not possible in a study of N = {n:,}."))
+        tell(f"More are not possible in a study of N = {n:,}.")
     if model.statistics:
-        say(folded(_of_release(found.seconds)))
+        tell(_of_release(found.seconds))
     file = shlex.quote(str(options.file))
     after = (
         f"Next: abcdp plan {model.name} --plugin {file} --n {n} --epsilon-total {epsilon_total:g}"
@@ -136,10 +129,10 @@ def run(options: argparse.Namespace) -> int:
     options.store, options.plugin = None, files
     # Threads are there at once; processes simulate at the same time whatever the simulator is.
     makers = workers if found.seconds * pool_size > WORTH_PROCESSES else 1
-    code = _simulate(source, n, epsilon_total, pool_size, runs, seed, makers, options)
-    if code == 0:
-        say("", after)
-    return code
+    common = {"n": n, "epsilon_total": epsilon_total, "pool_size": pool_size, "runs": runs}
+    tables = _simulated(source, common, seed, makers, options)
+    say("", *_errors(source, tables, common), "", after)
+    return 0
 
 
 def name_in(file: Path) -> str:
@@ -162,10 +155,6 @@ def _of_failures(failures: examination.Failures) -> str:
     fail = "fails and counts" if failures.failed == 1 else "fail and count"
     share = f"{failures.failed:,} of {failures.draws:,} draws {fail} for nothing"
     return f"{share}. {failures.said}"
-
-
-def _size(source: Any, text: str | None) -> int:
-    return source.N_DEFAULT if text is None else int(source.N.parse("n", text))
 
 
 # --------------------------------------------------------------------------- neighbours
@@ -259,19 +248,12 @@ def _of_release(seconds: float) -> str:
 # -------------------------------------------------------------------- coverage and error
 
 
-def _simulate(
-    source: Any,
-    n: int,
-    epsilon_total: float,
-    pool_size: int,
-    runs: int,
-    seed: int,
-    makers: int,
-    options: argparse.Namespace,
-) -> int:
-    """Measure and print errors and coverage; so many processes make the pool, or 1 for threads."""
-    common = {"n": n, "epsilon_total": epsilon_total, "pool_size": pool_size, "runs": runs}
-    own = {"coverage": {"c": min(max(source.C_DEFAULT, FEWEST_DRAWS), pool_size)}, "plan": {}}
+def _simulated(
+    source: Any, common: dict[str, Any], seed: int, makers: int, options: argparse.Namespace
+) -> dict[str, Tables]:
+    """Return the tables of the studies; so many processes make the pool, or 1 for threads."""
+    least = min(max(source.C_DEFAULT, FEWEST_DRAWS), common["pool_size"])
+    own = {"coverage": {"c": least}, "plan": {}}
     tables = {}
     for name in STUDIES:
         study = experiments.load(name)
@@ -281,31 +263,30 @@ def _simulate(
                 public_pool.made_by(makers, options.scheduler, options.plugin),
                 progress.of_fraction("public pool") as told,
             ):
-                study.prepare(params, seed, told)  # type: ignore[attr-defined]
+                pool.make(study.missing_pools(params, seed), told)  # type: ignore[attr-defined]
         workers = arguments.workers(options.workers, len(study.tasks(params, seed)))
         result, stop = compute(study, params, seed, workers, options)
         if isinstance(stop, KeyboardInterrupt):
-            stop.args = ("errors and coverage are not measured.",)
+            stop.add_note("errors and coverage are not measured.")
         if stop is not None:
             raise stop
         assert result is not None
         tables[name] = result.tables
+    return tables
+
+
+def _errors(source: Any, tables: dict[str, Tables], common: dict[str, Any]) -> list[str]:
     several = simulators.has_several_units(source)
     unit = "prior standard deviations" if several else "the parameters' unit"
     prior = tables["plan"]["prior"].set_index("metric").error["rmse"]
     sets = int(tables["plan"]["goal"].data_sets.max())
-    say(
-        "",
-        folded(
-            f"At ε_total = {epsilon_total:g}: the root mean squared error in {unit} "
-            f"({amount(prior)} without any data), over the simulated data sets on which no setting "
-            f"was chosen ({sets:,} of {runs:,}), and how often 90 % intervals hold the truth, over "
-            f"all of them:"
-        ),
-        "",
-        *table(_rows(tables["plan"]["main"], tables["coverage"]["summary"])),
+    words = (
+        f"At ε_total = {common['epsilon_total']:g}: the root mean squared error in {unit} "
+        f"({amount(prior)} without any data), over the simulated data sets on which no setting "
+        f"was chosen ({sets:,} of {common['runs']:,}), and how often 90 % intervals hold the "
+        f"truth, over all of them:"
     )
-    return 0
+    return [folded(words), "", *table(_rows(tables["plan"]["main"], tables["coverage"]["summary"]))]
 
 
 def _rows(plan: pd.DataFrame, coverage: pd.DataFrame) -> list[list[str]]:
@@ -342,43 +323,34 @@ def _check_pool(options: argparse.Namespace) -> int:
     origin = "from kinds, bounds and groups"
     if found.protected != found.unit:
         origin = "in part as declared" if found.declared is None else "as declared"
-    needed = minimum_pool(numbers)
+    needed = 2 * minimum_pool(numbers)
+    size = f", N = {found.n:,}." if found.neighbours == "replace" else "."
     say(
         f"{found.title} ({found.name}): {counted(draws, 'draw')}, "
         f"{counted(len(found.parameters), 'parameter')}, "
-        f"{counted(numbers, 'summary', 'summaries')}"
-        + (f", N = {found.n:,}." if found.neighbours == "replace" else "."),
-        folded(
-            f"One record {change} moves the numbers, each in units of the most that it moves them, "
-            f"by at most {_pair(found.moves())} (L1 and L2, {origin})."
-        ),
-        folded(f"What a release would protect: {found.protected}."),
+        f"{counted(numbers, 'summary', 'summaries')}{size}"
     )
-    if draws < 2 * needed:
-        say(
-            folded(
-                f"Note: intervals may be off with {counted(draws, 'draw')}; {2 * needed:,} are "
-                f"enough."
-            )
-        )
+    tell(
+        f"One record {change} moves the numbers, each in units of the most that it moves them, "
+        f"by at most {_pair(found.moves())} (L1 and L2, {origin}).",
+        f"What a release would protect: {found.protected}.",
+    )
+    if draws < needed:
+        tell(f"Note: intervals may be off with {counted(draws, 'draw')}; {needed:,} are enough.")
     if again := held_out.repeated(found):
-        say(
-            folded(
-                f"Note: {counted(again, 'row')} of the table {'is' if again == 1 else 'are'} the "
-                f"same as an earlier one; draws that are held out have to be new."
-            )
+        tell(
+            f"Note: {counted(again, 'row')} of the table {'is' if again == 1 else 'are'} the same "
+            f"as an earlier one; draws that are held out have to be new."
         )
     if runs:
         sets = min(runs, draws // 4)
         held = held_out.measure(found, epsilon_total, sets, seed)
-        say(
+        tell(
             "",
-            folded(
-                f"Private summary at ε_total = {epsilon_total:g}, of {sets:,} draws that are held "
-                f"out: the root mean squared error is {plain(held.error)} prior standard "
-                f"deviations (95 % interval {between(held.error_low, held.error_high)}; about 1 "
-                f"without any data); 90 % intervals hold the truth in {held.coverage:.2f} (95 % "
-                f"interval {between(held.coverage_low, held.coverage_high)})."
-            ),
+            f"Private summary at ε_total = {epsilon_total:g}, of {sets:,} draws that are held out: "
+            f"the root mean squared error is {plain(held.error)} prior standard deviations (95 % "
+            f"interval {between(held.error_low, held.error_high)}; about 1 without any data); 90 % "
+            f"intervals hold the truth in {held.coverage:.2f} (95 % interval "
+            f"{between(held.coverage_low, held.coverage_high)}).",
         )
     return 0

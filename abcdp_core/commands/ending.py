@@ -1,4 +1,4 @@
-"""How a command ends: what it says at last, and its exit code."""
+"""What a command says, and how it ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from unicodedata import category
 from abcdp_core.parameters import cut
 
 UNHEARD = {errno.EPIPE: 141}
-"""Why standard output took no more -> exit code; 141 is that of a program which SIGPIPE ends."""
+"""Why standard output took no more -> exit code; 141 is that of a program that SIGPIPE ends."""
+
+LONGEST_WORD, LONGEST_ERROR = 200, 1000
+"""Characters of a word, as a path, in an error, and of an error."""
 
 
 class UnheardError(Exception):
@@ -21,17 +24,20 @@ class UnheardError(Exception):
         code: the exit code.
     """
 
-    def __init__(self, error: OSError, more: str = "") -> None:
+    def __init__(self, error: OSError) -> None:
         reason = error.strerror or type(error).__name__
-        super().__init__(
-            f"standard output cannot be written ({reason}){f'; {more}' if more else '.'}"
-        )
-        self.error = error
+        super().__init__(f"standard output cannot be written ({reason}).")
         self.code = UNHEARD.get(error.errno or 0, 1)
 
 
+def noted(error: BaseException, words: str) -> str:
+    """Return words on an error, followed by what became of the work (:meth:`add_note`)."""
+    notes = getattr(error, "__notes__", [])
+    return "; ".join([words.removesuffix("."), *notes]) if notes else words
+
+
 def harmless(text: str) -> str:
-    """A text from which no name out of a file can move a terminal's cursor or turn its line."""
+    """Return a text in which no name from a file can move a terminal's cursor or turn its line."""
     return "".join(
         "?" if category(sign) in ("Cc", "Cf", "Cs") and sign not in "\n\t" else sign
         for sign in text
@@ -46,37 +52,19 @@ def say(*lines: str) -> None:
     """
     try:
         for line in lines:
-            print(harmless(line))
-        # There is none in a program without a console.
-        if sys.stdout is not None:
-            sys.stdout.flush()
+            print(harmless(line), flush=True)
     except OSError as error:
         raise UnheardError(error) from error
 
 
-LONGEST_WORD = 200
-"""Characters of a path or another word in an error."""
-
-LONGEST_ERROR = 1000
-"""Characters of an error."""
-
-
-def in_one_line(text: str) -> str:
-    """A sentence for a terminal: what cannot be printed as ?, long words and long texts cut."""
-    words = [cut(word, LONGEST_WORD) for word in text.split()]
-    line = "".join(sign if sign.isprintable() else "?" for sign in " ".join(words))
-    return cut(line, LONGEST_ERROR)
-
-
 def complain(words: str) -> None:
-    """One line on standard error, if it takes one."""
+    """Print one line on standard error: harmless, and with long words and long texts cut."""
+    line = " ".join(cut(word, LONGEST_WORD) for word in words.split())
     with contextlib.suppress(OSError):
-        print(in_one_line(words), file=sys.stderr, flush=True)
+        print(cut(harmless(line), LONGEST_ERROR), file=sys.stderr, flush=True)
 
 
 def drop_unheard() -> None:
     """Let what was printed and not taken go: Python would try again at its end, and complain."""
     with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

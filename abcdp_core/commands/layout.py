@@ -1,4 +1,4 @@
-"""Texts and tables as they stand on a terminal."""
+"""Texts and tables on a terminal."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 
+from abcdp_core.commands.ending import say
 from abcdp_core.sentences import amount
 
 WIDTH = 100
@@ -13,7 +14,7 @@ WIDTH = 100
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows in columns, the first of them names."""
+    """Return rows in columns, the first of them names."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         "  "
@@ -23,7 +24,7 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def folded(text: str, indent: int = 0) -> str:
-    """A text in lines, all but the first further in where it is indented."""
+    """Return a text in lines, all but the first further in where it is indented."""
     return textwrap.fill(
         text,
         width=WIDTH,
@@ -33,14 +34,19 @@ def folded(text: str, indent: int = 0) -> str:
     )
 
 
+def tell(*texts: str) -> None:
+    """Print texts in lines."""
+    say(*map(folded, texts))
+
+
 def number(value: float) -> str:
-    """A number in words; nothing where it is not known."""
+    """Return a number in words; nothing where it is not known."""
     if math.isnan(value):
         return ""
     return "none" if math.isinf(value) else amount(value)
 
 
 def between(low: float, high: float, endless: str = "none") -> str:
-    """An interval; nothing where it is not known or is a single point."""
+    """Return an interval; nothing where it is not known or is a single point."""
     last = endless if math.isinf(high) else number(high)
     return f"{number(low)} to {last}" if low < high else ""

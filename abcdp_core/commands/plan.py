@@ -14,11 +14,11 @@ from typing import Any, cast
 
 import pandas as pd
 
-from abcdp_core import experiments, interruption
+from abcdp_core import experiments
 from abcdp_core.commands import arguments
 from abcdp_core.commands.ending import say
 from abcdp_core.commands.layout import between, folded, number, table
-from abcdp_core.commands.run import compute
+from abcdp_core.commands.run import compute, ended
 from abcdp_core.output import files
 from abcdp_core.parameters import EPSILON_TOTAL_DEFAULT, ParameterError
 from abcdp_core.results import Result
@@ -56,9 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", metavar=value, help=words)
     arguments.add_seed(parser)
     arguments.add_place(parser)
-    parser.add_argument(
-        "--out", type=arguments.path, metavar="DIR", help="where tables and figures go, if anywhere"
-    )
+    arguments.add_out(parser, "where tables and figures go, if anywhere", required=False)
     arguments.add_plugins(parser)
 
 
@@ -66,8 +64,7 @@ def run(options: argparse.Namespace) -> int:
     """Compute and print; write files if asked to.
 
     Returns:
-        0, or 130 if Ctrl-C came before the end and what was known until then is printed; that of
-        another signal likewise.
+        0, or the code of :func:`~abcdp_core.commands.run.ended`.
 
     Raises:
         ParameterError: something asked for is not possible.
@@ -83,29 +80,20 @@ def run(options: argparse.Namespace) -> int:
     workers = arguments.workers(options.workers, len(study.tasks(params, seed)))
     if options.out is not None:
         arguments.check_writable("out", options.out)
-        arguments.make_ready(options.out, STUDY, *FORMATS)
     options.store = None
     result, stop = compute(study, params, seed, workers, options)
     if result is not None:
         figures = study.figures(result)
         say(*lines(result, figures["plan"].sentence))
         if options.out is not None:
-            try:
+            with arguments.writing("out", options.out, arguments.UNCHANGED):
                 written = files.write(result, figures, options.out, FORMATS)
-            except OSError as error:
-                raise arguments.not_writable(
-                    "out", options.out, error, arguments.UNCHANGED
-                ) from error
             say("", "Files:", *(f"  {file}" for file in written))
-        if isinstance(stop, KeyboardInterrupt):
-            return interruption.exit_code(stop)
-    if stop is not None:
-        raise stop
-    return 0
+    return ended(result, stop)
 
 
 def settings(options: argparse.Namespace) -> dict[str, str]:
-    """Parameters of the study as text.
+    """Return parameters of the study as text.
 
     Raises:
         ParameterError: a probability is given without an error that is to be kept with it.
@@ -124,7 +112,7 @@ def settings(options: argparse.Namespace) -> dict[str, str]:
 
 
 def lines(result: Result, advice: str) -> list[str]:
-    """A plan as it stands on a terminal, and what it advises."""
+    """Return the lines of a plan on a terminal, with its advice."""
     params: Any = result.params
     main, goal = result.tables["main"], result.tables["goal"]
     rest = f"Partial result: {result.done} of {result.total} tasks were done."

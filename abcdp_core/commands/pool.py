@@ -12,18 +12,17 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
-import os
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
 from abcdp_core import pool as pools
-from abcdp_core import simulators, syntax
+from abcdp_core import simulators
 from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
-from abcdp_core.output.together import check_place, clear, together
+from abcdp_core.output.together import together
 from abcdp_core.own_model import export
-from abcdp_core.own_model.reading import LABEL
 from abcdp_core.parameters import Parameter, ParameterError
 
 SUFFIXES = (".csv", ".parquet")
@@ -35,10 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--n", metavar="N", help="records of a data set (the scenario's)")
     parser.add_argument("--pool-size", metavar="T", help="draws (the scenario's)")
     arguments.add_seed(parser)
-    place = parser.add_mutually_exclusive_group()
-    place.add_argument("--workers", metavar="W",
-                       help="processes on this machine (a thread per core)")  # fmt: skip
-    place.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to use instead")
+    arguments.add_place(parser, "a thread per core")
     parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE",
                         help="table, .csv or .parquet; the TOML file goes beside it")  # fmt: skip
     arguments.add_plugins(parser)
@@ -66,17 +62,8 @@ def run(options: argparse.Namespace) -> int:
     out: Path = options.out
     if out.suffix not in SUFFIXES:
         raise ParameterError(f"out = {out}: must end with {' or '.join(SUFFIXES)}.")
-    if not (LABEL.fullmatch(out.name) and out.name.isprintable()):
-        # Its TOML file names it, and would not be read.
-        raise ParameterError(f"out = {out}: must have a printable name of at most 200 characters.")
     arguments.check_writable("out", out.parent)
     beside = out.with_suffix(".toml")
-    try:
-        for place in (out, beside):
-            check_place(place)
-        clear(out.parent)
-    except OSError as error:
-        raise arguments.not_writable("out", out.parent, error, arguments.UNCHANGED) from error
     _check_place(out, beside, source.SCENARIO)
     statistic = export.statistic_of(source)
     public = pools.public_side(source.SCENARIO, n, size, seed)
@@ -85,16 +72,16 @@ def run(options: argparse.Namespace) -> int:
         public_pool.made_by(asked, options.scheduler, options.plugin),
         progress.of_fraction("public pool") as told,
     ):
-        pools.make_kept(public.key, told)
+        pools.make([] if pools.is_kept(public.key) else [public.key], told)
     made, values = export.pool_of(source, public.theta, public.summaries(statistic.name), n, beside)
-    try:
-        with together(out.parent) as folder:
-            # Minutes may have passed, and from here on nobody else writes there.
-            _check_place(out, beside, source.SCENARIO)
-            there = dataclasses.replace(made, file=folder / beside.name)
-            export.write(there, values, folder / out.name)
-    except OSError as error:
-        raise arguments.not_writable("out", out.parent, error, arguments.UNCHANGED) from error
+    with (
+        arguments.writing("out", out.parent, arguments.UNCHANGED),
+        together(out.parent) as folder,
+    ):
+        # Minutes may have passed, and from here on nobody else writes there.
+        _check_place(out, beside, source.SCENARIO)
+        there = dataclasses.replace(made, file=folder / beside.name)
+        export.write(there, values, folder / out.name)
     same = hasattr(source, "precomputed_pool")
     say(
         f"{size:,} draws of {source.SCENARIO} with N = {n:,}: {out} and {beside.name}.",
@@ -110,14 +97,11 @@ def _check_place(out: Path, beside: Path, scenario: str) -> None:
     Raises:
         ParameterError: there is something else.
     """
-    there = [file for file in (out, beside) if os.path.lexists(file)]
-    if not there:
-        return
+    there = [file for file in (out, beside) if file.exists()]
     earlier: dict[str, Any] = {}
-    with contextlib.suppress(OSError, ValueError, RecursionError):
-        if beside.is_file():
-            earlier = syntax.toml(beside.read_text(encoding="utf-8-sig"))
-    if (earlier.get("pool"), earlier.get("name")) != (out.name, scenario):
+    with contextlib.suppress(OSError, ValueError):
+        earlier = tomllib.loads(beside.read_text(encoding="utf-8-sig"))
+    if there and (earlier.get("pool"), earlier.get("name")) != (out.name, scenario):
         raise ParameterError(
             f"out = {out}: {there[0].name} is there already, and no pool of {scenario} that was "
             f"made there before; choose a new file."

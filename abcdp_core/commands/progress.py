@@ -10,13 +10,13 @@ from tqdm import tqdm
 
 
 def of_tasks(total: int, name: str | None = None, *, leave: bool = True) -> tqdm[NoReturn]:
-    """A bar that counts tasks."""
+    """Return a bar that counts tasks."""
     return tqdm(total=total, desc=name, unit="task", leave=leave, dynamic_ncols=True, disable=None)
 
 
 @contextmanager
 def of_fraction(name: str) -> Iterator[Callable[[float], None]]:
-    """A bar for something that tells the fraction done."""
+    """Show a bar for something that reports the fraction done."""
     with tqdm(total=1.0, desc=name, disable=None, dynamic_ncols=True,
               bar_format="{l_bar}{bar}| {remaining} left") as bar:  # fmt: skip
         yield lambda done: bar.update(done - bar.n)

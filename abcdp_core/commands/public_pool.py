@@ -1,4 +1,4 @@
-"""Where a command's public pools are made: by threads, worker processes or a Dask cluster."""
+"""Make a command's public pools by threads, worker processes or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ from typing import Any
 from abcdp_core import pool
 from abcdp_core.workers import executor_for, with_plug_ins
 
-KEPT = "parts of the pool that took long are kept for the next time."
-"""What is said of a pool that was stopped."""
-
 
 @contextmanager
 def made_by(workers: int, scheduler: str | None, plugins: Sequence[Path]) -> Iterator[None]:
-    """Have pools made in the block by those who were asked for.
+    """Have pools made in the block by the workers that were asked for.
 
     Args:
         workers: processes on this machine; for 1 there are none, but a thread per processor.
@@ -35,10 +32,10 @@ def made_by(workers: int, scheduler: str | None, plugins: Sequence[Path]) -> Ite
                 yield
             else:
                 plugged = _WithPlugIns(executor, plugins)
-                with pool.made_by(lambda: plugged):
+                with pool.used(lambda: plugged):
                     yield
         except KeyboardInterrupt as stop:
-            stop.args = (KEPT,)
+            stop.add_note("parts of the pool that took long are kept for the next time.")
             raise
 
 

@@ -7,7 +7,6 @@ would. Nothing is read, and nothing is spent. It also says how long a posterior 
 from __future__ import annotations
 
 import argparse
-import html
 import math
 import time
 
@@ -17,11 +16,11 @@ from numpy.typing import NDArray
 from abcdp_core.commands import arguments, progress
 from abcdp_core.commands.ending import say
 from abcdp_core.commands.simulations import done_by
-from abcdp_core.output.frame import framed
-from abcdp_core.output.page import part_of_page
-from abcdp_core.own_data import place, private_summary
-from abcdp_core.own_data.discrete_summary import with_noise
+from abcdp_core.output.page import figure_page, part_of_page
+from abcdp_core.output.together import replace
+from abcdp_core.own_data import private_summary
 from abcdp_core.own_data.document import unit_of
+from abcdp_core.own_data.exact_noise import with_noise
 from abcdp_core.own_data.request import ReleaseRequest, own_sizes
 from abcdp_core.own_data.simulated import model_of, public_pool
 from abcdp_core.own_data.summary_document import PrivateSummaryDocument, fit_figure
@@ -101,8 +100,8 @@ def run(request: ReleaseRequest, options: argparse.Namespace) -> None:
     )
     drawn = fit_figure(made)
     title = f"Rehearsal: {drawn.figure.layout.title.text}"
-    body = part_of_page(drawn.figure, "fit", plotlyjs=True, title=title)
-    place.replace(options.out, framed(title, "", f"{body}<p>{html.escape(drawn.sentence)}</p>"))
+    figure = part_of_page(drawn.figure, "fit", plotlyjs=True)
+    replace(options.out, figure_page(title, figure, [drawn.sentence]))
     say(f"Written to {options.out}")
 
 

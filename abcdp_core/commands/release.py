@@ -19,24 +19,27 @@ import dataclasses
 import sys
 import time
 from collections.abc import Mapping
-from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core import tabular
 from abcdp_core.commands import arguments, budget, progress, rehearsal
-from abcdp_core.commands.ending import UnheardError, say
+from abcdp_core.commands.ending import say
 from abcdp_core.commands.simulations import done_by
 from abcdp_core.interruption import held
-from abcdp_core.own_data import columns, place, releasable, release, series, verification
-from abcdp_core.own_data.budget_ledger import MAY_COUNT, Taken, may_count, taken
-from abcdp_core.own_data.document import KEYS, Document
+from abcdp_core.output.together import replace
+from abcdp_core.own_data import columns, place, releasable, release, verification
+from abcdp_core.own_data.budget_ledger import Taken, taken
+from abcdp_core.own_data.columns import Reading
+from abcdp_core.own_data.document import Document
 from abcdp_core.own_data.request import (
     ReleaseRequest,
     SeriesRequest,
     claim,
+    columns_of,
     question,
     scenarios,
 )
@@ -67,16 +70,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help=f"of {', '.join(scenarios())}, a model of your own by --plugin, or "
                         "the file of a pool, FILE.toml")  # fmt: skip
     parser.add_argument("--data", type=arguments.path, metavar="FILE",
-                        help="CSV in UTF-8: one column, or a table of records for a model or a "
-                        "pool of your own")  # fmt: skip
+                        help="CSV: any table with the column that is read, or a table of records "
+                        "for a model or a pool of your own")  # fmt: skip
     parser.add_argument("--rehearse", action="store_true",
                         help="the same with data that are simulated at a draw of the prior: "
                         "nothing is read, spent or released")  # fmt: skip
     parser.add_argument("--rows", metavar="N",
                         help="with --rehearse: rows of the simulated data (the most)")  # fmt: skip
-    parser.add_argument("--column", metavar="NAME",
-                        help="what it holds, where a scenario takes several: labels or sizes for "
-                        "tuberculosis-patients")  # fmt: skip
+    _add_reading(parser)
     parser.add_argument("--domain", metavar="LOW,HIGH",
                         help="of a series of values: between which they are known to lie, as in "
                         "--domain=-5,40; others are moved to these bounds")  # fmt: skip
@@ -105,15 +106,41 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_plugins(parser)
 
 
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how the file is read."""
+    parser.add_argument("--column", metavar="NAME",
+                        help="header of the column that is read (the only one)")  # fmt: skip
+    parser.add_argument("--kind", metavar="NAME",
+                        help="what it holds, where a scenario takes several: labels or sizes for "
+                        "tuberculosis-patients")  # fmt: skip
+    parser.add_argument("--date", metavar="NAME",
+                        help="header of the column of dates, by which rows are put in "
+                        "order")  # fmt: skip
+    parser.add_argument("--date-format", metavar="FORMAT",
+                        help="how dates are written, as %%d/%%m/%%Y (2020-03-31 and 31.3.2020 "
+                        "are known)")  # fmt: skip
+    parser.add_argument("--missing", choices=("zero", "drop"),
+                        help="zero: a day without a row had none; drop: patients without a label "
+                        "are left out (both are refused)")  # fmt: skip
+    parser.add_argument("--cumulative", nargs="?", const="yes", choices=("yes", "no"),
+                        help="whether numbers are totals so far, whose differences are taken; "
+                        "asked where they look it")  # fmt: skip
+    parser.add_argument("--count", metavar="NAME",
+                        help="header of the column that says how many clusters have a "
+                        "size")  # fmt: skip
+    parser.add_argument("--thousands", metavar="MARK", default="",
+                        help="what parts thousands, as in 1,234 (nothing)")  # fmt: skip
+
+
 def run(options: argparse.Namespace) -> int:
     """Check everything, ask, release, write.
 
     Raises:
         ParameterError: something is not possible, or the answer was no.
-        KeyboardInterrupt, UnheardError, MemoryError, BrokenExecutor: before the end; says what is
-            spent.
+        KeyboardInterrupt, UnheardError, MemoryError, BrokenExecutor: before the end; a note says
+            what is spent.
     """
-    stand = _Stand(options.out)
+    stand = _Stand()
     try:
         arguments.plug_in(options.plugin)
         if options.scenario.endswith(".toml"):
@@ -127,52 +154,39 @@ def run(options: argparse.Namespace) -> int:
             raise ParameterError("--data FILE is needed, or --rehearse.")
         stand.document = _unfinished(request, options.out)
         if stand.document is None:
-            column = columns.chosen(request.scenario, options.column)
-            _release(request, column, options, stand)
+            _release(request, options, stand)
         else:
             stand.shown = f"in {options.out}"
             say(f"{options.out} was released before; nothing is read, and nothing more is spent.")
         _finish(stand, options)
-    except UnheardError as error:
-        raise UnheardError(error.error, stand.words(error)) from error
-    except KeyboardInterrupt as error:
-        error.args = (stand.words(error),)
-        raise
-    except MemoryError as error:
-        # NumPy's own says something else, whatever its arguments are.
-        raise MemoryError(stand.words(error)) from error
-    except BrokenExecutor as error:
-        error.args = (f"{error}; {stand.words(error)}",)
-        raise
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ParameterError(
-            f"out = {options.out}: cannot be written ({reason}); {stand.words(error)}"
+            f"out = {options.out}: cannot be written ({reason}); {stand.words()}"
         ) from error
-    except Exception as error:
-        error.add_note(stand.words(error))
+    except BaseException as error:
+        if stand.document is not None or not isinstance(error, ParameterError):
+            error.add_note(stand.words())
         raise
     return 0
 
 
+@dataclasses.dataclass
 class _Stand:
     """How far a release has come.
 
     Attributes:
-        out: where it is to be.
         document: once there is one, the budget is spent.
         shown: where somebody has it.
     """
 
-    def __init__(self, out: Path) -> None:
-        self.out = out
-        self.document: Document | None = None
-        self.shown = ""
+    document: Document | None = None
+    shown: str = ""
 
-    def words(self, error: BaseException) -> str:
-        """What is spent, after a semicolon, where something ended the command."""
+    def words(self) -> str:
+        """Say what is spent, where something ended the command."""
         if self.document is None:
-            return f"nothing was released{f', {MAY_COUNT}' if may_count(error) else '.'}"
+            return "nothing was released."
         spent = f"{self.document.request.spends} is spent"
         more = ""
         if self.shown and not self.document.is_complete:
@@ -180,25 +194,19 @@ class _Stand:
         return f"{spent}; what was released is {self.shown or 'lost'}{more}."
 
 
-def _release(
-    request: ReleaseRequest, column: str, options: argparse.Namespace, stand: _Stand
-) -> None:
-    release.check(request)
+def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand) -> None:
+    kind = columns.chosen(request.scenario, options.kind or _former_kind(request, options))
     try:
-        with (
-            place.reserved(options.out, releasable.of(request).largest_file(request), KEYS) as keep,
-            _paid(request, options) as paid,
-        ):
+        with place.reserved(options.out) as keep, _paid(request, options) as paid:
             say(_recommendation(request))
-            values = _values(request, column, options.data)
-            _check_size(request, len(values), options.data)
+            values = _values(request, kind, options)
             _confirm(_asked(request, len(values), options.workers), sure=options.yes)
             with progress.of_fraction("Public pool") as bar:
                 prepared = release.prepare(request, values, bar)
             # From here on a signal waits: what is paid for is written first.
             with held():
                 stand.document = release.spend(prepared, paid=paid)
-                _keep(stand.document, keep, stand)
+                _keep(stand.document, keep, options.out, stand)
     except FileExistsError as error:
         if stand.document is not None:
             raise
@@ -206,7 +214,7 @@ def _release(
 
 
 def _unfinished(request: ReleaseRequest, out: Path) -> Document | None:
-    """What was released before by the same request, to this file, if what follows is missing."""
+    """Return what the same request released to this file before, if what follows is missing."""
     try:
         _, content = verification.read_file(out)
         if not verification.is_bare(content) or verification.is_before(content):
@@ -227,7 +235,7 @@ def _finish(stand: _Stand, options: argparse.Namespace) -> None:
         began = time.monotonic()
         with done_by(options.workers, options.plugin) as each:
             complete = release.complete(made, each)
-        place.replace(options.out, complete.to_json())
+        replace(options.out, complete.to_json())
         stand.document = made = complete
         say(f"Computed in {time.monotonic() - began:.0f} s.")
     else:
@@ -236,7 +244,7 @@ def _finish(stand: _Stand, options: argparse.Namespace) -> None:
 
 
 def _recommendation(request: ReleaseRequest) -> str:
-    """By what is released, and why or why not; known before a file is opened."""
+    """Say by what is released, and why or why not; known before a file is opened."""
     known = releasable.serving(request.scenario)
     found, first = known[request.mechanism], next(iter(known.values()))
     line = f"By {found.name}: {found.reason}"
@@ -246,7 +254,7 @@ def _recommendation(request: ReleaseRequest) -> str:
 def _paid(
     request: ReleaseRequest, options: argparse.Namespace
 ) -> contextlib.AbstractContextManager[Taken | None]:
-    """The cost, taken from a budget if one is named.
+    """Return the cost, taken from a budget if one is named.
 
     Raises:
         ParameterError: it rests on what somebody declared, and nobody has accepted that.
@@ -267,12 +275,12 @@ def _paid(
     return taken(options.ledger, options.budget, claimed, unit, request.neighbours)
 
 
-def _keep(document: Document, keep: place.Keep, stand: _Stand) -> None:
+def _keep(document: Document, keep: place.Keep, out: Path, stand: _Stand) -> None:
     """Write what was released; where that fails, what was paid for is at least shown."""
     text = document.to_json()
     try:
         keep(text)
-        stand.shown = f"in {stand.out}"
+        stand.shown = f"in {out}"
     except OSError:
         say(text)
         stand.shown = "on standard output"
@@ -290,7 +298,7 @@ def _request(options: argparse.Namespace) -> ReleaseRequest:
 
 
 def _domain(kind: type[ReleaseRequest], options: argparse.Namespace) -> dict[str, str]:
-    """The bounds of a series of values, which nothing else has."""
+    """Return the bounds of a series of values, which nothing else has."""
     if not issubclass(kind, SeriesRequest):
         if options.domain is not None:
             raise ParameterError(
@@ -321,24 +329,47 @@ def _check_options(kind: type[ReleaseRequest], texts: Mapping[str, str]) -> None
         )
 
 
-def _values(request: ReleaseRequest, column: str, file: Path) -> NDArray[np.float64]:
-    """The values; what is wrong with them is said without one."""
-    try:
-        content = series.content_of(file, columns.largest_file(column))
-        return columns.read(content, request.scenario, column)
-    except series.SeriesError as error:
-        raise ParameterError(f"data = {file}: {error}") from error
+def _former_kind(request: ReleaseRequest, options: argparse.Namespace) -> str | None:
+    """Return the kind that ``--column`` names, as it did before there was ``--kind``."""
+    return options.column if options.column in columns_of(request.scenario) else None
 
 
-def _check_size(request: ReleaseRequest, n: int, file: Path) -> None:
+def _values(request: ReleaseRequest, kind: str, options: argparse.Namespace) -> NDArray[np.float64]:
+    """Return the values; what is wrong with them is said without one."""
     try:
-        request.check_size(n)
+        content = tabular.content_of(options.data, columns.largest_file(kind))
+        table = tabular.parse(content, sys.maxsize, largest=columns.largest_file(kind))
+        if table.note:
+            say(table.note)
+        # A word for the kind is a header only where there is one of that name.
+        is_header = options.column in table.names or _former_kind(request, options) is None
+        totals = None if options.cumulative is None else options.cumulative == "yes"
+        how = Reading(
+            options.column if is_header else None,
+            options.date,
+            options.date_format,
+            options.missing,
+            totals,
+            options.count,
+            options.thousands,
+        )
+        try:
+            values = columns.read(content, request.scenario, kind, how)
+        except columns.CumulativeError:
+            if options.yes or not sys.stdin or not sys.stdin.isatty():
+                raise
+            say("The numbers never fall, so they look cumulative.")
+            answer = input("Take each day's difference? [yes/no] ").strip().lower()
+            how = dataclasses.replace(how, cumulative=answer in ("y", "yes"))
+            values = columns.read(content, request.scenario, kind, how)
+        request.check_size(len(values))
     except ParameterError as error:
-        raise ParameterError(f"data = {file}: {error}") from error
+        raise ParameterError(f"data = {options.data}: {error}") from error
+    return values
 
 
 def _asked(request: ReleaseRequest, n: int, workers: str | None) -> str:
-    """What it costs and what it is good for, from what is public."""
+    """Say what it costs and what it is good for, from what is public."""
     expected = releasable.of(request).expected(request, n)
     hint = (
         expected.in_words(n)
@@ -355,12 +386,8 @@ def _confirm(asked: str, *, sure: bool) -> None:
     if not sure and not sys.stdin.isatty():
         raise ParameterError("nobody is there to confirm: say --yes to spend the budget.")
     say(asked)
-    if not sure and not _says_yes():
+    answer = "yes" if sure else ""
+    with contextlib.suppress(EOFError):
+        answer = answer or input("Spend it? [y/N] ")
+    if answer.strip().lower() not in ("y", "yes"):
         raise ParameterError("not confirmed; nothing was released.")
-
-
-def _says_yes() -> bool:
-    try:
-        return input("Spend it? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False

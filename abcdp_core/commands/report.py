@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--about", default="", metavar="WORDS",
                         help="what the data are, for the head of the report")  # fmt: skip
     arguments.add_workers(parser)
-    arguments.add_plugins_or_pools(parser)
+    arguments.add_plugins(parser, pools=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,18 +49,16 @@ def run(options: argparse.Namespace) -> int:
     """
     arguments.plug_in(options.plugin, pools=True)
     out: Path = options.out
-    ending = out.suffix.lower()
-    if ending not in ENDINGS:
+    if out.suffix.lower() not in ENDINGS:
         raise ParameterError(f"out = {out}: must end in {' or '.join(ENDINGS)}.")
     _check_free(out)
     if len(options.about) > LONGEST_ABOUT or not options.about.isprintable():
         raise ParameterError(f"about: must be at most {LONGEST_ABOUT} characters in one line.")
     with done_by(options.workers, options.plugin) as each:
-        made = _page(options.document, options.about, each).encode()
-    if ending == ".pdf":
-        made = _pdf(made.decode())
+        made = _page(options.document, options.about, each)
+    content = _pdf(made) if out.suffix.lower() == ".pdf" else made.encode()
     try:
-        place.write_new(out, made)
+        place.write_new(out, content)
     except FileExistsError:
         _check_free(out)
         raise

@@ -17,12 +17,11 @@ from typing import NoReturn
 from tqdm import tqdm
 
 from abcdp_core.commands import arguments, progress
-from abcdp_core.commands.ending import UnheardError, say
+from abcdp_core.commands.ending import say
 from abcdp_core.figures import Drawn
 from abcdp_core.ledger import Run, document, reading, report, reproduction
 from abcdp_core.ledger.reproduction import Computed, Hired, Plan
 from abcdp_core.output.together import together
-from abcdp_core.parameters import ParameterError
 from abcdp_core.sentences import counted
 from abcdp_core.store import Store
 from abcdp_core.workers import executor_for
@@ -36,9 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="how many repeats: quick or full (quick)")  # fmt: skip
     arguments.add_seed(parser)
     arguments.add_place(parser)
-    parser.add_argument(
-        "--out", type=arguments.path, required=True, metavar="DIR", help="where files go"
-    )
+    arguments.add_out(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,96 +43,76 @@ def run(options: argparse.Namespace) -> int:
 
     Raises:
         ParameterError: something asked for is not possible.
-        KeyboardInterrupt: before the end, with what was done written.
+        KeyboardInterrupt, UnheardError: before the end, with what was done written.
     """
     seed = arguments.seed(options.seed)
     plan = reproduction.plan(reading.load(), options.claims, options.profile, seed)
-    tasks = [reproduction.study_of(run).tasks(plan.params(run), seed) for run in plan.runs]
+    tasks = [
+        reproduction.study_of(run).tasks(reproduction.params_of(run, plan.profile), seed)
+        for run in plan.runs
+    ]
     workers = arguments.workers(options.workers, max(map(len, tasks), default=1))
     arguments.check_writable("out", options.out)
-    arguments.make_ready(options.out, "reproduce", "csv", "json", "html", "md")
     hire = functools.partial(executor_for, workers, options.scheduler)
     done: list[Computed] = []
+    written: list[str] = []
     try:
         try:
             _compute(plan, hire, Store(options.out / "store", keep_all=True), done)
-        except (KeyboardInterrupt, UnheardError, ParameterError) as stop:
-            if done:
-                _write(plan, done, options.out, quietly=isinstance(stop, UnheardError))
-            if isinstance(stop, UnheardError):
-                raise UnheardError(stop.error, KEPT) from stop
-            raise
-        _write(plan, done, options.out)
-    except KeyboardInterrupt as stop:
-        stop.args = (KEPT,)
+        finally:
+            if done or not plan.runs:
+                written = _write(plan, done, options.out)
+    except BaseException as stop:
+        stop.add_note("the same command goes on from the finished tasks that were kept.")
         raise
+    say(*written)
     return 0
-
-
-KEPT = "the same command goes on from the finished tasks that were kept."
 
 
 def _compute(plan: Plan, hire: Callable[[], Hired], store: Store, done: list[Computed]) -> None:
     """Fill ``done`` run by run, and say how far it is."""
-    count = len(plan.runs)
-    others = counted(len(plan.untested), "other item", "other items")
+    others = counted(len(plan.untested), "other item")
     rest = f"; nothing can be run for {others}" if plan.untested else ""
     say(
-        f"{plan.profile.capitalize()} profile, seed {plan.seed}: "
-        f"{counted(count, 'run', 'runs')} for "
-        f"{counted(len(plan.claims), 'claim', 'claims')}{rest}."
+        f"{plan.profile.capitalize()} profile, seed {plan.seed}: {counted(len(plan.runs), 'run')} "
+        f"for {counted(len(plan.claims), 'claim')}{rest}."
     )
-    with contextlib.closing(_Progress()) as progress:
-        for computed in reproduction.carry_out(plan, hire, store, progress.watch):
-            progress.close()
+    bars = contextlib.ExitStack()
+    bar: tqdm[NoReturn] | None = None
+
+    def watch(run: Run, done: int, total: int) -> None:
+        nonlocal bar
+        if not done or bar is None:
+            bar = bars.enter_context(progress.of_tasks(total, run.name, leave=False))
+        bar.total = total
+        bar.update(done - bar.n)
+
+    with bars:
+        for computed in reproduction.carry_out(plan, hire, store, watch):
+            bars.close()
             done.append(computed)
             said = f"{computed.seconds:.1f} s" + (f", {computed.reason}" if computed.reason else "")
-            say(f"[{len(done)}/{count}] {computed.run.name}: {said}")
+            say(f"[{len(done)}/{len(plan.runs)}] {computed.run.name}: {said}")
 
 
-class _Progress:
-    """A bar for the run that is going on."""
-
-    def __init__(self) -> None:
-        self.bar: tqdm[NoReturn] | None = None
-
-    def watch(self, run: Run, done: int, total: int) -> None:
-        """Show how much of a run is done."""
-        if self.bar is None:
-            self.bar = progress.of_tasks(total, run.name, leave=False)
-        self.bar.total = total
-        self.bar.update(done - self.bar.n)
-
-    def close(self) -> None:
-        """Take the bar away."""
-        if self.bar is not None:
-            self.bar.close()
-        self.bar = None
-
-
-def _write(plan: Plan, done: list[Computed], folder: Path, *, quietly: bool = False) -> None:
-    """Judge what is done and write the report in all its forms, all of them or none."""
+def _write(plan: Plan, done: list[Computed], folder: Path) -> list[str]:
+    """Judge what is done, write the report in all its forms or in none; return what to say."""
     complete = reproduction.unfinished(plan, done)
     found = report.make(plan, reproduction.judge(plan, complete), complete)
     texts = {
         "reproduce.md": document.markdown(found, plan.ledger),
         "reproduce.html": document.page(found, plan.ledger, _figures(complete)),
     }
-    try:
-        with together(folder) as place:
-            written = report.write(found, place)
-            for name, text in texts.items():
-                (place / name).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise arguments.not_writable("out", folder, error, arguments.UNCHANGED) from error
-    if not quietly:
-        names = (*(file.name for file in written), *texts)
-        files = (f"  {folder / name}" for name in names)
-        say(report.total_words(found.table), "Files:", *files)
+    with arguments.writing("out", folder, arguments.UNCHANGED), together(folder) as place:
+        written = report.write(found, place)
+        for name, text in texts.items():
+            (place / name).write_text(text, encoding="utf-8", newline="\n")
+    names = (*(file.name for file in written), *texts)
+    return [report.total_words(found.table), "Files:", *(f"  {folder / name}" for name in names)]
 
 
 def _figures(done: list[Computed]) -> dict[str, Drawn]:
-    """Run -> its main figure, for those that can be drawn."""
+    """Return run -> its main figure, for those that can be drawn."""
     figures: dict[str, Drawn] = {}
     for computed in done:
         # A figure that fails must not cost the verdicts; the report says that it is missing.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from abcdp_core import experiments, interruption, runner
@@ -34,9 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_place(parser)
     parser.add_argument("--store", type=arguments.path, metavar="DIR",
                         help="keep finished tasks here; do none that is here already")  # fmt: skip
-    parser.add_argument(
-        "--out", type=arguments.path, required=True, metavar="DIR", help="where files go"
-    )
+    arguments.add_out(parser)
     parser.add_argument("--formats", default="csv,json,html", metavar="LIST",
                         help=f"of {','.join(FORMATS)} (csv,json,html)")  # fmt: skip
     arguments.add_plugins(parser)
@@ -46,8 +44,7 @@ def run(options: argparse.Namespace) -> int:
     """Check everything, compute, write; no error comes after a long computation.
 
     Returns:
-        0, or 130 if Ctrl-C came before the end and what was done until then is written; that of
-        another signal likewise.
+        0, or the code of :func:`ended`.
 
     Raises:
         ParameterError, ExportError: something asked for is not possible.
@@ -64,7 +61,6 @@ def run(options: argparse.Namespace) -> int:
     if obstacle is not None:
         raise ExportError(obstacle)
     arguments.check_writable("out", options.out)
-    arguments.make_ready(options.out, experiment.EXPERIMENT, *formats)
     if options.store is not None:
         arguments.check_writable("store", options.store)
 
@@ -72,16 +68,23 @@ def run(options: argparse.Namespace) -> int:
     result, stop = compute(experiment, params, seed, workers, options)
     taken = time.monotonic() - started
     if result is not None:
-        try:
+        with arguments.writing("out", options.out, arguments.UNCHANGED):
             written = files.write(result, experiment.figures(result), options.out, formats)
-        except OSError as error:
-            raise arguments.not_writable("out", options.out, error, arguments.UNCHANGED) from error
-        except KeyboardInterrupt as again:
-            again.args = ("while files were written: all of them are there, or none.",)
-            raise
-        _report(result, written, taken)
-        if isinstance(stop, KeyboardInterrupt):
-            return interruption.exit_code(stop)
+        say(result.summary, result.privacy)
+        if result.is_partial:
+            say(f"Partial result: {result.done} of {result.total} tasks were done.")
+        say(f"Computed in {taken:.1f} s. Files:", *(f"  {file}" for file in written))
+    return ended(result, stop)
+
+
+def ended(result: Result | None, stop: BaseException | None) -> int:
+    """Return 0, or 130 if Ctrl-C came and there is a result; that of another signal likewise.
+
+    Raises:
+        BaseException: what came before the end otherwise.
+    """
+    if result is not None and isinstance(stop, KeyboardInterrupt):
+        return interruption.exit_code(stop)
     if stop is not None:
         raise stop
     return 0
@@ -93,7 +96,7 @@ def chosen_params(
     settings: Sequence[str],
     plugins: Sequence[Path] = (),
 ) -> Params:
-    """The parameters that a preset and items ``key=value`` ask for.
+    """Return the parameters that a preset and items ``key=value`` ask for.
 
     Raises:
         ParameterError: there is no such preset or parameter, or a value is not allowed.
@@ -105,16 +108,9 @@ def chosen_params(
         if not equals:
             raise ParameterError(f"set = {item}: must be key=value.")
         texts[key.strip()] = text
-    _check_scenario(experiment, texts, plugins)
-    return experiment.Params.from_text(texts, base)
-
-
-def _check_scenario(
-    experiment: Experiment, texts: Mapping[str, str], plugins: Sequence[Path]
-) -> None:
     choice = experiment.Params.specification().get("scenario")
-    taken = choice.options if choice is not None else ()
-    arguments.check_scenario(texts.get("scenario"), taken, plugins)
+    arguments.check_scenario(texts.get("scenario"), choice.options if choice else (), plugins)
+    return experiment.Params.from_text(texts, base)
 
 
 def compute(
@@ -124,7 +120,7 @@ def compute(
     workers: int,
     options: argparse.Namespace,
 ) -> tuple[Result | None, BaseException | None]:
-    """The last result there is, and what came before the end; shows how far it is.
+    """Return the last result there is, and what came before the end; show how far it is.
 
     Args:
         experiment: which.
@@ -149,10 +145,3 @@ def compute(
     except (KeyboardInterrupt, LostWorkersError, MemoryError, ParameterError) as stop:
         return result, stop
     return result, None
-
-
-def _report(result: Result, written: Sequence[Path], taken: float) -> None:
-    say(result.summary, result.privacy)
-    if result.is_partial:
-        say(f"Partial result: {result.done} of {result.total} tasks were done.")
-    say(f"Computed in {taken:.1f} s. Files:", *(f"  {file}" for file in written))

@@ -1,4 +1,4 @@
-"""What does the simulations of a posterior: this process for a second, then its workers."""
+"""Do the simulations of a posterior: in this process for a second, then in its workers."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ALONE = 1.0
 
 @contextmanager
 def done_by(workers: str | None, plugins: Sequence[Path] = ()) -> Iterator[Each]:
-    """What does tasks, in order, and shows how far it is; its workers end with the block.
+    """Give a function that does tasks, in order, and shows how far it is.
 
     Args:
         workers: processes on this machine, as they were asked for; one per core if ``None``.
         plugins: files that workers have to add first.
 
     Raises:
-        ParameterError: ``workers`` is no number of them.
+        ParameterError: ``workers`` is not a number of them.
     """
     count, began = arguments.workers(workers, 1024), time.monotonic()
     with ExitStack() as stack:
@@ -60,7 +60,7 @@ def _given(
     tasks: Iterable[Any],
     plugins: Sequence[Path],
 ) -> Iterable[Draws]:
-    """What workers make of the tasks, in order; few are given out ahead, so that all end soon."""
+    """Yield results of the tasks, in order; few are given out ahead, so that all end soon."""
     if executor is None:
         yield from map(work, tasks)
         return

@@ -20,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("document", type=arguments.path, metavar="FILE.json",
                         help="what `release` wrote")  # fmt: skip
     arguments.add_workers(parser)
-    arguments.add_plugins_or_pools(parser)
+    arguments.add_plugins(parser, pools=True)
 
 
 def run(options: argparse.Namespace) -> int:

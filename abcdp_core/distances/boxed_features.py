@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.distances.kernel import check_sensitivity
 from abcdp_core.distances.random_features import RandomFeatures
 
 Array = NDArray[np.float64]
@@ -104,8 +105,7 @@ class BoxedFeatures:
         Raises:
             ValueError: ``which`` is none of these.
         """
-        if which not in ("sharp", "published"):
-            raise ValueError(f"sensitivity = {which}: must be one of sharp, published.")
+        check_sensitivity(which)
         most = reach(self) if which == "sharp" else 2.0
         return math.nextafter(most * (1.0 + ROUNDING) / n, math.inf)
 

@@ -48,6 +48,16 @@ def mmd_sensitivity(n: int, which: str = "sharp", kernel_error: float = 0.0) -> 
     return math.nextafter(bounds[which] / n, math.inf)
 
 
+def check_sensitivity(which: str) -> None:
+    """Refuse what only the published script has.
+
+    Raises:
+        ValueError: ``which`` is neither ``sharp`` nor ``published``.
+    """
+    if which not in ("sharp", "published"):
+        raise ValueError(f"sensitivity = {which}: must be one of sharp, published.")
+
+
 def median_bandwidth(simulated: Array) -> float:
     """Median distance between pairs of simulated points ``(m, p)`` (MATH M6).
 

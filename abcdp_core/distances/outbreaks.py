@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.distances.kernel import check_sensitivity
+
 Array = NDArray[np.float64]
 
 WEIGHTS = np.array([1.0, 1.0, 2.0, 10.0, 100.0, 100.0, 10.0, 10.0])
@@ -77,8 +79,7 @@ class ClippedOutbreaks:
         Raises:
             ValueError: ``which`` is none of these.
         """
-        if which not in ("sharp", "published"):
-            raise ValueError(f"sensitivity = {which}: must be one of sharp, published.")
+        check_sensitivity(which)
         return self.clip * (1.0 / n + 2.0 * (n + 1) * EPSILON)
 
     def statistic_sensitivity(self, n: int) -> float:

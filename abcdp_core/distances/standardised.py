@@ -11,39 +11,26 @@ inequality); a bound C never makes that more (MATH M7).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from abcdp_core.distances.kernel import check_sensitivity
+from abcdp_core.distances.summaries import EPSILON, ClippedSummaries
 
-EPSILON = float(np.finfo(float).eps)
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Standardised:
-    """Euclidean distance of weighted numbers, at most ``bound``.
+class Standardised(ClippedSummaries):
+    """Euclidean distance of weighted sums over records, at most ``bound``.
 
     Attributes:
-        reduce: data sets ``(..., n, d)`` to numbers ``(..., k)``, sums over records.
-        weights: of the numbers ``(k,)``.
-        length: the most by which one record moves the weighted numbers, L2.
-        bound: largest distance.
         usual: records at which the numbers stand for themselves; ``None`` where n is private.
     """
 
-    reduce: Callable[[Array], Array] = field(repr=False)
-    weights: tuple[float, ...]
-    length: float
-    bound: float
     usual: int | None
-
-    @property
-    def error(self) -> float:
-        """Bound on the rounding error of the squared distance, for up to a hundred numbers."""
-        return 1000.0 * EPSILON * self.bound**2
 
     def _share(self, n: int) -> float:
         return 1.0 if self.usual is None else self.usual / n
@@ -59,18 +46,13 @@ class Standardised:
         total = n_first + n_second
         return first * (n_first / total) + second * (n_second / total)
 
-    def compare(self, statistics: Array, statistic: Array) -> Array:
-        """Distances ``(T,)`` of data sets with statistics ``(T, k)`` to one with ``(k,)``."""
-        return np.minimum(np.linalg.norm(statistics - statistic, axis=-1), self.bound)
-
     def sensitivity(self, n: int, which: str = "sharp") -> float:
         """Most that one of ``n`` records can change the distance; with room for rounding.
 
         Raises:
             ValueError: ``which`` is none of these.
         """
-        if which not in ("sharp", "published"):
-            raise ValueError(f"sensitivity = {which}: must be one of sharp, published.")
+        check_sensitivity(which)
         return min(self.statistic_sensitivity(n) + 1000.0 * EPSILON * self.bound, self.bound)
 
     def statistic_sensitivity(self, n: int) -> float:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.distances.kernel import check_sensitivity
+
 Array = NDArray[np.float64]
 
 EPSILON = float(np.finfo(float).eps)
@@ -62,8 +64,7 @@ class ClippedSummaries:
         Raises:
             ValueError: ``which`` is none of these.
         """
-        if which not in ("sharp", "published"):
-            raise ValueError(f"sensitivity = {which}: must be one of sharp, published.")
+        check_sensitivity(which)
         return min(self.length + 1000.0 * EPSILON * self.bound, self.bound)
 
     def statistic_sensitivity(self, n: int) -> float:

@@ -13,40 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from abcdp_core import registry
 from abcdp_core.parameters import ParameterError
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.tasks import (
-    Link,
-    Onward,
-    Part,
-    Run,
-    SingleTask,
-    per_run,
-    per_value,
-    single_task,
-    with_values,
-)
+from abcdp_core.tasks import Link
 
 if TYPE_CHECKING:
     # Only studies compute and draw; who asks for their names waits for none of it.
     from abcdp_core.figures import Drawn
     from abcdp_core.results import Result, Tables
-
-
-__all__ = [
-    "Experiment",
-    "Link",
-    "Onward",
-    "Part",
-    "Run",
-    "SingleTask",
-    "load",
-    "names",
-    "per_run",
-    "per_value",
-    "preset",
-    "single_task",
-    "titles",
-    "with_values",
-]
 
 
 class Experiment(Protocol):
@@ -56,12 +28,12 @@ class Experiment(Protocol):
         EXPERIMENT: its name.
         TITLE: the question in a few words.
         Params: its parameters.
-        PRESETS: name -> parameters; a paper's figure goes by paper and number.
+        PRESETS: name -> parameters; a paper's figure goes by paper and number. May be left out.
         COLUMNS: table -> names of its columns.
 
-    It may also have ``prepare(params, seed, progress)``, which makes the public pool beforehand and
-    calls ``progress`` with the fraction done; and ``MAY_BE_LONG = True``, where a task takes many
-    seconds at some allowed settings. With a work limit such tasks are not done in the server.
+    It may also have ``missing_pools(params, seed)``, the keys of the public pools that have to be
+    made first; and ``MAY_BE_LONG = True``, where a task takes many seconds at some allowed
+    settings. With a work limit such tasks are not done in the server.
     """
 
     __name__: str
@@ -110,7 +82,9 @@ def load(name: str) -> Experiment:
         raise ParameterError(f"experiment = {name}: {GONE[name]}")
     if name not in found:
         raise ParameterError(f"experiment = {name}: must be one of {', '.join(found)}.")
-    return cast(Experiment, found[name])
+    module: Any = found[name]
+    vars(module).setdefault("PRESETS", {})
+    return cast(Experiment, module)
 
 
 GONE = {

@@ -43,7 +43,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -55,25 +55,18 @@ from abcdp_core.mechanisms import Budget, Mechanism, Prepared
 from abcdp_core.privacy import tradeoff
 from abcdp_core.sentences import ROUNDING, percent, settings_line
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
-from abcdp_core.study import BaseParams, Result, Rows, Run, Study
+from abcdp_core.study import Result, Rows, Run, Study
 
 EXPERIMENT = "accounting"
 TITLE = "Noise that a budget asks for, by accountant, and what an attacker gets"
 
-MAIN = "mechanism accountant epsilon_total delta noise_scale"
-TRADEOFF = "mechanism false_alarm miss kind"
-PRICE = "mechanism part count noise_scale cost measure"
-
 ACCOUNTANTS = ("linear", "advanced", "optimal", "rdp-classic", "rdp", "direct", "exact")
-
-ANY_PURE = "any pure ε"
-"""Name of the two lines that ε alone draws."""
+ANY_PURE = "any pure ε"  # Name of the two lines that ε alone draws
 
 RATES = np.unique(np.concatenate([np.geomspace(1e-4, 0.1, 40), np.linspace(0.0, 1.0, 81)]))
 """False-alarm rates of the curves."""
 
-POOL_SEED = 1
-"""Of the pool that a mechanism learns from whose noise cannot be set without."""
+POOL_SEED = 1  # Of the pool that a mechanism learns from whose noise cannot be set without
 
 
 @dataclass(frozen=True)
@@ -89,9 +82,6 @@ class Params(ScenarioParams):
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
     scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
-
-
-PRESETS: dict[str, BaseParams] = {}
 
 
 def compared(scenario: str = uniform_mixture.SCENARIO) -> list[Mechanism]:
@@ -122,19 +112,18 @@ def at_first_budget(run: Run[Params]) -> list[Prepared]:
     return [prepared(each, params, params.epsilon_total[0]) for each in compared(params.scenario)]
 
 
-def scales(_: list[Prepared], run: Run[Params]) -> pd.DataFrame:
+def scales(_: list[Prepared], run: Run[Params]) -> list[Any]:
     """Return the noise that each accountant asks for, at every budget."""
     params, rows = run.params, []
     for each in compared(params.scenario):
         # Those that a plug-in adds come last.
-        for accountant in sorted(
-            each.accountants, key=lambda name: (*ACCOUNTANTS, name).index(name)
-        ):
+        names = sorted(each.accountants, key=lambda name: (*ACCOUNTANTS, name).index(name))
+        for accountant in names:
             delta = 0.0 if each.accountants[accountant] == "pure" else params.delta
             for budget in params.epsilon_total:
                 part, *_rest = each.parts(prepared(each, params, budget, accountant))
                 rows.append((each.name, accountant, budget, delta, part.noise_scale))
-    return pd.DataFrame(rows, columns=MAIN.split())
+    return rows
 
 
 def curves(first: list[Prepared], run: Run[Params]) -> pd.DataFrame:
@@ -146,14 +135,10 @@ def curves(first: list[Prepared], run: Run[Params]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def prices(first: list[Prepared], _: Run[Params]) -> pd.DataFrame:
+def prices(first: list[Prepared], _: Run[Params]) -> list[Any]:
     """Return what the parts of each mechanism cost."""
-    rows = [
-        (each.mechanism.name, *dataclasses.astuple(part))
-        for each in first
-        for part in each.mechanism.parts(each)
-    ]
-    return pd.DataFrame(rows, columns=PRICE.split())
+    parts = [(each.mechanism, part) for each in first for part in each.mechanism.parts(each)]
+    return [(mechanism.name, *dataclasses.astuple(part)) for mechanism, part in parts]
 
 
 def excess(result: Result) -> pd.DataFrame:
@@ -173,25 +158,22 @@ def noise_says(result: Result) -> tuple[str, str]:
     """Compare the papers' accountant of soft weights with the best one."""
     rows = excess(result).set_index(["mechanism", "accountant"])
     more = percent(rows.share["soft-weights", "rdp-classic"])
-    return (
-        f"The papers' accountant asks for {more} more noise than soft weights need",
+    return f"The papers' accountant asks for {more} more noise than soft weights need", (
         f"With {settings_line(result.params, ['epsilon_total', 'delta'])}, the papers' accountant, "
-        f"rdp-classic, asks soft weights for {more} more noise than the best accountant.",
+        f"rdp-classic, asks soft weights for {more} more noise than the best accountant."
     )
 
 
-ENDS = (0.3, 20_000.0)
-"""Of the axis, in percent; less is drawn on its edge."""
+ENDS = (0.3, 20_000.0)  # Of the axis, in percent; less is drawn on its edge
 
 
 def noise(result: Result) -> fig.Drawn:
     """Draw a row for each accountant, below the name of its mechanism."""
     title, caption = noise_says(result)
-    names: list[str] = []
-    marks = []
+    names, marks = [], []
     for name, part in excess(result).groupby("mechanism"):
         style = fig.mechanism(str(name))
-        names.append(f'<b><span style="color:{style.color}">{style.name}</span></b>')
+        names.append(fig.bold(style.name, style.color))
         for accountant, share in zip(part.accountant, part.share, strict=True):
             marks.append((len(names), style, 100.0 * share))
             names.append(f"{accountant} +{percent(share)}")
@@ -201,8 +183,7 @@ def noise(result: Result) -> fig.Drawn:
     return fig.Drawn(fig.marked(names, table, words, ENDS, row_height=17), caption)
 
 
-FALSE_ALARMS = 10
-"""In 100: where misses are read off."""
+FALSE_ALARMS = 10  # In 100: where misses are read off
 
 
 def least_missed(params: Params) -> int:
@@ -216,16 +197,14 @@ def attack_says(result: Result) -> tuple[str, str]:
     """Say how rarely an attacker may miss by ε and δ alone, and how rarely one is known to."""
     params, table = cast(Params, result.params), result.tables["tradeoff"]
     alarms, least = f"With {FALSE_ALARMS} false alarms in 100", least_missed(params)
-    sparse = table[table.mechanism == "sparse-vector"]
-    found = ""
+    sparse, found = table[table.mechanism == "sparse-vector"], ""
     if (sparse.kind == "attained").all():
         misses = 100.0 * float(np.interp(FALSE_ALARMS / 100.0, sparse.false_alarm, sparse.miss))
         most = math.ceil(misses - ROUNDING)
         found = f" The best attack found on the sparse vector misses at most {most}."
-    return (
-        f"{alarms} an attacker misses at least {least} in 100",
+    return f"{alarms} an attacker misses at least {least} in 100", (
         f"{alarms} a guess misses {100 - FALSE_ALARMS} in 100; by ε_total and δ alone an attacker "
-        f"may miss as few as {least}.{found}",
+        f"may miss as few as {least}.{found}"
     )
 
 
@@ -238,10 +217,9 @@ def attack(result: Result) -> fig.Drawn:
     guess = fig.GUIDE.called("a guess: nothing leaks")
     drawn.add_trace(fig.line(np.array([0.0, 1.0]), np.array([1.0, 0.0]), guess))
     for name, part in result.tables["tradeoff"].groupby("mechanism", sort=False):
-        style = fig.THEORY.called(ANY_PURE)
-        if name != ANY_PURE:
-            style = fig.mechanism(str(name))
-            style = style.called(f"{style.name}, {part.kind.iloc[0]}")
+        own = fig.mechanism(str(name))
+        style = own.called(f"{own.name}, {part.kind.iloc[0]}")
+        style = fig.THEORY.called(ANY_PURE) if name == ANY_PURE else style
         drawn.add_trace(fig.line(part.false_alarm.to_numpy(), part.miss.to_numpy(), style))
     ticks = {"range": [0.0, 1.0], "tickvals": [0.0, 0.25, 0.5, 0.75, 1.0], "constrain": "domain"}
     drawn.update_xaxes(ticks).update_yaxes(ticks, scaleanchor="x", scaleratio=1.0)
@@ -253,9 +231,9 @@ STUDY = Study(
     Params,
     world=at_first_budget,
     tables={
-        "main": Rows(MAIN, scales),
-        "tradeoff": Rows(TRADEOFF, curves),
-        "price": Rows(PRICE, prices),
+        "main": Rows("mechanism accountant epsilon_total delta noise_scale", scales),
+        "tradeoff": Rows("mechanism false_alarm miss kind", curves),
+        "price": Rows("mechanism part count noise_scale cost measure", prices),
     },
     says=lambda result: f"{noise_says(result)[1]} {attack_says(result)[1]}",
     privacy="No data are read here, so nothing is spent.",

@@ -8,10 +8,9 @@ $$Y_t = \mathrm{clip}(X_t, l_t, r_t) + \mathrm{Lap}\bigl((r_t - l_t)/\epsilon_{t
 
 A narrow interval at the right place tells most (MATH A4), but that place has to be found first. So
 before each person $(\mu, \sigma)$ is drawn from the posterior so far, and the best interval for
-that draw is used (Thompson sampling, MATH A5). **At the start** the draws are spread over the whole
-prior, most people are asked far from where they are, and each answer tells little more than which
-side they are on: that is the cost of exploring. A fixed interval that is wide enough to be safe
-needs no exploring and pays with noise for ever.
+that draw is used (Thompson sampling, MATH A5). **At the start** most people are asked far from
+where they are, and an answer tells little more than on which side: the cost of exploring. A fixed
+interval that is wide enough to be safe needs no exploring and pays with noise for ever.
 
 The posterior is kept as weighted particles. Ours weights them by the exact density of the response
 or, of a symbol, by its probability (MATH A2, A7); the paper's particles carry every person's value
@@ -35,32 +34,23 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core.online import best_channel, intervals, learnt, typical
+from abcdp_core.online import intervals, learnt, typical
 from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import picture
 from abcdp_core.online.resampling import evenly
 from abcdp_core.online.stream import Answer
-from abcdp_core.sentences import (
-    ALIKE,
-    amount,
-    compared,
-    counted,
-    estimate,
-    interval,
-    listed,
-    settings_line,
-)
-from abcdp_core.study import BaseParams, Chain, Linked, Onward, Result, Study, Tables
+from abcdp_core.sentences import ALIKE, amount, counted, estimate, interval, listed, settings_line
+from abcdp_core.study import Chain, Linked, Onward, Result, Study, Tables
 from abcdp_core.study.estimates import SYMBOL, ask
 from abcdp_core.tasks import with_values
 
 EXPERIMENT = "adaptive-truncation"
 TITLE = "Intervals that follow the answers, person by person"
 
-LINKS = 100
-"""Parts a stream is done in, with a picture of the particles after each."""
+LINKS = 100  # Parts of a stream, with a picture of the particles after each
 
 
 @dataclass(frozen=True)
@@ -79,20 +69,12 @@ class Params(online.StreamParams):
         online.check_tables([self.channel], [self.interval], [self.sampler])
 
 
-PRESETS: dict[str, BaseParams] = {}
-
-
-def chains(params: Params, seed: int) -> list[Chain[Params]]:
-    """A single stream."""
-    return [Chain(params, 0, seed, min(LINKS, params.n))]
-
-
-def follow(here: Onward[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], Any]:
+def follow(here: Onward[Chain[Params]]) -> tuple[dict[str, Any], Any]:
     """Ask the next people, and say what is known then."""
     params, part = here.task.params, here.part(here.task.params.n)
     state, answers = ask(here.task, here.state, part)
     particles = pd.DataFrame({"t": part.stop, **picture(state, params.particles)})
-    return {"main": answers, "particles": particles}, state
+    return {"main": [each._asdict() for each in answers], "particles": particles}, state
 
 
 def summary(result: Result) -> str:
@@ -113,8 +95,6 @@ def _way(params: Params) -> str:
     return "sign at an adaptive place" if params.channel == "sign" else "optimal symbols"
 
 
-# -------------------------------------------------------------------------------- ways of asking
-
 SYMBOLS, PLACED = "symbols", "placed right"
 WAYS = {
     "adaptive": "its prior only",
@@ -134,11 +114,10 @@ STYLES = {
 
 
 def ways(params: Params) -> dict[str, Params]:
-    """Return the settings of each way of asking the same people.
+    """Return the settings of each way of asking the same people (MATH A4, A14).
 
-    Symbols are those that tell most for the score asked for (MATH A14); they are left out where
-    :func:`no_symbols` says why. The interval that is placed right is the symmetric one that is best
-    for μ at the true (μ, σ) (MATH A4); no narrower than a fixed one may be.
+    The interval that is placed right is the symmetric one that is best for μ at the true (μ, σ), no
+    narrower than a fixed one may be.
     """
     best = intervals.best(params.unit_scale(params.epsilon_total), params.noise)
     half = max(best.b, online.FIXED_WIDTH.low or 0.0)
@@ -159,10 +138,7 @@ def no_symbols(params: Params) -> str:
 
 
 def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
-    """Say how much sharper adaptive intervals tell μ in this run.
-
-    Args:
-        found: way of asking -> its result so far, one of them at least.
+    """Say how much sharper adaptive intervals tell μ in this run: way of asking -> result so far.
 
     Returns:
         A number; the sentence that it begins; what else there is to say, all Markdown.
@@ -181,24 +157,17 @@ def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
         f"to {known['adaptive']} (1.96 standard deviations), the fixed interval "
         f"{interval(rows['fixed'].left, rows['fixed'].right)} to {known['fixed']}{symbols}."
     )
-    texts = []
-    if SYMBOLS in rows and params.score == "mu":
-        symbol = best_channel.best(params.epsilon_total).score
-        best = intervals.best(params.unit_scale(params.epsilon_total), params.noise).score
-        more = compared(symbol, best)
-        texts.append(f"About μ, a symbol near the mean tells {more} the best interval.")
-    far = [way for way, row in rows.items() if abs(row.mean_mu - params.mu) > 1.96 * row.sd_mu]
-    if far:
-        names = listed([f"*{way}*" for way in far])
-        texts.append(f"More than 1.96 standard deviations from the true mean: {names}.")
-    return number, sentence, " ".join(texts)
+    off = {way: abs(row.mean_mu - params.mu) for way, row in rows.items()}
+    far = [f"*{way}*" for way, row in rows.items() if off[way] > 1.96 * row.sd_mu]
+    rest = f"More than 1.96 standard deviations from the true mean: {listed(far)}." if far else ""
+    return number, sentence, rest
 
 
 def _sharper(adaptive: float, fixed: float) -> tuple[str, str]:
     if not (adaptive > 0.0 and fixed > 0.0):
         return "No spread", "is left of a single particle: nothing can be compared"
     ratio = fixed / adaptive
-    if max(ratio, 1.0 / ratio) < ALIKE:
+    if 1.0 / ALIKE < ratio < ALIKE:
         return "No sharper", "because both ways of asking tell about as much"
     if ratio < 1.0:
         return f"{amount(1.0 / ratio, 2)}× less sharp", "because finding the place has cost more"
@@ -206,10 +175,7 @@ def _sharper(adaptive: float, fixed: float) -> tuple[str, str]:
 
 
 def typical_in_words(params: Params) -> str:
-    """What streams with these settings do, whatever one of them did, in Markdown.
-
-    From streams that were run beforehand; for other settings, where it can be found out.
-    """
+    """What such streams typically do, by those run beforehand, or where to find out; Markdown."""
     found = typical.of(params, params.epsilon_total, params.sampler)
     if found is not None:
         return found.in_words(params.n)
@@ -217,7 +183,7 @@ def typical_in_words(params: Params) -> str:
 
 
 def typical_of(found: Result) -> str:
-    """The same from runs of the study that has many, as far as they are done."""
+    """The same by the runs so far of the study that has many."""
     params, course = cast(online.StreamParams, found.params), found.tables["course"]
     both = typical.of_both(course[course.t == params.n])
     return both.in_words(params.n) if both else "No run is done with both ways of asking yet."
@@ -230,23 +196,18 @@ def others(params: Params) -> dict[str, Any]:
     return {name: vars(params)[name] for name in names} | own
 
 
-OTHERS = 30
-"""Runs that show whether one is typical; as many as in the paper."""
+OTHERS = 30  # Runs that show whether one is typical; as many as in the paper
 
 
-# --------------------------------------------------------------------------------------- figures
 SHOWN, DRAWN, MOMENTS = 600, 200, 6
 """Points of a line and particles of a cloud at most; clouds in the figure of particles."""
 
 
-def _settings(params: Params) -> dict[str, Any]:
+def _dressed(params: Params, figure: go.Figure) -> fig.Style:
+    """Say the settings below the title; how the way of asking looks."""
     settings = settings_line(params, ("epsilon_total", "n", "sampler"))
-    return {"title": {"subtitle": {"text": f"{_way(params)}, {settings}"}}}
-
-
-def _style(params: Params, name: str) -> fig.Style:
-    way = params.interval if params.channel == "truncation" else SYMBOLS
-    return STYLES[way].called(name)
+    figure.layout.title.subtitle.text = f"{_way(params)}, {settings}"
+    return STYLES[params.interval if params.channel == "truncation" else SYMBOLS]
 
 
 def stream(result: Result) -> fig.Drawn:
@@ -257,7 +218,7 @@ def stream(result: Result) -> fig.Drawn:
     people = counted(int(last.t), "person", "people")
     title = f"After {people}, μ = {estimate(last.mean_mu, last.sd_mu)}"
     figure = fig.rows(["μ and answers", "σ"], title, "people asked", 280)
-    figure.update_layout(_settings(params))
+    style = _dressed(params, figure)
     is_number = params.channel == "truncation"
     # Symbols have no place: the middle of where they are asked stands for them.
     what = ["interval asked in", "answers, private"] if is_number else ["places asked at"] * 2
@@ -267,24 +228,22 @@ def stream(result: Result) -> fig.Drawn:
     marks = fig.points(t, given, fig.PRIVATE.called(what[1], marker="diamond"))
     figure.add_traces([asked, marks.update(marker={"size": 3, "opacity": 0.5})])
     unlearnt = params.narrower(params.sampler, main.sigma_width) < learnt.LEARNT
-    belief = _style(params, "posterior mean ± 1.96 standard deviations")
+    belief = style.called("posterior mean ± 1.96 standard deviations")
     for index, name in enumerate(SYMBOL):
         grey = unlearnt & (name == "sigma")
         mean, spread = main[f"mean_{name}"].to_numpy(), 1.96 * main[f"sd_{name}"].to_numpy()
         traces = [fig.line(np.array([1.0, params.n]), np.full(2, vars(params)[name]), fig.TRUTH)]
-        for style, here in ((belief, ~grey), (fig.UNLEARNT, grey)):
+        for look, here in ((belief, ~grey), (fig.UNLEARNT, grey)):
             if here.any():
                 ends = (mean - spread)[here], (mean + spread)[here]
-                traces.append(fig.band(t[here], *ends, style))
-                traces.append(fig.line(t, np.where(here, mean, np.nan), style))
+                traces.append(fig.band(t[here], *ends, look))
+                traces.append(fig.line(t, np.where(here, mean, np.nan), look))
         figure.add_traces([trace.update(**fig.panel(index)) for trace in traces])
     fig.named_once(figure)
     figure.update_xaxes(range=[0, params.n])
     # Fixed around the truth, so that a knob moves the curves and not the axis.
-    figure.update_layout(
-        yaxis={"range": [params.mu - 5 * params.sigma, params.mu + 5 * params.sigma]},
-        yaxis2={"range": [0, 3 * params.sigma]},
-    )
+    figure.layout.yaxis.range = [params.mu - 5 * params.sigma, params.mu + 5 * params.sigma]
+    figure.layout.yaxis2.range = [0, 3 * params.sigma]
     return fig.Drawn(figure, result.summary)
 
 
@@ -298,12 +257,12 @@ def clouds(result: Result) -> fig.Drawn:
     mu, sigma = estimate(last.mean_mu, last.sd_mu), estimate(last.mean_sigma, last.sd_sigma)
     title = f"After {people[-1]}, μ = {mu} and σ = {sigma}"
     figure = fig.panels(people, title, "μ", "σ", 2, 640)
-    figure.update_layout(_settings(params))
+    style = _dressed(params, figure).called("particles")
     truth = np.array([params.mu]), np.array([params.sigma])
     for index, t in enumerate(chosen):
         cloud = particles[particles.t == t]
         drawn = cloud.iloc[evenly(cloud.weight.to_numpy(), min(DRAWN, len(cloud)))]
-        trace = fig.points(drawn.mu.to_numpy(), drawn.sigma.to_numpy(), _style(params, "particles"))
+        trace = fig.points(drawn.mu.to_numpy(), drawn.sigma.to_numpy(), style)
         figure.add_trace(fig.in_panel(trace.update(marker={"size": 4, "opacity": 0.5}), index))
         figure.add_trace(fig.in_panel(fig.points(*truth, fig.TRUTH), index))
     reach = 2.5 * params.sigma
@@ -315,7 +274,7 @@ def clouds(result: Result) -> fig.Drawn:
 STUDY: Study[Params, None] = Study(
     EXPERIMENT,
     Params,
-    chains=chains,
+    links=lambda params: min(LINKS, params.n),
     link=follow,
     tables={
         "main": Linked(" ".join(Answer._fields)),

@@ -5,9 +5,8 @@ simulator produce. Here $\theta$ is drawn from the prior and $Y^*$ simulated at 
 against one public pool. Each mechanism gives an interval for each parameter, from the 5 % to the
 95 % quantile of its release, at the common ε_abc and c if it has them.
 
-* *embedding-noise-aware* and *embedding-noise-ignored*: the private embedding (MATH E1-E3), one
-  noisy vector, a prediction of the parameters fitted to the pool. The first conditions on the
-  vector *with* its noise, the second ignores the noise and is far too sure where noise dominates.
+* *embedding-noise-aware* and *embedding-noise-ignored*: one noisy vector (MATH E1-E3). The first
+  conditions on the vector *with* its noise, the second is far too sure where noise dominates.
 * *sparse-vector*: the accepted draws of ABCDP (MATH S1-S3). Where noise decides, they are a sample
   from the prior: their intervals hold the truth as often, and nothing was learned.
 * *non-private*: the $c$ draws nearest to the data without noise, the same at every budget.
@@ -34,15 +33,14 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, pool, simulators, summaries, trials
+from abcdp_core import mechanisms, pool, simulators, summaries
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Made, Release
 from abcdp_core.parameters import ParameterError
@@ -58,46 +56,32 @@ from abcdp_core.sentences import (
 )
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, Parameter, Result, Tables
+from abcdp_core.study import Array, BaseParams, Parameter, Result, Tables, choice, columns, scale
 from abcdp_core.study import mechanisms as shared
-from abcdp_core.study.mechanisms import interval
 from abcdp_core.tasks import Part, in_parts
-
-Array = NDArray[np.float64]
 
 EXPERIMENT = "coverage"
 TITLE = "How often private intervals hold the truth"
-COLUMNS = {
-    name: tuple(columns.split())
-    for name, columns in {
-        "main": "mechanism epsilon_total dataset parameter low high truth",
-        "summary": "mechanism epsilon_total coverage coverage_low coverage_high mean_width "
-        "empty_share outside_share",
-        "releases": "mechanism epsilon_total dataset accepted draws way "
-        "importance_effective_sample_size outside_share",
-    }.items()
-}
+COLUMNS = columns(
+    main="mechanism epsilon_total dataset parameter low high truth",
+    summary="mechanism epsilon_total coverage coverage_low coverage_high mean_width empty_share "
+    "outside_share",
+    releases="mechanism epsilon_total dataset accepted draws way importance_effective_sample_size "
+    "outside_share",
+)
 """In *releases*, ``draws`` are those that the interval is made of: the prior's if none is accepted.
 ``way`` is how they came to be, :class:`~abcdp_core.mechanisms.Made` or ``accepted``."""
 
-LEVEL = 0.9
-"""Probability that an interval should hold the truth."""
-
+LEVEL = 0.9  # Probability that an interval should hold the truth
 WHOLE = percent(LEVEL)
 
 DRAWS_NEEDED = math.ceil((1.0 + LEVEL) / (1.0 - LEVEL) - 1e-9)
 """Draws between whose smallest and largest a further one lies with that probability."""
 
-EDGE = 0.02
-"""Largest weight that counts as one along an edge."""
-
+EDGE = 0.02  # Largest weight that counts as one along an edge
 WEIGHTS = len(uniform_mixture.AXES)
-
-CHUNK = 5
-"""Data sets of a task."""
-
-NON_PRIVATE = "non-private"
-"""The c draws nearest to the data."""
+CHUNK = 5  # Data sets of a task
+NON_PRIVATE = "non-private"  # The c draws nearest to the data
 
 ROLES = {"sparse-vector": "coverage-sparse-vector"}
 """Mechanisms whose noise has its own stream; changing that would change their numbers."""
@@ -106,12 +90,11 @@ SAMPLING = {name: each for name, each in mechanisms.every().items() if each.samp
 SHOWN = tuple(name for name, each in SAMPLING.items() if EXPERIMENT in each.shown_in)
 """Mechanisms whose intervals are measured by default."""
 
-TRUTHS = Parameter(
-    kind="choice",
-    label="Truths",
-    help="prior: drawn from the prior, where intervals should hold 90 %. edge: one weight near 0, "
+TRUTHS = choice(
+    "Truths",
+    "prior: drawn from the prior, where intervals should hold 90 %. edge: one weight near 0, "
     "and only that weight is counted.",
-    options=("prior", "edge"),
+    ("prior", "edge"),
 )
 
 
@@ -124,19 +107,13 @@ class Params(shared.MechanismParams):
     c: int = par.C.field(100)
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
     truths: str = TRUTHS.field("prior")
-    runs: int = Parameter(
-        kind="integer",
-        label="Data sets",
-        help="Each is simulated at its own draw from the prior and released with its own noise.",
-        low=1,
-        high=2000,
-        steps=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000),
+    runs: int = scale(
+        "Data sets",
+        "Each is simulated at its own draw from the prior and released with its own noise.",
+        (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000),
     ).field(50)
-    mechanism: tuple[str, ...] = Parameter(
-        kind="choice",
-        label="Mechanism",
-        help="What releases the draws that intervals come from.",
-        options=tuple(SAMPLING),
+    mechanism: tuple[str, ...] = choice(
+        "Mechanism", "What releases the draws that intervals come from.", tuple(SAMPLING)
     ).field(SHOWN, many=True)
 
     @classmethod
@@ -146,11 +123,6 @@ class Params(shared.MechanismParams):
         if scenario in (None, uniform_mixture.SCENARIO):
             return general
         return general | {"truths": dataclasses.replace(TRUTHS, options=("prior",))}
-
-    @classmethod
-    def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The scenario's own size, threshold, acceptances and pool, and what can serve it."""
-        return super().defaults(scenario) | {"mechanism": trials.serving(SHOWN, scenario)}
 
     def check_together(self) -> None:
         """Refuse too much work, more acceptances than draws, and what cannot be measured."""
@@ -162,7 +134,7 @@ class Params(shared.MechanismParams):
 PRESETS: dict[str, BaseParams] = {"full-size": Params(runs=200)}
 
 Task = Part[Params]
-prepare = shared.prepare
+missing_pools = shared.missing_pools
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
@@ -181,8 +153,7 @@ def work(task: Task) -> Tables:
             )
             prepared = mechanism.prepare(public, options, Budget(budget, params.delta))
             every.append((mechanism.name, budget, prepared))
-    rows: list[tuple[object, ...]] = []
-    releases: list[tuple[object, ...]] = []
+    rows, releases = [], []
     for dataset in task.pieces:
         truth, comparison = _observe(public, task, dataset)
         released = []
@@ -195,15 +166,15 @@ def work(task: Task) -> Tables:
         weights = np.full(len(nearest), 1.0 / len(nearest))
         plain = Release(nearest, weights, len(theta), NonPrivate())
         for *of, release in [*released, (NON_PRIVATE, math.inf, plain)]:
-            ends = zip(public.scenario.AXES, *interval(release, theta, LEVEL), truth, strict=True)
+            ends = zip(
+                public.scenario.AXES, *shared.interval(release, theta, LEVEL), truth, strict=True
+            )
             rows += [(*of, dataset, *each) for each in ends]
             accepted, made = len(release.weights), release.made or Made("accepted", 0.0, 0.0)
             draws = int(np.count_nonzero(release.weights)) if accepted else len(theta)
             releases.append((*of, dataset, accepted, draws, *dataclasses.astuple(made)))
-    return {
-        "main": pd.DataFrame(rows, columns=list(COLUMNS["main"])),
-        "releases": pd.DataFrame(releases, columns=list(COLUMNS["releases"])),
-    }
+    found = {"main": rows, "releases": releases}
+    return {name: pd.DataFrame(made, columns=COLUMNS[name]) for name, made in found.items()}
 
 
 def _observe(public: pool.PublicSide, task: Task, dataset: int) -> tuple[Array, pool.Comparison]:
@@ -223,16 +194,19 @@ def _observe(public: pool.PublicSide, task: Task, dataset: int) -> tuple[Array, 
 
 def collect(params: Params, rows: Tables) -> Result:
     """Put the intervals so far together, and say how often they hold the truth."""
-    tables = {"main": rows["main"], "summary": summary(params, rows), "releases": rows["releases"]}
+    tables = {**rows, "summary": summary(params, rows)}
     privacy = f"{shared.each_release(params)} {UNPROTECTED}"
     result = Result(EXPERIMENT, params, tables, "", privacy)
-    said = " ".join([_share(result)[1], *cautions(result)])
-    return dataclasses.replace(result, summary=said)
+    return dataclasses.replace(result, summary=" ".join([_share(result)[1], *cautions(result)]))
 
 
 def summary(params: Params, rows: Tables) -> pd.DataFrame:
     """Return coverage with its 95 % interval, mean width and more, by mechanism and budget."""
-    each, main, unit = ["mechanism", "epsilon_total"], rows["main"], _units(params.scenario)
+    each, main, source = ["mechanism", "epsilon_total"], rows["main"], params.source
+    unit = dict.fromkeys(source.AXES, 1.0)
+    if simulators.has_several_units(source):
+        draws = source.prior(generator(0, "coverage-units"), 10_000)
+        unit = dict(zip(source.AXES, draws.std(axis=0), strict=True))
     if params.truths == "edge":
         near = np.array(list(uniform_mixture.AXES))[main.dataset % WEIGHTS]
         main = main[main.parameter == near]
@@ -248,15 +222,6 @@ def summary(params: Params, rows: Tables) -> pd.DataFrame:
     return pd.DataFrame(found, columns=list(COLUMNS["summary"]))
 
 
-def _units(scenario: str) -> dict[str, float]:
-    """Parameter -> unit of its widths: a prior standard deviation where several units differ."""
-    source = simulators.load(scenario)
-    if not simulators.has_several_units(source):
-        return dict.fromkeys(source.AXES, 1.0)
-    draws = source.prior(generator(0, "coverage-units"), 10_000)
-    return dict(zip(source.AXES, draws.std(axis=0), strict=True))
-
-
 def _over(result: Result) -> str:
     return counted(result.tables["main"].dataset.nunique(), "data set")
 
@@ -269,14 +234,14 @@ def _share(result: Result) -> tuple[str, str]:
     """Whose intervals hold the truth least often, and whether that is clearly too seldom."""
     table, hold = result.tables["summary"], f"hold {_of_what(cast(Params, result.params))}"
     worst = table[np.isfinite(table.epsilon_total)].sort_values("coverage", kind="stable").iloc[0]
-    name, at, share = fig.called(worst.mechanism), with_budget(worst.epsilon_total), worst.coverage
-    ends = f"{percent(worst.coverage_low)} to {percent(worst.coverage_high)}"
+    name, at = fig.called(worst.mechanism), with_budget(worst.epsilon_total)
+    share, low, high = map(percent, (worst.coverage, worst.coverage_low, worst.coverage_high))
     title = f"No mechanism's {WHOLE} intervals clearly {hold} too seldom"
     if worst.coverage_high < LEVEL:
-        title = f"{WHOLE} intervals from {name} {hold} only {percent(share)} of the time {at}"
+        title = f"{WHOLE} intervals from {name} {hold} only {share} of the time {at}"
     return title, (
-        f"Over {_over(result)}, the lowest share of {WHOLE} intervals that {hold} is "
-        f"{percent(share)} (95 % interval {ends}), from {name} {at}."
+        f"Over {_over(result)}, the lowest share of {WHOLE} intervals that {hold} is {share} "
+        f"(95 % interval {low} to {high}), from {name} {at}."
     )
 
 
@@ -330,7 +295,6 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     (title, caption), marks = _share(result), {"coverage": "value"}
     marks |= {"coverage_low": "low", "coverage_high": "high"}
     coverage = fig.Drawn(_in_rows(result, marks, (title, label), None, whole), caption)
-
     label = f"mean width of an interval{shared.in_units(params)}"
     shown = [float(each) for each in widths if each > 0.0] or [1.0]
     # Fixed for the mixture, so that a knob moves the marks and not the axis.

@@ -29,23 +29,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core import pool
+from abcdp_core.figures.lines import Curve
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.sentences import (
-    amount,
-    budget_name,
-    counted,
-    listed,
-    settings_line,
-    with_budget,
-)
+from abcdp_core.sentences import amount, budget_name, counted, listed, settings_line, with_budget
 from abcdp_core.simulators import covid
 from abcdp_core.streams import generator
 from abcdp_core.study import (
+    Array,
     At,
     BaseParams,
     Chain,
@@ -56,19 +50,17 @@ from abcdp_core.study import (
     Result,
     Study,
 )
+from abcdp_core.study.knobs import choice
 from abcdp_core.summaries import empty_note, first_of
-
-Array = NDArray[np.float64]
 
 EXPERIMENT = "covid-fit"
 TITLE = "COVID-19 in the Netherlands, fitted privately"
 MAY_BE_LONG = True
 
-DISTANCE = Parameter(
-    kind="choice",
-    label="Distance compares",
-    help="values: the set of counts, whatever their days, as in the paper. pairs: (day, count).",
-    options=covid.DISTANCES,
+DISTANCE = choice(
+    "Distance compares",
+    "values: the set of counts, whatever their days, as in the paper. pairs: (day, count).",
+    covid.DISTANCES,
 )
 BANDWIDTH = Parameter(
     kind="real",
@@ -107,16 +99,10 @@ class Params(BaseParams):
 
 
 PRESETS: dict[str, BaseParams] = {
-    "p21-figure-4": Params(sensitivity="published", bandwidth="median"),
+    "p21-figure-4": Params(sensitivity="published", bandwidth="median")
 }
 
-PART = 100
-"""Runs in a part of the task, which take about a second."""
-
-
-def chains(params: Params, seed: int) -> list[Chain[Params]]:
-    """Return a single task in parts."""
-    return [Chain(params, 0, seed, -(-params.runs // PART))]
+PART = 100  # Runs in a part of the task, which take about a second
 
 
 def pool_key(params: Params, seed: int) -> pool.PoolKey:
@@ -126,9 +112,10 @@ def pool_key(params: Params, seed: int) -> pool.PoolKey:
     return pool.key_for(covid.SCENARIO, n, size, seed, 0, bandwidth, params.distance)
 
 
-def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
-    """Make the public pool if it is not there yet, and say how far that is."""
-    pool.make_ready(pool_key(params, seed), progress)
+def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
+    """Return the public pool unless its distances are at hand."""
+    key = pool_key(params, seed)
+    return [] if pool.is_ready(key) else [key]
 
 
 def event(at: At) -> sparse_vector.SparseVector:
@@ -137,7 +124,7 @@ def event(at: At) -> sparse_vector.SparseVector:
     return sparse_vector.calibrate(at.epsilon_total, sensitivity, at.c, resample=at.resample)
 
 
-def link(here: Onward[Chain[Params]]) -> tuple[dict[str, pd.DataFrame | None], None]:
+def link(here: Onward[Chain[Params]]) -> tuple[dict[str, Any], None]:
     """Fit at every setting, again and again with other noise and another order of the pool."""
     params, seed = here.task.params, here.task.seed
     comparison = pool.observed_comparison(pool_key(params, seed), covid.N_DEFAULT)
@@ -166,7 +153,7 @@ def link(here: Onward[Chain[Params]]) -> tuple[dict[str, pd.DataFrame | None], N
             flipped = int(np.sum(trace.accepted & ~trace.non_private))
             spreads.append(at | found | {"flipped": flipped} | prior)
     rows = pd.concat(main, ignore_index=True) if main else None
-    return {"main": rows, "spread": pd.DataFrame(spreads)}, None
+    return {"main": rows, "spread": spreads}, None
 
 
 def _rows(at: dict[str, Any], kind: str, values: Array) -> pd.DataFrame:
@@ -177,15 +164,9 @@ def _rows(at: dict[str, Any], kind: str, values: Array) -> pd.DataFrame:
 
 
 def _scores(curves: Array) -> tuple[float, float]:
-    """Spread and misfit of curves ``(k, 18)``, in cases; fewer than two have no spread.
-
-    The standard deviation, on average over days, and how far the mean curve is from the data.
-    """
+    """Spread of curves ``(k, 18)``, on average over days, and misfit of their mean, in cases."""
     spread = float(curves.std(axis=0, ddof=1).mean()) if len(curves) > 1 else math.nan
     return spread, math.sqrt(np.mean((curves.mean(axis=0) - covid.CASES) ** 2))
-
-
-# ----------------------------------------------------------------------------------------- words
 
 
 NOT_PRIVATE = (
@@ -215,13 +196,6 @@ def _picked(result: Result) -> str:
     return f"Noise picked {part.flipped.sum():,} of {kept} kept {at}"
 
 
-def _summary(result: Result) -> str:
-    note = empty_note(result.tables["spread"].accepted)
-    return f"{_spread_found(result)[1]} {_picked(result)}.{note}"
-
-
-# --------------------------------------------------------------------------------------- figures
-
 CASES_SHOWN = (0.0, 4000.0)
 """Range of the axis: fixed, so that budgets can be compared; wild curves leave it."""
 
@@ -235,10 +209,10 @@ def _curves(result: Result) -> fig.Drawn:
     budgets = first.epsilon_total.unique()
     rows = -(-len(budgets) // 4)
     titles = [budget_name(budget) for budget in budgets]
-    height = 180 + 190 * rows
-    drawn = fig.panels(titles, _picked(result), "day", "confirmed cases", rows, height)
-    same = settings_line(result.params, ("c", "epsilon_abc"))
-    drawn.layout.title.subtitle.text = f"{same}, N = 18 days, one run"
+    height, same = 180 + 190 * rows, settings_line(result.params, ("c", "epsilon_abc"))
+    words = _picked(result), "day", "confirmed cases"
+    settings = f"{same}, N = 18 days, one run"
+    drawn = fig.panels(titles, *words, rows, height, settings=settings)
     for index, budget in enumerate(budgets):
         style = fig.NON_PRIVATE if math.isinf(budget) else fig.PRIVATE
         part = first[first.epsilon_total == budget].set_index("kind").value
@@ -256,7 +230,7 @@ def _curves(result: Result) -> fig.Drawn:
     return fig.Drawn(drawn, "Thin lines are the curves that one run kept, thick ones their mean.")
 
 
-def _prior(result: Result, _: pd.DataFrame) -> list[tuple[fig.Style, Array, Array]]:
+def _prior(result: Result, _: pd.DataFrame) -> list[Curve]:
     """How far curves from the prior spread, whatever the budget."""
     spread = float(result.tables["spread"].prior_spread.iloc[0])
     return [(fig.PRIOR, np.array([0.001, 4000.0]), np.full(2, spread))]
@@ -265,7 +239,7 @@ def _prior(result: Result, _: pd.DataFrame) -> list[tuple[fig.Style, Array, Arra
 STUDY: Study[Params, None] = Study(
     EXPERIMENT,
     Params,
-    chains=chains,
+    links=lambda params: -(-params.runs // PART),
     link=link,
     tables={
         "main": Linked("c epsilon_total run kind sample day value"),
@@ -275,7 +249,10 @@ STUDY: Study[Params, None] = Study(
             "c epsilon_total run accepted flipped spread misfit prior_spread prior_misfit"
         ),
     },
-    says=_summary,
+    says=lambda result: (
+        f"{_spread_found(result)[1]} {_picked(result)}."
+        f"{empty_note(result.tables['spread'].accepted)}"
+    ),
     privacy=lambda params: NOT_PRIVATE if params.bandwidth == "script" else "",
     event=event,
     scenario=covid.SCENARIO,

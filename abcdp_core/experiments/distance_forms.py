@@ -32,7 +32,6 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import pool
@@ -42,52 +41,37 @@ from abcdp_core.distances.random_features import RandomFeatures
 from abcdp_core.sentences import amount, counted, plain
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, Chain, Lines, Linked, Onward, Parameter, Result, Study
-
-Array = NDArray[np.float64]
+from abcdp_core.study import Array, BaseParams, Chain, Lines, Linked, Onward, Result, Study
+from abcdp_core.study.knobs import scale
 
 EXPERIMENT = "distance-forms"
 TITLE = "Forms of the distance: error, time, sensitivity, bandwidth"
 MAY_BE_LONG = True
 MAIN = "form numbers pair definition value error seconds"
-BANDWIDTH_COLUMNS = "bandwidth spread error chosen"
-
-FEATURES = (25, 50, 100, 200)
-"""Numbers of random frequencies."""
+FEATURES = (25, 50, 100, 200)  # Numbers of random frequencies
 
 CLOSENESS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 """How far the second data set's parameters are on the way to another draw of the prior."""
 
-LARGEST = 1000
-"""Points per data set at most: the definition visits all pairs."""
-
+LARGEST = 1000  # Points per data set at most: the definition visits all pairs
 BANDWIDTHS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
 
 DATA_SETS, DRAWS, NEAREST = 20, 500, 20
 """Data sets that each bandwidth is tried on, prior draws for them, and how many of these are kept.
 """
 
-PART = 20
-"""Pairs in a part of the task, which take about a second."""
+PART = 20  # Pairs in a part of the task, which take about a second
 
 SMALLEST_ERROR = 1e-5
 """Smaller errors are drawn here: the axis has no 0, and a threshold is far larger."""
 
-PAIRS = Parameter(
-    kind="integer",
-    label="Pairs of data sets",
-    help="Simulated from the prior; from nearly alike to unlike.",
-    low=6,
-    high=200,
-    steps=(6, 12, 24, 60, 120, 200),
+PAIRS = scale(
+    "Pairs of data sets",
+    "Simulated from the prior; from nearly alike to unlike.",
+    (6, 12, 24, 60, 120, 200),
 )
-BANDWIDTH = Parameter(
-    kind="real",
-    label="Bandwidth of the kernel",
-    help="In the unit of the points, which lie between 0 and 5.",
-    low=0.05,
-    high=5.0,
-    steps=BANDWIDTHS,
+BANDWIDTH = scale(
+    "Bandwidth of the kernel", "In the unit of the points, which lie between 0 and 5.", BANDWIDTHS
 )
 
 
@@ -103,14 +87,6 @@ class Params(BaseParams):
     def points(self) -> int:
         """Points per data set that are compared."""
         return min(self.n, LARGEST)
-
-
-PRESETS: dict[str, BaseParams] = {}
-
-
-def chains(params: Params, seed: int) -> list[Chain[Params]]:
-    """Return the single task: all pairs in one process, so that times can be compared."""
-    return [Chain(params, 0, seed, -(-params.pairs // PART))]
 
 
 def link(here: Onward[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], None]:
@@ -202,7 +178,7 @@ def _bandwidths(params: Params, seed: int) -> pd.DataFrame:
             nearest = public.theta[np.argsort(rho)[:NEAREST]].mean(axis=0)
             errors.append(np.abs(nearest - truth).mean())
         rows.append((bandwidth, np.mean(spreads), np.mean(errors), bandwidth == median))
-    return pd.DataFrame(rows, columns=BANDWIDTH_COLUMNS.split())
+    return pd.DataFrame(rows, columns=["bandwidth", "spread", "error", "chosen"])
 
 
 def sensitivities(result: Result) -> pd.DataFrame:
@@ -268,7 +244,7 @@ STUDY: Study[Params, None] = Study(
     tables={
         "main": Linked(MAIN),
         "sensitivity": Linked("form n sensitivity"),
-        "bandwidth": Linked(BANDWIDTH_COLUMNS),
+        "bandwidth": Linked("bandwidth spread error chosen"),
     },
     says=lambda result: f"{quickest(result)[1]} {best_bandwidth(result)[1]}",
     privacy="Uses public simulations only; costs no privacy.",
@@ -283,7 +259,8 @@ STUDY: Study[Params, None] = Study(
             guide=(MEDIAN, lambda part: part.bandwidth[part.chosen].iloc[0]),
         ),
     },
-    chains=chains,
+    # All pairs in one process, so that times can be compared.
+    links=lambda params: -(-params.pairs // PART),
     link=link,
 )
 COLUMNS, tasks, work, collect, figures = STUDY.contract()

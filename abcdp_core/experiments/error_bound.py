@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,8 +32,8 @@ from abcdp_core.releases import SparseVectorParams
 from abcdp_core.sentences import counted, plain
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, Lines, OwnData, Result, Rows, Run, Study
-from abcdp_core.study.errors import make_pool
+from abcdp_core.study import Lines, OwnData, Result, Rows, Run, Study
+from abcdp_core.study.errors import own_pool
 from abcdp_core.summaries import binomial_interval
 from abcdp_core.theory.error_bound import expected_error, largest_norm, probability_within
 
@@ -46,15 +47,7 @@ MAIN = (
 )
 """Columns; ``accepted`` and ``non_private`` count the draws kept with noise and without."""
 
-SIZES = "n noise_scale bound exponential trivial"
-"""Columns; ``exponential`` continues the exponential through the bounds of the two sizes before."""
-
-WITHIN = "n resample distance compared exceeds exceeds_low exceeds_high allowed"
-"""Columns; ``exceeds`` is the share of the ``compared`` errors above ``distance``, and ``allowed``
-the most that the theorem leaves."""
-
-DISTANCES = (0.05, 0.1, 0.2, 0.5)
-"""Values of a in MATH B2."""
+DISTANCES = (0.05, 0.1, 0.2, 0.5)  # Values of a in MATH B2
 
 
 @dataclass(frozen=True)
@@ -67,10 +60,7 @@ class Params(SparseVectorParams):
     noise_draw: int = par.NOISE_DRAW.field(0)
 
 
-PRESETS: dict[str, BaseParams] = {}
-
-
-prepare = make_pool
+missing_pools = own_pool
 
 
 def tasks(params: Params, seed: int) -> list[Run[Params]]:
@@ -79,10 +69,7 @@ def tasks(params: Params, seed: int) -> list[Run[Params]]:
 
 
 def errors_of(run: Run[Params]) -> pd.DataFrame:
-    """Return the error of each run at each size, smallest size first, beside its bounds.
-
-    An error is NaN unless draws are kept both with noise and without.
-    """
+    """Return errors by size and run, NaN where nothing is kept with noise or without; bounds."""
     own, params = OwnData.of(run), run.params
     rows = []
     for n in sorted(params.n):
@@ -106,8 +93,8 @@ def errors_of(run: Run[Params]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=MAIN.split())
 
 
-def within(main: pd.DataFrame, run: Run[Params]) -> pd.DataFrame:
-    """Return how often errors exceed each distance, and how often the theorem lets them."""
+def within(main: pd.DataFrame, run: Run[Params]) -> list[tuple[Any, ...]]:
+    """Return the share of the errors above each distance, and the most the theorem allows."""
     own, rows = OwnData.of(run), []
     for n in sorted(run.params.n):
         part = main[main.n == n]
@@ -120,7 +107,7 @@ def within(main: pd.DataFrame, run: Run[Params]) -> pd.DataFrame:
             allowed = 1.0 - probability_within(distance, *settings)
             counts = (len(errors), share, low, high, allowed)
             rows.append((n, run.params.resample, distance, *counts))
-    return pd.DataFrame(rows, columns=WITHIN.split())
+    return rows
 
 
 def by_size(main: pd.DataFrame, _: Run[Params]) -> pd.DataFrame:
@@ -134,7 +121,8 @@ def by_size(main: pd.DataFrame, _: Run[Params]) -> pd.DataFrame:
         known = np.isfinite(logs[k - 2 : k]).all()
         rate = (logs[k - 1] - logs[k - 2]) / (n[k - 1] - n[k - 2]) if known else 0.0
         expected[k] = logs[k - 1] + rate * (n[k] - n[k - 1])
-    return first.assign(exponential=np.exp(expected))[SIZES.split()]
+    columns = ["n", "noise_scale", "bound", "exponential", "trivial"]
+    return first.assign(exponential=np.exp(expected))[columns]
 
 
 def says(result: Result) -> tuple[str, str]:
@@ -185,8 +173,10 @@ STUDY = Study(
     world=errors_of,
     tables={
         "main": Rows(MAIN, lambda main, _: main),
-        "sizes": Rows(SIZES, by_size),
-        "within": Rows(WITHIN, within),
+        "sizes": Rows("n noise_scale bound exponential trivial", by_size),
+        "within": Rows(
+            "n resample distance compared exceeds exceeds_low exceeds_high allowed", within
+        ),
     },
     says=lambda result: says(result)[1],
     privacy="Compares private with non-private results on synthetic data; not a release.",

@@ -29,7 +29,6 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core import error_curve, pool, summaries
 from abcdp_core import figures as fig
@@ -38,24 +37,20 @@ from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.sentences import amount, counted, from_to, noise_cost
 from abcdp_core.simulators import ScenarioParams, covid, uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, Lines, Parameter, Result, Rows, Run, Study
-
-Array = NDArray[np.float64]
+from abcdp_core.study import Array, Lines, Parameter, Result, Rows, Run, Study, choice, scale
 
 EXPERIMENT = "error-by-size"
 TITLE = "The error to expect from so many values"
-MAIN = "n run mse non_private_mse prior_mse"
 
 
 @dataclass(frozen=True)
 class Params(ScenarioParams):
     """The setting, the largest size, and how many series are averaged."""
 
-    scenario: str = Parameter(
-        kind="choice",
-        label="Scenario",
-        help="The model that series are simulated from.",
-        options=(uniform_mixture.SCENARIO, covid.SCENARIO),
+    scenario: str = choice(
+        "Scenario",
+        "The model that series are simulated from.",
+        (uniform_mixture.SCENARIO, covid.SCENARIO),
     ).field(uniform_mixture.SCENARIO)
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
@@ -63,13 +58,11 @@ class Params(ScenarioParams):
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
     resample: bool = par.RESAMPLE.field(False)
-    runs: int = Parameter(
-        kind="integer",
-        label="Simulated series",
-        help="Each from its own parameters, drawn from the prior.",
-        low=2,
+    runs: int = scale(
+        "Simulated series",
+        "Each from its own parameters, drawn from the prior.",
+        (2, 4, 8, 12, 16, 32),
         high=100,
-        steps=(2, 4, 8, 12, 16, 32),
     ).field(12)
 
     @classmethod
@@ -82,13 +75,11 @@ class Params(ScenarioParams):
         return known | {"n": dataclasses.replace(covid.N, low=low, high=high, options=())}
 
 
-PRESETS: dict[str, BaseParams] = {}
-
-
-def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
-    """Make the public pool if it is not there yet, and report progress."""
-    if params.scenario == uniform_mixture.SCENARIO:
-        pool.make_ready(_key(params, params.n, seed), progress)
+def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
+    """Return the public pool if it is needed and its distances are not at hand."""
+    key = _key(params, params.n, seed)
+    needed = params.scenario == uniform_mixture.SCENARIO and not pool.is_ready(key)
+    return [key] if needed else []
 
 
 def _key(params: Params, n: int, seed: int) -> pool.PoolKey:
@@ -96,13 +87,7 @@ def _key(params: Params, n: int, seed: int) -> pool.PoolKey:
 
 
 def far_enough(scenario: str, planned: int, pool_size: int) -> int:
-    """Return the size of the usual pool, or a larger one that is planned and can be made.
-
-    Args:
-        scenario: the model.
-        planned: number of values.
-        pool_size: draws of the pool.
-    """
+    """Return the size of the usual pool, or of a larger one for planned values that can be made."""
     if scenario == covid.SCENARIO:
         return covid.OWN_SIZES[1]
     possible = [size for size in SIZES if size * pool_size <= par.WORK_LIMIT]
@@ -115,7 +100,7 @@ Compared = tuple[Array, float, Array, Array, Array]
 draw ``(T, d)``, for the truth and for the prior mean ``(d,)``."""
 
 
-def errors_of(_: None, run: Run[Params]) -> pd.DataFrame:
+def errors_of(_: None, run: Run[Params]) -> list[tuple[float, ...]]:
     """Compute the errors of one series at every size, with the noise and without."""
     params, model, rows = run.params, MODELS[run.params.scenario], []
     for n in (*(size for size in model.sizes if size < params.n), params.n):
@@ -128,7 +113,7 @@ def errors_of(_: None, run: Run[Params]) -> pd.DataFrame:
         mean = kept.mean(axis=0) if len(kept) else nothing
         others = (summaries.errors(each, truth)[0] for each in (mean, nothing))
         rows.append((n, run.run, private, *others))
-    return pd.DataFrame(rows, columns=MAIN.split())
+    return rows
 
 
 def _shares(run: Run[Params], n: int) -> Compared:
@@ -207,11 +192,11 @@ def curves(result: Result) -> pd.DataFrame:
     These are ``error`` with ``low`` and ``high``, its 95 % interval, which one series does not
     have; ``plain`` without noise; and ``prior`` without any data.
     """
-    found = [
+    error, plain, prior = (
         100.0 * summaries.root_over_runs(result.tables["main"], column, "n").set_index("n")
-        for column in MAIN.split()[2:]
-    ]
-    return found[0][["error", "low", "high"]].assign(plain=found[1].error, prior=found[2].error)
+        for column in ("mse", "non_private_mse", "prior_mse")
+    )
+    return error[["error", "low", "high"]].assign(plain=plain.error, prior=prior.error)
 
 
 def at(result: Result, n: int) -> pd.Series[float] | None:
@@ -259,7 +244,7 @@ def headline(result: Result, planned: int, width: float | None = None) -> tuple[
     found, model = at(result, planned), _model(result)
     if found is None:
         return "?", f"Nothing is known for {planned:,} values.", ""
-    error, plain, prior = (amount(each, 2) for each in (found.error, found.plain, found.prior))
+    error, plain, prior = (amount(found[name], 2) for name in SHOWN)
     _, sign, unit = model.unit.rpartition("% ")
     words = (
         f"{unit}: {model.typical} with {planned:,} values. "
@@ -279,12 +264,7 @@ SHOWN = {
 
 
 def marked(result: Result, n: int) -> fig.Drawn:
-    """Draw the curves with a size of the user's on them.
-
-    Args:
-        result: of this study.
-        n: the size; where the curve does not reach it, none is marked.
-    """
+    """Draw the curves, and on them a size of the user's if they reach it."""
     model, found, (title, rest) = _model(result), at(result, n), says(result, n)
     lines = Lines(
         SHOWN,
@@ -307,7 +287,7 @@ def marked(result: Result, n: int) -> fig.Drawn:
 STUDY = Study(
     EXPERIMENT,
     Params,
-    tables={"main": Rows(MAIN, errors_of)},
+    tables={"main": Rows("n run mse non_private_mse prior_mse", errors_of)},
     says=lambda result: ". ".join(says(result, vars(result.params)["n"])),
     privacy="No data are read here, so nothing is spent.",
     views={EXPERIMENT: lambda result: marked(result, vars(result.params)["n"])},

@@ -32,24 +32,18 @@ from abcdp_core.releases import SparseVectorParams
 from abcdp_core.sentences import amount, counted, from_to, noise_cost, settings_line
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, Chain, Linked, Onward, Parameter, Result, Study, Total
+from abcdp_core.study import Chain, Linked, Onward, Result, Study, Total, scale
 from abcdp_core.tasks import per_run
 
 EXPERIMENT = "expected-error"
 TITLE = "Error against the privacy budget, exact over the noise"
 
 BUDGETS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-USUAL = (*BUDGETS, math.inf)
-"""Budgets of the curve, beside the one that is asked for."""
-
+USUAL = (*BUDGETS, math.inf)  # Budgets of the curve, beside the one that is asked for
 RELEASES = "run noise private_mse non_private_mse accepted false"
 SIMULATED = "c epsilon_total run noise mse expected_mse"
-
-LINES = (10, 100)
-"""Values of c, of which the one farther from the own c is drawn beside it."""
-
-NOISES = 25
-"""Simulated releases of each data set."""
+LINES = (10, 100)  # Values of c, of which the one farther from the own c is drawn beside it
+NOISES = 25  # Simulated releases of each data set
 
 
 @dataclass(frozen=True)
@@ -58,25 +52,19 @@ class Params(SparseVectorParams):
 
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
-    runs: int = Parameter(
-        kind="integer",
-        label="Data sets",
-        help="Each drawn anew from the true parameters and compared with the same pool.",
-        low=2,
+    runs: int = scale(
+        "Data sets",
+        "Each drawn anew from the true parameters and compared with the same pool.",
+        (2, 4, 8, 16, 32),
         high=100,
-        steps=(2, 4, 8, 16, 32),
     ).field(8)
-    noises: int = Parameter(
-        kind="integer",
-        label="Simulated releases",
-        help="Of each data set at every budget, to check what is computed.",
-        low=0,
+    noises: int = scale(
+        "Simulated releases",
+        "Of each data set at every budget, to check what is computed.",
+        (0, 25, 100),
         high=1000,
-        steps=(0, 25, 100),
     ).field(0)
 
-
-PRESETS: dict[str, BaseParams] = {}
 
 PART, STEPS_OF_RELEASE = 10**8, 8
 """Steps (draws times c) in a part of a task, half a second of work; those that a draw of a
@@ -90,11 +78,11 @@ def chains(params: Params, seed: int) -> list[Chain[Params]]:
     return [Chain(each.params, each.run, each.seed, links) for each in per_run(params, seed)]
 
 
-def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
-    """Make the public pool if it is needed and not there yet, and report progress."""
+def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
+    """Return the public pool if it is needed and not at hand."""
     key = _setting(params, params.c, 0, seed).key
-    if not all(pool.has_distances(key, params.n, run) for run in range(params.runs)):
-        pool.make_kept(key, progress)
+    needed = pool.lacking_distances(key, params.n, params.runs)
+    return [key] if needed and not pool.is_kept(key) else []
 
 
 def lines(params: Params) -> tuple[int, ...]:
@@ -233,11 +221,8 @@ def people(params: Params, epsilon_total: float) -> float:
     return params.n * epsilon_total / params.epsilon_total
 
 
-TOP = 1.2 * PRIOR_ERROR
-"""Where the axis of errors ends."""
-
-ENDS = (min(BUDGETS) / 1.15, max(BUDGETS) * 1.25)
-"""Of the axis of budgets."""
+TOP = 1.2 * PRIOR_ERROR  # Where the axis of errors ends
+ENDS = (min(BUDGETS) / 1.15, max(BUDGETS) * 1.25)  # Of the axis of budgets
 
 
 def _is_on_axis(epsilon_total: float) -> bool:
@@ -249,8 +234,8 @@ def errors(result: Result) -> fig.Drawn:
     params, main, gaps = cast(Params, result.params), result.tables["main"], result.tables["gaps"]
     title, caption = says(result)
     given = settings_line(params, ("c", "epsilon_abc", "n"))
-    x = "privacy budget ε_total (more private ←)"
-    figure = fig.figure(title, x, "root mean squared error", settings=given)
+    axes = "privacy budget ε_total (more private ←)", "root mean squared error"
+    figure = fig.figure(title, *axes, settings=given)
     ticks = {"tickvals": BUDGETS, "ticktext": [f"{budget:g}" for budget in BUDGETS]}
     figure.update_xaxes(type="log", range=np.log10(ENDS).tolist(), showgrid=False, **ticks)
     figure.update_yaxes(range=[0.0, TOP])
@@ -258,11 +243,7 @@ def errors(result: Result) -> fig.Drawn:
     fig.note(figure, ENDS[0], TOP, " no better than the prior", fig.PRIOR.color, "top left")
     if not main.empty:
         _add_curves(figure, params, main, gaps)
-        if axis := _people_axis(params):
-            # An axis without a series is not drawn.
-            nothing = {"x": np.array([np.nan]), "y": np.array([np.nan]), "xaxis": "x2"}
-            figure.add_trace(go.Scatter(nothing, name="people", hoverinfo="skip"))
-            figure.update_layout(xaxis2=axis)
+        _add_people(figure, params)
     check = "" if gaps.empty else f" Crosses: {error_gaps.in_words(gaps)}"
     return fig.Drawn(figure.update_layout(showlegend=False), f"{caption}{check}")
 
@@ -293,22 +274,19 @@ def _add_curves(figure: go.Figure, params: Params, main: pd.DataFrame, gaps: pd.
         figure.add_trace(fig.own_mark(params.epsilon_total, here, "your setting"))
 
 
-def _people_axis(params: Params) -> dict[str, object]:
-    """Return an axis of how many people make up for each budget's noise at the own one.
-
-    It is empty where a single person would do.
-    """
+def _add_people(figure: go.Figure, params: Params) -> None:
+    """Draw an axis of how many people make up for each budget's noise, unless one person would."""
     first, last = (people(params, end) for end in ENDS)
     # Close to an end there is no room for a number.
     axis = fig.plain_ticks(max(1.0, 1.15 * first), last / 1.15) if last > 1.15 else {}
-    if not axis.get("tickvals"):
-        return {}
-    own = f"at ε_total = {params.epsilon_total:g}"
-    title = f"people for the same noise {own}, their extra information aside"
-    return axis | {
-        **{"overlaying": "x", "side": "top", "showgrid": False, "title": {"text": title}},
-        "range": np.log10([first, last]).tolist(),
-    }
+    if axis.get("tickvals"):
+        own = f"at ε_total = {params.epsilon_total:g}"
+        title = f"people for the same noise {own}, their extra information aside"
+        axis |= {"overlaying": "x", "side": "top", "showgrid": False, "title": {"text": title}}
+        figure.update_layout(xaxis2=axis | {"range": np.log10([first, last]).tolist()})
+        # An axis without a series is not drawn.
+        nothing = {"x": np.array([np.nan]), "y": np.array([np.nan]), "xaxis": "x2"}
+        figure.add_trace(go.Scatter(nothing, name="people", hoverinfo="skip"))
 
 
 def mark(

@@ -28,7 +28,6 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import flips, pool, predictive
@@ -37,48 +36,33 @@ from abcdp_core.figures.lines import Curve
 from abcdp_core.releases import SparseVectorParams
 from abcdp_core.sentences import from_to, percent
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.study import At, BaseParams, Lines, Parameter, Result, Rows, Run, Study
+from abcdp_core.study import Array, At, Lines, Result, Rows, Run, Study, scale
 from abcdp_core.theory import false_share, flip, sparse_vector_run
 from abcdp_core.theory.false_share import Share
-
-Array = NDArray[np.float64]
 
 EXPERIMENT = "flip-guideline"
 TITLE = "Largest number of accepted samples that the noise allows"
 MAY_BE_LONG = True
 
-MAIN = (
-    "c noise_scale lower_quartile median_flip_probability upper_quartile false_share "
-    "false_share_low false_share_high unfillable some filled n epsilon_total"
-)
 GUIDELINE = (
     "n epsilon_total epsilon_abc resample sensitivity level largest_c false_level largest_c_false "
     "largest_c_false_low largest_c_false_high close let_in"
 )
 
-LEVEL = Parameter(
-    kind="real",
-    label="Accepted level of the median flip probability",
-    help="The paper's guideline is the largest c that stays at or under it.",
-    low=0.0001,
-    high=0.5,
-    steps=(0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5),
+LEVEL = scale(
+    "Accepted level of the median flip probability",
+    "The paper's guideline is the largest c that stays at or under it.",
+    (0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5),
 )
-FALSE_LEVEL = Parameter(
-    kind="real",
-    label="Accepted share of false samples",
-    help="The guideline is the largest c that keeps the expected share at or under it.",
-    low=0.01,
-    high=0.99,
-    steps=(0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99),
+FALSE_LEVEL = scale(
+    "Accepted share of false samples",
+    "The guideline is the largest c that keeps the expected share at or under it.",
+    (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99),
 )
-DATA_SETS = Parameter(
-    kind="integer",
-    label="Public data sets",
-    help="Data sets simulated from prior draws, over which the share is averaged.",
-    low=2,
-    high=100,
-    steps=(2, 4, 8, 16, 32, 64, 100),
+DATA_SETS = scale(
+    "Public data sets",
+    "Data sets simulated from prior draws, over which the share is averaged.",
+    (2, 4, 8, 16, 32, 64, 100),
 )
 
 
@@ -94,12 +78,9 @@ class Params(SparseVectorParams):
     draws: int = par.DRAWS.field(500)
 
 
-PRESETS: dict[str, BaseParams] = {}
-
-
-def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
-    """Make the public pools that are not there yet, and say how far that is."""
-    flips.make_pools(params.n, params.pool_size, params.data_sets, seed, progress)
+def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
+    """Return the public pools that are not at hand."""
+    return flips.missing_pools(params.n, params.pool_size, params.data_sets, seed)
 
 
 def look(task: Run[Params]) -> At:
@@ -137,14 +118,14 @@ def flip_quartiles(at: At, c: int) -> Array:
     return np.quantile(flip.flip_probability(rho, at.epsilon_abc, scale), [0.25, 0.5, 0.75])
 
 
-def by_c(at: At, _: Run[Params]) -> pd.DataFrame:
+def by_c(at: At, _: Run[Params]) -> list[tuple[float, ...]]:
     """Return the share that is false and the quartiles of the flip probability at each c."""
     rows = []
     for c, share in at.shares.items():
         scale = flips.event(at, c).threshold_scale
         found = (*flip_quartiles(at, c), *dataclasses.astuple(share))
         rows.append((c, scale, *found, at.n, at.epsilon_total))
-    return pd.DataFrame(rows, columns=MAIN.split())
+    return rows
 
 
 def guideline(at: At, _: Run[Params]) -> pd.DataFrame:
@@ -189,10 +170,8 @@ def median_says(result: Result) -> tuple[str, str]:
     elif len(largest) == 1:
         share = result.tables["main"].set_index("c").false_share[largest[0]]
         if math.isfinite(share):
-            return (
-                title,
-                f"{title}; then {percent(share)} of the kept draws are expected to be false.",
-            )
+            false = f"{percent(share)} of the kept draws are expected to be false"
+            return title, f"{title}; then {false}."
     return title, f"{title}."
 
 
@@ -244,7 +223,14 @@ STUDY = Study(
     EXPERIMENT,
     Params,
     world=look,
-    tables={"main": Rows(MAIN, by_c), "guideline": Rows(GUIDELINE, guideline)},
+    tables={
+        "main": Rows(
+            "c noise_scale lower_quartile median_flip_probability upper_quartile false_share "
+            "false_share_low false_share_high unfillable some filled n epsilon_total",
+            by_c,
+        ),
+        "guideline": Rows(GUIDELINE, guideline),
+    },
     says=lambda result: f"{share_says(result)[1]} {median_says(result)[1]}",
     privacy="Uses public simulations only; costs no privacy.",
     views={EXPERIMENT: shares, "median": MEDIAN},

@@ -28,8 +28,8 @@ $2/N$ of its own Lemma 1: half the noise, and not private at the stated budget.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -43,10 +43,9 @@ from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.privacy import Event, statement
 from abcdp_core.sentences import amount, counted, one_in, settings_line
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.study import At, BaseParams, Parameter, Result, Rows, Run, Study, Tables, Total
+from abcdp_core.study import Array, At, BaseParams, Result, Rows, Run, Study, Tables, Total, choice
 from abcdp_core.theory import flip, flip_agreement
 
-Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 EXPERIMENT = "flip-probability"
@@ -58,33 +57,25 @@ MAIN = (
 )
 
 GRID = ["n", "c", "epsilon_total"]
-
 NEEDED = "n c resample sensitivity level epsilon_needed"
-"""Columns; the smallest ε_total at which half of the draws or more flip with a probability of at
-most ``level``."""
-
 BASE_RATES = "n c epsilon_total low high draws flips"
-"""Columns; draws of the pool that are from ``low`` to ``high`` noise scales b farther than ε_abc,
-and how many of them flip; means over the data sets they are compared with."""
+"""Columns: the smallest ε_total at which half of the draws or more flip with a probability of at
+most ``level``; draws of the pool that are from ``low`` to ``high`` noise scales b farther than
+ε_abc, and how many of them flip, as means over the data sets they are compared with."""
 
-SIMULATIONS = 2000
-"""Noises simulated per draw."""
+SIMULATIONS = 2000  # Noises simulated per draw
+RARE = 0.05  # Flip probability of the table *needed*
 
-RARE = 0.05
-"""Flip probability of the table *needed*."""
-
-SCRIPT_SENSITIVITY = Parameter(
-    kind="choice",
-    label=par.SENSITIVITY.label,
-    help="sharp: √2/N. published: Lemma 1, 2/N. script: 1/N as in the published code, not private.",
-    options=("sharp", "published", "script"),
+SCRIPT_SENSITIVITY = choice(
+    par.SENSITIVITY.label,
+    "sharp: √2/N. published: Lemma 1, 2/N. script: 1/N as in the published code, not private.",
+    ("sharp", "published", "script"),
 )
-DISTANCES = Parameter(
-    kind="choice",
-    label="Distances",
-    help="public: pool against data simulated from further prior draws. uniform: U(0, 1) as in the "
+DISTANCES = choice(
+    "Distances",
+    "public: pool against data simulated from further prior draws. uniform: U(0, 1) as in the "
     "paper. observed: pool against the private data; uses the data.",
-    options=("public", "uniform", "observed"),
+    ("public", "uniform", "observed"),
 )
 
 
@@ -122,29 +113,34 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 
-def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
-    """Make the public pools that are not there yet, and say how far that is."""
+def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
+    """Return the public pools that are not at hand."""
     if params.distances == "public":
-        flips.make_pools(params.n, params.pool_size, predictive.SETS, seed, progress)
-    for n in params.n if params.distances == "observed" else ():
-        pool.make_ready(flips.pool_key(n, params.pool_size, seed), progress)
+        return flips.missing_pools(params.n, params.pool_size, predictive.SETS, seed)
+    sizes = params.n if params.distances == "observed" else ()
+    keys = [flips.pool_key(n, params.pool_size, seed) for n in sizes]
+    return [key for key in keys if not pool.is_ready(key)]
 
 
 def frequencies(at: At, _run: Run[Params]) -> pd.DataFrame:
     """Return how often each draw flips by the formula and in simulations."""
     rho = flips.distances(at.distances, at.n, at.draws, at.seed)
-    event, rng = flips.event(at), at.rng()
-    scale, shape = event.threshold_scale, (SIMULATIONS, len(rho))
+    scale, rng = flips.event(at).threshold_scale, at.rng()
+    shape = SIMULATIONS, len(rho)
     threshold = at.epsilon_abc + scale * rng.laplace(size=shape)
     query = rho + 2.0 * scale * rng.laplace(size=shape)
     fresh = np.sum((query <= threshold) != (rho <= at.epsilon_abc), axis=0)
     # A run cannot accept more often than there are draws.
-    event = replace(event, query_scale=2.0 * scale, c=min(at.c, len(rho)))
+    most, close = min(at.c, len(rho)), rho <= at.epsilon_abc
     in_run, reached = np.zeros((2, len(rho)), dtype=np.int64)
     for _ in range(SIMULATIONS):
-        trace = sparse_vector.run(rho, at.epsilon_abc, event, rng)[1]
-        in_run[: len(trace.accepted)] += trace.accepted != trace.non_private
-        reached[: len(trace.accepted)] += 1
+        query, threshold = sparse_vector.draw_noise(rng, len(rho), most)
+        noisy = rho + 2.0 * scale * query, at.epsilon_abc + scale * threshold
+        kept, stop = sparse_vector.scan(*noisy, most, at.resample)
+        flipped = close[:stop].copy()
+        flipped[kept] = ~flipped[kept]
+        in_run[:stop] += flipped
+        reached[:stop] += 1
     found = {
         "noise_scale": scale,
         "rho": rho,
@@ -170,11 +166,11 @@ def pool_rates(at: At, _: Run[Params]) -> pd.DataFrame:
     return rates.assign(**{name: vars(at)[name] for name in GRID})[BASE_RATES.split()]
 
 
-def needed(_: Params, rows: Tables) -> pd.DataFrame:
+def needed(_: Params, rows: Tables) -> list[tuple[Any, ...]]:
     """Return the budget that each n and c needs, from the distances of one of its budgets.
 
-    For the tail G_b(a) = level, x = exp(−a/2b) solves 4x − x² = 6 level (MATH F1), and ε_total is
-    in inverse proportion to b (MATH S2).
+    For the tail G_b(a) = level, x = exp(−a/2b) solves 4x − x² = 6 level (MATH F1); ε_total is in
+    inverse proportion to b (MATH S2).
     """
     found = []
     for _group, part in rows["main"].groupby(["n", "c"]):
@@ -185,7 +181,7 @@ def needed(_: Params, rows: Tables) -> pd.DataFrame:
         scale = -middle / (2.0 * math.log(2.0 - math.sqrt(4.0 - 6.0 * RARE)))
         budget = first.epsilon_total * first.noise_scale / scale if scale > 0 else math.inf
         found.append((first.n, first.c, first["resample"], first.sensitivity, RARE, budget))
-    return pd.DataFrame(found, columns=NEEDED.split())
+    return found
 
 
 def agreement(table: pd.DataFrame) -> flip_agreement.Agreement:
@@ -196,8 +192,7 @@ def agreement(table: pd.DataFrame) -> flip_agreement.Agreement:
     return flip_agreement.agreement(counts, SIMULATIONS, expected, away, scale)
 
 
-NONE = 0.01
-"""A mean of flips below this is practically none; it is not none."""
+NONE = 0.01  # A mean of flips below this is practically none; it is not none
 
 
 def finding(rates: pd.DataFrame) -> str:
@@ -237,7 +232,7 @@ def guarantee(result: Result) -> str:
         )
     row = main.iloc[int(main.epsilon_total.argmax())]
     text = statement(flips.event(At(**row)), uniform_mixture.PROTECTED)
-    if len(STUDY.tasks(params, 0)) > 1:
+    if done(params) is None:
         text += " Of the settings shown this is one with the largest budget."
     if params.distances == "observed":
         text += " This figure itself uses the data, so it may not be published."
@@ -250,9 +245,7 @@ IN_RUN = fig.PRIVATE.called("△ in a run", marker="triangle-up-open")
 CLOSE = fig.NON_PRIVATE.called("close enough")
 FAR = fig.REJECTED.called("too far")
 FLIPPED = fig.PRIVATE.called("flipped by noise")
-
-LOWER = 0.36
-"""Upper end of the lower panel."""
+LOWER = 0.36  # Upper end of the lower panel
 
 
 def flip_figure(result: Result) -> fig.Drawn:
@@ -268,10 +261,7 @@ def flip_figure(result: Result) -> fig.Drawn:
 
 
 def _around_threshold(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -> go.Figure:
-    """Draw formula and frequencies around ε_abc in units of b, and below them the draws there.
-
-    Both together show what is wrongly kept: where draws are many, a small probability is enough.
-    """
+    """Draw formula and frequencies around ε_abc in units of b, and below them the draws there."""
     settings = settings_line(params, ("epsilon_total", "epsilon_abc", "c", "n"))
     settings += f", {params.distances} distances"
     x = "distance from ε_abc, in noise scales b"
@@ -303,9 +293,9 @@ def _around_threshold(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -
 
 def _boxes(params: Params, main: pd.DataFrame, title: str) -> go.Figure:
     """Draw one panel per n, one color per c, boxes over the draws."""
-    drawn = fig.panels([f"N = {n:,}" for n in params.n], title, "ε_total", "flip probability")
-    text = settings_line(params, ("epsilon_abc", "resample"))
-    drawn.layout.title.subtitle.text = f"{text}, Δ {params.sensitivity}"
+    words = title, "ε_total", "flip probability"
+    settings = f"{settings_line(params, ('epsilon_abc', 'resample'))}, Δ {params.sensitivity}"
+    drawn = fig.panels([f"N = {n:,}" for n in params.n], *words, settings=settings)
     for style, c in zip(fig.styles([f"c = {c:,}" for c in params.c]), params.c, strict=True):
         for column, n in enumerate(params.n):
             part = main[(main.n == n) & (main.c == c)]

@@ -33,30 +33,26 @@ from abcdp_core.mechanisms import gaussian_rejection as rejection
 from abcdp_core.privacy import GaussianSeries, gaussian_series
 from abcdp_core.sentences import from_to, plain
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.study import At, BaseParams, Cells, Lines, Parameter, Result, Study
+from abcdp_core.study import At, BaseParams, Cells, Lines, Result, Study, scale
 from abcdp_core.summaries import first_of
 
 EXPERIMENT = "gaussian-loss"
 TITLE = "What a distance with Gaussian noise tells, by its threshold"
 
-ORDER = 2.0
-"""Order α of the Rényi divergence shown."""
+ORDER = 2.0  # Order α of the Rényi divergence shown
 
-SIGMA = Parameter(
-    kind="real",
-    label="σ · standard deviation of the noise",
-    help="Added to the clipped distance for a decision, to the distance over ε_abc for a weight.",
+SIGMA = scale(
+    "σ · standard deviation of the noise",
+    "Added to the clipped distance for a decision, to the distance over ε_abc for a weight.",
+    (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
     low=0.001,
     high=100.0,
-    steps=(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
 )
-BOUND = Parameter(
-    kind="real",
-    label="B_ρ · bound that distances are clipped at",
-    help="In the unit of the distance, which is at most √2, by the published account 2.",
+BOUND = scale(
+    "B_ρ · bound that distances are clipped at",
+    "In the unit of the distance, which is at most √2, by the published account 2.",
+    (0.05, 0.1, 0.2, 0.5, 1.0, 1.4, 2.0),
     low=0.01,
-    high=2.0,
-    steps=(0.05, 0.1, 0.2, 0.5, 1.0, 1.4, 2.0),
 )
 
 
@@ -74,9 +70,6 @@ class Params(BaseParams):
     n: tuple[int, ...] = uniform_mixture.N.field(uniform_mixture.N_DEFAULT, many=True)
     pool_size: int = par.POOL_SIZE.field(1000)
     sensitivity: str = par.SENSITIVITY.field("sharp")
-
-
-PRESETS: dict[str, BaseParams] = {}
 
 
 def losses(_: None, at: At) -> dict[str, float]:

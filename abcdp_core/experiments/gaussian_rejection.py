@@ -15,8 +15,7 @@ nothing is clipped.
 Simulated data sets may have another size than the data ([P22] Figure 3: 1000 points against 5000).
 Nothing stops the run: all $T$ decisions are paid for, each with $\epsilon_{total} / T$, so the
 noise grows in proportion to the pool. If a run accepts nothing, its estimate *is* the prior mean.
-Each run has its own data, pool and noise. The rival, counts released once with noise and their
-exact posterior (MATH E7), needs no simulation and has no bound to choose.
+Each run has its own data, pool and noise. Counts released once with noise (MATH E7) need no bound.
 """
 
 from __future__ import annotations
@@ -43,27 +42,23 @@ from abcdp_core.study import (
     LeastError,
     Lines,
     OwnData,
-    Parameter,
     Result,
     Study,
     Total,
 )
-from abcdp_core.study.errors import make_pool
+from abcdp_core.study.errors import own_pool
+from abcdp_core.study.knobs import scale
 from abcdp_core.summaries import first_of
 
 EXPERIMENT = "gaussian-rejection"
 TITLE = "Rejection with Gaussian noise: clipped distances"
 
-DATA_SETS = 20
-"""Prior-predictive data sets whose distances to the pool give the bound."""
+DATA_SETS = 20  # Prior-predictive data sets whose distances to the pool give the bound
 
-BOUND_QUANTILE = Parameter(
-    kind="real",
-    label="Quantile of simulated distances at which they are clipped",
-    help="Smaller: less noise, but draws beyond it look alike. 1: nothing is clipped.",
-    low=0.01,
-    high=1.0,
-    steps=(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
+BOUND_QUANTILE = scale(
+    "Quantile of simulated distances at which they are clipped",
+    "Smaller: less noise, but draws beyond it look alike. 1: nothing is clipped.",
+    (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
 )
 ACCOUNTANT = dataclasses.replace(
     par.ACCOUNTANT,
@@ -111,7 +106,7 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 
-prepare = make_pool
+missing_pools = own_pool
 
 
 @functools.lru_cache(maxsize=64)
@@ -155,10 +150,7 @@ def scales(world: OwnData, at: At) -> dict[str, float]:
 
 
 def guarantee(result: Result) -> str:
-    """Return what is promised whichever setting is used: by the one that gives away most.
-
-    With the exact account all give away the same, with the published one some far less.
-    """
+    """Return what is promised whichever setting is used: by the one that gives away most."""
     params, noise = cast(Params, result.params), result.tables["noise"]
 
     def dearest(budget: float) -> Event:

@@ -18,39 +18,28 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from abcdp_core import experiments, releases, simulators, summaries
 from abcdp_core import figures as fig
+from abcdp_core import releases, summaries
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import against_no_noise, budget_name, counted, from_to
 from abcdp_core.streams import generator
-
-Array = NDArray[np.float64]
+from abcdp_core.study import Array, columns, scale
+from abcdp_core.tasks import SingleTask, single_task
 
 EXPERIMENT = "many-releases"
 TITLE = "Many releases of the same data"
-COLUMNS = {
-    "main": ("release_number", "sample", "parameter", "value", "weight"),
-    "errors": ("release_number", "accepted", "mse", "mae"),
-    "references": (
-        *("parameter", "non_private", "non_private_accepted"),
-        *("prior", "truth", "prior_low", "prior_high"),
-    ),
-}
+COLUMNS = columns(
+    main="release_number sample parameter value weight",
+    errors="release_number accepted mse mae",
+    references="parameter non_private non_private_accepted prior truth prior_low prior_high",
+)
 """In *references*, the means of the run without noise and of the prior, the truth if it is known,
 and the ends of the prior's draws but for 1 in 100."""
 
-RELEASES = Parameter(
-    kind="integer",
-    label="Releases",
-    help="How many times the noise is drawn anew.",
-    low=1,
-    high=200,
-    steps=(1, 2, 5, 10, 20, 30, 50, 100, 200),
+RELEASES = scale(
+    "Releases", "How many times the noise is drawn anew.", (1, 2, 5, 10, 20, 30, 50, 100, 200)
 )
 
 
@@ -61,20 +50,18 @@ class Params(releases.ReleaseParams):
     releases: int = RELEASES.field(30)
 
 
-PRESETS: dict[str, BaseParams] = {}
-
-prepare = releases.prepare
-tasks = experiments.single_task
+missing_pools = releases.missing_pools
+tasks = single_task
 
 
-def work(task: experiments.SingleTask[Params]) -> Tables:
+def work(task: SingleTask[Params]) -> Tables:
     """Release the same data again and again."""
-    params, source = task.params, simulators.load(task.params.scenario)
-    comparison = releases.comparison_of(params, task.seed)
+    params, source = task.params, task.params.source
+    comparison, event = releases.comparison_of(params, task.seed), releases.event_of(params)
     kept, errors = [], []
     for number in range(params.noise_draw, params.noise_draw + params.releases):
         rng = generator(task.seed, "noise", 0, number)
-        release, _ = releases.release(params, comparison, rng)
+        release, _ = sparse_vector.run(comparison.rho, params.epsilon_abc, event, rng)
         kept.append(releases.kept(params, comparison, release, release_number=number))
         mean = release.mean(comparison.theta, source.PRIOR_MEAN)
         errors.append((number, len(release.indices), *summaries.errors(mean, source.TRUTH)))
@@ -139,7 +126,7 @@ SPREAD, GOLDEN = 1.1, (math.sqrt(5.0) - 1.0) / 2.0
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Draw the means of all releases as a strip for each parameter."""
     params, references = cast(Params, result.params), result.tables["references"]
-    axes = list(simulators.load(params.scenario).AXES.values())
+    axes = list(params.source.AXES.values())
     plain, prior, truth = (
         references[[name]].to_numpy(float) for name in ("non_private", "prior", "truth")
     )

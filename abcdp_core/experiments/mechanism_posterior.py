@@ -26,12 +26,12 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, privacy, releases, simulators, summaries, trials
+from abcdp_core import mechanisms, privacy, releases, summaries, trials
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.sentences import amount, budget_name, counted, little, percent, settings_line
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, Parameter, Result, Rows, Run, Study, Tables, samples
+from abcdp_core.study import Parameter, Result, Rows, Run, Study, samples
 from abcdp_core.study import mechanisms as shared
 
 EXPERIMENT = "mechanism-posterior"
@@ -56,10 +56,7 @@ class Params(shared.MechanismParams):
         return general | {"mechanism": trials.able(general["mechanism"], scenario)}
 
 
-PRESETS: dict[str, BaseParams] = {}
-
-
-def released(run: Run[Params]) -> Tables:
+def released(run: Run[Params]) -> dict[str, Any]:
     """Choose the threshold on simulated data, release once, and put the prior beside it."""
     params, public = run.params, shared.public_side(run.params, run.seed)
     mechanism, budget = mechanisms.load(params.mechanism), _budget(params)
@@ -87,11 +84,8 @@ def released(run: Run[Params]) -> Tables:
     chosen = getattr(options, "epsilon_abc", math.nan)
     first = (*of.values(), way, chosen, len(sample), worth, outside, *error)
     of_prior = (0.0, len(prior), float(len(prior)), 0.0, *summaries.errors(mean, trial.truth))
-    errors = pd.DataFrame([first, (*["prior"] * 3, *of_prior)], columns=ERRORS.split())
+    errors = [first, (*["prior"] * 3, *of_prior)]
     return {"main": pd.concat(main, ignore_index=True), "errors": errors}
-
-
-ERRORS = "release mechanism way epsilon_abc accepted effective_sample_size outside_share mse mae"
 
 
 def _budget(params: Params) -> Budget:
@@ -142,14 +136,14 @@ def _gave(private: Mapping[Any, Any]) -> str:
 
 def promise(params: Params) -> str:
     """State what the release guarantees."""
-    mechanism, source = mechanisms.load(params.mechanism), simulators.load(params.scenario)
+    mechanism, source = mechanisms.load(params.mechanism), params.source
     return privacy.guarantee(mechanism.spends(_budget(params)), *mechanism.protects(source))
 
 
 def posterior(result: Result) -> fig.Drawn:
     """Draw histograms of the parameters; the title compares the error with the prior's."""
     params = cast(Params, result.params)
-    source = simulators.load(params.scenario)
+    source = params.source
     private, prior = result.tables["errors"].mae
     title = f"This release is {little(private, prior)}"
     if math.isnan(private):
@@ -170,11 +164,15 @@ STUDY = Study(
         "main": Rows(
             "release mechanism sample parameter value weight", lambda found, _: found["main"]
         ),
-        "errors": Rows(ERRORS, lambda found, _: found["errors"]),
+        "errors": Rows(
+            "release mechanism way epsilon_abc accepted effective_sample_size outside_share mse "
+            "mae",
+            lambda found, _: found["errors"],
+        ),
     },
     says=says,
     privacy=promise,
     views={"posterior": posterior},
 )
 COLUMNS, tasks, work, collect, figures = STUDY.contract()
-prepare = shared.prepare
+missing_pools = shared.missing_pools

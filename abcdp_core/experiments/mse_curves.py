@@ -60,7 +60,7 @@ class Params(ScenarioParams):
     def check_together(self) -> None:
         """Refuse too much work, more acceptances than draws, and data of unknown parameters."""
         super().check_together()
-        if not trials.knows_truth(simulators.load(self.scenario)):
+        if not trials.knows_truth(self.source):
             raise ParameterError(
                 f"scenario = {self.scenario}: nobody knows the true parameters of its data, so "
                 f"their error cannot be measured."
@@ -124,12 +124,10 @@ COLUMNS, tasks, work, collect, figures = STUDY.contract()
 
 
 def mark(figure: go.Figure, result: Result, metric: str, **here: float) -> tuple[go.Figure, str]:
-    """Mark one setting on a figure without panels, and say its error; nothing where there is none.
+    """Mark one setting on a figure of the result's errors, and say its error; nothing without one.
 
     Args:
-        figure: of the errors, by this study.
-        result: that it shows.
-        metric: ``mae`` or ``mse``.
+        figure, result, metric: without panels; that it shows; ``mae`` or ``mse``.
         here: n, c, epsilon_abc, epsilon_total.
     """
     table = result.tables["main"]

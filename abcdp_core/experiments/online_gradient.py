@@ -24,7 +24,7 @@ import dataclasses
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -33,25 +33,22 @@ from numpy.typing import NDArray
 from abcdp_core import figures as fig
 from abcdp_core.figures.lines import Curve
 from abcdp_core.online import parameters as online
-from abcdp_core.online import vectors
 from abcdp_core.online.channels import Channel
 from abcdp_core.online.gradient import Gradient, asymptotic_variance
-from abcdp_core.study import BaseParams, Parameter, Result, Rows, Run, Study, Tables
+from abcdp_core.online.stream import Stream
+from abcdp_core.study import Array, Result, Rows, Run, Study, choice
 from abcdp_core.study.estimates import SYMBOL, Errors, contrast, least_error
-
-Array = NDArray[np.float64]
 
 EXPERIMENT = "online-gradient"
 TITLE = "A gradient step for each answer, in place of a posterior"
 
 GRADIENT = "gradient"
 METHODS = ("smc", GRADIENT, "grid")
-METHOD = Parameter(
-    kind="choice",
-    label="Methods",
-    help="gradient: a step for each answer. smc: a posterior of particles. grid: the posterior "
+METHOD = choice(
+    "Methods",
+    "gradient: a step for each answer. smc: a posterior of particles. grid: the posterior "
     "computed on a grid, the reference.",
-    options=METHODS,
+    METHODS,
 )
 SCORE = dataclasses.replace(
     online.SCORE,
@@ -61,8 +58,7 @@ SCORE = dataclasses.replace(
     options=("mu", "determinant"),
 )
 
-POINTS = 20
-"""Numbers of people at which estimates are kept."""
+POINTS = 20  # Numbers of people at which estimates are kept
 
 
 @dataclass(frozen=True)
@@ -84,10 +80,7 @@ class Params(online.OneWayParams):
         return np.unique(np.geomspace(10, self.n, POINTS).round().astype(int))
 
 
-PRESETS: dict[str, BaseParams] = {}
-
-
-def follow(run: Run[Params]) -> Tables:
+def follow(run: Run[Params]) -> dict[str, list[Any]]:
     """Ask the people of a run by each method."""
     params, times = run.params, run.params.times()
     main, cost = [], []
@@ -98,14 +91,7 @@ def follow(run: Run[Params]) -> Tables:
         errors = np.abs(estimates - [params.mu, params.sigma])
         points = zip(times.tolist(), estimates.tolist(), errors.tolist(), strict=True)
         main += [(method, run.run, t, *mean, *error) for t, mean, error in points]
-    return {
-        "main": pd.DataFrame(main, columns=MAIN.split()),
-        "cost": pd.DataFrame(cost, columns=COST.split()),
-    }
-
-
-MAIN = "method run t mean_mu mean_sigma error_mu error_sigma"
-COST = "method run seconds"
+    return {"main": main, "cost": cost}
 
 
 def _estimates(run: Run[Params], method: str) -> Array:
@@ -116,19 +102,13 @@ def _estimates(run: Run[Params], method: str) -> Array:
         steps = Gradient(stream.prior(), params.asked()).follow(values, chances)
         return np.array([(step.mean_mu, step.sigma) for step in steps])
     sampler = stream.sampler_of(method, params.channel)
-    asking = vectors.stream_of(params.asked(), sampler, run.seed, run.run)
+    asking = Stream(sampler, params.asked(), seed=run.seed, run=run.run)
     turns = asking.ask(None, 0, values, chances)
     return np.array([(answer.mean_mu, answer.mean_sigma) for _, answer in turns])
 
 
 def bound(params: Params, name: str, people: Array) -> Array:
-    """Return mean absolute errors ``(k,)`` of ``mu`` or ``sigma`` if all information were used.
-
-    Args:
-        params: how people are asked.
-        name: of the parameter.
-        people: how many ``(k,)``.
-    """
+    """Return errors of ``mu`` or ``sigma`` if all information of ``people (k,)`` were used."""
     index = list(SYMBOL).index(name)
     return least_error(asymptotic_variance(params.asked(), params.sigma)[index, index] / people)
 
@@ -168,8 +148,10 @@ STUDY = Study(
     Params,
     world=follow,
     tables={
-        "main": Rows(MAIN, lambda tables, _: tables["main"]),
-        "cost": Rows(COST, lambda tables, _: tables["cost"]),
+        "main": Rows(
+            "method run t mean_mu mean_sigma error_mu error_sigma", lambda rows, _: rows["main"]
+        ),
+        "cost": Rows("method run seconds", lambda rows, _: rows["cost"]),
     },
     says=lambda result: ERRORS["mu"].says(result)[1],
     privacy=lambda params: params.stream().promise([params.epsilon_total], params.channel),

@@ -27,42 +27,38 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
-from abcdp_core import experiments, releases, simulators, summaries
 from abcdp_core import figures as fig
+from abcdp_core import releases, summaries
 from abcdp_core.mechanisms import Release, sparse_vector
-from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import against_no_noise, amount, counted
+from abcdp_core.study import Array, columns
+from abcdp_core.tasks import SingleTask, single_task
 from abcdp_core.theory import flip
-
-Array = NDArray[np.float64]
 
 EXPERIMENT = "posterior"
 TITLE = "Posterior from one private release"
-COLUMNS = {
-    "main": ("release", "mechanism", "sample", "parameter", "value", "weight"),
-    "decisions": (
-        *("t", "rho", "noisy_distance", "noisy_threshold"),
-        *("non_private", "private", "flipped", "flip_probability"),
-    ),
-    "errors": ("release", "mechanism", "accepted", "effective_sample_size", "mse", "mae"),
-}
+COLUMNS = columns(
+    main="release mechanism sample parameter value weight",
+    decisions="t rho noisy_distance noisy_threshold non_private private flipped flip_probability",
+    errors="release mechanism accepted effective_sample_size mse mae",
+)
 
 Params = releases.ReleaseParams
-PRESETS: dict[str, BaseParams] = {}
-
-prepare = releases.prepare
-tasks = experiments.single_task
 
 
-def work(task: experiments.SingleTask[Params]) -> Tables:
+missing_pools = releases.missing_pools
+tasks = single_task
+
+
+def work(task: SingleTask[Params]) -> Tables:
     """Run private and non-private release over the same pool."""
-    params, source = task.params, simulators.load(task.params.scenario)
+    params, source = task.params, task.params.source
     comparison = releases.comparison_of(params, task.seed)
-    private, trace, plain = releases.both(params, comparison, task.seed)
+    pair = releases.both(params, comparison, task.seed)
+    private, trace, plain = pair.private, pair.trace, pair.plain
     size = min(len(comparison.theta), releases.PRIOR_SHOWN)
     prior = Release(np.arange(size), np.full(size, 1.0 / size), size, NonPrivate())
     found = {"prior": prior, "non-private": plain, "private": private}
@@ -76,7 +72,7 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
         of_sample = len(each.indices), summaries.effective_sample_size(each.weights)
         errors.append((name, mechanism, *of_sample, *summaries.errors(mean, source.TRUTH)))
     # A row for each draw that the private run looked at; after its stop there is no decision.
-    rho, scale = comparison.rho[: private.stopped_at], releases.event_of(params).threshold_scale
+    rho, scale = comparison.rho[: private.stopped_at], pair.event.threshold_scale
     decisions = {
         "t": np.arange(private.stopped_at),
         "rho": rho,
@@ -96,16 +92,21 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
 
 def collect(params: Params, rows: Tables) -> Result:
     """Say the errors with noise and without, and how many draws either run kept."""
-    kept = rows["errors"].set_index("release").accepted
-    said = (
-        f"{_errors_in_words(rows)} With noise the run kept {kept['private']:,} of "
-        f"{counted(params.c, 'draw')}, without noise {kept['non-private']:,}."
+    errors = rows["errors"].set_index("release")
+    said = "The true parameters are unknown, so there is no error to report."
+    if not errors.mse.isna().all():
+        prior, plain, private = map(amount, np.sqrt(errors.mse))
+        said = (
+            f"The root mean squared error is {private} with noise, {plain} without noise and "
+            f"{prior} for the prior mean."
+        )
+    kept = errors.accepted
+    said += (
+        f" With noise the run kept {kept['private']:,} of {counted(params.c, 'draw')}, without "
+        f"noise {kept['non-private']:,}."
     )
     privacy = f"{releases.privacy_of(params)} {UNPROTECTED}"
     return Result(EXPERIMENT, params, rows, said, privacy, releases.event_of(params))
-
-
-# ------------------------------------------------------------------------------------ what is said
 
 
 def counts(result: Result) -> tuple[int, int]:
@@ -120,10 +121,7 @@ def error(result: Result) -> float:
 
 
 def headline(result: Result) -> tuple[str, str, str]:
-    """What noise did to this run: a number, the sentence it begins, and what else there is to say.
-
-    The sentences are Markdown.
-    """
+    """What noise did to this run: a number, the sentence it begins, and the rest, in Markdown."""
     params, (kept, false) = cast(Params, result.params), counts(result)
     looked_at = counted(len(result.tables["decisions"]), "draw")
     if kept == 0:
@@ -133,17 +131,6 @@ def headline(result: Result) -> tuple[str, str, str]:
     what = "draw kept in this run is" if kept == 1 else "draws kept in this run are"
     words = f"{what} there **only because of noise**.{known}"
     return f"{false:,} of {kept:,}", words, f"The run looked at {looked_at}. {result.summary}"
-
-
-def _errors_in_words(tables: Tables) -> str:
-    found = np.sqrt(tables["errors"].set_index("release").mse)
-    if found.isna().all():
-        return "The true parameters are unknown, so there is no error to report."
-    prior, plain, private = (amount(each) for each in found)
-    return (
-        f"The root mean squared error is {private} with noise, {plain} without noise and {prior} "
-        f"for the prior mean."
-    )
 
 
 def _moved(result: Result) -> str:
@@ -169,10 +156,7 @@ def _decisions_in_words(result: Result) -> tuple[str, str]:
     )
 
 
-# ----------------------------------------------------------------------------------------- figures
-
-REJECTED_SHOWN = 1500
-"""Most draws drawn that both runs reject; a share of them, evenly."""
+REJECTED_SHOWN = 1500  # Most draws drawn that both runs reject; a share of them, evenly
 
 AXIS, BELOW = 3.0, 0.25
 """Times the scenario's usual threshold up to which distances are shown, and the part of the axis of
@@ -190,7 +174,7 @@ KINDS = (
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """The kept draws of every parameter, and the decisions by distance without and with noise."""
     params = cast(Params, result.params)
-    source, settings = simulators.load(params.scenario), releases.settings(params)
+    source, settings = params.source, releases.settings(params)
     main = result.tables["main"]
     posterior = fig.mirrored(source.AXES, source.TRUTH, main, _moved(result), settings)
     title, said = _decisions_in_words(result)
@@ -203,11 +187,11 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
 
 
 def _decided(params: Params, decisions: pd.DataFrame, layout: dict[str, Any]) -> go.Figure:
-    """Every decision at its distance without and with noise.
-
-    Plain dictionaries, which plotly checks once at the end: it is drawn whenever a knob moves.
-    """
-    plain, end = params.epsilon_abc, _end_of_axis(params)
+    """Every decision at its distance without and with noise; plotly checks it once, at the end."""
+    plain, end = params.epsilon_abc, AXIS * float(params.source.EPSILON_ABC_DEFAULT)
+    # No knob moves the axes until the threshold comes near.
+    while end < 1.5 * plain:
+        end *= 2.0
     low, threshold = -BELOW * end, float(decisions.noisy_threshold.iloc[-1])
     # A threshold beyond the edge is drawn on it.
     level = float(np.clip(threshold, low, end))
@@ -245,19 +229,8 @@ def _decided(params: Params, decisions: pd.DataFrame, layout: dict[str, Any]) ->
     return go.Figure({"data": traces, "layout": layout})
 
 
-def _end_of_axis(params: Params) -> float:
-    """Where the axes end; no knob moves it until the threshold comes near."""
-    end = AXIS * float(params.defaults(params.scenario)["epsilon_abc"])
-    while end < 1.5 * params.epsilon_abc:
-        end *= 2.0
-    return end
-
-
 def _thinned(draws: pd.DataFrame, low: float, end: float) -> pd.DataFrame:
-    """Draws within the edges; of many, every second, fourth, ... by its number.
-
-    So the next noise shows the same ones.
-    """
+    """Draws within the edges; of many, every second, fourth, ..., the same ones with any noise."""
     within = draws[(draws.rho <= end) & draws.noisy_distance.between(low, end)]
     every = 1
     while int((within.t % every == 0).sum()) > REJECTED_SHOWN:
@@ -280,11 +253,7 @@ def _straight(x: Array, y: Array, style: fig.Style) -> dict[str, Any]:
 
 
 def _marks(draws: pd.DataFrame, low: float, end: float) -> dict[str, Any]:
-    """Draws as marks; those beyond the edge are on it, as diamonds.
-
-    All are one series in which each has its number: so a browser moves the mark of a draw from
-    where the former noise had it.
-    """
+    """Draws as a series whose marks a browser moves; those beyond the edge are diamonds on it."""
     x, y = draws.rho.clip(upper=end), draws.noisy_distance.clip(low, end)
     beyond = (x != draws.rho) | (y != draws.noisy_distance)
     ring = {"width": draws.ring.to_numpy(int), "color": fig.BOTH.color}

@@ -28,7 +28,6 @@ Transactions on Machine Learning Research, 2025.
 from __future__ import annotations
 
 import math
-import tomllib
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -45,23 +44,13 @@ from abcdp_core.published import pools, problems, reference, report
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
 from abcdp_core.sentences import at_most, counted, percent
-from abcdp_core.study import (
-    BaseParams,
-    Chain,
-    Linked,
-    Onward,
-    Parameter,
-    Result,
-    Study,
-    Tables,
-    Total,
-)
+from abcdp_core.study import BaseParams, Chain, Linked, Onward, Result, Study, Tables, Total
+from abcdp_core.study.knobs import choice, scale
 
 EXPERIMENT = "published-query"
 TITLE = "What a noisy query of others says"
 
-ERRORS = 4.0
-"""Standard errors beyond which a difference is told."""
+ERRORS = 4.0  # Standard errors beyond which a difference is told
 
 REPLICATES = 5000
 """Data sets simulated to see whether the model makes such numbers; of at most ten numbers the
@@ -76,19 +65,15 @@ WHAT = {
 }
 """Problem -> what was released."""
 
-PROBLEM = Parameter(
-    kind="choice",
-    label="Release",
-    help="A noisy query that somebody else has published, with the distribution of its noise.",
-    options=tuple(WHAT),
+PROBLEM = choice(
+    "Release",
+    "A noisy query that somebody else has published, with the distribution of its noise.",
+    tuple(WHAT),
 )
-SIMULATIONS = Parameter(
-    kind="integer",
-    label="Simulations",
-    help="Data sets that are simulated in all. More of them give a larger effective sample size.",
-    low=2000,
-    high=200_000,
-    steps=(2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000),
+SIMULATIONS = scale(
+    "Simulations",
+    "Data sets that are simulated in all. More of them give a larger effective sample size.",
+    (2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000),
 )
 
 
@@ -98,9 +83,6 @@ class Params(BaseParams):
 
     problem: str = PROBLEM.field("log-linear")
     simulations: int = SIMULATIONS.field(50_000)
-
-
-PRESETS: dict[str, BaseParams] = {}
 
 
 @dataclass(frozen=True)
@@ -132,7 +114,7 @@ def _read(text: str, release: str) -> Problem:
     def pool(name: str) -> pools.Pool:
         return pools.read(EXAMPLES / name)
 
-    problem = problems.from_document(tomllib.loads(text), release.replace("-", "_"), pool)
+    problem = problems.parse(text, release.replace("-", "_"), pool)
     # No effective sample size is wanted of it.
     return replace(problem, wanted=0)
 
@@ -141,7 +123,7 @@ def _problem(params: Any) -> Problem:
     return _read(text_of(params.problem), params.problem)
 
 
-def link(here: Onward[Task]) -> tuple[dict[str, pd.DataFrame], tuple[Simulated, int]]:
+def link(here: Onward[Task]) -> tuple[dict[str, Any], tuple[Simulated, int]]:
     """Simulate the next part, and infer from all that a posterior can be inferred from."""
     question, most = here.task.question, here.task.params.simulations
     simulated, told = here.state or (Simulated(), 0)
@@ -159,16 +141,7 @@ def link(here: Onward[Task]) -> tuple[dict[str, pd.DataFrame], tuple[Simulated, 
         way = {"p_value": fitted.p_value, "fit": said}
     made = Posterior.of(found, model.parameters, model.prior.theta, fitted).summary
     way |= {"way": made.way, "effective_sample_size": made.effective, "simulated": made.simulated}
-    main = report.table(made).assign(simulated=made.simulated)
-    return {"main": main, "way": pd.DataFrame([way])}, state
-
-
-# ------------------------------------------------------------------------------------ what it found
-
-
-def _latest(_: Params, rows: Tables) -> pd.DataFrame:
-    """The posterior from the most simulations."""
-    return rows["main"].drop_duplicates("parameter", keep="last").reset_index(drop=True)
+    return {"main": report.table(made).assign(simulated=made.simulated), "way": [way]}, state
 
 
 def _released(params: Params, _: Tables) -> pd.DataFrame:
@@ -256,9 +229,8 @@ def _parameters(result: Result) -> fig.Drawn:
     exact = result.tables["reference"]["mean"].to_numpy()
     # The posterior is the upper one of each row.
     marks = fig.row_marks(exact, np.arange(len(exact), dtype=float) - 0.16, REFERENCE)
-    drawn.add_trace(
-        marks.update(marker={"size": 22, "line": {"width": 2, "color": REFERENCE.color}})
-    )
+    look = {"size": 22, "line": {"width": 2, "color": REFERENCE.color}}
+    drawn.add_trace(marks.update(marker=look))
     drawn.layout.annotations = ()
     styles = (report.POSTERIOR, fig.PRIOR, REFERENCE)
     fig.key(drawn, [(style.name, style.color) for style in styles])
@@ -276,7 +248,13 @@ STUDY: Study[Params, None] = Study(
         "way": Linked("simulated way effective_sample_size p_value fit"),
     },
     totals={
-        "main": Total(f"simulated parameter {MOMENTS}", _latest),
+        # From the most simulations.
+        "main": Total(
+            f"simulated parameter {MOMENTS}",
+            lambda _, rows: rows["main"].drop_duplicates(
+                "parameter", keep="last", ignore_index=True
+            ),
+        ),
         "way": Total(
             "simulated way effective_sample_size p_value fit",
             lambda _, rows: rows["way"].tail(1).reset_index(drop=True),

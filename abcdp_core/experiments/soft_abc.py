@@ -19,9 +19,8 @@ distances all draws weigh the same, and the estimate is the prior mean. The effe
 $(\sum w)^2 / \sum w^2$, tells how many draws count. Each run has its own data, pool and noise; the
 table *best* has the threshold that was best in each, which is mostly chance in a single one.
 
-This model has a likelihood, so there is a rival that needs no simulation: its counts, released once
-with noise, and their exact posterior (MATH E7). The table *rival* has its errors at every budget;
-the figures show them at the smallest, where they are largest.
+The table *rival* has the errors of counts that are released once with noise (MATH E7), at every
+budget; the figures show them at the smallest, where they are largest.
 """
 
 from __future__ import annotations
@@ -34,30 +33,17 @@ from abcdp_core.mechanisms import soft_weights
 from abcdp_core.privacy import Event
 from abcdp_core.sentences import budget_name, from_to, plain
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.study import (
-    RIVAL,
-    At,
-    BaseParams,
-    Cells,
-    LeastError,
-    Lines,
-    OwnData,
-    Parameter,
-    Result,
-    Study,
-)
+from abcdp_core.study import RIVAL, At, BaseParams, Cells, LeastError, Lines, OwnData, Result, Study
+from abcdp_core.study.knobs import scale
 from abcdp_core.summaries import effective_sample_size
 
 EXPERIMENT = "soft-abc"
 TITLE = "Soft weights: error against the threshold"
 
-POWER = Parameter(
-    kind="real",
-    label="Power q of the distance in K2-ABC",
-    help="Of the curve without noise; with noise it is 1.",
-    low=0.25,
-    high=4.0,
-    steps=(0.25, 0.5, 1.0, 2.0, 3.0, 4.0),
+POWER = scale(
+    "Power q of the distance in K2-ABC",
+    "Of the curve without noise; with noise it is 1.",
+    (0.25, 0.5, 1.0, 2.0, 3.0, 4.0),
 )
 
 

@@ -18,23 +18,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, releases, simulators
 from abcdp_core import figures as fig
-from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
+from abcdp_core import pool, releases, simulators
 from abcdp_core.privacy import UNPROTECTED
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import against_no_noise, amount, listed
 from abcdp_core.streams import generator
-
-Array = NDArray[np.float64]
+from abcdp_core.study import Array, columns, scale
+from abcdp_core.tasks import SingleTask, single_task
 
 EXPERIMENT = "synthetic-data"
 TITLE = "Synthetic data from a private posterior"
-COLUMNS = {
-    "main": ("source", "data_set", "sample", "point", "coordinate", "value"),
-    "compared": ("source", "coordinate", "mean", "standard_deviation", "data_sets"),
-}
+COLUMNS = columns(
+    main="source data_set sample point coordinate value",
+    compared="source coordinate mean standard_deviation data_sets",
+)
 
 SOURCES = ("private", "non-private")
 OBSERVED = fig.TRUTH.called("observed", marker="circle")
@@ -44,13 +42,10 @@ CALLED = {
     "non-private": "without noise",
 }
 
-SETS = Parameter(
-    kind="integer",
-    label="Data sets",
-    help="How many are simulated, each at one of the kept draws, in their order.",
-    low=1,
-    high=20,
-    steps=(1, 2, 3, 5, 10, 20),
+SETS = scale(
+    "Data sets",
+    "How many are simulated, each at one of the kept draws, in their order.",
+    (1, 2, 3, 5, 10, 20),
 )
 
 
@@ -61,20 +56,18 @@ class Params(releases.ReleaseParams):
     data_sets: int = SETS.field(3)
 
 
-PRESETS: dict[str, BaseParams] = {}
-
-prepare = releases.prepare
-tasks = experiments.single_task
+missing_pools = releases.missing_pools
+tasks = single_task
 
 
-def work(task: experiments.SingleTask[Params]) -> Tables:
+def work(task: SingleTask[Params]) -> Tables:
     """Release, simulate at the kept draws, and put the observed data beside them."""
-    params, source = task.params, simulators.load(task.params.scenario)
+    params, source = task.params, task.params.source
     comparison = releases.comparison_of(params, task.seed)
-    private, _, plain = releases.both(params, comparison, task.seed)
+    pair = releases.both(params, comparison, task.seed)
     observed = pool.observed_data(releases.pool_key(params, task.seed), params.n)
     tables = [_table("observed", np.array([-1]), source.COORDINATES, observed[None])]
-    for number, release in enumerate((private, plain)):
+    for number, release in enumerate((pair.private, pair.plain)):
         chosen, data = simulators.simulate_round_robin(
             source,
             comparison.theta[release.indices],
@@ -104,29 +97,18 @@ def _table(
 
 def collect(params: Params, rows: Tables) -> Result:
     """Compare the means of the last coordinate."""
-    name = simulators.load(params.scenario).COORDINATES[-1]
+    name = params.source.COORDINATES[-1]
     compared = rows["compared"]
     means = compared[compared.coordinate == name].set_index("source")["mean"]
     found = listed([f"{amount(mean)} {CALLED[str(source)]}" for source, mean in means.items()])
     why = "Each data set is simulated at one kept draw, so sets differ even without noise."
     privacy = f"{releases.privacy_of(params)} Simulating from it adds nothing to that."
-    return Result(
-        EXPERIMENT,
-        params,
-        rows,
-        summary=f"The mean of {name} is {found}. {why}",
-        privacy=f"{privacy} {UNPROTECTED}",
-        event=releases.event_of(params),
-    )
+    said, event = f"The mean of {name} is {found}. {why}", releases.event_of(params)
+    return Result(EXPERIMENT, params, rows, said, f"{privacy} {UNPROTECTED}", event)
 
 
-# --------------------------------------------------------------------------------------- figures
-
-BINS = 25
-"""Bars of a histogram, of which only the outline is drawn."""
-
-SHOWN = 0.99
-"""Part of all values that an axis without ends of its own shows."""
+BINS = 25  # Bars of a histogram, of which only the outline is drawn
+SHOWN = 0.99  # Part of all values that an axis without ends of its own shows
 
 Panel = tuple[Array, dict[str, Array]]
 """One coordinate: places along the axis ``(k,)``, and source -> heights of its sets ``(s, k)``."""
@@ -186,20 +168,18 @@ def finding(shown: dict[str, Panel]) -> str:
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Draw every coordinate's distribution, or the series where the order of points matters."""
     params, main = cast(Params, result.params), result.tables["main"]
-    source = simulators.load(params.scenario)
+    source = params.source
     shown, series = panels(source, main), is_series(source)
     x_title, height = source.COORDINATES[0], 150 if len(shown) > 1 else 300
-    figure = fig.rows(list(shown), finding(shown), x_title, height, shared=series)
-    figure.layout.title.subtitle.text = releases.settings(params)
+    words = finding(shown), x_title, height, releases.settings(params)
+    figure = fig.rows(list(shown), *words, shared=series)
     for index, (x, sets) in enumerate(shown.values()):
         traces = []
         for style in (fig.NON_PRIVATE, fig.PRIVATE):
             if style.name in sets:
-                mean = fig.line(
-                    x, sets[style.name].mean(axis=0), style.called(f"{style.name}, mean")
-                )
-                thin = fig.together(x, sets[style.name], style)
-                traces += [thin, mean.update(line={"width": 3})]
+                every, of_mean = sets[style.name], style.called(f"{style.name}, mean")
+                mean = fig.line(x, every.mean(axis=0), of_mean).update(line={"width": 3})
+                traces += [fig.together(x, every, style), mean]
         draw = fig.points if series else fig.line
         traces.append(draw(x, sets[OBSERVED.name][0], OBSERVED))
         figure.add_traces([trace.update(fig.panel(index)) for trace in traces])

@@ -16,15 +16,14 @@ The best interval of the base distribution serves every $\mu$ and $\sigma$ of th
 0.2234, 0.7281 and 1.2244. The curve is flat, so the paper's intervals lose only 0.003, 0.3, 0.8 and
 1.1 percent of the information.
 
-**What is not learned.** As the width goes to 0 the response becomes a noisy sign. It still carries
-information about $\mu$, but next to none about $\sigma$. At $\epsilon_{total} = 1$ a response in
+**What is not learned.** As the width goes to 0 the response becomes a noisy sign, with information
+about $\mu$, but next to none about $\sigma$. At $\epsilon_{total} = 1$ a response in
 the best interval for $\mu$ has an information on $\log\sigma$ of $5 \cdot 10^{-5}$, less than in a
 fixed interval 20 $\sigma$ wide, $7 \cdot 10^{-5}$; at 5 it is 0.18 against 0.007. If $\sigma$
 matters, choose a score that counts it.
 
-For the same $\epsilon_{total}$ a person can answer by a symbol instead (MATH A14), as the study
-*ways-of-asking* shows. The column ``bound`` is what no answer on the same cells exceeds, where it
-is known, for $\mu$.
+For the same $\epsilon_{total}$ a person can answer by a symbol (MATH A14, *ways-of-asking*). The
+column ``bound`` is what no answer on the same cells exceeds, where it is known, for $\mu$.
 
 The published runs drew their noise too small by the factor $\sqrt{2}$, so they cost $\sqrt{2}$
 times the budget they state (MATH A11).
@@ -34,56 +33,40 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.online import best_channel, information, intervals, noise
 from abcdp_core.online import parameters as online
 from abcdp_core.online.families import FAMILIES
-from abcdp_core.sentences import (
-    AXES,
-    amount,
-    budget_name,
-    listed,
-    percent,
-    plain,
-    settings_line,
-)
-from abcdp_core.study import At, BaseParams, Cells, Lines, Parameter, Result, Rows, Run, Study
-
-Array = NDArray[np.float64]
+from abcdp_core.sentences import AXES, amount, budget_name, listed, percent, plain, settings_line
+from abcdp_core.study import Array, At, BaseParams, Cells, Lines, Result, Rows, Run, Study
+from abcdp_core.study.knobs import choice, scale
 
 EXPERIMENT = "truncation-interval"
 TITLE = "The interval whose noisy answers tell most"
 MAY_BE_LONG = True
 
-INTEGRATION = Parameter(
-    kind="choice",
-    label="Integration",
-    help="exact: quadrature. monte-carlo: the paper's nested estimate and its search in steps.",
-    options=("exact", "monte-carlo"),
+INTEGRATION = choice(
+    "Integration",
+    "exact: quadrature. monte-carlo: the paper's nested estimate and its search in steps.",
+    ("exact", "monte-carlo"),
 )
-DRAWS = Parameter(
-    kind="integer",
-    label="Draws of the Monte Carlo integration",
-    help="Responses per interval, and values weighted for each response.",
-    low=10,
-    high=1000,
-    steps=(10, 20, 50, 100, 200, 500, 1000),
+DRAWS = scale(
+    "Draws of the Monte Carlo integration",
+    "Responses per interval, and values weighted for each response.",
+    (10, 20, 50, 100, 200, 500, 1000),
 )
 
 BEST_FOR = {"sign": ("mu",), "optimal": ("mu", "trace", "determinant", "sigma")}
 """Scores for which the best symbols are shown beside intervals."""
 
-FIXED, FIXED_HALF_WIDTH = "fixed, μ ± 10σ", 10.0
-"""The fixed interval that the paper compares with."""
-
+FIXED, FIXED_HALF_WIDTH = "fixed, μ ± 10σ", 10.0  # The fixed interval that the paper compares with
 NARROW, WIDE = 0.01, 10.0
 HALF_WIDTHS = np.unique([*np.geomspace(NARROW, WIDE, 60), 2.0, 3.0, 5.0])
 """Of the symmetric intervals that are compared, in σ; round ones among them, for claims."""
@@ -129,7 +112,7 @@ def best_interval(run: Run[Params]) -> At:
 
 def unit_scale(at: At) -> float:
     """Scale of the noise per unit of width (MATH A1, A12)."""
-    return noise.unit_scale(cast(noise.NoiseFamily, at.noise), at.epsilon_total, at.delta)
+    return noise.unit_scale(at.noise, at.epsilon_total, at.delta)
 
 
 def score(at: At, F: Array) -> Array:
@@ -139,14 +122,18 @@ def score(at: At, F: Array) -> Array:
 
 def scores(at: At, a: Array, b: Array) -> Array:
     """Exact score ``(...)`` of intervals with these ends ``(...)``."""
-    noises = information.NOISES[at.noise]
-    return score(at, noises.information(FAMILIES[at.family], a, b, unit_scale(at)))
+    told = information.NOISES[at.noise].information(FAMILIES[at.family], a, b, unit_scale(at))
+    return score(at, told)
 
 
 def best_of(world: At, at: At) -> dict[str, float]:
     """The best question of one way of asking, its score, and the paper's interval."""
     if at.channel == "truncation":
-        found = {"a": world.a, "b": world.b, "information": world.found, **_paper(at)}
+        found = {"a": world.a, "b": world.b, "information": world.found}
+        half = intervals.PAPER_HALF_WIDTHS.get(at.epsilon_total)
+        if half is not None and (at.family, at.noise, at.score) == ("normal", "laplace", "mu"):
+            told = float(scores(at, np.array(-half), np.array(half)))
+            found |= {"paper_a": -half, "paper_b": half, "paper_information": told}
     else:
         settings = at.family, at.score, at.symmetric, at.weight
         table = online.table(at.channel, at.epsilon_total, *settings)
@@ -166,16 +153,6 @@ def _bound(epsilon_total: float, family: str) -> float:
     return best_channel.upper_bound(grid, epsilon_total, "mu")
 
 
-def _paper(at: At) -> dict[str, float]:
-    """The interval [Y23] reports and its exact score; nothing where it reports none."""
-    reported = (at.family, at.noise, at.score) == ("normal", "laplace", "mu")
-    half = intervals.PAPER_HALF_WIDTHS.get(at.epsilon_total)
-    if half is None or not reported:
-        return {}
-    told = float(scores(at, np.array(-half), np.array(half)))
-    return {"paper_a": -half, "paper_b": half, "paper_information": told}
-
-
 def surface(best: At, _: Run[Params]) -> pd.DataFrame:
     """Exact score of all intervals with ends on a grid that holds the best one."""
     ends = np.linspace(-1.0, 1.0, CELLS + 1) * max(3.0, 1.25 * max(-best.a, best.b))
@@ -185,10 +162,7 @@ def surface(best: At, _: Run[Params]) -> pd.DataFrame:
 
 
 def plane(best: At, _: Run[Params]) -> pd.DataFrame:
-    """Exact score of intervals by the place of their center, at and right of μ, and half-width.
-
-    The mirror image of an interval tells the same.
-    """
+    """Exact score by center, right of μ as mirror images tell the same, and half-width."""
     centres = np.linspace(0.0, max(3.0, 1.25 * 0.5 * abs(best.a + best.b)), CENTRES)
     centre, half = (axis.ravel() for axis in np.meshgrid(centres, HALVES))
     found = {"half_width": half, "information": scores(best, centre - half, centre + half)}
@@ -203,10 +177,10 @@ def widths(best: At, _: Run[Params]) -> pd.DataFrame:
     return pd.DataFrame({**half, "information": found, "best_information": best.exact})
 
 
-def ways(at: At, _: Run[Params]) -> pd.DataFrame:
+def ways(at: At, _: Run[Params]) -> list[tuple[Any, ...]]:
     """What one answer tells about μ and about log σ, by the way of asking."""
     scale, family, half = unit_scale(at), FAMILIES[at.family], FIXED_HALF_WIDTH
-    told: dict[str, tuple[float, float, Array]] = {}
+    told = {}
     for each in ("mu", "trace", "sigma"):
         best = intervals.best(scale, at.noise, at.family, each, symmetric=each == "mu")
         told[f"best for {each}"] = best.a, best.b, best.information
@@ -217,23 +191,12 @@ def ways(at: At, _: Run[Params]) -> pd.DataFrame:
             table = online.table(channel, at.epsilon_total, at.family, each, True, 0.5)
             way = channel if channel == "sign" else f"{channel} for {each}"
             told[way] = np.nan, np.nan, table.information(family)
-    rows = [(at.epsilon_total, way, a, b, F[0, 0], F[1, 1]) for way, (a, b, F) in told.items()]
-    return pd.DataFrame(rows, columns=WAYS.split())
-
-
-WAYS = "epsilon_total way a b information_mu information_sigma"
+    return [(at.epsilon_total, way, a, b, F[0, 0], F[1, 1]) for way, (a, b, F) in told.items()]
 
 
 def truncated(main: pd.DataFrame) -> pd.DataFrame:
     """The rows of truncation, one of each budget, the smallest first."""
     return main[main.channel == "truncation"].sort_values("epsilon_total")
-
-
-def _what(result: Result) -> str:
-    """What is told of which answers, as ``information about μ, normal values, Laplace noise``."""
-    params = cast(Params, result.params)
-    told = online.score_in_words(params.score, params.weight)
-    return f"{told}, {settings_line(params, ('family', 'noise'))}"
 
 
 def best_intervals(result: Result) -> tuple[str, str]:
@@ -242,8 +205,8 @@ def best_intervals(result: Result) -> tuple[str, str]:
     rows = truncated(main)
     if rows.empty:
         here = main[main.epsilon_total == main.epsilon_total.min()]
-        scores = listed([*map("{} with {}".format, here.information.map(amount), here.channel)])
         at = budget_name(main.epsilon_total.min())
+        scores = listed([*map("{} with {}".format, here.information.map(amount), here.channel)])
         return f"Information at {at}: {scores}", f"At {at} the score is {scores}."
     ends = rows.iloc[[0, -1]] if len(rows) > 1 else rows
     each = map(_where, ends.epsilon_total, ends.a, ends.b)
@@ -258,7 +221,6 @@ def best_intervals(result: Result) -> tuple[str, str]:
 
 
 def _where(epsilon_total: float, a: float, b: float) -> str:
-    """The best interval by its middle and half-width; whether none is narrower is said."""
     middle, half = 0.5 * (a + b), 0.5 * (b - a)
     width = plain(half, 2)
     place = f"μ + ({plain(middle, 2)} ± {width}) σ" if middle > 1e-9 else f"μ ± {width} σ"
@@ -269,14 +231,13 @@ def _where(epsilon_total: float, a: float, b: float) -> str:
 def narrowest(result: Result) -> tuple[str, str]:
     """What the limit of width 0 keeps at the smallest budget, and which interval is the best."""
     width = result.tables["width"]
-    budget = float(width.epsilon_total.min())
-    curve = width[width.epsilon_total == budget].sort_values("half_width")
+    curve = width[width.epsilon_total == width.epsilon_total.min()].sort_values("half_width")
     share = (curve.information / curve.best_information).to_numpy()
-    title = f"At {budget_name(budget)} an answer from an interval of width 0 keeps"
-    best = plain(curve.half_width.iloc[share.argmax()], 2)
-    return f"{title} {percent(share[0])} of the most", (
-        f"{title}, in the limit, {percent(share[0])} of the most that one in any interval tells; "
-        f"the best half-width shown is {best} σ."
+    title = f"At {budget_name(width.epsilon_total.min())} an answer from an interval of width 0"
+    kept, best = percent(share[0]), plain(curve.half_width.iloc[share.argmax()], 2)
+    return f"{title} keeps {kept} of the most", (
+        f"{title} keeps, in the limit, {kept} of the most that one in any interval tells; the best "
+        f"half-width shown is {best} σ."
     )
 
 
@@ -284,12 +245,12 @@ def compared_with_fixed(result: Result) -> tuple[str, str]:
     """How the best interval for μ compares with the fixed one at the smallest budget."""
     table = result.tables["ways"]
     rows = table[table.epsilon_total == table.epsilon_total.min()].set_index("way")
-    best, fixed = rows.loc["best for mu"], rows.loc[FIXED]
-    mu, sigma = (
-        plain(best[name] / fixed[name], 2) for name in ("information_mu", "information_sigma")
+    ratio, at = rows.loc["best for mu"] / rows.loc[FIXED], budget_name(table.epsilon_total.min())
+    mu, sigma = plain(ratio.information_mu, 2), plain(ratio.information_sigma, 2)
+    title = (
+        f"At {at} the best interval for μ tells {mu} times as much about μ as the fixed one, and "
+        f"about σ {sigma} times"
     )
-    at = f"At {budget_name(table.epsilon_total.min())} the best interval for μ"
-    title = f"{at} tells {mu} times as much about μ as the fixed one, and about σ {sigma} times"
     return title, f"{title}."
 
 
@@ -306,12 +267,13 @@ LEVELS = ((0.5, "dot"), (0.9, "dash"), (0.99, "solid"))
 
 def contours(result: Result) -> fig.Drawn:
     """Lines through intervals that tell a share of the most that one in any interval tells."""
-    title, caption = best_intervals(result)
+    (title, caption), params = best_intervals(result), cast(Params, result.params)
     budgets = result.tables["width"].epsilon_total.unique()[:4]
     axes = "middle, in σ from μ", AXES["half_width"]
-    figure = fig.panels([budget_name(each) for each in budgets], title, *axes)
-    settings = f"share of the largest {_what(result)}"
-    figure.update_layout(title={"subtitle": {"text": settings}})
+    what = online.score_in_words(params.score, params.weight)
+    settings = f"share of the largest {what}, {settings_line(params, ('family', 'noise'))}"
+    names = [budget_name(each) for each in budgets]
+    figure = fig.panels(names, title, *axes, settings=settings)
     main, plane = truncated(result.tables["main"]), result.tables["plane"]
     whole = result.tables["width"].groupby("epsilon_total").best_information.first()
     for index, budget in enumerate(budgets):
@@ -319,15 +281,10 @@ def contours(result: Result) -> fig.Drawn:
         told = here.pivot_table(index="half_width", columns="centre", values="information")
         shares = told / max(told.to_numpy().max(), whole[budget])
         for share, dash in LEVELS:
-            contour = go.Contour(
-                x=shares.columns.to_numpy(float),
-                y=shares.index.to_numpy(float),
-                z=shares.to_numpy(),
-                name=percent(share),
-                contours={"start": share, "end": share, "size": 1.0, "coloring": "none"},
-                line={"color": fig.THEORY.color, "dash": dash, "width": 2.0},
-                showscale=False,
-            )
+            line = {"color": fig.THEORY.color, "dash": dash, "width": 2.0}
+            level = {"start": share, "end": share, "size": 1.0, "coloring": "none"}
+            contour = go.Contour(name=percent(share), contours=level, line=line, showscale=False)
+            contour.update(x=shares.columns, y=shares.index, z=shares.to_numpy())
             figure.add_trace(fig.in_panel(contour, index))
         for style, ends, side in MARKS:
             for a, b in main.loc[main.epsilon_total == budget, ends].dropna().to_numpy():
@@ -351,7 +308,7 @@ STUDY = Study(
         "surface": Rows("epsilon_total a b information", surface),
         "plane": Rows("epsilon_total centre half_width information", plane),
         "width": Rows("epsilon_total half_width information best_information", widths),
-        "ways": Rows(WAYS, ways),
+        "ways": Rows("epsilon_total way a b information_mu information_sigma", ways),
     },
     says=lambda result: best_intervals(result)[1],
     privacy="Reads no data: everything here follows from theory and is public.",

@@ -32,20 +32,18 @@ from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import picture
 from abcdp_core.online.stream import Answer
 from abcdp_core.sentences import budget_name, counted, estimate, exact, listed
-from abcdp_core.study import BaseParams, Chain, Linked, Onward, Parameter, Result, Study
+from abcdp_core.study import BaseParams, Chain, Linked, Onward, Result, Study, scale
 from abcdp_core.study.estimates import ASKED, SYMBOL, ask, contrast
 from abcdp_core.tasks import per_value
 
 EXPERIMENT = "truncation-streams"
 TITLE = "The same people at several budgets, with moving and with fixed intervals"
 
-EVERY = Parameter(
-    kind="integer",
-    label="People between two pictures",
-    help="The particles are kept after every so many people; the paper takes 20.",
-    low=1,
+EVERY = scale(
+    "People between two pictures",
+    "The particles are kept after every so many people; the paper takes 20.",
+    (1, 2, 5, 10, 20, 50, 100, 1000),
     high=100_000,
-    steps=(1, 2, 5, 10, 20, 50, 100, 1000),
 )
 
 PICTURES, KEPT = 100, 100
@@ -84,13 +82,13 @@ def streams(params: Params, seed: int) -> list[Chain[Params]]:
     return [Chain(single.params, 0, seed, links) for single in singles]
 
 
-def follow(here: Onward[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], Any]:
+def follow(here: Onward[Chain[Params]]) -> tuple[dict[str, Any], Any]:
     """Ask the next people of a stream, and keep a picture of the particles."""
     params = here.task.params
     first, last = [0, *params.pictures()][here.done : here.done + 2]
     state, answers = ask(here.task, here.state, slice(first, last))
     particles = pd.DataFrame({"t": last, **picture(state, min(KEPT, params.particles))})
-    return {"main": answers, "particles": particles}, state
+    return {"main": [each._asdict() for each in answers], "particles": particles}, state
 
 
 def says(result: Result) -> tuple[str, str]:
@@ -127,10 +125,10 @@ def drawn(result: Result) -> fig.Drawn:
     budgets = fig.evenly(every, MOST).budget.tolist()
     rows = list(itertools.product(SYMBOL, params.interval))
     titles = [budget_name(budget) for budget in budgets] + [""] * (len(rows) - 1) * len(budgets)
-    height = 160 + 210 * len(rows)
-    figure = fig.panels(titles, title, "people asked", "", len(rows), height, gap=0.035)
+    size = len(rows), 160 + 210 * len(rows)
     settings = f"N = {params.n:,}, {params.sampler}, {len(budgets)} of {len(every)} budgets"
-    figure.update_layout(title={"subtitle": {"text": settings}}, legend={"itemsizing": "constant"})
+    figure = fig.panels(titles, title, "people asked", "", *size, 0.035, settings)
+    figure.update_layout(legend={"itemsizing": "constant"})
     for index, ((name, way), budget) in enumerate(itertools.product(rows, budgets)):
         row, column = divmod(index, len(budgets))
         x, y = (fig.panel(index)[axis].replace(axis[0], axis) for axis in ("xaxis", "yaxis"))

@@ -13,10 +13,9 @@ That is the sensitivity of the published script. The paper's text has $\Delta = 
 that is clipped as a whole; the noise then does not fall with $n$.
 
 The paper does not say how many runs its errors rest on. Here ten observed data sets, numbered 0 to
-9, meet one public pool, each in its own order, and each is released again and again.
-Runs of one data set differ in their *noise* alone; what differs between data sets is the *data* and
-which draws of the pool come first. The latter matters more: ten accepted draws are a small sample
-even without noise. With the same order for all, only the data differ.
+9, meet one public pool, each in its own order, and each is released again and again. Runs of one
+data set differ in their *noise* alone, data sets in the *data* and in which draws come first. That
+matters more: ten accepted draws are a small sample even without noise.
 
 The error is the mean absolute difference of posterior mean and truth over four parameters in their
 own units, in which $\beta$ and $t_1$ count most; scaled, each is divided by its prior standard
@@ -37,26 +36,24 @@ import pandas as pd
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core import pool
-from abcdp_core.experiments import SingleTask, single_task
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.sentences import amount, from_to, listed, setting, settings_line
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, Parameter, Result, Tables, outbreaks
+from abcdp_core.study import BaseParams, Parameter, Result, Tables, choice, columns, outbreaks
 from abcdp_core.summaries import empty_note, first_of
+from abcdp_core.tasks import SingleTask, single_task
 
 EXPERIMENT = "tuberculosis-posterior"
 TITLE = "Parameters of a tuberculosis outbreak, released privately"
 MAY_BE_LONG = True
-COLUMNS = {
-    "main": ("n", "resample", "observed_set", "run", "release", "sample", "parameter", "value"),
-    "errors": (
-        "n", "resample", "observed_set", "run", "accepted", "mae", "mae_scaled", "prior_mae",
-    ),
-    "non_private": ("n", "observed_set", "accepted", "mae", "mae_scaled"),
-    "prior": ("sample", "parameter", "value"),
-    "counts": ("what", "count"),
-}  # fmt: skip
+COLUMNS = columns(
+    main="n resample observed_set run release sample parameter value",
+    errors="n resample observed_set run accepted mae mae_scaled prior_mae",
+    non_private="n observed_set accepted mae mae_scaled",
+    prior="sample parameter value",
+    counts="what count",
+)
 
 PAPER = {(100, True): 4.71, (1000, True): 2.20, (100, False): 4.51, (1000, False): 2.10}
 """(n, resample) -> the error that [P21] Figure 5 reports."""
@@ -69,18 +66,16 @@ OBSERVED_SET = Parameter(
     high=9,
     options=tuple(range(10)),
 )
-ORDER = Parameter(
-    kind="choice",
-    label="Order of the pool",
-    help="own: every data set meets the draws in another order. same: all in the pool's own.",
-    options=("own", "same"),
+ORDER = choice(
+    "Order of the pool",
+    "own: every data set meets the draws in another order. same: all in the pool's own.",
+    ("own", "same"),
 )
-SENSITIVITY_OF = Parameter(
-    kind="choice",
-    label="Sensitivity",
-    help="mean: C/n, what one outbreak changes the mean of n clipped distances by. term: C, as for "
+SENSITIVITY_OF = choice(
+    "Sensitivity",
+    "mean: C/n, what one outbreak changes the mean of n clipped distances by. term: C, as for "
     "a distance that is clipped as a whole; the paper's text, and far too much noise here.",
-    options=("mean", "term"),
+    ("mean", "term"),
 )
 SIZES = Parameter(
     kind="integer",

@@ -15,13 +15,12 @@ noise alone, get the same weight and the others none. Their mean is near that of
 needs no data at all.
 
 The paper reports errors that are averages of 10 independent runs, against the posterior mean that
-Lintusaari et al. report for these data; nobody knows the truth. The data are the same in all runs,
-as there is one San Francisco. Here runs differ in their noise alone, on the pool that comes with
-the program, or each simulates prior draws of its own too. The error is the mean absolute difference
-over four parameters in their own units, in which $\beta$ and $t_1$ count most; scaled, each is
-divided by its prior standard deviation. Compare it with *equal weights* on the same draws, which
-learn nothing; their mean differs from that of the prior by chance. The *spread* is the weighted
-standard deviation in units of the prior's, averaged over the parameters.
+Lintusaari et al. report for these data; nobody knows the truth. Here runs differ in their noise
+alone, on the pool that comes with the program, or each simulates prior draws of its own too. The
+error is the mean absolute difference over four parameters in their own units, in which $\beta$ and
+$t_1$ count most; scaled, each is divided by its prior standard deviation. Compare it with *equal
+weights* on the same draws, which learn nothing; their mean is not quite that of the prior.
+The *spread* is the weighted standard deviation in units of the prior's, averaged over parameters.
 """
 
 from __future__ import annotations
@@ -33,41 +32,33 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import Part, with_values
 from abcdp_core.mechanisms import soft_weights
 from abcdp_core.privacy import GaussianSeries
 from abcdp_core.sentences import overpaid, percent, setting, settings_line
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, Parameter, Result, Tables, outbreaks
+from abcdp_core.study import Array, BaseParams, Parameter, Result, Tables, columns, outbreaks
 from abcdp_core.summaries import effective_sample_size, first_of
-
-Array = NDArray[np.float64]
+from abcdp_core.tasks import Part, with_values
 
 EXPERIMENT = "tuberculosis-soft"
 TITLE = "Soft weights for the outbreak of San Francisco"
 
-COLUMNS = {
-    "main": ("release", "epsilon_abc", "run", "parameter", "value"),
-    "errors": (
-        "epsilon_abc", "run", "effective_sample_size", "mae", "mae_scaled", "spread",
-        "non_private_mae", "non_private_spread", "pool_mae", "prior_mae", "paper_mae",
-    ),
-    "non_private": (
-        "epsilon_abc", "run", "effective_sample_size", "mae", "mae_scaled", "spread", "paper_mae",
-    ),
-    "shares": ("release", "epsilon_abc", "parameter", "left", "right", "share"),
-}  # fmt: skip
+SCORES = "epsilon_abc run effective_sample_size mae mae_scaled spread"
+COLUMNS = columns(
+    main="release epsilon_abc run parameter value",
+    errors=f"{SCORES} non_private_mae non_private_spread pool_mae prior_mae paper_mae",
+    non_private=f"{SCORES} paper_mae",
+    shares="release epsilon_abc parameter left right share",
+)
 
 PAPER = {20.0: 4.12, 80.0: 4.05}, {20.0: 3.10}
 """Threshold -> error that [P22] reports, average of 10 runs, with noise and without."""
 
 PAPER_BUDGET = (4.0, 1e-4)
-
 BINS = 24
 
 _place = partial(setting, "epsilon_abc")
@@ -103,8 +94,7 @@ PRESETS: dict[str, BaseParams] = {
     "p22-figure-4": Params(accountant="rdp-classic", independent=True, runs=10)
 }
 
-Task = Part[Params]
-"""Some runs, all on the same prior draws."""
+Task = Part[Params]  # Some runs, all on the same prior draws
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
@@ -142,9 +132,7 @@ def work(task: Task) -> Tables:
             "pool_mae": equal.mae[0],
             "prior_mae": outbreaks.prior_error(params.burden),
         }
-        papers = [
-            reported.get(at, math.nan) if params.is_papers else math.nan for reported in PAPER
-        ]
+        papers = [each.get(at, math.nan) if params.is_papers else math.nan for each in PAPER]
         private = private.assign(epsilon_abc=at, run=runs, paper_mae=papers[0], **beside)
         plain = plain.assign(epsilon_abc=at, run=task.first, paper_mae=papers[1])
         tables["errors"].append(private)
@@ -224,15 +212,12 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     settings = settings_line(params, ("epsilon_total", "delta"), runs=private.run.nunique())
     title, said = outbreaks.error_words(private, plain, "epsilon_abc")
     ours = {fig.PRIVATE: private, fig.NON_PRIVATE: plain}
-    papers = dict(zip(REPORTED, PAPER, strict=True)) if params.is_papers else {}
+    papers = [{_place(at): error for at, error in each.items()} for each in PAPER]
     error = outbreaks.error_figure(
         (title, settings),
         [_place(at) for at in params.epsilon_abc],
         {style: ([*map(_place, table.epsilon_abc)], table.mae) for style, table in ours.items()},
-        {
-            style: {_place(at): error for at, error in each.items()}
-            for style, each in papers.items()
-        },
+        dict(zip(REPORTED, papers, strict=True)) if params.is_papers else {},
         {fig.PRIOR_MEAN: private.prior_mae.iloc[0], EQUAL_WEIGHTS: private.pool_mae.mean()},
     )
     wide, narrow = (

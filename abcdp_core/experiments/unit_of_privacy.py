@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -37,26 +37,20 @@ from abcdp_core.mechanisms import Budget, private_summary
 from abcdp_core.sentences import amount, settings_line
 from abcdp_core.simulators import ScenarioParams, tuberculosis_patients
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, Parameter, Result, Rows, Run, Study, Tables, Total
+from abcdp_core.study import Result, Rows, Run, Study, Tables, Total, choice, scale
 from abcdp_core.study import mechanisms as shared
 from abcdp_core.tasks import SingleTask, single_task
 
 EXPERIMENT = "unit-of-privacy"
 TITLE = "What protecting a larger unit costs"
 
-MAIN = "release unit run parameter mean low high"
-
-TAIL = 0.05
-"""On each side of an interval."""
-
 MECHANISMS = (private_summary.SUMMARY, private_summary.LARGE_UNIT)
 
 
-SCENARIO = Parameter(
-    kind="choice",
-    label="Scenario",
-    help="Published data for which two units are stated.",
-    options=tuple(
+SCENARIO = choice(
+    "Scenario",
+    "Published data for which two units are stated.",
+    tuple(
         name
         for name in simulators.names()
         if private_summary.statistic_of(simulators.load(name), "larger") is not None
@@ -70,25 +64,19 @@ class Params(ScenarioParams):
 
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     pool_size: int = tuberculosis_patients.POOL_SIZE.field(tuberculosis_patients.POOL_SIZE_DEFAULT)
-    runs: int = Parameter(
-        kind="integer",
-        label="Releases",
-        help="Of the same data, each with its own noise.",
-        low=1,
-        high=1000,
-        steps=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
+    runs: int = scale(
+        "Releases",
+        "Of the same data, each with its own noise.",
+        (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
     ).field(20)
     scenario: str = SCENARIO.field(tuberculosis_patients.SCENARIO)
 
     def check_together(self) -> None:
         """Refuse too much work; the size is that of the published data."""
-        par.check_work(simulators.load(self.scenario).N_DEFAULT, self.pool_size)
+        par.check_work(self.source.N_DEFAULT, self.pool_size)
 
 
-PRESETS: dict[str, BaseParams] = {}
-
-
-def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -> pd.DataFrame:
+def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -> list[Any]:
     """Means and intervals of the prior, of a release without noise, and of those for each unit."""
     params, source = task.params, public.scenario
     even = np.full(params.pool_size, 1.0 / params.pool_size)
@@ -104,17 +92,14 @@ def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -
             samples.append((release, unit, run, made.parameters(public.theta), made.weights))
     rows = []
     for *of, sample, weights in samples:
-        low, high = summaries.weighted_quantile(sample, weights, (TAIL, 1.0 - TAIL))
+        low, high = summaries.weighted_quantile(sample, weights, (0.05, 0.95))
         mean = summaries.weighted_mean(sample, weights)
         rows += [(*of, *each) for each in zip(source.AXES, mean, low, high, strict=True)]
-    return pd.DataFrame(rows, columns=MAIN.split())
+    return rows
 
 
 def widths(_: Params, rows: Tables) -> pd.DataFrame:
-    """Mean over runs and parameters of an interval's width, as a share of the prior's.
-
-    The ends are the means of the runs with the narrowest and the widest intervals.
-    """
+    """Mean width of intervals over the prior's, and that of the runs with least and most."""
     wide = rows["main"].assign(width=rows["main"].high - rows["main"].low)
     prior = wide[wide.release == "prior"].set_index("parameter").width
     shares = wide.assign(share=wide.width / wide.parameter.map(prior))
@@ -126,7 +111,7 @@ def widths(_: Params, rows: Tables) -> pd.DataFrame:
 
 def promise(params: Params) -> str:
     """State both promises, of which each release keeps one, in a sentence."""
-    source = simulators.load(params.scenario)
+    source = params.source
     cost = MECHANISMS[0].spends(Budget(params.epsilon_total))
     one, other = (privacy.guarantee(cost, *each.protects(source)) for each in MECHANISMS)
     first, rest = one.split(". ", 1)
@@ -154,7 +139,7 @@ def says(result: Result) -> str:
 def drawn(result: Result) -> fig.Drawn:
     """Draw intervals of each parameter: the prior's, without noise, and for each unit."""
     main = result.tables["main"]
-    source = simulators.load(cast(Params, result.params).scenario)
+    source = cast(Params, result.params).source
     small, large = main.unit[main.release == "private"].unique()
     looks = {
         "prior": fig.PRIOR,
@@ -182,10 +167,8 @@ STUDY = Study(
     EXPERIMENT,
     Params,
     world=lambda task: shared.public_side(task.params, task.seed),
-    tables={"main": Rows(MAIN, intervals)},
-    totals={
-        "widths": Total("release unit width_share width_share_low width_share_high", widths),
-    },
+    tables={"main": Rows("release unit run parameter mean low high", intervals)},
+    totals={"widths": Total("release unit width_share width_share_low width_share_high", widths)},
     says=says,
     privacy=promise,
     views={EXPERIMENT: drawn},
@@ -193,4 +176,4 @@ STUDY = Study(
 COLUMNS, _, work, collect, figures = STUDY.contract()
 # All releases are of the same data, and quick.
 tasks = single_task
-prepare = shared.prepare
+missing_pools = shared.missing_pools

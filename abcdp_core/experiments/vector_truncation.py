@@ -28,6 +28,7 @@ followed.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from dataclasses import dataclass
 from functools import partial
@@ -35,7 +36,6 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
@@ -46,38 +46,19 @@ from abcdp_core.online.families import NORMAL
 from abcdp_core.privacy import statement
 from abcdp_core.sentences import budget_name, counted, listed, percent
 from abcdp_core.streams import generator
-from abcdp_core.study import (
-    BaseParams,
-    Chain,
-    Lines,
-    Linked,
-    Onward,
-    Parameter,
-    Result,
-    Study,
-    Total,
-)
+from abcdp_core.study import Array, Chain, Lines, Linked, Onward, Result, Study, Total, scale
 from abcdp_core.study.estimates import Errors, least_error
-
-Array = NDArray[np.float64]
 
 EXPERIMENT = "vector-truncation"
 TITLE = "Several values of each person: split the budget, or ask for fewer"
-DIMENSION = Parameter(
-    kind="integer",
-    label="d · values of each person",
-    help="All of them are protected by one budget.",
-    low=1,
-    high=10,
-    steps=(1, 2, 3, 5, 10),
+DIMENSION = scale(
+    "d · values of each person", "All of them are protected by one budget.", (1, 2, 3, 5, 10)
 )
-CORRELATION = Parameter(
-    kind="real",
-    label="Correlation of a person's values",
-    help="The same between any two of them.",
-    low=0.0,
+CORRELATION = scale(
+    "Correlation of a person's values",
+    "The same between any two of them.",
+    (0.0, 0.2, 0.5, 0.8, 0.9),
     high=0.99,
-    steps=(0.0, 0.2, 0.5, 0.8, 0.9),
 )
 SAMPLER = dataclasses.replace(
     online.SAMPLER,
@@ -92,11 +73,8 @@ BUDGET = dataclasses.replace(
 ONE, ALL, BEST = "one asked", "all asked", "the best number asked"
 """Ways of asking for the values of a person."""
 
-FOLLOWED = 2
-"""Most coordinates of a person that are followed."""
-
-LINK = 5000
-"""People in a part of a task, which takes about a second."""
+FOLLOWED = 2  # Most coordinates of a person that are followed
+LINK = 5000  # People in a part of a task, which takes about a second
 
 
 @dataclass(frozen=True)
@@ -117,8 +95,7 @@ class Params(online.OneWayParams):
 
     def told(self, dimension: int) -> Array:
         """Information about each mean, in 1/σ², by how many values are asked for, ``(d,)``."""
-        make = partial(online.channel, self.channel)
-        return vectors.told(make, self.epsilon_total, dimension, NORMAL)
+        return _told(self.channel, self.epsilon_total, dimension)
 
     def ways(self) -> dict[str, dict[int, int]]:
         """Way -> number of values of a person -> how many of them are asked for."""
@@ -134,7 +111,9 @@ class Params(online.OneWayParams):
         return sorted({asked[dimension] for asked in self.ways().values()})
 
 
-PRESETS: dict[str, BaseParams] = {}
+@functools.lru_cache(maxsize=64)
+def _told(channel: str, epsilon_total: float, dimension: int) -> Array:
+    return vectors.told(partial(online.channel, channel), epsilon_total, dimension, NORMAL)
 
 
 @dataclass(frozen=True)
@@ -175,8 +154,7 @@ def follow(here: Onward[Task]) -> tuple[dict[str, Any], Any]:
     chosen = plan.chosen(generator(task.seed, "asked", task.run), params.n)
     sampler = params.stream().sampler_of(params.sampler, params.channel)
     drawn = values[part], chances.reshape(params.n, d)[part], chosen[part]
-    address = task.seed, task.run
-    turns = plan.follow(task.coordinate, sampler, *drawn, *address, state, answers)
+    turns = plan.follow(task.coordinate, sampler, *drawn, task.seed, task.run, state, answers)
     if turns:
         state, answer = turns[-1]
         answers, mean = answer.t, answer.mean_mu
@@ -195,14 +173,13 @@ def people(task: Task) -> Array:
     return math.sqrt(1.0 - params.correlation) * own + math.sqrt(params.correlation) * common
 
 
-def information(params: Params, _: Any) -> pd.DataFrame:
+def information(params: Params, _: Any) -> list[tuple[float, ...]]:
     """What a person tells about each mean, by how many values are asked for."""
-    rows = [
+    return [
         (d, k, params.epsilon_total / k, told)
-        for d in sorted(set(params.dimension))
+        for d in sorted(params.dimension)
         for k, told in enumerate(params.told(d).tolist(), 1)
     ]
-    return pd.DataFrame(rows, columns=["dimension", "asked", "epsilon_each", "information"])
 
 
 def promise(params: Params) -> str:
@@ -213,10 +190,7 @@ def promise(params: Params) -> str:
 
 
 def by_way(result: Result) -> Result:
-    """Return the result with a table ``ways`` of errors by way of asking.
-
-    A run counts once all coordinates that are followed are done.
-    """
+    """Return the result with a table ``ways`` of errors; a run counts once all of it is done."""
     params, main = cast(Params, result.params), result.tables["main"]
     runs = main.groupby(["dimension", "asked", "run"]).error_mu.agg(["mean", "size"]).reset_index()
     done = runs[runs["size"] == np.minimum(runs.dimension, FOLLOWED)]

@@ -36,7 +36,6 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
@@ -46,10 +45,19 @@ from abcdp_core.online import parameters as online
 from abcdp_core.online.families import FAMILIES
 from abcdp_core.places import ASSETS
 from abcdp_core.sentences import amount, budget_name, compared, factor, interval, percent, setting
-from abcdp_core.study import BaseParams, Chain, Lines, Linked, Onward, Result, Study, Tables, Total
+from abcdp_core.study import (
+    Array,
+    BaseParams,
+    Chain,
+    Lines,
+    Linked,
+    Onward,
+    Result,
+    Study,
+    Tables,
+    Total,
+)
 from abcdp_core.tasks import with_values
-
-Array = NDArray[np.float64]
 
 EXPERIMENT = "ways-of-asking"
 TITLE = "The question whose private answer tells most"
@@ -79,18 +87,10 @@ class Params(BaseParams):
     weight: float = online.WEIGHT.field(0.5)
 
 
-PRESETS: dict[str, BaseParams] = {}
-
-
 def budgets(params: Params) -> list[float]:
     """Return that of the answers drawn, and those of the curves that are not shipped."""
     others = ceiling.BUDGETS if params.score == "weights" else ()
     return [*dict.fromkeys([params.epsilon_total, *others])]
-
-
-def chains(params: Params, seed: int) -> list[Chain[Params]]:
-    """A single task, in a link for each budget: nothing can be said before the first of them."""
-    return [Chain(params, 0, seed, len(budgets(params)))]
 
 
 def follow(here: Onward[Chain[Params]]) -> tuple[Tables, None]:
@@ -103,16 +103,15 @@ def told(params: Params) -> Tables:
     """What each way tells for a budget, and the optimal symbols."""
     epsilon_total, *learn = params.epsilon_total, params.family, params.score
     optimal = best_channel.best(epsilon_total, *learn, weight=params.weight).channel
-    bound = ceiling.bound(epsilon_total, *learn)
     main = [
         _truncation(params),
         _by_symbols(params, "sign", channels.sign(epsilon_total)),
-        _by_symbols(params, "optimal", optimal) | {"bound": bound},
+        _by_symbols(params, "optimal", optimal) | {"bound": ceiling.bound(epsilon_total, *learn)},
     ]
-    gain = math.exp(optimal.level)
+    gain, sets = math.exp(optimal.level), zip(optimal.ends, optimal.weights, strict=True)
     symbols = [
         (epsilon_total, symbol, *ends, weight * gain, weight)
-        for symbol, (ends, weight) in enumerate(zip(optimal.ends, optimal.weights, strict=True), 1)
+        for symbol, (ends, weight) in enumerate(sets, 1)
     ]
     return {
         "main": pd.DataFrame(main, columns=MAIN.split()).astype({"bound": float}),
@@ -129,12 +128,9 @@ def _truncation(params: Params) -> dict[str, Any]:
     # In widths from the left end; the noise has the scale 1/ε of them.
     place = np.concatenate([[0.0], (np.arange(WITHIN) + 0.5) / WITHIN, [1.0]])
     out = 0.5 * (np.exp(-epsilon_total * place) + np.exp(-epsilon_total * (1.0 - place)))
-    return _row(params, "truncation", best.information, inside) | {
-        "wrong": 0.5 * math.exp(-0.5 * epsilon_total),
-        "a": best.a,
-        "b": best.b,
-        "between": 1.0 - float(inside.p @ out),
-    }
+    own = {"a": best.a, "b": best.b, "between": 1.0 - float(inside.p @ out)}
+    own["wrong"] = 0.5 * math.exp(-0.5 * epsilon_total)
+    return _row(params, "truncation", best.information, inside) | own
 
 
 def _by_symbols(params: Params, way: str, table: channels.Table) -> dict[str, Any]:
@@ -143,10 +139,8 @@ def _by_symbols(params: Params, way: str, table: channels.Table) -> dict[str, An
     asked = best_channel.partition(kind, table.edges())
     # Each as likely as it is from people who are not in its set.
     wrong = np.array(table.weights) @ (1.0 - channels.mass(kind, *np.array(table.ends).T))
-    return _row(params, way, table.information(kind), asked) | {
-        "wrong": float(wrong),
-        "symbols": float(len(table.weights)),
-    }
+    own = {"wrong": float(wrong), "symbols": float(len(table.weights))}
+    return _row(params, way, table.information(kind), asked) | own
 
 
 def _row(params: Params, way: str, F: Array, asked: best_channel.Cells) -> dict[str, Any]:
@@ -199,18 +193,17 @@ def with_shipped(params: Params, rows: Tables) -> pd.DataFrame:
     return pd.concat(every).sort_values("epsilon_total", kind="stable").reset_index(drop=True)
 
 
-def _here(result: Result, table: str = "main") -> tuple[Params, pd.DataFrame]:
-    """The parameters, and the rows of a table at their budget."""
-    params, rows = cast(Params, result.params), result.tables[table]
-    return params, rows[rows.epsilon_total == params.epsilon_total]
+def _here(result: Result) -> tuple[Params, dict[str, Any]]:
+    """The parameters, and the row of each way at their budget."""
+    params, rows = cast(Params, result.params), result.tables["main"]
+    here = rows[rows.epsilon_total == params.epsilon_total]
+    return params, {str(row.way): row for row in here.itertuples()}
 
 
 def said(result: Result) -> tuple[str, str]:
     """How optimal symbols compare with the best interval, and what each way keeps of a value."""
     params, rows = _here(result)
-    best, interval, sign = (
-        rows[rows.way == way].iloc[0] for way in ("optimal", "truncation", "sign")
-    )
+    best, interval, sign = rows["optimal"], rows["truncation"], rows["sign"]
     at, more = budget_name(params.epsilon_total), compared(best.score, interval.score)
     verb = "score" if params.score == "determinant" else "tell"
     return f"Symbols {verb} {more} the best interval at {at}", (
@@ -227,15 +220,15 @@ def _what(params: Params) -> str:
 def why(result: Result) -> str:
     """Why symbols win, where they do, and where each way loses what a value tells; in Markdown."""
     params, rows = _here(result)
-    interval, optimal = (rows[rows.way == way].iloc[0] for way in ("truncation", "optimal"))
+    interval, optimal = rows["truncation"], rows["optimal"]
     reason = (
         "**Why symbols win:** noise on a number has to hide *how far* the value lies, a symbol "
         "only in *which part* it lies. "
-    )
+    ) * (optimal.score >= 1.01 * interval.score)
     return (
-        f"{reason if optimal.score >= 1.01 * interval.score else ''}Of the {_what(params)} in the "
-        f"value itself, the best interval keeps {percent(interval.share_before_chance)} before its "
-        f"noise and {percent(interval.share)} after it; the {optimal.symbols:.0f} symbols keep "
+        f"{reason}Of the {_what(params)} in the value itself, the best interval keeps "
+        f"{percent(interval.share_before_chance)} before its noise and {percent(interval.share)} "
+        f"after it; the {optimal.symbols:.0f} symbols keep "
         f"{percent(optimal.share_before_chance)} before chance and {percent(optimal.share)} after."
     )
 
@@ -285,9 +278,9 @@ def _answers(result: Result, title: str, y: str) -> tuple[Any, float]:
 
 def symbols(result: Result) -> fig.Drawn:
     """The chance of each symbol."""
-    _, rows = _here(result)
-    _, table = _here(result, "symbols")
-    wrong = percent(rows[rows.way == "optimal"].wrong.iloc[0])
+    (params, rows), table = _here(result), result.tables["symbols"]
+    table = table[table.epsilon_total == params.epsilon_total]
+    wrong = percent(rows["optimal"].wrong)
     title = f"{len(table)} symbols: an untrue answer with a chance of {wrong}"
     figure, reach = _answers(result, title, "chance of each answer")
     style = fig.way_of_asking("optimal")
@@ -310,7 +303,7 @@ def symbols(result: Result) -> fig.Drawn:
 def clipped(result: Result) -> fig.Drawn:
     """What the best interval makes of a value."""
     params, rows = _here(result)
-    row = rows[rows.way == "truncation"].iloc[0]
+    row = rows["truncation"]
     title = f"Best interval: wrong side with a chance of {percent(row.wrong)}"
     figure, reach = _answers(result, title, "answer, in σ from μ")
     style, scale = fig.way_of_asking("truncation"), (row.b - row.a) / params.epsilon_total
@@ -330,7 +323,7 @@ def clipped(result: Result) -> fig.Drawn:
 STUDY: Study[Params, None] = Study(
     EXPERIMENT,
     Params,
-    chains=chains,
+    links=lambda params: len(budgets(params)),
     link=follow,
     tables={"main": Linked(MAIN), "symbols": Linked(SYMBOLS)},
     totals={"main": Total(MAIN, with_shipped)},

@@ -20,8 +20,7 @@ Array = NDArray[np.float64]
 
 ICONS, IN_A_ROW = 100, 25
 
-TRACK = 10.0
-"""Part of the axis, in per cent, that a text at the end of the range needs."""
+TRACK = 10.0  # Part of the axis, in per cent, that a text at the end of the range needs
 
 
 @functools.lru_cache(maxsize=32)

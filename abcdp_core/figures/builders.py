@@ -29,13 +29,13 @@ def figure(title: str, x: str, y: str, height: int = 440, settings: str = "") ->
 
 def layout(title: str, x: str, y: str, height: int = 440, settings: str = "") -> dict[str, Any]:
     """The layout of :func:`figure`, for one that is put together before it is checked."""
-    return {
-        "template": TEMPLATE,
-        "title": {"text": title} | ({"subtitle": {"text": settings}} if settings else {}),
-        "height": height,
-        "xaxis": {"title": {"text": x}},
-        "yaxis": {"title": {"text": y}},
-    }
+    axes = {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}}
+    return {"template": TEMPLATE, "title": titled(title, settings), "height": height} | axes
+
+
+def titled(title: str, settings: str) -> dict[str, Any]:
+    """A title, and what is below it in a smaller line."""
+    return {"text": title} | ({"subtitle": {"text": settings}} if settings else {})
 
 
 def line(x: Array, y: Array, style: Style, **kwargs: object) -> go.Scatter:
@@ -63,13 +63,8 @@ def points(
     """Markers in their style, with intervals from ``low`` to ``high`` where they are given."""
     bars = None
     if low is not None and high is not None:
-        bars = {
-            "type": "data",
-            "array": high - y,
-            "arrayminus": y - low,
-            "thickness": 1.2,
-            "width": 0,
-        }
+        ends = {"array": high - y, "arrayminus": y - low}
+        bars = {"type": "data", "thickness": 1.2, "width": 0, **ends}
     return go.Scatter(
         x=x,
         y=y,
@@ -92,15 +87,9 @@ def own_mark(x: float, y: float, name: str) -> go.Scatter:
 
 
 def note(figure: go.Figure, x: float, y: float, text: str, color: str, place: str) -> None:
-    """Words in the plot, in the colour of what they name.
+    """Words at a point of the plot, in the units of its axes, in the colour of what they name.
 
-    Args:
-        figure: gets them.
-        x, y: the point that they stand at, in the units of the axes.
-        text: a few words.
-        color: of the series that they belong to.
-        place: which side of the words is at the point, as in ``bottom left``: they stand above it,
-            to the right.
+    ``place`` is the side of the words that is at the point: ``bottom left`` is above, to the right.
     """
     logarithmic = figure.layout.xaxis.type == "log"
     figure.add_annotation(words(math.log10(x) if logarithmic else x, y, text, color, place))
@@ -109,10 +98,7 @@ def note(figure: go.Figure, x: float, y: float, text: str, color: str, place: st
 def named_apart(
     figure: go.Figure, x: Array, first: tuple[Array, Style], second: tuple[Array, Style]
 ) -> None:
-    """Name two lines in the gap between them, where that is widest in the middle of the plot.
-
-    Lines fall to the right, so there is room to the left below the upper one and to the right
-    above the lower one.
+    """Name two falling lines in the gap between them, where that is widest in the middle.
 
     Args:
         figure: gets the names; its axes have ranges, the horizontal one is logarithmic.
@@ -152,16 +138,19 @@ def words(x: float, y: float, text: str, color: str, place: str) -> dict[str, An
     }
 
 
+ABOVE: dict[str, Any] = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+CORNER = {"x": 1.0, "xref": "paper", "xanchor": "right"} | ABOVE
+"""Where words stand just above the plot, and at its right end."""
+
+
 def key(figure: go.Figure, words: Sequence[tuple[str, str]]) -> None:
     """What marks and lines are called, each with its colour, in a line above the plot."""
-    figure.add_annotation(
-        text="   ".join(
-            f'<b><span style="color:{color}">{text}</span></b>' for text, color in words
-        ),
-        showarrow=False,
-        **{"x": 1.0, "xref": "paper", "xanchor": "right"},
-        **{"y": 1.0, "yref": "paper", "yanchor": "bottom"},
-    )
+    figure.add_annotation(CORNER, text="   ".join(bold(text, color) for text, color in words))
+
+
+def bold(text: str, color: str) -> str:
+    """Words in bold and in a colour."""
+    return f'<b><span style="color:{color}">{text}</span></b>'
 
 
 def band(x: Array, low: Array, high: Array, style: Style) -> go.Scatter:
@@ -180,12 +169,7 @@ def band(x: Array, low: Array, high: Array, style: Style) -> go.Scatter:
 
 
 def hollow(trace: go.Scatter, empty_share: Array) -> go.Scatter:
-    """The same marks, open where some runs accepted nothing, so that their error is the prior's.
-
-    Args:
-        trace: with a marker for each point.
-        empty_share: share of the runs that accepted nothing, one per point ``(k,)``.
-    """
+    """The same marks, open where a share ``(k,)`` of the runs accepted nothing."""
     symbol = trace.marker.symbol or "circle"
     symbols = np.where(empty_share > 0, f"{symbol}-open", symbol)
     return trace.update(
@@ -194,14 +178,7 @@ def hollow(trace: go.Scatter, empty_share: Array) -> go.Scatter:
 
 
 def no_better(figure: go.Figure, prior: float, index: int = 0, along: str = "y") -> go.Figure:
-    """Shade where errors are no better than the prior's.
-
-    Args:
-        figure: gets the shade; its axis of errors has a range.
-        prior: error of the prior mean.
-        index: number of the panel.
-        along: ``x`` or ``y``, the axis of errors.
-    """
+    """Shade where errors, along an axis that has a range, are no better than the prior's."""
     ids, across = panel(index), "y" if along == "x" else "x"
     return figure.add_shape(
         type="rect",
@@ -212,16 +189,6 @@ def no_better(figure: go.Figure, prior: float, index: int = 0, along: str = "y")
     )
 
 
-def logarithmic(low: float, high: float) -> dict[str, object]:
-    """A logarithmic axis over a fixed range, with a little room at both ends."""
-    return {
-        "type": "log",
-        "range": [np.log10(low) - 0.05, np.log10(high) + 0.05],
-        "dtick": 1,
-        "minor": {"dtick": "D1", "ticks": "outside"},
-    }
-
-
 def panels(
     titles: Sequence[str],
     title: str,
@@ -230,6 +197,7 @@ def panels(
     rows: int = 1,
     height: int = 440,
     gap: float = 0.16,
+    settings: str = "",
 ) -> go.Figure:
     """An empty figure with panels that share their axes, filled row by row.
 
@@ -239,13 +207,11 @@ def panels(
         rows: number of rows the panels are spread over.
         height: of the whole, in pixels.
         gap: between two rows, as part of the height.
+        settings: below the title.
     """
     columns = -(-len(titles) // rows)
-    layout: dict[str, object] = {
-        "template": TEMPLATE,
-        "title": {"text": title},
-        "height": height,
-    }
+    layout: dict[str, Any] = {"template": TEMPLATE, "title": titled(title, settings)}
+    layout["height"] = height
     annotations = []
     for index, text in enumerate(titles):
         row, column = divmod(index, columns)
@@ -275,6 +241,43 @@ TICKS = 36
 """Pixels under a row for the labels of an axis of its own; in fewer they lie on the next row."""
 
 
+def stacked(
+    names: Sequence[str],
+    x: str,
+    row_height: int,
+    gap: float,
+    ends: Sequence[tuple[float, float]] = (),
+    *,
+    shared: bool,
+) -> dict[str, Any]:
+    """The layout of wide rows one above the other, for a figure that is not checked yet.
+
+    Args:
+        names: of the rows, top first.
+        x: title of the lowest axis.
+        row_height: in pixels.
+        gap: between two rows, as part of the height; without shared axes there is room for labels.
+        ends: of each row's x axis; the browser's if not given.
+        shared: whether the rows have one x axis.
+    """
+    layout: dict[str, Any] = {"template": TEMPLATE, "height": 130 + row_height * len(names)}
+    for index, name in enumerate(names):
+        ids, last = panel(index), index == len(names) - 1
+        layout["xaxis" + ids["xaxis"][1:]] = {
+            "anchor": ids["yaxis"],
+            "range": list(ends[index]) if ends else None,
+            "matches": "x" if shared and index else None,
+            "showticklabels": last or not shared,
+            **({"title": {"text": x}} if last else {}),
+        }
+        layout["yaxis" + ids["yaxis"][1:]] = {
+            "anchor": ids["xaxis"],
+            "domain": span(len(names) - 1 - index, len(names), gap),
+            "title": {"text": name},
+        }
+    return layout
+
+
 def stack(
     names: Sequence[str],
     title: str,
@@ -292,33 +295,18 @@ def stack(
     """
     shared = len(set(ranges)) == 1
     gap = 0.05 if shared else TICKS / (row_height * len(names))
-    layout: dict[str, object] = {
-        "template": TEMPLATE,
-        "title": {"text": title},
-        "height": 130 + row_height * len(names),
-    }
-    for index, name in enumerate(names):
-        last = index == len(names) - 1
-        ids = panel(index)
-        layout["xaxis" + ids["xaxis"][1:]] = {
-            "anchor": ids["yaxis"],
-            "range": list(ranges[index]),
-            "matches": "x" if shared and index else None,
-            "showticklabels": last or not shared,
-            "title": {"text": x} if last else None,
-        }
-        layout["yaxis" + ids["yaxis"][1:]] = {
-            "anchor": ids["xaxis"],
-            "domain": span(len(names) - 1 - index, len(names), gap),
-            "range": [0, 1],
-            "tickvals": [0, 0.5],
-            "title": {"text": name},
-        }
-    return go.Figure(layout=layout)
+    drawn = go.Figure(layout=stacked(names, x, row_height, gap, ranges, shared=shared))
+    return drawn.update_yaxes(range=[0, 1], tickvals=[0, 0.5]).update_layout(title_text=title)
 
 
 def rows(
-    names: Sequence[str], title: str, x: str, row_height: int = 220, *, shared: bool = True
+    names: Sequence[str],
+    title: str,
+    x: str,
+    row_height: int = 220,
+    settings: str = "",
+    *,
+    shared: bool = True,
 ) -> go.Figure:
     """An empty figure with one wide panel per name, one above the other.
 
@@ -326,30 +314,16 @@ def rows(
         names: of the y axes, top first.
         title, x: of the whole and of the lowest axis.
         row_height: of one row, in pixels.
+        settings: below the title.
         shared: whether they have one x axis; else each has its own, called by the row's name.
     """
-    layout: dict[str, object] = {
-        "template": TEMPLATE,
-        "title": {"text": title},
-        "height": 130 + row_height * len(names),
-    }
-    for index, name in enumerate(names):
-        last = index == len(names) - 1
-        ids = panel(index)
-        layout["xaxis" + ids["xaxis"][1:]] = {
-            "anchor": ids["yaxis"],
-            "matches": "x" if index and shared else None,
-            "showticklabels": last or not shared,
-            "title": {"text": (x if last else None) if shared else name},
-        }
-        layout["yaxis" + ids["yaxis"][1:]] = {
-            "anchor": ids["xaxis"],
-            "domain": span(
-                len(names) - 1 - index, len(names), 0.06 if shared else 0.5 / len(names)
-            ),
-            "title": {"text": name if shared else "share"},
-        }
-    return go.Figure(layout=layout)
+    gap = 0.06 if shared else 0.5 / len(names)
+    drawn = go.Figure(layout=stacked(names, x, row_height, gap, shared=shared))
+    if not shared:
+        for axis, name in zip(drawn.select_xaxes(), names, strict=True):
+            axis.title.text = name
+        drawn.update_yaxes(title_text="share")
+    return drawn.update_layout(title=titled(title, settings))
 
 
 def panel(index: int) -> dict[str, str]:

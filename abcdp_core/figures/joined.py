@@ -8,7 +8,7 @@ other things in the one than in the other stay as they are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -114,10 +114,10 @@ def _shown(figure: go.Figure, name: str) -> Range | None:
         return low, high
     if axis.type not in (None, "linear"):
         return None
-    parts = list(_values(figure, name))
-    if not parts or any(part is None for part in parts):
+    try:
+        values = np.concatenate(list(_values(figure, name)))
+    except ValueError:
         return None
-    values = np.concatenate(cast("list[NDArray[np.float64]]", parts))
     values = values[np.isfinite(values)]
     if not values.size:
         return None
@@ -128,32 +128,26 @@ def _shown(figure: go.Figure, name: str) -> Range | None:
     return low - room, high + room
 
 
-def _values(figure: go.Figure, name: str) -> Iterator[NDArray[np.float64] | None]:
-    """The numbers that traces have on an axis, of bars their feet too; ``None`` for others."""
+def _values(figure: go.Figure, name: str) -> Iterator[NDArray[np.float64]]:
+    """The numbers that traces have on an axis, of bars their feet too.
+
+    Raises:
+        ValueError: they are no numbers.
+    """
     letter, number = name[0], name[5:]
     for trace in figure.data:
         if (getattr(trace, f"{letter}axis", None) or letter) != f"{letter}{number}":
             continue
         if trace.type not in ("scatter", "scattergl", "bar"):
-            yield None
+            raise ValueError(f"A {trace.type} has more than these numbers.")
+        if trace[letter] is None:
             continue
-        values = trace[letter]
-        if values is None:
-            continue
-        numbers = _numbers(values)
+        numbers = np.asarray(trace[letter], dtype=float)
         yield numbers
-        if numbers is not None and trace.type == "bar" and letter == "y":
+        if trace.type == "bar" and letter == "y":
             yield np.zeros(1)
-        if numbers is not None and (bars := trace[f"error_{letter}"]).array is not None:
-            above = _numbers(bars.array)
-            below = above if bars.arrayminus is None else _numbers(bars.arrayminus)
-            if above is not None and below is not None:
-                yield numbers + above
-                yield numbers - below
-
-
-def _numbers(values: Any) -> NDArray[np.float64] | None:
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        return None
+        if (bars := trace[f"error_{letter}"]).array is not None:
+            above = np.asarray(bars.array, dtype=float)
+            below = above if bars.arrayminus is None else np.asarray(bars.arrayminus, dtype=float)
+            yield numbers + above
+            yield numbers - below

@@ -15,26 +15,26 @@ import plotly.graph_objects as go
 
 from abcdp_core import summaries
 from abcdp_core.figures import Drawn
-from abcdp_core.figures.builders import Array, band, figure, line, no_better, panel, panels
+from abcdp_core.figures.builders import ABOVE, Array, band, figure, line, no_better, panel, panels
 from abcdp_core.figures.looks import GREY, NON_PRIVATE, Style, styles
 from abcdp_core.figures.ranked import end_labels, plain_ticks
 from abcdp_core.figures.statistics import (
-    DECADES,
     PRIOR_MEAN,
     RIVAL,
     RIVAL_WITHOUT_NOISE,
-    ROOM,
     in_panel,
+    named_once,
     run_line,
 )
 from abcdp_core.results import Result
 from abcdp_core.sentences import AXES, setting, settings_line
 
-BEYOND = 4.0
-"""Times the largest budget where the results without noise are drawn."""
+BEYOND = 4.0  # Times the largest budget where the results without noise are drawn
 
-MARKED = 40
-"""Points of a line up to which each has a mark."""
+DECADES, ROOM = {"mae": 1.3, "mse": 2.6}, 1.4
+"""Metric -> how far below the prior's error an axis reaches; times so far beside the rival."""
+
+MARKED = 40  # Points of a line up to which each has a mark
 
 Says = Callable[[Result], tuple[str, str]]
 Curve = tuple[Style, Array, Array]
@@ -95,7 +95,8 @@ class Lines:
         others = (name for name in several if name != lines)
         facets = sorted(others, key=lambda name: len(_values(table, name)))
         places = list(itertools.product(*(_values(table, name) for name in facets)))
-        drawn = self._empty(result, title, table, facets, several)
+        each = [map(setting, facets, place) for place in places]
+        drawn = self._empty(result, title, table, facets, [", ".join(texts) for texts in each])
         labels: list[tuple[float, str, str]] = []
         for index, place in enumerate(places):
             part = table
@@ -103,19 +104,17 @@ class Lines:
                 part = part[part[name] == value]
             labels += self._draw(drawn, result, part, lines, index)
         if len(places) == 1 and labels:
-            known = [
-                each for each in labels if math.isfinite(each[0]) and (each[0] > 0.0 or self.linear)
-            ]
+            least = -math.inf if self.linear else 0.0
+            known = [each for each in labels if least < each[0] < math.inf]
             end_labels(drawn, known, _ends(drawn.layout.yaxis))
             drawn.update_layout(showlegend=False)
             if self.guide is not None:
                 # No legend names it here.
                 style, guided = self.guide
-                above = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
                 words = {"text": style.name, "font": {"color": style.color}}
-                drawn.add_annotation(x=math.log10(guided(table)), **above, **words)
+                drawn.add_annotation(x=math.log10(guided(table)), **ABOVE, **words)
         elif self.looks:
-            _name_in_legend(drawn)
+            named_once(drawn)
         return Drawn(drawn, caption)
 
     def _by(self, result: Result) -> list[str]:
@@ -126,27 +125,18 @@ class Lines:
         return [name for name in listed if name in table and name not in (self.x, *self.at)]
 
     def _empty(
-        self,
-        result: Result,
-        title: str,
-        table: pd.DataFrame,
-        facets: list[str],
-        varying: list[str],
+        self, result: Result, title: str, table: pd.DataFrame, facets: list[str], names: list[str]
     ) -> go.Figure:
         """The axes, which follow from the settings rather than from what is found."""
         y = self.y_title or AXES[next(iter(self.y)) if isinstance(self.y, Mapping) else self.y]
-        names = [
-            ", ".join(setting(name, value) for name, value in zip(facets, place, strict=True))
-            for place in itertools.product(*(_values(table, name) for name in facets))
-        ]
         rows = -(-len(names) // 2) if len(facets) < 2 else table[facets[0]].nunique()
         if len(names) == 1:
             drawn = figure(title, AXES[self.x], y)
         else:
             drawn = panels(names, title, AXES[self.x], y, rows, 300 + 130 * rows)
         runs = table.run.nunique() if "run" in table else 0
-        named = (*self.at, *self.settings)
-        text = settings_line(result.params, named, {*varying, self.x}, runs)
+        varying = {self.x, *(name for name in self._by(result) if len(_values(table, name)) > 1)}
+        text = settings_line(result.params, (*self.at, *self.settings), varying, runs)
         drawn.layout.title.subtitle.text = text or None
         drawn.update_xaxes(**self._x_axis(table, len(names)))
         low, high = self._y_ends(result, table)
@@ -155,9 +145,7 @@ class Lines:
     def _x_axis(self, table: pd.DataFrame, count: int) -> dict[str, Any]:
         x = table[self.x]
         finite = x[np.isfinite(x)]
-        low, high = self.x_range or (
-            (float(finite.min()), float(finite.max())) if len(finite) else (1.0, 1.0)
-        )
+        low, high = self.x_range or (finite.agg(["min", "max"]) if len(finite) else (1.0, 1.0))
         low, high = (low, high) if high > low else (low / 2.0, 2.0 * high)
         axis = plain_ticks(low, high, most=4 if count > 1 else 5)
         if len(finite) and len(axis["tickvals"]) < 2:  # type: ignore[arg-type]
@@ -277,15 +265,6 @@ def _ends(axis: Any) -> tuple[float, float]:
     """Ends of an axis in its own units."""
     low, high = (10.0**end if axis.type == "log" else end for end in axis.range)
     return low, high
-
-
-def _name_in_legend(drawn: go.Figure) -> None:
-    """Let the first line of each name be in the legend, as the first panel may lack some."""
-    shown: set[str] = set()
-    for trace in drawn.data:
-        if trace.fill is None:
-            trace.update(showlegend=trace.name not in shown)
-            shown.add(trace.name)
 
 
 def _values(table: pd.DataFrame, name: str) -> list[Any]:

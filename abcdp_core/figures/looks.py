@@ -11,7 +11,7 @@ and the place of the legend are decided here, by :func:`as_seen`, for the medium
 from __future__ import annotations
 
 import base64
-import functools
+import itertools
 import math
 import re
 import textwrap
@@ -66,8 +66,7 @@ WORDS = {
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 
-HEIGHT = 440
-"""Pixels of a figure whose builder does not say."""
+HEIGHT = 440  # Pixels of a figure whose builder does not say
 
 TEMPLATE = go.layout.Template(
     layout=go.Layout(
@@ -111,24 +110,13 @@ PRIOR = Style("prior", GREY, "dot", "diamond")
 TRUTH = Style("truth", BLACK, "solid", "line-ns")
 REJECTED = Style("rejected", PALE, "", "circle")
 BOTH = Style("both", BLACK, "", "circle")
-GUIDE = Style("guide", PALE, "dot", "circle")
-"""The meanings that a colour has, on every page."""
+GUIDE = Style("guide", PALE, "dot", "circle")  # The meanings that a colour has, on every page
 
 
 def styles(names: Sequence[str]) -> list[Style]:
     """A style for each of several series of the same kind."""
-    return [
-        Style(
-            name,
-            CATEGORIES[i % len(CATEGORIES)],
-            DASHES[i % len(DASHES)],
-            MARKERS[i % len(MARKERS)],
-        )
-        for i, name in enumerate(names)
-    ]
-
-
-# ----------------------------------------------------------------------------------------- media
+    looks = zip(*map(itertools.cycle, (CATEGORIES, DASHES, MARKERS)), strict=False)
+    return [Style(name, *look) for name, look in zip(names, looks, strict=False)]
 
 
 @dataclass(frozen=True)
@@ -178,15 +166,7 @@ SCREEN = Medium("screen", title_width=90, title=16, text=15, ticks=14)
 """A page whose theme is not known; a title's line is as wide as a figure beside the knobs."""
 
 PROJECTOR = Medium(
-    "projector",
-    title_width=60,
-    title=24,
-    text=22,
-    ticks=20,
-    least=20,
-    taller=1.4,
-    thicker=1.6,
-    larger=1.3,
+    "projector", 60, title=24, text=22, ticks=20, least=20, taller=1.4, thicker=1.6, larger=1.3
 )
 """The same on the wall of a lecture hall."""
 
@@ -216,7 +196,7 @@ PAPER = Medium(
     text=15,
     ticks=13,
     ink=INK,
-    ground="#FFFFFF",
+    ground=GROUND,
     grid=GRID,
     font=FONT,
     grows=True,
@@ -224,8 +204,7 @@ PAPER = Medium(
 )
 """A file, which has no theme, and room for its whole title."""
 
-WIDTH = 900
-"""Pixels of a figure on paper."""
+WIDTH = 900  # Pixels of a figure on paper
 
 
 def dressed(figure: go.Figure, medium: Medium, title: str | None = None) -> go.Figure:
@@ -240,10 +219,7 @@ def dressed(figure: go.Figure, medium: Medium, title: str | None = None) -> go.F
 
 
 def as_seen(figure: go.Figure, medium: Medium, title: str | None = None) -> dict[str, Any]:
-    """What :func:`dressed` gives, as the dictionary that is sent to a browser.
-
-    Plotly's own updates, and its check of each figure, take longer than the rest of a page.
-    """
+    """What :func:`dressed` gives, as a dictionary: plotly's checks take longer than a page."""
     plain = _for_the_wall(_recolored(figure.to_dict(), medium.colors), medium)
     layout: dict[str, Any] = plain["layout"]
     if "annotations" in layout:
@@ -340,15 +316,10 @@ def _enlarge_letters(thing: Any, least: int) -> None:
         elif isinstance(value, dict | list):
             _enlarge_letters(value, least)
         elif isinstance(value, str) and "font-size" in value:
-            larger = functools.partial(_at_least, least)
-            thing[key] = LETTERS.sub(larger, value)
+            thing[key] = LETTERS.sub(lambda size: f"font-size:{max(int(size[1]), least)}px", value)
 
 
 LETTERS = re.compile(r"font-size: ?(\d+)px")
-
-
-def _at_least(least: int, found: re.Match[str]) -> str:
-    return f"font-size:{max(int(found[1]), least)}px"
 
 
 def _thicken(trace: dict[str, Any], medium: Medium) -> None:
@@ -407,23 +378,12 @@ def translucent(color: str, alpha: float) -> str:
     return f"rgba({red},{green},{blue},{alpha:g})"
 
 
-SMALLER = 1.2
-"""Times the characters of a title's line that a line of settings has."""
-
-TITLE_PAD = 14
-"""Pixels above the title."""
-
-BOTTOM = 72
-"""Pixels below the plot, for its axis."""
-
-TITLE_AND_AXIS = 148
-"""Pixels of a figure's height that are not for its plot, as long as the title has one line."""
-
-LOWEST = 240
-"""Pixels of the lowest plot."""
-
-LEGEND_LINE = 26
-"""Pixels of a line of the legend."""
+SMALLER = 1.2  # times the characters of a title's line that a line of settings has
+TITLE_PAD = 14  # pixels above the title
+BOTTOM = 72  # pixels below the plot, for its axis
+TITLE_AND_AXIS = 148  # pixels of a figure that are not for its plot, with a title of one line
+LOWEST = 240  # pixels of the lowest plot
+LEGEND_LINE = 26  # pixels of a line of the legend
 
 
 def one_line(figure: go.Figure) -> str:

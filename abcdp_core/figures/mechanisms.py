@@ -1,4 +1,4 @@
-"""Colours of mechanisms: a family has one, on every page; its members differ in dash and marker."""
+"""The colours that families of mechanisms and ways of asking one person keep, on every page."""
 
 from __future__ import annotations
 
@@ -47,3 +47,24 @@ def called(name: str) -> str:
 def code_name(words: str) -> str:
     """What :func:`called` made words of."""
     return words.replace(" ", "-")
+
+
+_LOOKS = {
+    "truncation": Style("truncation", CATEGORIES[0], "solid", "circle"),
+    "fixed": Style("fixed", CATEGORIES[1], "dash", "square"),
+    "optimal": Style("optimal", CATEGORIES[2], "solid", "diamond"),
+    "sign": Style("sign", CATEGORIES[4], "dash", "square"),
+    "placed right": Style("placed right", CATEGORIES[4], "dot", "triangle-up"),
+}
+"""A sign is never seen beside an interval that is placed right; the fourth colour is too close to
+that of optimal symbols on a dark ground."""
+
+
+def way_of_asking(name: str) -> Style:
+    """How a way of asking looks.
+
+    Args:
+        name: ``truncation`` in an interval that follows the answers, in a ``fixed`` one or in one
+            that was ``placed right``; a ``sign`` or ``optimal`` symbols.
+    """
+    return _LOOKS[name]

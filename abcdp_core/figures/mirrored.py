@@ -16,14 +16,13 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core.figures.builders import TICKS, Array, panel, span
+from abcdp_core.figures.builders import CORNER, TICKS, Array, bold, panel, stacked, titled
 from abcdp_core.figures.looks import (
     BOTH,
     NON_PRIVATE,
     PALE,
     PRIOR,
     PRIVATE,
-    TEMPLATE,
     TRUTH,
     Style,
     translucent,
@@ -35,23 +34,15 @@ if TYPE_CHECKING:
 MOST_DOTS, TALLEST = 30, 6
 """Samples of a release, and dots in a stack, up to which each sample is a dot."""
 
-DOTS, BARS = 40, 20
-"""Bins of either."""
+DOTS, BARS = 40, 20  # Bins of either
 
 SHOWN = 0.99
 """Part of the prior's draws that an axis shows; what is beyond stands in the outermost bin."""
 
-STEPS = 20
-"""Steps of an axis: it ends at one."""
-
-FILLED = 0.92
-"""Part of the room between two lines that the tallest stack fills."""
-
-SHAPE = 0.6
-"""Part of the room between two lines that the prior fills where only its shape is shown."""
-
-ROW, DOT = 56, 9
-"""Pixels of a row, and of a dot where there is room."""
+STEPS = 20  # Steps of an axis: it ends at one
+FILLED = 0.92  # Part of the room between two lines that the tallest stack fills
+SHAPE = 0.6  # Part of the room between two lines that the prior fills where only its shape is shown
+ROW, DOT = 56, 9  # Pixels of a row, and of a dot where there is room
 
 SIDES = ((PRIVATE, 1.0, "triangle-down"), (NON_PRIVATE, -1.0, "triangle-up"))
 """Which way each grows, and the mark of its mean."""
@@ -133,8 +124,7 @@ def mirrored(
                 traces.append(place | _mean(row, style, side, arrow))
     shown = [style for style, _, _ in SIDES if sizes[style.name]]
     layout = {
-        "template": TEMPLATE,
-        "title": {"text": title} | ({"subtitle": {"text": settings}} if settings else {}),
+        "title": titled(title, settings),
         "annotations": [_legend(shown, dots, known=truth is not None)],
         "barmode": "overlay",
         "bargap": 0.0,
@@ -283,55 +273,33 @@ def strips(
     Args:
         names: of the strips, top first.
         ends: of each x axis.
-        x: title of the lowest one.
-        row: pixels of a strip.
+        x, row: title of the lowest one; pixels of a strip.
     """
     together, count = len(set(ends)) == 1, len(names)
     height = row if together else row + TICKS
     gap = 0.0 if together else TICKS / (height * count)
-    layout: dict[str, Any] = {"height": 130 + height * count, "showlegend": False}
+    layout = stacked(names, x, height, gap, ends, shared=together)
     for index, name in enumerate(names):
-        ids, last = panel(index), index == count - 1
-        axis: dict[str, Any] = {
-            "anchor": ids["yaxis"],
-            "range": list(ends[index]),
-            "showticklabels": last or not together,
+        ids = panel(index)
+        if together and index < count - 1:
+            layout["xaxis" + ids["xaxis"][1:]] |= {"showline": False, "ticks": ""}
+        upright = layout["yaxis" + ids["yaxis"][1:]]
+        del upright["title"]
+        upright |= {
+            **{"range": [-1.0, 1.0], "tickvals": [0.0], "ticktext": [name], "ticks": ""},
+            **{"zerolinecolor": PALE, "zerolinewidth": 1, "showgrid": False, "showline": False},
         }
-        if last:
-            axis["title"] = {"text": x}
-        elif together:
-            axis |= {"showline": False, "ticks": ""}
-        if together and index:
-            axis["matches"] = "x"
-        layout["xaxis" + ids["xaxis"][1:]] = axis
-        layout["yaxis" + ids["yaxis"][1:]] = {
-            "anchor": ids["xaxis"],
-            "domain": span(count - 1 - index, count, gap),
-            "range": [-1.0, 1.0],
-            "tickvals": [0.0],
-            "ticktext": [name],
-            "ticks": "",
-            "zerolinecolor": PALE,
-            "zerolinewidth": 1,
-            "showgrid": False,
-            "showline": False,
-        }
-    return layout
+    return layout | {"showlegend": False}
 
 
 def _legend(shown: list[Style], dots: bool, *, known: bool) -> dict[str, Any]:
     """What stands above and below the lines, in the colours of it."""
     called = {PRIVATE.name: "private", NON_PRIVATE.name: "no noise"}
     words = [
-        *(f'<b><span style="color:{each.color}">{called[each.name]}</span></b>' for each in shown),
+        *(bold(called[each.name], each.color) for each in shown),
         *(["● both"] if dots and len(shown) > 1 else []),
         *(["▾ mean"] if shown else []),
         *(["│ truth"] if known else []),
         "┄ prior",
     ]
-    return {
-        "text": "  ".join(words),
-        "showarrow": False,
-        **{"x": 1.0, "xref": "paper", "xanchor": "right"},
-        **{"y": 1.0, "yref": "paper", "yanchor": "bottom"},
-    }
+    return CORNER | {"text": "  ".join(words)}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from abcdp_core.figures.builders import Array, figure, hollow, no_better, panel, panels
+from abcdp_core.figures.builders import ABOVE, Array, figure, hollow, no_better, panel, panels
 from abcdp_core.figures.looks import PRIOR, Style
 
 if TYPE_CHECKING:
@@ -22,21 +22,13 @@ if TYPE_CHECKING:
 LONGEST = 31
 """Characters of a line of a name: longer ones break, so that marks have room on a telephone."""
 
-AROUND = 132
-"""Pixels of a figure that are not rows: title, settings and axis."""
+AROUND = 132  # Pixels of a figure that are not rows: title, settings and axis
 
 
 def ranked(
     names: Sequence[str], title: str, x: str, settings: str = "", row_height: int = 34
 ) -> go.Figure:
-    """An empty figure with a row for each name, the first one on top.
-
-    Args:
-        names: of the rows.
-        title, x: of the whole and of the axis.
-        settings: below the title.
-        row_height: in pixels.
-    """
+    """An empty figure with a row of so many pixels for each name, the first one on top."""
     height = AROUND + row_height * max(len(names), 3)
     empty = figure(title, x, "", height=height, settings=settings)
     return empty.update_yaxes(row_axis(names)).update_layout(showlegend=False)
@@ -106,8 +98,7 @@ def marked_panels(
         words: title and settings.
     """
     height = 200 + 2 * (40 + 24 * len(names))
-    drawn = panels(list(ranges), words[0], "", "", rows=2, height=height)
-    drawn.layout.title.subtitle.text = words[1]
+    drawn = panels(list(ranges), words[0], "", "", rows=2, height=height, settings=words[1])
     for index, ends in enumerate(ranges.values()):
         for style, part in marks[marks.panel == index].groupby("style", sort=False):
             drawn.add_trace(_row_marks(part, style).update(panel(index)))
@@ -146,10 +137,8 @@ def row_marks(
     """
     bars = None
     if low is not None and high is not None and np.isfinite(low).any():
-        bars = {
-            **{"type": "data", "array": np.nan_to_num(high - x)},
-            **{"arrayminus": np.nan_to_num(x - low), "thickness": 2, "width": 0},
-        }
+        above, below = np.nan_to_num(high - x), np.nan_to_num(x - low)
+        bars = {"type": "data", "array": above, "arrayminus": below, "thickness": 2, "width": 0}
     return go.Scatter(
         x=x,
         y=places,
@@ -165,25 +154,14 @@ def upright(figure: go.Figure, x: float, style: Style, text: str, place: str) ->
     """A line from bottom to top where a reference is, with its name above the plot.
 
     Args:
-        figure: gets it.
-        x: in the units of the axis.
-        style: of the line.
-        text: its name.
-        place: ``left``, ``center`` or ``right``: which side of the name is at the line.
+        figure, x, style: gets it; where, in the units of the axis; of the line.
+        text, place: its name; which side of that is at the line, ``left``, ``center`` or ``right``.
     """
-    figure.add_shape(
-        type="line",
-        **{"x0": x, "x1": x, "y0": 0.0, "y1": 1.0, "yref": "paper", "layer": "below"},
-        line={"color": style.color, "dash": style.dash or "solid", "width": 2},
-    )
-    figure.add_annotation(
-        x=math.log10(x) if figure.layout.xaxis.type == "log" else x,
-        text=text,
-        showarrow=False,
-        font={"color": style.color},
-        xanchor=place,
-        **{"y": 1.0, "yref": "paper", "yanchor": "bottom"},
-    )
+    look = {"color": style.color, "dash": style.dash or "solid", "width": 2}
+    ends = {"x0": x, "x1": x, "y0": 0.0, "y1": 1.0, "yref": "paper"}
+    figure.add_shape(ends, type="line", layer="below", line=look)
+    at = math.log10(x) if figure.layout.xaxis.type == "log" else x
+    figure.add_annotation(ABOVE, x=at, text=text, font={"color": style.color}, xanchor=place)
 
 
 def end_labels(
@@ -270,8 +248,7 @@ def plain_ticks(low: float, high: float, most: int = 5) -> dict[str, object]:
     }
 
 
-EDGE = 0.03
-"""Part of a logarithmic axis that is added at both ends."""
+EDGE = 0.03  # Part of a logarithmic axis that is added at both ends
 
 
 def plain(value: float) -> str:

@@ -16,10 +16,7 @@ RELEASED = Style("released", PRIVATE.color, PRIVATE.dash, PRIVATE.marker)
 UNUSUAL = Style("released, and hardly ever made", PRIVATE.color, "", "x")
 MADE = Style("90 % of what the model makes", THEORY.color, "solid", "diamond")
 
-HEIGHT = 340
-
-WIDE = 30.0
-"""Times the smallest number from which a largest one needs an axis in powers."""
+WIDE = 30.0  # Times the smallest number from which a largest one needs an axis in powers
 
 
 def replicates(
@@ -62,7 +59,7 @@ def replicates(
 
 def _series(z: Array, made: Array, odd: NDArray[np.bool_], title: str, settings: str) -> go.Figure:
     """Over the places of the numbers."""
-    drawn = figure(title, "place in the series", "number", HEIGHT, settings)
+    drawn = figure(title, "place in the series", "number", 340, settings)
     places = np.arange(1.0, len(z) + 1.0)
     drawn.add_trace(band(places, made[0], made[2], MADE))
     drawn.add_trace(line(places, made[1], MADE))

@@ -10,23 +10,13 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core.figures.builders import Array, band, hollow, line, panel
-from abcdp_core.figures.looks import (
-    GREY,
-    OLIVE,
-    Style,
-)
+from abcdp_core.figures.looks import GREY, OLIVE, Style
+from abcdp_core.sentences import SYMBOLS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SYMBOLS = {
-    **{"epsilon_abc": "ε_abc", "epsilon_total": "ε_total", "c": "c", "n": "N"},
-    **{"t": "people", "dimension": "d"},
-}
-"""Column -> how it is written."""
-
-PRIOR_MEAN = Style("prior mean", GREY, "dot")
-"""The error of whoever looks at no data at all."""
+PRIOR_MEAN = Style("prior mean", GREY, "dot")  # The error of whoever looks at no data at all
 
 RIVAL = Style("counts with noise, no ABC", OLIVE, "longdashdot", "star")
 RIVAL_WITHOUT_NOISE = dataclasses.replace(RIVAL, name="counts without noise, no ABC")
@@ -35,15 +25,6 @@ RIVAL_WITHOUT_NOISE = dataclasses.replace(RIVAL, name="counts without noise, no 
 UNLEARNT = Style("σ not clearly learnt", GREY, "dot", "diamond")
 """What is little else than the prior."""
 
-DECADES = {"mae": 1.3, "mse": 2.6}
-"""Metric -> how far below the prior's error an axis reaches."""
-
-ROOM = 1.4
-"""Times so far where the rival that needs no simulation is drawn."""
-
-BINS = 20
-"""Bars of a histogram of a parameter."""
-
 
 def in_panel(trace: go.Scatter, index: int) -> go.Scatter:
     """A trace in a panel; the first panel's stands in the legend for those of all."""
@@ -51,19 +32,16 @@ def in_panel(trace: go.Scatter, index: int) -> go.Scatter:
 
 
 def named_once(figure: go.Figure) -> None:
-    """Let the legend show each name once, where it stands for traces in several panels."""
+    """Let the legend show each name once, whichever panels have it; bands only if they ask."""
     shown: set[str] = set()
     for trace in figure.data:
-        if trace.showlegend is not False:
+        if trace.fill is None or trace.showlegend:
             trace.update(showlegend=trace.name not in shown, legendgroup=trace.name)
             shown.add(trace.name)
 
 
-# --------------------------------------------------------------------------- means over runs
-
-
 def run_line(
-    statistics: pd.DataFrame, along: str, style: Style, index: int = 0, called: str | None = None
+    statistics: pd.DataFrame, along: str, style: Style, index: int = 0
 ) -> list[go.Scatter]:
     """A line of means over runs with its 95 % band; marks are open where runs accepted nothing.
 
@@ -72,13 +50,12 @@ def run_line(
         along: the column along the axis.
         style: of the line.
         index: number of its panel.
-        called: what the column along the axis is; by its own symbol if not given.
     """
     part = statistics.sort_values(along)
     x, y = part[along].to_numpy(), part["mean"].to_numpy()
     low, high, empty = (part[name].to_numpy() for name in ("low", "high", "empty_share"))
     traces = []
-    text = f"{called or SYMBOLS[along]} = %{{x}}: %{{y:.4g}}"
+    text = f"{SYMBOLS[along]} = %{{x}}: %{{y:.4g}}"
     if np.isfinite(low).all():
         traces.append(band(x, low, high, style).update(legendgroup=style.name, **panel(index)))
         text += ", 95 % interval %{customdata[0]:.4g} to %{customdata[1]:.4g}"
@@ -91,9 +68,6 @@ def run_line(
         hovertemplate=f"{text}<extra>{style.name}</extra>",
     )
     return [*traces, hollow(marks, empty)]
-
-
-# -------------------------------------------------------------------------- distributions
 
 
 def outline(edges: Array, heights: Array, style: Style, index: int = 0) -> go.Scatter:

@@ -3,7 +3,7 @@
 ``assets/claims`` has one file per paper. It lists the ``items`` that the paper states, and answers
 each by *claims*, in our words, or by an *untested* entry that says why no table of ours can judge
 it. A claim has a *standing* (the paper says it, implies it, or it is ours), the *run* whose table
-tests it, and a *rule*: a ``kind`` from :data:`~abcdp_core.ledger.rules.RULES` and its settings. A
+tests it, and a *rule*: a ``kind`` from :mod:`~abcdp_core.ledger.rules` and its settings. A
 run is an experiment with its parameters, stated once for all claims that it serves. Rules are fixed
 before the runs, so a verdict can go against the paper or against us; the scope of a claim tells
 where one was not. A claim whose rows are missing is *not testable*, with the reason. What was
@@ -12,30 +12,30 @@ claimed once and is no more is *retired*, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import pandas as pd
+from pydantic import StringConstraints
 
 from abcdp_core.ledger.contrasts import NotTestableError, Outcome, select
-from abcdp_core.ledger.rules import LEVEL, Rule
+from abcdp_core.ledger.rules import LEVEL, AnyRule
+from abcdp_core.schemas import Schema, Several
 
 Standing = Literal["paper", "implied", "ours"]
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+"""Lower-case words joined by hyphens."""
 
-class LedgerError(ValueError):
-    """An entry of the claims files is wrong; one line says which and why."""
 
-
-@dataclass(frozen=True)
-class Run:
+class Run(Schema):
     """What is computed once for all claims that it serves.
 
     Attributes:
-        name: short and stable, lower-case words joined by hyphens.
+        name: short and stable.
         experiment: name of the experiment.
         preset: the experiment's preset; empty if the parameters say all.
         parameters: ``key=value`` texts as on the command line; they win over the preset.
@@ -43,26 +43,25 @@ class Run:
         differences: known differences from the paper's text and its published script.
     """
 
-    name: str
+    name: Name
     experiment: str
     preset: str = ""
-    parameters: tuple[str, ...] = ()
-    quick: tuple[str, ...] = ()
-    differences: tuple[str, ...] = ()
+    parameters: Several[str] = ()
+    quick: Several[str] = ()
+    differences: Several[str] = ()
 
     def settings(self, *, quick: bool = False) -> dict[str, str]:
-        """Its parameters as key -> text."""
+        """Return its parameters as key -> text."""
         texts = (*self.parameters, *(self.quick if quick else ()))
         pairs = (text.partition("=") for text in texts)
         return {key: value.strip() for key, _, value in pairs}
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Schema):
     """One claim and how we test it.
 
     Attributes:
-        id: short and stable, lower-case words joined by hyphens.
+        id: short and stable.
         item: what the paper states, as the inventory numbers it, e.g. ``P22-F3b``.
         standing: whether the paper says it, implies it, or it is ours.
         place: figure, lemma or theorem.
@@ -70,7 +69,7 @@ class Claim:
         run: what tests it.
         table: name of the table that the rule reads.
         rule: how it is judged.
-        paper: the paper's own number as it stands there, where it gives one.
+        paper: the paper's own number, where it gives one.
         paper_value: the same on the scale of the rule's estimate.
         differences: further known differences between the paper's text, its script and us.
         scope: where the claim is meant to hold, as far as we know.
@@ -78,34 +77,31 @@ class Claim:
             whether the paper's conclusion changes.
     """
 
-    id: str
+    id: Name
     item: str
     standing: Standing
     place: str
     claim: str
     run: Run
     table: str
-    rule: Rule
+    rule: AnyRule
     paper: str = ""
     paper_value: float | None = None
-    differences: tuple[str, ...] = ()
+    differences: Several[str] = ()
     scope: str = ""
     discussion: str = ""
 
     @property
     def source(self) -> str:
         """The paper's tag, e.g. ``[P21]``."""
-        return source_of(self.item)
+        return f"[{self.item.partition('-')[0]}]"
 
     def notes(self) -> tuple[str, ...]:
-        """All known differences, then the scope."""
-        return tuple(
-            text for text in (*self.run.differences, *self.differences, self.scope) if text
-        )
+        """Return all known differences, then the scope."""
+        return (*self.run.differences, *self.differences, *([self.scope] if self.scope else []))
 
 
-@dataclass(frozen=True)
-class Untested:
+class Untested(Schema):
     """An item of a paper that no table of ours can judge."""
 
     item: str
@@ -113,17 +109,11 @@ class Untested:
     claim: str
     reason: str
 
-    @property
-    def source(self) -> str:
-        """The paper's tag, e.g. ``[P21]``."""
-        return source_of(self.item)
 
-
-@dataclass(frozen=True)
-class Retired:
+class Retired(Schema):
     """A claim that is not made any more, by its id, and why."""
 
-    id: str
+    id: Name
     reason: str
 
 
@@ -146,7 +136,7 @@ class Ledger:
     retired: tuple[Retired, ...]
 
     def for_preset(self, experiment: str, preset: str) -> tuple[Claim, ...]:
-        """The claims that a run of a preset can judge, if with fewer or more runs than theirs."""
+        """Return the claims that a run of a preset can judge, with any number of runs."""
         return tuple(
             claim
             for claim in self.claims
@@ -155,13 +145,8 @@ class Ledger:
         )
 
     def by_chance(self) -> int:
-        """How many verdicts rest on random numbers."""
+        """Return how many verdicts rest on random numbers."""
         return sum(claim.rule.chance for claim in self.claims)
-
-
-def source_of(item: str) -> str:
-    """The tag of the paper that an item belongs to."""
-    return f"[{item.partition('-')[0]}]"
 
 
 @dataclass(frozen=True)
@@ -190,51 +175,32 @@ def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], together: int = 1) -
         claim: the claim.
         tables: of its run.
         together: number of claims whose verdicts are to be right together (Bonferroni).
-
-    Raises:
-        LedgerError: the rule reads a column that its table does not have.
     """
-    level = LEVEL / together
+    table, level = tables[claim.table], LEVEL / together
     try:
-        if claim.table not in tables:
-            raise NotTestableError(f"there is no table {claim.table}")
-        table = tables[claim.table]
-        check_columns(claim, table.columns)
         finding = claim.rule.judge(table, level)
     except NotTestableError as reason:
         return Verdict(claim, "not testable", f"Not testable: {reason}.", {})
     values = {name: getattr(finding, name) for name in ("estimate", "low", "high", "limit")}
-    without = _without_empty(claim, table, level)
-    statement = finding.statement
-    if without is not None:
-        empty = int((select(table, claim.rule.where)["accepted"] == 0).sum())
+    statement, without = finding.statement, None
+    if empty := _accepted_nothing(claim, table):
+        without = _without_empty(claim, table, level)
         rows = "row whose run" if empty == 1 else "rows whose runs"
         changed = "the same" if without == finding.outcome else without
         statement += f" Without the {empty} {rows} accepted nothing the verdict is: {changed}."
     return Verdict(claim, finding.outcome, statement, values, without)
 
 
-def _without_empty(claim: Claim, table: pd.DataFrame, level: float) -> Outcome | None:
-    """The judgement without rows of runs that accepted nothing; ``None`` where there are none."""
+def _accepted_nothing(claim: Claim, table: pd.DataFrame) -> int:
+    """Return the number of rows of runs that accepted nothing, where the claim is made."""
     if "accepted" not in table.columns:
-        return None
-    if not (select(table, claim.rule.where)["accepted"] == 0).any():
-        return None
+        return 0
+    return int((select(table, claim.rule.where)["accepted"] == 0).sum())
+
+
+def _without_empty(claim: Claim, table: pd.DataFrame, level: float) -> Outcome:
     try:
         # Where nothing is accepted or rejected, there is no number.
         return claim.rule.judge(table[table["accepted"] != 0], level).outcome
     except NotTestableError:
         return "not testable"
-
-
-def check_columns(claim: Claim, known: Iterable[str]) -> None:
-    """Refuse a rule that reads what its table does not have.
-
-    Raises:
-        LedgerError: it does.
-    """
-    if missing := sorted(claim.rule.columns() - set(known)):
-        raise LedgerError(
-            f"claim {claim.id}: table {claim.table} of {claim.run.experiment} has no column "
-            f"{', '.join(missing)}."
-        )

@@ -53,7 +53,7 @@ class Finding:
 
 
 def matches(values: pd.Series[Any], wanted: Any) -> NDArray[np.bool_]:
-    """Which of the values ``(k,)`` are the wanted one, or one of a list; numbers up to rounding."""
+    """Return which values ``(k,)`` are the wanted one, or one of a list; numbers up to rounding."""
     if isinstance(wanted, list):
         return np.any([matches(values, item) for item in wanted], axis=0)
     if isinstance(wanted, str | bool | np.bool_):
@@ -64,7 +64,7 @@ def matches(values: pd.Series[Any], wanted: Any) -> NDArray[np.bool_]:
 
 
 def select(table: pd.DataFrame, selection: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows of a selection.
+    """Return the rows of a selection.
 
     Raises:
         NotTestableError: there are none.
@@ -79,7 +79,7 @@ def select(table: pd.DataFrame, selection: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def describe(selection: Mapping[str, Any]) -> str:
-    """A selection in words."""
+    """Return a selection in words."""
     return ", ".join(f"{name} = {_show(wanted)}" for name, wanted in selection.items())
 
 
@@ -92,7 +92,7 @@ def _show(value: Any) -> str:
 
 
 def combinations(rows: pd.DataFrame, within: Columns) -> Iterator[dict[str, Any]]:
-    """Each combination of the columns' values that occurs, as a selection; one if no column."""
+    """Yield each combination of the columns' values that occurs, as a selection."""
     if not within:
         yield {}
         return
@@ -114,7 +114,7 @@ class Side:
         return f"{self.column} ({describe(self.selection)})" if self.selection else self.column
 
     def per_pair(self, pair: str) -> pd.Series[float]:
-        """Mean for each value of ``pair``.
+        """Return the mean for each value of ``pair``.
 
         Rows without a finite value are left out, and so is a pair that then has fewer rows than
         others: its mean would be over other settings.
@@ -147,14 +147,14 @@ class Contrast:
         return self.first - self.second
 
     def scaled(self, factor: float) -> Contrast:
-        """The same with a multiple of the second numbers."""
+        """Return the same with a multiple of the second numbers."""
         if factor == 1.0:
             return self
         name = f"{factor:g} × {self.second_name}"
         return Contrast(self.first_name, name, self.first, factor * self.second)
 
     def turned(self) -> Contrast:
-        """The same with the second claimed to be the smaller one."""
+        """Return the same with the second claimed to be the smaller one."""
         return Contrast(self.second_name, self.first_name, self.second, self.first)
 
 
@@ -172,7 +172,7 @@ class Measured:
 
 
 def measure(contrasts: list[Contrast], level: float) -> list[Measured]:
-    """Mean differences with t intervals that all hold at once with probability 1 − ``level``.
+    """Return mean differences with t intervals that all hold at once (at 1 − ``level``).
 
     Raises:
         NotTestableError: there is no contrast, or one has fewer than two pairs.
@@ -241,7 +241,7 @@ def _on_means(
     extreme: str,
     claimed: str = "below ",
 ) -> Finding:
-    """The finding, told by the comparison that decides."""
+    """Return the finding, told by the comparison that decides."""
     contrast, limit = shown.contrast, limit + 0.0
     opening, together = "The mean", ""
     if len(measured) > 1:

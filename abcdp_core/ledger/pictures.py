@@ -44,7 +44,7 @@ FARTHEST = 4.0
 
 
 def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.Drawn:
-    """How many of each paper's own claims have which verdict, a bar a paper.
+    """Draw how many of each paper's own claims have which verdict, one bar a paper.
 
     Args:
         table: of a report.
@@ -102,7 +102,7 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.Drawn:
 
 
 def one(row: pd.Series[Any]) -> go.Figure:
-    """A claim on the scale of its own estimate.
+    """Draw a claim on the scale of its own estimate.
 
     Args:
         row: of a report's table, with an estimate.
@@ -133,12 +133,12 @@ def _title(row: pd.Series[Any]) -> str:
 
 
 def comparable(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows whose estimate can be given as a multiple of the paper's number."""
+    """Return the rows whose estimate can be given as a multiple of the paper's number."""
     return rows[np.isfinite(rows["ours"]) & np.isfinite(rows["paper_value"] / rows["paper_value"])]
 
 
 def against_papers(rows: pd.DataFrame) -> go.Figure:
-    """Ours as a multiple of the paper's number, a row for each claim.
+    """Draw ours as a multiple of the paper's number, one row a claim.
 
     Units differ from claim to claim; the multiple has none.
 
@@ -172,7 +172,7 @@ def against_papers(rows: pd.DataFrame) -> go.Figure:
 def _mark(
     x: Array, y: Array, style: Style, low: Array | None = None, high: Array | None = None
 ) -> go.Scatter:
-    """Marks with intervals along the horizontal axis."""
+    """Return marks with intervals along the horizontal axis."""
     bars = None
     if low is not None and high is not None:
         bars = {"type": "data", "array": high - x, "arrayminus": x - low, "thickness": 3}
@@ -188,7 +188,7 @@ def _mark(
 
 
 def _words(x: float, y: float, text: str, ends: tuple[float, float]) -> go.Scatter:
-    """Words above a place, towards the middle of the axis."""
+    """Return words above a place, towards the middle of the axis."""
     share = (x - ends[0]) / (ends[1] - ends[0])
     side = "right" if share < 0.4 else "left" if share > 0.6 else "center"
     return go.Scatter(

@@ -11,7 +11,7 @@ import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,8 @@ from abcdp_core import workers
 from abcdp_core.ledger import OUTCOMES, STANDINGS, Claim, Ledger, Untested
 from abcdp_core.ledger.contrasts import Outcome
 from abcdp_core.ledger.reproduction import CHECKS, Computed, Judged, Plan
-from abcdp_core.ledger.rules import LEVEL, RULES, Rule
+from abcdp_core.ledger.rules import LEVEL, Rule
 from abcdp_core.output.settings import command_of
-from abcdp_core.output.together import unchanged
 from abcdp_core.places import ASSETS
 from abcdp_core.results import versions
 from abcdp_core.sentences import counted
@@ -32,18 +31,15 @@ from abcdp_core.sentences import counted
 FOLDER = ASSETS / "reproduction"
 """The result that comes with the program."""
 
-COLUMNS = {
-    **dict.fromkeys(("item", "source", "place", "standing", "claim", "paper"), "text"),
-    **dict.fromkeys(("ours", "low", "high"), "number"),
-    **dict.fromkeys(("verdict", "reason"), "text"),
-    "id": "text",
-    **dict.fromkeys(("limit", "paper_value"), "number"),
-    **dict.fromkeys(("family_wise", "without_empty"), "text"),
-    "by_chance": "switch",
-    **dict.fromkeys(("measure", "rule", "run", "experiment", "preset"), "text"),
-}
-"""Column -> what it holds. ``ours, low, high, limit`` are of the rule's estimate, which is what
-``measure`` says; ``reason`` is the verdict's statement. An item without a claim has no ``id``."""
+NUMBERS = ("ours", "low", "high", "limit", "paper_value")
+COLUMNS = (
+    *("item", "source", "place", "standing", "claim", "paper", "ours", "low", "high"),
+    *("verdict", "reason", "id", "limit", "paper_value", "family_wise", "without_empty"),
+    *("by_chance", "measure", "rule", "run", "experiment", "preset"),
+)
+"""Columns; ``by_chance`` is true or false, and what is not in :data:`NUMBERS` is a text. ``ours,
+low, high, limit`` are of the rule's estimate, which is what ``measure`` says; ``reason`` is the
+verdict's statement. An item without a claim has no ``id``."""
 
 MARKS: dict[Outcome, str] = {
     "agrees": "✓",
@@ -102,7 +98,7 @@ class Report:
 
 
 def in_words(outcome: Outcome) -> str:
-    """A verdict with its mark."""
+    """Return a verdict with its mark."""
     return f"{MARKS[outcome]} {VERBS[outcome][0].removeprefix('is ')}"
 
 
@@ -110,13 +106,12 @@ def in_words(outcome: Outcome) -> str:
 
 
 def make(plan: Plan, judged: Sequence[Judged], done: Sequence[Computed]) -> Report:
-    """The report of a plan that was carried out."""
+    """Return the report of a plan that was carried out."""
     rows = [*map(_claim_row, judged), *map(_untested_row, plan.untested)]
     place = {item: number for number, item in enumerate(plan.ledger.items)}
     rows.sort(key=lambda row: min(n for item, n in place.items() if item.startswith(row["item"])))
-    empty = {"text": "", "number": math.nan, "switch": False}
-    filled = [{name: row.get(name, empty[kind]) for name, kind in COLUMNS.items()} for row in rows]
-    table = pd.DataFrame(filled, columns=list(COLUMNS))
+    empty = dict.fromkeys(COLUMNS, "") | dict.fromkeys(NUMBERS, math.nan) | {"by_chance": False}
+    table = pd.DataFrame([empty | row for row in rows], columns=list(COLUMNS))
     return Report(table, _details(plan, table, done))
 
 
@@ -137,22 +132,21 @@ def _claim_row(judged: Judged) -> dict[str, Any]:
 
 
 def stated(entry: Claim | Untested) -> dict[str, Any]:
-    """The columns that repeat an entry, so that a table can be compared with the ledger."""
+    """Return the columns that repeat an entry, by which a table is compared with the ledger."""
     shared = {
         "item": entry.item,
-        "source": entry.source.strip("[]"),
+        "source": entry.item.partition("-")[0],
         "place": entry.place,
         "claim": entry.claim,
     }
     if isinstance(entry, Untested):
         return shared | {"standing": "paper"}
-    kind = kind_of(entry.rule)
     return shared | {
         "standing": entry.standing,
         "paper": entry.paper,
         "id": entry.id,
         "by_chance": entry.rule.chance,
-        "measure": MEASURES.get(kind, "difference of means"),
+        "measure": MEASURES.get(entry.rule.kind, "difference of means"),
         "rule": rule_text(entry.rule),
         "run": entry.run.name,
         "experiment": entry.run.experiment,
@@ -170,20 +164,11 @@ def _untested_row(entry: Untested) -> dict[str, Any]:
     }
 
 
-def kind_of(rule: Rule) -> str:
-    """The name that a kind of rule has in the files."""
-    return next(name for name, kind in RULES.items() if kind is type(rule))
-
-
 def rule_text(rule: Rule) -> str:
-    """A rule as its entry writes it, without what is left at its default."""
-    settings = ((field.name, getattr(rule, field.name), field) for field in fields(rule))
-    given = [
-        f"{name} = {_plain(value)}"
-        for name, value, field in settings
-        if value != field.default and value not in ({}, ())
-    ]
-    return ", ".join([f"kind = {kind_of(rule)}", *sorted(given)])
+    """Return a rule as its entry writes it, without what is left at its default."""
+    given = rule.model_dump(exclude={"kind"}, exclude_defaults=True)
+    settings = [f"{name} = {_plain(given[name])}" for name in sorted(given) if given[name] != {}]
+    return ", ".join([f"kind = {rule.kind}", *settings])
 
 
 def _plain(value: Any) -> str:
@@ -236,7 +221,7 @@ def _command(computed: Computed, seed: int) -> str:
 
 
 def totals(table: pd.DataFrame) -> dict[str, dict[str, dict[str, int]]]:
-    """Paper -> standing -> verdict -> number of claims; items without a claim apart."""
+    """Return paper -> standing -> verdict -> number of claims; items without a claim apart."""
     found: dict[str, dict[str, dict[str, int]]] = {}
     for source in table["source"].unique():
         rows = table[table["source"] == source]
@@ -249,7 +234,7 @@ def totals(table: pd.DataFrame) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def counts(rows: pd.DataFrame) -> dict[str, int]:
-    """Verdict -> number of rows, for those that occur."""
+    """Return verdict -> number of rows, for those that occur."""
     found = {outcome: int((rows["verdict"] == outcome).sum()) for outcome in OUTCOMES}
     return {outcome: count for outcome, count in found.items() if count}
 
@@ -280,7 +265,7 @@ WHOSE = {
 
 
 def total_words(table: pd.DataFrame) -> str:
-    """How many claims agree, those of the papers first and apart."""
+    """Say how many claims agree, those of the papers first and apart."""
     sentences = []
     for standing in STANDINGS:
         rows = table[(table["id"] != "") & (table["standing"] == standing)]
@@ -298,13 +283,13 @@ def total_words(table: pd.DataFrame) -> str:
 
 
 def count_words(rows: pd.DataFrame) -> str:
-    """How many rows have each verdict."""
+    """Say how many rows have each verdict."""
     each = [f"{count} {VERBS[name][count > 1]}" for name, count in counts(rows).items()]  # type: ignore[index]
     return " and ".join([", ".join(each[:-1]), each[-1]]) if len(each) > 1 else each[0]
 
 
 def chance_words(report: Report) -> str:
-    """How many verdicts are to be expected to be false, and the family-wise reading."""
+    """Say how many verdicts to expect to be false, and what the family-wise reading changes."""
     chance = report.details["chance"]
     level = f"{100 * chance['level']:g} %"
     if not chance["verdicts"]:
@@ -330,7 +315,7 @@ def chance_words(report: Report) -> str:
 
 
 def measured(row: pd.Series[Any]) -> str:
-    """What we measured with its interval; empty where there is nothing."""
+    """Return what we measured with its interval; empty where there is nothing."""
     if np.isnan(row["ours"]):
         return ""
     interval = f" ({rounded(row['low'])} to {rounded(row['high'])})"
@@ -338,7 +323,7 @@ def measured(row: pd.Series[Any]) -> str:
 
 
 def rounded(number: float) -> str:
-    """A number with three digits."""
+    """Return a number with three digits."""
     if math.isinf(number):
         return "∞" if number > 0 else "−∞"
     return f"{number:.3g}".replace("-", "−")
@@ -348,7 +333,7 @@ def rounded(number: float) -> str:
 
 
 def write(report: Report, folder: Path) -> list[Path]:
-    """Write table and details; returns the files, which belong :func:`.together`."""
+    """Write table and details, and return their files."""
     table, details = folder / "reproduce.csv", folder / "reproduce.json"
     report.table.to_csv(table, index=False, lineterminator="\n", na_rep="nan", encoding="utf-8")
     text = json.dumps(report.details, indent=1, ensure_ascii=False, allow_nan=False)
@@ -357,21 +342,17 @@ def write(report: Report, folder: Path) -> list[Path]:
 
 
 def read(folder: Path = FOLDER) -> Report:
-    """What :func:`write` wrote.
+    """Read what :func:`write` wrote.
 
     Raises:
         FileNotFoundError: it is not there.
     """
-    with unchanged(folder):
-        texts = pd.read_csv(
-            folder / "reproduce.csv", dtype=str, keep_default_na=False, encoding="utf-8"
-        )
-        details = json.loads((folder / "reproduce.json").read_text(encoding="utf-8"))
-    typed: dict[str, Any] = {
-        "text": lambda column: column,
+    table = pd.read_csv(
+        folder / "reproduce.csv",
+        dtype={name: str for name in COLUMNS if name not in (*NUMBERS, "by_chance")},
+        keep_default_na=False,
         # Python's own parser gives back the very number that was written.
-        "number": lambda column: np.array([float(text) for text in column]),
-        "switch": lambda column: column.to_numpy() == "True",
-    }
-    table = pd.DataFrame({name: typed[kind](texts[name]) for name, kind in COLUMNS.items()})
-    return Report(table, details)
+        converters=dict.fromkeys(NUMBERS, float),
+    )
+    details = json.loads((folder / "reproduce.json").read_text(encoding="utf-8"))
+    return Report(table[[*COLUMNS]], details)

@@ -10,7 +10,6 @@ import contextlib
 import difflib
 import importlib
 import json
-import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -62,21 +61,13 @@ class Plan:
         """What has to be computed, in the order of the claims."""
         return tuple({claim.run.name: claim.run for claim in self.claims}.values())
 
-    def params(self, run: Run) -> Params:
-        """The parameters of a run.
-
-        Raises:
-            ParameterError: its experiment has no such ones.
-        """
-        return params_of(run, self.profile)
-
 
 CHECKS = {"truncation-theory": "abcdp_core.ledger.truncation_theory"}
 """Name -> module of studies that only claims need: no page and no ``run`` command has them."""
 
 
 def study_of(run: Run) -> Experiment:
-    """The study or check that computes a run.
+    """Return the study or check that computes a run.
 
     Raises:
         ParameterError: there is none of that name.
@@ -88,7 +79,7 @@ def study_of(run: Run) -> Experiment:
 
 
 def params_of(run: Run, profile: Profile) -> Params:
-    """The parameters of a run.
+    """Return the parameters of a run.
 
     Raises:
         ParameterError: its experiment has no such ones.
@@ -99,7 +90,7 @@ def params_of(run: Run, profile: Profile) -> Params:
 
 
 def plan(entries: Ledger, chosen: Sequence[str], profile: Profile, seed: int) -> Plan:
-    """What is to be done.
+    """Return what is to be done.
 
     Args:
         entries: all of them.
@@ -110,48 +101,35 @@ def plan(entries: Ledger, chosen: Sequence[str], profile: Profile, seed: int) ->
     Raises:
         ParameterError: something chosen is none of these.
     """
+
+    def is_chosen(text: str, entry: Claim | Untested) -> bool:
+        return getattr(entry, "id", None) == text or _covers(text, entry.item)
+
+    every: list[Claim | Untested] = [*entries.claims, *entries.untested]
     for text in chosen:
-        _check_known(entries, text)
-    return Plan(
-        ledger=entries,
-        chosen=tuple(chosen),
-        claims=tuple(
-            claim
-            for claim in entries.claims
-            if not chosen or any(claim.id == text or _covers(text, claim.item) for text in chosen)
-        ),
-        untested=tuple(
-            entry
-            for entry in entries.untested
-            if not chosen or any(_covers(text, entry.item) for text in chosen)
-        ),
-        profile=profile,
-        seed=seed,
-    )
+        if not any(is_chosen(text, entry) for entry in every):
+            raise ParameterError(f"claim = {text}: {_unknown(entries, text)}")
+    wanted = [e for e in every if not chosen or any(is_chosen(text, e) for text in chosen)]
+    claims = tuple(entry for entry in wanted if isinstance(entry, Claim))
+    untested = tuple(entry for entry in wanted if isinstance(entry, Untested))
+    return Plan(entries, tuple(chosen), claims, untested, profile, seed)
 
 
 def _covers(text: str, item: str) -> bool:
     """Whether an item is the one named or a part of it: ``P22-F3`` covers ``F3a``, not ``F30``."""
-    return re.match(rf"{re.escape(text)}(?![0-9])", item, re.IGNORECASE) is not None
+    pattern = rf"{re.escape(text)}(?![0-9])"
+    return bool(text) and re.match(pattern, item, re.IGNORECASE) is not None
 
 
-def _check_known(entries: Ledger, text: str) -> None:
-    ids = [claim.id for claim in entries.claims]
-    items = [claim.item for claim in entries.claims] + [entry.item for entry in entries.untested]
-    if text in ids or (text and any(_covers(text, item) for item in items)):
-        return
+def _unknown(entries: Ledger, text: str) -> str:
     for entry in entries.retired:
         if entry.id == text:
-            raise ParameterError(f"claim = {text}: is retired. {entry.reason}")
-    papers = [item.partition("-")[0] for item in items]
-    known = list(dict.fromkeys([*papers, *items, *ids]))
+            return f"is retired. {entry.reason}"
+    papers = list(dict.fromkeys(item.partition("-")[0] for item in entries.items))
+    known = [*papers, *entries.items, *(claim.id for claim in entries.claims)]
     alike = difflib.get_close_matches(text, known, n=5, cutoff=0.5)
-    near = (
-        f"near are {', '.join(alike)}"
-        if alike
-        else f"papers are {', '.join(dict.fromkeys(papers))}"
-    )
-    raise ParameterError(f"claim = {text}: must be the id of a claim, an item or a paper; {near}.")
+    near = f"near are {', '.join(alike)}" if alike else f"papers are {', '.join(papers)}"
+    return f"must be the id of a claim, an item or a paper; {near}."
 
 
 # --------------------------------------------------------------------------------------- running
@@ -201,59 +179,37 @@ def carry_out(
         executor = stack.enter_context(hire())
         for run in asked.runs:
             started = time.monotonic()
-            experiment, params = study_of(run), asked.params(run)
+            experiment, params = study_of(run), params_of(run, asked.profile)
             result, reason, tasks, kept = None, "", 0, 0
             try:
-                tasks, kept = _counts(experiment, params, asked.seed, store)
+                every = experiment.tasks(params, asked.seed)
+                tasks, kept = len(every), sum(map(cache.holds, store.entries(experiment, every)))
                 watch(run, 0, tasks)
-                with contextlib.closing(
-                    runner.run(experiment, params, asked.seed, executor, store)
-                ) as results:
+                computing = runner.run(experiment, params, asked.seed, executor, store)
+                with contextlib.closing(computing) as results:
                     for result in results:
                         watch(run, result.done, result.total)
-            except BrokenExecutor as error:
-                result, reason = None, _failed(error)
-                executor = stack.enter_context(hire())
             except ParameterError:
-                # Of a worker of a cluster: it says nothing of a claim.
+                # A worker of a cluster that cannot be used says nothing about a claim.
                 raise
-            except Exception as error:  # noqa: BLE001 - told in the report; other runs go on
+            except Exception as error:  # noqa: BLE001 - the report has it; other runs go on
                 result, reason = None, _failed(error)
-            finally:
-                name = f"{run.name} {asked.profile} {asked.seed} {code_of(experiment)}"
-                taken = _spent(store.folder / "seconds.json", name, time.monotonic() - started)
+                if isinstance(error, BrokenExecutor):
+                    executor = stack.enter_context(hire())
             if result is not None and result.is_partial:
                 result, reason = None, NOT_FINISHED
+            name = f"{run.name} {asked.profile} {asked.seed} {code_of(experiment)}"
+            taken = _spent(store.folder / "seconds.json", name, time.monotonic() - started)
             yield Computed(run, params, result, reason, taken, tasks, kept)
 
 
-def _counts(
-    experiment: Experiment, params: Params, seed: int, store: runner.Store
-) -> tuple[int, int]:
-    """Number of tasks, and of those that are in the store."""
-    tasks = experiment.tasks(params, seed)
-    kept = sum(map(cache.holds, store.entries(experiment, tasks)))
-    return len(tasks), kept
-
-
 def _spent(file: Path, name: str, seconds: float) -> float:
-    """Seconds spent on something at all starts, these included, as kept in a file.
-
-    A file that cannot be read or written costs earlier seconds and no result.
-    """
-    earlier: dict[str, float] = {}
-    with contextlib.suppress(OSError, ValueError, RecursionError, AttributeError, OverflowError):
-        read = json.loads(file.read_text(encoding="utf-8"))
-        earlier = {
-            key: value
-            for key, value in read.items()
-            if isinstance(value, float | int) and math.isfinite(value)
-        }
-    spent = earlier.get(name, 0.0) + seconds
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        replace(file, json.dumps(earlier | {name: round(spent, 3)}))
-    return spent
+    """Return the seconds that all starts have spent on something; a file keeps them."""
+    spent: dict[str, float] = json.loads(file.read_text()) if file.exists() else {}
+    spent[name] = spent.get(name, 0.0) + seconds
+    file.parent.mkdir(parents=True, exist_ok=True)
+    replace(file, json.dumps(spent))
+    return spent[name]
 
 
 def _failed(error: Exception) -> str:
@@ -262,10 +218,11 @@ def _failed(error: Exception) -> str:
 
 
 def unfinished(asked: Plan, done: Sequence[Computed]) -> list[Computed]:
-    """Those done, and for each other run of the plan that it was not finished."""
+    """Return those done, and for each other run of the plan that it was not finished."""
     names = {computed.run.name for computed in done}
     rest = [run for run in asked.runs if run.name not in names]
-    return [*done, *(Computed(run, asked.params(run), None, NOT_FINISHED) for run in rest)]
+    missing = (Computed(run, params_of(run, asked.profile), None, NOT_FINISHED) for run in rest)
+    return [*done, *missing]
 
 
 # --------------------------------------------------------------------------------------- judging
@@ -280,7 +237,7 @@ class Judged:
 
 
 def judge(asked: Plan, done: Sequence[Computed]) -> list[Judged]:
-    """Verdicts of all claims of a plan, in its order."""
+    """Return verdicts of all claims of a plan, in its order."""
     by_run = {computed.run.name: computed for computed in done}
     together = max(1, asked.ledger.by_chance())
     return [
@@ -297,6 +254,6 @@ def _verdict(claim: Claim, computed: Computed, together: int) -> Verdict:
     if computed.result is not None:
         try:
             return ledger.judge(claim, computed.result.tables, together)
-        except Exception as error:  # noqa: BLE001 - told in the report; other claims are judged
+        except Exception as error:  # noqa: BLE001 - the report has it; other claims are judged
             reason = f"the rule failed ({type(error).__name__}: {' '.join(str(error).split())})"
     return Verdict(claim, "not testable", f"Not testable: {reason}.", {})

@@ -1,4 +1,4 @@
-"""Rules: each looks at a table and says whether what a claim says is so.
+"""Rules: each looks at a table and says whether a claim holds.
 
 Each rule compares an *estimate* with a *limit*. Where chance is involved, the estimate has an
 interval: a claim *agrees* or *does not* if the whole interval lies on one side of the limit, and
@@ -13,12 +13,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import Field
 
 from abcdp_core import summaries
 from abcdp_core.ledger.contrasts import (
@@ -35,15 +35,12 @@ from abcdp_core.ledger.contrasts import (
     select,
     somewhere,
 )
+from abcdp_core.schemas import Schema, Several
 
 Array = NDArray[np.float64]
 
-# Types of a rule's settings; entries of the file are checked against them.
-Column = Annotated[str, "the name of a column"]
-Columns = tuple[Column, ...]
-Scalar = float | bool | str
+Scalar = int | float | bool | str
 Selection = Mapping[str, Scalar | list[Scalar]]
-Powers = Mapping[str, float]
 
 LEVEL = 0.05
 """The intervals of all comparisons of one rule miss with at most this probability."""
@@ -52,15 +49,16 @@ JOINT_LEVEL = 0.01
 """Level of the joint test of frequencies against a formula."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rule:
+class Rule(Schema):
     """A way to judge a table; its fields are the settings that an entry may give.
 
     Attributes:
+        kind: which way.
         where: the rows that the claim is about; all if not given.
     """
 
-    where: Selection = field(default_factory=dict)
+    kind: str
+    where: Selection = Field(default={})
 
     @property
     def chance(self) -> bool:
@@ -79,19 +77,7 @@ class Rule:
         """
         raise NotImplementedError
 
-    def columns(self) -> frozenset[str]:
-        """Names of all columns that it reads."""
-        named: set[str] = set()
-        for name, hint in get_type_hints(type(self), include_extras=True).items():
-            value = getattr(self, name)
-            if hint in (Column, Column | None) and value is not None:
-                named.add(value)
-            elif hint in (Columns, Selection, Powers):
-                named.update(value)
-        return frozenset(named)
 
-
-@dataclass(frozen=True, kw_only=True)
 class Paired(Rule):
     """A rule that compares means of one column between groups of rows.
 
@@ -101,48 +87,67 @@ class Paired(Rule):
         pair: rows of two groups with the same value here belong together.
     """
 
-    column: Column
-    within: Columns = ()
-    pair: Column = "run"
+    column: str
+    within: Several[str] = ()
+    pair: str = "run"
 
     @property
     def chance(self) -> bool:
         """Means over runs have intervals."""
         return True
 
+    def steps(
+        self, rows: pd.DataFrame, along: str, values: Iterable[tuple[Any, Any]]
+    ) -> list[Contrast]:
+        """Return contrasts of pairs of values of a column, at each combination of ``within``."""
+        contrasts = []
+        for setting, pair in itertools.product(list(combinations(rows, self.within)), values):
+            first, second = (
+                Side(select(rows, here), self.column, here)
+                for here in ({along: value, **setting} for value in pair)
+            )
+            contrasts.append(Contrast.of(first, second, self.pair))
+        return contrasts
 
-@dataclass(frozen=True, kw_only=True)
+
 class Less(Paired):
     """The mean of a column under one selection is below that under another.
 
-    What the selections leave open is averaged within each pair.
+    At every combination of ``within`` (``less``), at one at least (``less_somewhere``), or the two
+    differ by at most ``margin`` either way (``alike``). What the selections leave open is averaged
+    within each pair.
 
     Attributes:
         a, b: the two selections. Where ``b`` names a column of ``within``, all combinations are
             compared with its choice.
         other: the column taken under ``b``; the same one if not given.
         margin: how much smaller at least, in the column's unit.
-        factor: of the second one, at most 1; 0.5 asks for less than half.
+        factor: of the second one, at most 1; 0.5 asks for less than half. Of ``less`` only.
     """
 
+    kind: Literal["less", "less_somewhere", "alike"] = "less"
     a: Selection
     b: Selection
-    other: Column | None = None
+    other: str | None = None
     margin: float = 0.0
     factor: float = 1.0
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Below at every combination."""
+        """Compare at every combination."""
         contrasts = self.contrasts(table)
+        if self.kind == "less_somewhere":
+            return somewhere(contrasts, self.margin, level)
+        if self.kind == "alike":
+            return alike(contrasts, self.margin, level)
         scaled = [contrast.scaled(self.factor) for contrast in contrasts]
         finding = everywhere(scaled, self.margin, level)
-        named = self.factor < 1.0 and finding.outcome != "agrees"
-        if named and everywhere(contrasts, 0.0, level).outcome == "agrees":
+        names_size = self.factor < 1.0 and finding.outcome != "agrees"
+        if names_size and everywhere(contrasts, 0.0, level).outcome == "agrees":
             return dataclasses.replace(finding, outcome="agrees in direction")
         return finding
 
     def contrasts(self, table: pd.DataFrame) -> list[Contrast]:
-        """One contrast for each combination."""
+        """Return one contrast for each combination."""
         rows = select(table, self.where)
         first, second = select(rows, self.a), select(rows, self.b)
         contrasts = []
@@ -154,27 +159,10 @@ class Less(Paired):
         return contrasts
 
 
-@dataclass(frozen=True, kw_only=True)
-class LessSomewhere(Less):
-    """As :class:`Less`, but at one combination of ``within`` at least."""
-
-    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Below at some combination."""
-        return somewhere(self.contrasts(table), self.margin, level)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Alike(Less):
-    """The means under two selections differ by at most ``margin``, either way."""
-
-    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Alike at every combination."""
-        return alike(self.contrasts(table), self.margin, level)
-
-
-@dataclass(frozen=True, kw_only=True)
 class LowestAt(Paired):
     """Over the values of one column, the mean of another is lowest at a named one.
+
+    At every combination of ``within``, or for ``lowest_at_most`` at more than half of them.
 
     Attributes:
         along: the column whose values compete.
@@ -182,31 +170,19 @@ class LowestAt(Paired):
         margin: by how much at least, in the column's unit.
     """
 
-    along: Column
+    kind: Literal["lowest_at", "lowest_at_most"] = "lowest_at"
+    along: str
     value: Scalar
     margin: float = 0.0
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Below every rival at every combination."""
+        """Compare with every rival."""
         rows = select(table, self.where)
-        return everywhere(self.against_rivals(rows), self.margin, level)
-
-    def against_rivals(self, rows: pd.DataFrame) -> list[Contrast]:
-        """Contrasts of the named value with each other one, at each combination."""
-        rivals = sorted(rows.loc[~matches(rows[self.along], self.value), self.along].unique())
-        return _steps(self, rows, self.along, [(self.value, rival) for rival in rivals])
-
-
-@dataclass(frozen=True, kw_only=True)
-class LowestAtMost(LowestAt):
-    """As :class:`LowestAt`, but at more than half of the combinations of ``within``."""
-
-    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Below every rival at most combinations."""
-        rows = select(table, self.where)
+        if self.kind == "lowest_at":
+            return everywhere(self._against_rivals(rows), self.margin, level)
         settings = list(combinations(rows, self.within))
         each = [
-            everywhere(self.against_rivals(select(rows, one)), self.margin, level / len(settings))
+            everywhere(self._against_rivals(select(rows, one)), self.margin, level / len(settings))
             for one in settings
         ]
         agree = sum(finding.outcome == "agrees" for finding in each)
@@ -224,45 +200,50 @@ class LowestAtMost(LowestAt):
         low, high = agree / len(each), 1.0 - differ / len(each)
         return Finding(outcome, statement, low, low, high, 0.5)
 
+    def _against_rivals(self, rows: pd.DataFrame) -> list[Contrast]:
+        rivals = sorted(rows.loc[~matches(rows[self.along], self.value), self.along].unique())
+        return self.steps(rows, self.along, [(self.value, rival) for rival in rivals])
 
-@dataclass(frozen=True, kw_only=True)
-class Decreases(Paired):
-    """The mean of a column falls from each value of another to the next larger one.
+
+class Along(Paired):
+    """A rule about the change of a column from each value of another to the next larger one.
 
     Attributes:
         along: the other column.
-        margin: the least fall of each step, in the column's unit.
     """
 
-    along: Column
+    along: str
+
+    def upwards(self, table: pd.DataFrame) -> list[Contrast]:
+        """Return contrasts of each value with the one before; turned round for an increase."""
+        rows = select(table, self.where)
+        pairs = itertools.pairwise(sorted(rows[self.along].unique()))
+        steps = self.steps(rows, self.along, [(after, before) for before, after in pairs])
+        return [step.turned() for step in steps] if "increases" in self.kind else steps
+
+
+class Decreases(Along):
+    """The mean of a column falls (rises) in every step at every combination.
+
+    Attributes:
+        margin: the least change of each step, in the column's unit.
+    """
+
+    kind: Literal["decreases", "increases"] = "decreases"
     margin: float = 0.0
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """A fall in every step at every combination."""
-        return everywhere(_upwards(self, table, self.along), self.margin, level)
+        """Compare the means of every step."""
+        return everywhere(self.upwards(table), self.margin, level)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Increases(Decreases):
-    """The mean of a column rises from each value of another to the next larger one."""
-
-    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """A rise in every step at every combination."""
-        steps = _upwards(self, table, self.along)
-        return everywhere([step.turned() for step in steps], self.margin, level)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecreasesEverywhere(Paired):
-    """A column never rises in any pair, and falls in the mean, as another grows.
+class DecreasesEverywhere(Along):
+    """A column never rises (falls) in any pair, and falls (rises) in the mean.
 
     For values of a formula, where chance plays no part. Undecided if a step changes nothing.
-
-    Attributes:
-        along: the other column.
     """
 
-    along: Column
+    kind: Literal["decreases_everywhere", "increases_everywhere"] = "decreases_everywhere"
 
     @property
     def chance(self) -> bool:
@@ -270,44 +251,10 @@ class DecreasesEverywhere(Paired):
         return False
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """No rise in any pair of any step."""
-        return pair_by_pair(_upwards(self, table, self.along))
+        """Compare every pair of every step."""
+        return pair_by_pair(self.upwards(table))
 
 
-@dataclass(frozen=True, kw_only=True)
-class IncreasesEverywhere(DecreasesEverywhere):
-    """A column never falls in any pair, and rises in the mean, as another grows."""
-
-    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """No fall in any pair of any step."""
-        steps = _upwards(self, table, self.along)
-        return pair_by_pair([step.turned() for step in steps])
-
-
-def _upwards(rule: Paired, table: pd.DataFrame, along: str) -> list[Contrast]:
-    """Contrasts of each value of a column with the one before it."""
-    rows = select(table, rule.where)
-    values = sorted(rows[along].unique())
-    return _steps(
-        rule, rows, along, [(after, before) for before, after in itertools.pairwise(values)]
-    )
-
-
-def _steps(
-    rule: Paired, rows: pd.DataFrame, along: str, values: Iterable[tuple[Any, Any]]
-) -> list[Contrast]:
-    """Contrasts of pairs of values of a column, at each combination of the rule's ``within``."""
-    contrasts = []
-    for setting, pair in itertools.product(list(combinations(rows, rule.within)), values):
-        sides = [
-            Side(select(rows, here), rule.column, here)
-            for here in ({along: value, **setting} for value in pair)
-        ]
-        contrasts.append(Contrast.of(sides[0], sides[1], rule.pair))
-    return contrasts
-
-
-@dataclass(frozen=True, kw_only=True)
 class AtMost(Rule):
     """In every row the size of a column is at most a multiple of another column.
 
@@ -320,11 +267,12 @@ class AtMost(Rule):
         tolerance: relative excess that counts as rounding.
     """
 
-    column: Column
-    other: Column
+    kind: Literal["at_most"] = "at_most"
+    column: str
+    other: str
     factor: float = 1.0
-    low: Column | None = None
-    high: Column | None = None
+    low: str | None = None
+    high: str | None = None
     tolerance: float = 1e-9
 
     @property
@@ -333,7 +281,7 @@ class AtMost(Rule):
         return self.low is not None
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Bounded in every row that has a value."""
+        """Compare every row that has a value."""
         rows = select(table, self.where)
         rows = rows[rows[self.column].notna()]
         if rows.empty:
@@ -355,7 +303,7 @@ class AtMost(Rule):
         return Finding(outcome, statement, *numbers, 1.0)
 
     def _shares(self, rows: pd.DataFrame) -> tuple[Array, Array, Array]:
-        """Shares of the bound ``(k,)``: as estimated, and at the ends of the interval of the size.
+        """Return shares of the bound ``(k,)``: as estimated, and at the ends of the interval.
 
         An interval with a missing end is unbounded there.
         """
@@ -372,7 +320,6 @@ class AtMost(Rule):
         return size, nearest, furthest
 
 
-@dataclass(frozen=True, kw_only=True)
 class Near(Rule):
     """In every row some columns lie within a distance of a value.
 
@@ -384,12 +331,13 @@ class Near(Rule):
         distance: how far away is still near, in the columns' unit.
     """
 
-    each: Columns
+    kind: Literal["near"] = "near"
+    each: Several[str]
     value: float
     distance: float
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Near in every row."""
+        """Measure every row."""
         rows = select(table, self.where)[list(self.each)].to_numpy(float)
         away = np.where(np.isnan(rows), np.inf, np.abs(rows - self.value))
         near, farthest = int((away <= self.distance).sum()), float(away.max())
@@ -401,7 +349,6 @@ class Near(Rule):
         return Finding(outcome, statement, farthest, farthest, farthest, self.distance)
 
 
-@dataclass(frozen=True, kw_only=True)
 class PowerLaw(Rule):
     """In every row a column is a factor times powers of other columns, up to rounding.
 
@@ -412,15 +359,16 @@ class PowerLaw(Rule):
         tolerance: relative deviation that counts as rounding.
     """
 
-    column: Column
+    kind: Literal["power_law"] = "power_law"
+    column: str
     factor: float
-    powers: Powers
+    powers: Mapping[str, int | float]
     tolerance: float = 1e-9
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Equal in every row."""
+        """Compare every row."""
         rows = select(table, self.where)
-        expected = np.full(len(rows), float(self.factor))
+        expected = np.full(len(rows), self.factor)
         for name, power in self.powers.items():
             expected *= rows[name].to_numpy(float) ** power
         worst = float(np.abs(rows[self.column].to_numpy(float) / expected - 1.0).max())
@@ -434,12 +382,11 @@ class PowerLaw(Rule):
         return Finding(outcome, statement, worst, worst, worst, self.tolerance)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Agrees(Rule):
     """Simulated frequencies come from their formula: the joint test at 1 % does not reject.
 
     Agreement is seen only as finely as there are trials: undecided if the interval of some
-    frequency reaches further than ``margin`` to either side.
+    frequency reaches further than ``margin`` to either side. ``differs`` holds where it fails.
 
     Attributes:
         column: frequencies.
@@ -449,9 +396,10 @@ class Agrees(Rule):
         same_trials: every row has as many trials as the row with most.
     """
 
-    column: Column
-    formula: Column
-    trials: Column
+    kind: Literal["agrees", "differs"] = "agrees"
+    column: str
+    formula: str
+    trials: str
     margin: float
     same_trials: bool = False
 
@@ -461,7 +409,7 @@ class Agrees(Rule):
         return True
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """No frequency too far from its formula, tested together."""
+        """Test all frequencies together."""
         rows = select(table, self.where)
         trials = rows[self.trials].to_numpy(float)
         trials = np.full(len(rows), trials.max()) if self.same_trials else trials
@@ -472,10 +420,8 @@ class Agrees(Rule):
             rows[name].to_numpy(float)[known] for name in (self.column, self.formula)
         )
         joint_level = JOINT_LEVEL * level / LEVEL
-        return self._test(np.rint(frequency * trials[known]), trials[known], expected, joint_level)
-
-    def _test(self, counts: Array, trials: Array, expected: Array, joint_level: float) -> Finding:
-        """The joint test of counts ``(k,)`` against probabilities ``(k,)``."""
+        trials = trials[known]
+        counts = np.rint(frequency * trials)
         p_values = summaries.binomial_p_values(counts, trials, expected)
         worst = int(np.argmin(p_values))
         smallest = float(p_values[worst])
@@ -495,36 +441,15 @@ class Agrees(Rule):
         outcome: Outcome = (
             "does not" if rejects else "agrees" if reach <= self.margin else "cannot be told"
         )
+        opposite: dict[Outcome, Outcome] = {"agrees": "does not", "does not": "agrees"}
+        if self.kind == "differs":
+            outcome = opposite.get(outcome, outcome)
         estimate, lower, upper = (differences - expected[worst]).tolist()
         return Finding(outcome, statement, estimate, lower, upper, 0.0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Differs(Agrees):
-    """Frequencies are known *not* to come from a formula: holds where :class:`Agrees` fails."""
-
-    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Some frequency too far from the formula."""
-        finding = super().judge(table, level)
-        opposite: dict[Outcome, Outcome] = {"agrees": "does not", "does not": "agrees"}
-        outcome = opposite.get(finding.outcome, finding.outcome)
-        return dataclasses.replace(finding, outcome=outcome)
-
-
-RULES: dict[str, type[Rule]] = {
-    "less": Less,
-    "less_somewhere": LessSomewhere,
-    "alike": Alike,
-    "lowest_at": LowestAt,
-    "lowest_at_most": LowestAtMost,
-    "decreases": Decreases,
-    "increases": Increases,
-    "decreases_everywhere": DecreasesEverywhere,
-    "increases_everywhere": IncreasesEverywhere,
-    "at_most": AtMost,
-    "near": Near,
-    "power_law": PowerLaw,
-    "agrees": Agrees,
-    "differs": Differs,
-}
-"""Kind of rule -> its class; an entry's other keys are the class's fields."""
+AnyRule = Annotated[
+    Less | LowestAt | Decreases | DecreasesEverywhere | AtMost | Near | PowerLaw | Agrees,
+    Field(discriminator="kind"),
+]
+"""A rule as an entry of the claims files states it, by its ``kind``."""

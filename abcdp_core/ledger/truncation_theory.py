@@ -40,11 +40,12 @@ from abcdp_core import parameters as par
 from abcdp_core import tasks as cut
 from abcdp_core.online import information, intervals, noise
 from abcdp_core.online import parameters as online
+from abcdp_core.online.channels import Truncation
 from abcdp_core.online.families import NORMAL
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.prior import Prior
 from abcdp_core.online.response import log_density_laplace, score_laplace
-from abcdp_core.online.stream import Fixed, Stream
+from abcdp_core.online.stream import Stream
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -231,8 +232,9 @@ def _seconds(task: Task, n: int, refresh: int) -> float:
     params = task.params
     unit_scale = noise.unit_scale("laplace", 1.0, 0.0)
     sampler = Latent(Prior(), "laplace", params.particles, refresh)
-    interval = Fixed(params.mu - params.sigma, params.mu + params.sigma)
-    stream = Stream(sampler, interval, "laplace", unit_scale, seed=task.seed, run=task.run)
+    ends = params.mu - params.sigma, params.mu + params.sigma
+    channel = Truncation(*ends, "laplace", unit_scale)
+    stream = Stream(sampler, channel, fixed=True, seed=task.seed, run=task.run)
     rng = generator(task.seed, "people", task.run)
     values = params.mu + params.sigma * rng.standard_normal(n)
     noises = noise.draw(rng, "laplace", n)

@@ -17,7 +17,7 @@ The TOML of a step::
     holds = ["flips > 5"]                 # what the words say of the numbers, for a test to check
     [runs]                                # name -> the study whose tables are read, and what it
     main = { experiment = "posterior" }   # sets besides the step's knobs
-    [numbers]                             # name -> where it stands (see numbers.py)
+    [numbers]                             # name -> where it is (see numbers.py)
     flips = "sum flipped of main.decisions"
     [question]                            # what to guess, on which scale, which number it is
     ask = "How many of 100?"
@@ -30,11 +30,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
+
+import pydantic
 
 from abcdp_core import experiments
 from abcdp_core.parameters import Params, Scalar, text_of
 from abcdp_core.places import ASSETS
+from abcdp_core.schemas import Schema, Several
 
 FOLDER = ASSETS / "lessons"
 
@@ -43,27 +47,38 @@ class LessonError(ValueError):
     """A lesson's file is wrong; one line says which step and why."""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Schema):
     """A study whose tables a step reads.
 
     Attributes:
         experiment: its name.
-        settings: its parameters where they are not those of the step's knobs, as texts.
+        settings: its parameters, as texts, where they differ from the step's knobs.
     """
 
     experiment: str
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = {}
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _of_table(cls, given: Any) -> Any:
+        """In a file settings are beside the experiment, each in its own type."""
+        if not isinstance(given, dict) or "settings" in given:
+            return given
+        settings = {
+            key: text_of(tuple(value) if isinstance(value, list) else value)
+            for key, value in given.items()
+            if key != "experiment"
+        }
+        return {key: given[key] for key in given if key not in settings} | {"settings": settings}
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Schema):
     """What a person guesses before the answer is shown.
 
     Attributes:
         ask: the question, with numbers in braces.
         answer: name of the number that is the answer.
-        low, high: of the scale on which to guess; the answer is drawn on it too.
+        low, high: ends of the scale of guesses; the answer is drawn on it too.
         step: of the scale.
         unit: said after a number.
     """
@@ -76,18 +91,17 @@ class Question:
     unit: str = ""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Schema):
     """One screen of a lesson.
 
     Attributes:
         title: its heading.
         page: file name of the page that it opens, without its ending.
-        text: Markdown with numbers in braces; with a question, what stands before the guess.
-        knobs: key in a link -> what it is set to.
+        text: Markdown with numbers in braces; with a question, what is read before the guess.
+        knobs: key in a link -> its value; ``set`` in a file.
         look: key of the element that stands out; empty if none.
         runs: name -> the study.
-        numbers: name -> where it stands in the tables.
+        numbers: name -> where it is in the tables.
         holds: conditions on the numbers without which the words would not be true.
         question: what to guess, if anything.
         reveal: what is read after the guess.
@@ -96,18 +110,18 @@ class Step:
     title: str
     page: str
     text: str
-    knobs: Mapping[str, Scalar] = field(default_factory=dict)
+    knobs: Mapping[str, Scalar] = pydantic.Field({}, alias="set")
     look: str = ""
-    runs: Mapping[str, Run] = field(default_factory=dict)
-    numbers: Mapping[str, str] = field(default_factory=dict)
-    holds: tuple[str, ...] = ()
+    runs: Mapping[str, Run] = {}
+    numbers: Mapping[str, str] = {}
+    holds: Several[str] = ()
     question: Question | None = None
     reveal: str = ""
 
     def params(self, name: str) -> Params:
-        """The parameters of one of its runs: its knobs, then what the run itself sets.
+        """Return the parameters of a run: the step's knobs, then the run's own settings.
 
-        A page asks for the same ones while its knobs stand as the step sets them.
+        A page asks for the same ones while its knobs are as the step sets them.
 
         Raises:
             ParameterError: the study does not allow them.
@@ -129,7 +143,7 @@ class Lesson:
     """A lesson.
 
     Attributes:
-        name: of its file, without number and ending; it stands in a link.
+        name: of its file, without number and ending; it is used in a link.
         title: what it says.
         lead: what it is about, in Markdown.
         steps: one or more.
@@ -143,7 +157,7 @@ class Lesson:
 
 @functools.cache
 def load() -> Mapping[str, Lesson]:
-    """Name -> lesson, in the order of the files.
+    """Return name -> lesson, in the order of the files.
 
     Raises:
         LessonError: a file is wrong.

@@ -1,41 +1,37 @@
-"""Numbers of a text: where they stand in the tables of a step's runs, and how far off they may be.
+"""Numbers in a text: where they are in the tables of a step's runs, and how uncertain they are.
 
-A number is told in one of three ways::
+A number is written in one of three ways::
 
     mean mse of main.errors where release == 'private'
     = sqrt(private / without)
-    within mse of main where c == 10        or, of a number above:  within times
+    within times
 
 The first takes a column of a table of a run (``RUN.TABLE``, or ``RUN`` for its table ``main``) and
-makes one number of its rows: ``mean, median, sum, min, max, first, last, count`` or ``share`` (the
-part that is true or not zero), or a quantile such as ``q10``. What follows *where* is a condition
-as pandas reads it. The second computes with the numbers above it, the step's knobs (``n``, ``c``,
-``epsilon_total``) and the usual functions.
+makes one number of its rows: ``mean, median, sum, min, max, first, last, count``, or a quantile
+such as ``q10``. After *where* comes a condition as pandas reads it. The second computes with the
+numbers above it, the step's knobs (``n``, ``c``, ``epsilon_total``) and the usual functions.
 
-The third says how far off a number may be that was measured over repeats: ``low`` and ``high`` are
-the ends of its 95 % interval, ``within`` is the distance to the farther end, so that what stands
-after ± never says too little. Which interval it is depends on what was measured:
+The third is the uncertainty of a number above that was measured over repeats: ``low`` and ``high``
+are the ends of its 95 % interval, ``within`` is the distance to the farther end, so that ± never
+says too little. The interval depends on what was measured:
 
-* a value that stands in one row beside ``COLUMN_low`` and ``COLUMN_high``: the study's own ends;
-* a mean over runs, data sets or releases, one row of each: the bootstrap interval that studies
-  draw (:func:`abcdp_core.summaries.mean_interval`, and the same draws);
-* the share of them in which a column is true: Clopper-Pearson;
-* what is computed (``= ...``) from one of these: the same expression of its ends, if between them
-  it only rises or only falls;
-* what is computed from several means over the same repeats, such as a ratio: the bootstrap
-  interval of the expression itself. The repeats are drawn together, as one that is hard for the
-  numerator is hard for the denominator; to combine the ends of both would forget that.
+* one row with ``COLUMN_low`` and ``COLUMN_high`` beside the value: the study's own ends;
+* a mean over runs, data sets or releases, one row each: the bootstrap interval that studies draw
+  (:func:`abcdp_core.summaries.mean_interval`, and the same draws);
+* computed (``= ...``) from one of these: the same expression of its ends, if it is monotonic
+  between them;
+* computed from several means over the same repeats, such as a ratio: the bootstrap interval of the
+  expression itself. The repeats are drawn together, as one that is hard for the numerator is hard
+  for the denominator.
 
-What else is computed has none, and a lesson that asks for it is refused: one that combines shares,
-means over different repeats, or a number of which nobody says how far off it may be. Knobs and
-counts are exact.
+Anything else has no interval, and a lesson that asks for one is refused. Knobs are exact.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,26 +49,11 @@ Tables = Mapping[str, Mapping[str, pd.DataFrame]]
 """Name of the run -> name of the table -> the table."""
 
 PLACE = re.compile(
-    r"(?P<take>\w+) (?P<column>\w+) of (?P<run>\w+)(?:\.(?P<table>\w+))?(?: where (?P<where>.+))?"
+    r"(?P<take>mean|median|sum|min|max|first|last|count|q\d\d) (?P<column>\w+) "
+    r"of (?P<run>\w+)(?:\.(?P<table>\w+))?(?: where (?P<where>.+))?"
 )
 
-TAKES: Mapping[str, Callable[[pd.Series], float]] = {
-    "mean": pd.Series.mean,
-    "median": pd.Series.median,
-    "sum": pd.Series.sum,
-    "min": pd.Series.min,
-    "max": pd.Series.max,
-    "first": lambda rows: rows.iloc[0],
-    "last": lambda rows: rows.iloc[-1],
-    "count": pd.Series.count,
-    "share": lambda rows: (rows != 0).mean(),
-}
-QUANTILE = re.compile(r"q(\d\d)")
-
-ENDS = ("within", "low", "high")
-"""What may be asked of a number that was measured over repeats."""
-
-OF_NUMBER = re.compile(r"(?P<end>within|low|high) (?P<number>\w+)")
+END = re.compile(r"(?P<end>within|low|high) (?P<number>\w+)")
 
 REPEATS = ("run", "release_number", "dataset")
 """Columns that number what is repeated."""
@@ -80,36 +61,39 @@ REPEATS = ("run", "release_number", "dataset")
 NAMED = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 """A number in a text, with its format."""
 
+BETWEEN = 101
+"""Places between two ends at which an expression is checked for being monotonic."""
+
 
 def named_in(text: str) -> frozenset[str]:
-    """Names of the numbers that a text holds."""
+    """Return the names of the numbers in a text."""
     return frozenset(name for name, _ in NAMED.findall(text))
 
 
 def fill(text: str, numbers: Mapping[str, float]) -> str:
-    """A text with its numbers.
+    """Write numbers into a text.
 
     Formats are Python's, but for shares: ``{x:.0%}`` writes 7 %, with a space, and ``{x:.0p}`` the
     7 alone, for the first end of a range.
 
     Raises:
-        LessonError: a number is not there, or is none.
+        LessonError: a number is missing, or is not a number.
     """
 
     def written(found: re.Match[str]) -> str:
-        name, form = found.groups()
+        name, form = found[1], found[2] or "g"
         value = numbers.get(name, float("nan"))
-        if value != value:
+        if np.isnan(value):
             raise LessonError(f"{name}: there is no such number.")
         if form.endswith(("%", "p")):
             return format(100.0 * value, f"{form[:-1]}f") + (" %" if form.endswith("%") else "")
-        return format(round(value) if form == ",d" else value, form or "g")
+        return format(round(value) if form == ",d" else value, form)
 
     return NAMED.sub(written, text)
 
 
 def answer_in_words(step: Step, found: Mapping[str, float]) -> str:
-    """The answer to a step's question with its unit, written as the text after the guess has it."""
+    """Return the answer to a step's question with its unit, in the format of the text below it."""
     question = step.question
     assert question is not None, "is called for questions only"
     forms = [form for name, form in NAMED.findall(step.reveal) if name == question.answer]
@@ -118,7 +102,7 @@ def answer_in_words(step: Step, found: Mapping[str, float]) -> str:
 
 
 def of_knobs(step: Step) -> dict[str, float]:
-    """What a step's knobs stand at, by the part of their keys after the page's name."""
+    """Return the values of a step's knobs, by the part of their keys after the page's name."""
     return {
         key.rpartition(".")[2]: float(value)
         for key, value in step.knobs.items()
@@ -127,24 +111,25 @@ def of_knobs(step: Step) -> dict[str, float]:
 
 
 def of(step: Step, tables: Tables) -> dict[str, float]:
-    """All numbers of a step, its knobs among them.
+    """Compute all numbers of a step, its knobs among them.
 
     Args:
         step: which.
         tables: of its runs.
 
     Raises:
-        LessonError: a number stands nowhere.
+        LessonError: a number cannot be found or computed.
     """
     found = of_knobs(step)
     for name, told in step.numbers.items():
         try:
             if told.startswith("="):
                 value = _computed(told, found)
-            elif own := OF_NUMBER.fullmatch(told):
-                value = _interval_of(step, own["number"], found, tables).end(own["end"])
+            elif end := END.fullmatch(told):
+                value = _interval(step, end["number"], found, tables).end(end["end"])
             else:
-                value = _taken(told, tables)
+                take, rows, column = _place(told, tables)
+                value = _taken(take, rows[column])
             found[name] = float(value)
         except (ArithmeticError, KeyError, IndexError, NameError, TypeError, ValueError) as error:
             raise LessonError(f"{step.title}: {name} = {told}: {error}") from error
@@ -152,41 +137,30 @@ def of(step: Step, tables: Tables) -> dict[str, float]:
 
 
 def broken(step: Step, found: Mapping[str, float]) -> list[str]:
-    """Conditions of a step that its numbers do not meet."""
-    return [each for each in step.holds if not pd.eval(each, local_dict={**found}, engine="python")]
+    """Return the conditions of a step that its numbers do not meet."""
+    return [each for each in step.holds if not _computed(f"={each}", found)]
 
 
 def check(told: str) -> str:
-    """The run that a number is read from; empty for one that is made of others.
+    """Return the run that a number is read from; empty for one that is made from others.
 
     Raises:
-        LessonError: it is told in neither way.
+        LessonError: it is written in none of the three ways.
     """
-    if told.startswith("=") or OF_NUMBER.fullmatch(told):
+    if told.startswith("=") or END.fullmatch(told):
         return ""
-    found = PLACE.fullmatch(told)
-    takes = (*TAKES, *ENDS)
-    if found is None or not (found["take"] in takes or QUANTILE.fullmatch(found["take"])):
+    if not (found := PLACE.fullmatch(told)):
         raise LessonError(f"{told}: must be like 'mean mse of main.errors' or '= 2 * other'.")
     return found["run"]
 
 
 def _computed(told: str, found: Mapping[str, Any]) -> Any:
-    """What an expression comes to; of arrays, elementwise."""
+    """Evaluate an expression; for arrays, elementwise."""
     return pd.eval(told[1:], local_dict={**found}, engine="python")
 
 
-def _taken(told: str, tables: Tables) -> float:
-    take, column, rows = _place(told, tables)
-    if take in ENDS:
-        return _measured(rows, column).end(take)
-    if quantile := QUANTILE.fullmatch(take):
-        return float(rows[column].quantile(int(quantile[1]) / 100))
-    return float(TAKES[take](rows[column]))
-
-
-def _place(told: str, tables: Tables) -> tuple[str, str, pd.DataFrame]:
-    """What is taken, of which column, of which rows."""
+def _place(told: str, tables: Tables) -> tuple[str, pd.DataFrame, str]:
+    """Return what is taken, of which rows, from which column."""
     found = PLACE.fullmatch(told)
     assert found is not None, "was checked when the lesson was read"
     rows = tables[found["run"]][found["table"] or "main"]
@@ -194,10 +168,18 @@ def _place(told: str, tables: Tables) -> tuple[str, str, pd.DataFrame]:
         rows = rows.query(found["where"], engine="python")
     if rows.empty:
         raise LessonError("no row is so.")
-    return found["take"], found["column"], rows
+    return found["take"], rows, found["column"]
 
 
-# ------------------------------------------------------------------------- how far off they may be
+def _taken(take: str, values: pd.Series[Any]) -> Any:
+    if take.startswith("q"):
+        return values.quantile(int(take[1:]) / 100)
+    if take in ("first", "last"):
+        return values.iloc[0 if take == "first" else -1]
+    return getattr(values, take)()
+
+
+# ----------------------------------------------------------------------------------- uncertainty
 
 
 @dataclass(frozen=True)
@@ -207,7 +189,7 @@ class Interval:
     Attributes:
         value: the number.
         low, high: the ends.
-        repeats: of a mean, the values by repeat; ``None`` for what is no mean.
+        repeats: for a mean, the values by repeat; otherwise ``None``.
     """
 
     value: float
@@ -216,59 +198,30 @@ class Interval:
     repeats: pd.Series[float] | None = None
 
     def end(self, which: str) -> float:
-        """One of :data:`ENDS`."""
+        """Return ``low``, ``high``, or for ``within`` the distance to the farther one."""
         if which == "within":
             return max(self.value - self.low, self.high - self.value)
         return self.low if which == "low" else self.high
 
 
-def _measured(rows: pd.DataFrame, column: str) -> Interval:
-    """The interval of a column's mean over rows that are repeats, or the one that stands beside it.
-
-    Raises:
-        LessonError: nothing says how far off the number may be.
-    """
-    own = [column, f"{column}_low", f"{column}_high"]
-    if len(rows) == 1 and {*own} <= {*rows.columns}:
-        return Interval(*rows[own].iloc[0].astype(float))
-    counted = [name for name in REPEATS if name in rows]
-    if not counted or rows[counted[0]].duplicated().any():
-        raise LessonError(
-            f"nothing says how far off it may be: no {own[1]} and {own[2]} stand beside it in one "
-            f"row, and its rows are not repeats, one for each {', '.join(REPEATS)}."
-        )
-    values = rows.set_index(counted[0])[column].dropna().sort_index()
-    if len(values) < 2:
-        raise LessonError("an interval needs two repeats or more.")
-    if pd.api.types.is_bool_dtype(values):
-        low, high = summaries.binomial_interval(values.sum(), len(values))
-        return Interval(float(values.mean()), float(low), float(high))
-    values = values.astype(float)
-    low, high = summaries.mean_interval(np.asarray(values), generator(0, "bootstrap"))
-    return Interval(float(values.mean()), float(low), float(high), values)
-
-
-def _interval_of(step: Step, name: str, found: Mapping[str, float], tables: Tables) -> Interval:
-    """The interval of a number above.
+def _interval(step: Step, name: str, found: Mapping[str, float], tables: Tables) -> Interval:
+    """Return the interval of a number above.
 
     Raises:
         LessonError: it has none.
     """
     if name not in found or name not in step.numbers:
         raise LessonError(f"there is no number {name} above it.")
-    order = [each for each in step.numbers if each in _parts(step, name)]
-    measured: dict[str, Interval] = {}
-    for part in order:
-        if not step.numbers[part].startswith("=") and (known := _of_part(step, part, tables)):
-            measured[part] = known
+    parts = [part for part in step.numbers if part in _parts(step, name)]
+    computed = [part for part in parts if step.numbers[part].startswith("=")]
+    measured = {p: _measured(p, step.numbers[p], tables) for p in parts if p not in computed}
     if name in measured:
         return measured[name]
     if not measured:
         raise LessonError(f"{name} is exact: nothing in it was measured over repeats.")
     values: dict[str, Any] = {**found, **_together(measured)}
-    for part in order:
-        if step.numbers[part].startswith("="):
-            values[part] = _computed(step.numbers[part], values)
+    for part in computed:
+        values[part] = _computed(step.numbers[part], values)
     drawn = np.asarray(values[name], dtype=float)
     if len(measured) > 1:
         low, high = np.quantile(drawn, [0.025, 0.975])
@@ -280,7 +233,7 @@ def _interval_of(step: Step, name: str, found: Mapping[str, float], tables: Tabl
 
 
 def _parts(step: Step, name: str) -> set[str]:
-    """A number and all that it is computed from, knobs left out."""
+    """Return a number and all that it is computed from, without knobs."""
     told = step.numbers.get(name, "")
     if not told.startswith("="):
         return {name} & step.numbers.keys()
@@ -289,40 +242,43 @@ def _parts(step: Step, name: str) -> set[str]:
     return {name}.union(*(_parts(step, each) for each in named))
 
 
-def _of_part(step: Step, name: str, tables: Tables) -> Interval | None:
-    """The interval of a number that is taken from a table; ``None`` for a count, which is exact."""
-    told = step.numbers[name]
-    if OF_NUMBER.fullmatch(told) or (taken := _place(told, tables))[0] in ENDS:
+def _measured(name: str, told: str, tables: Tables) -> Interval:
+    """Return the interval of a number that is taken from a table.
+
+    Raises:
+        LessonError: nothing says how uncertain it is.
+    """
+    if END.fullmatch(told):
         raise LessonError(f"{name} is an end itself.")
-    take, column, rows = taken
-    if take == "count":
-        return None
-    is_share = take == "share" and pd.api.types.is_bool_dtype(rows[column])
-    is_alone = len(rows) == 1 and take != "share"
-    if not (take == "mean" or is_share or is_alone):
+    take, rows, column = _place(told, tables)
+    own = [column, f"{column}_low", f"{column}_high"]
+    if len(rows) == 1 and {*own} <= {*rows.columns}:
+        return Interval(*rows[own].iloc[0].astype(float))
+    counted = [repeat for repeat in REPEATS if repeat in rows]
+    if take != "mean" or not counted or rows[counted[0]].duplicated().any():
         raise LessonError(
-            f"{name} is no mean and no share of trues: nothing says how far off it is."
+            f"{name} has no interval: it is not a mean over rows that are repeats, one for each "
+            f"{', '.join(REPEATS)}, nor one row with {own[1]} and {own[2]}."
         )
-    return _measured(rows, column)
+    values = rows.set_index(counted[0])[column].dropna().sort_index().astype(float)
+    if len(values) < 2:
+        raise LessonError("an interval needs two repeats or more.")
+    low, high = summaries.mean_interval(np.asarray(values), generator(0, "bootstrap"))
+    return Interval(float(values.mean()), float(low), float(high), values)
 
 
 def _together(measured: Mapping[str, Interval]) -> Mapping[str, Array]:
-    """Values that numbers may have: of one, from end to end; of several means, resampled alike.
+    """Return possible values: of one number, from end to end; of several means, resampled alike.
 
     Raises:
-        LessonError: several that are no means over the same repeats.
+        LessonError: several that are not means over the same repeats.
     """
     if len(measured) == 1:
         ((name, one),) = measured.items()
         return {name: np.linspace(one.low, one.high, BETWEEN)}
     series = [each.repeats for each in measured.values() if each.repeats is not None]
-    if len(series) < len(measured) or any(
-        not each.index.equals(series[0].index) for each in series
-    ):
+    same = all(each.index.equals(series[0].index) for each in series)
+    if len(series) < len(measured) or not same:
         raise LessonError(f"{', '.join(measured)} are not all means over the same repeats.")
     means = summaries.resampled_means(np.column_stack(series), generator(0, "bootstrap"))
     return dict(zip(measured, means.T, strict=True))
-
-
-BETWEEN = 101
-"""Places between two ends at which it is looked whether an expression only rises or only falls."""

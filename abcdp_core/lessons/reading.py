@@ -1,4 +1,4 @@
-"""Reading and checking a lesson's file."""
+"""Read and check a lesson's file."""
 
 from __future__ import annotations
 
@@ -8,91 +8,67 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from abcdp_core.lessons import Lesson, LessonError, Question, Run, Step, numbers
-from abcdp_core.parameters import text_of
+from abcdp_core import schemas
+from abcdp_core.lessons import Lesson, LessonError, Step, numbers
 
 BLOCK = re.compile(r"```toml\n(.*?)```\n?", re.DOTALL)
 STEP = re.compile(r"^## +(.+)$", re.MULTILINE)
 TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
 ANSWER = re.compile(r"^### +Answer *$", re.MULTILINE)
 
-KEYS = {"page", "look", "set", "holds", "runs", "numbers", "question"}
-
 
 def read(file: Path) -> Lesson:
-    """A lesson.
+    """Read a lesson.
 
     Raises:
         LessonError: names the file, the step and what is wrong.
     """
     try:
         return parsed(file.stem.lstrip("0123456789-"), file.read_text(encoding="utf-8"))
-    except (LessonError, OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise LessonError(f"{file.name}: {error}") from error
 
 
 def parsed(name: str, text: str) -> Lesson:
-    """A lesson from the text of its file.
+    """Return a lesson from the text of its file.
 
     Raises:
-        LessonError: the text is no lesson.
+        LessonError, ParameterError: the text is not a lesson.
     """
     before, *parts = STEP.split(text)
-    usual, before = _block(before)
+    usual, before = _block(before, "the lesson")
     titles = TITLE.findall(before)
     if len(titles) != 1 or not parts:
         raise LessonError("a lesson has one title (# ...) and at least one step (## ...).")
     if usual.keys() - {"set"}:
         raise LessonError("before the first step, TOML may hold `set` only.")
-    knobs = usual.get("set", {})
     steps = zip(parts[::2], parts[1::2], strict=True)
-    lead = TITLE.sub("", before).strip()
+    knobs, lead = usual.get("set", {}), TITLE.sub("", before).strip()
     return Lesson(name, titles[0].strip(), lead, tuple(_step(*each, knobs) for each in steps))
 
 
-def _block(text: str) -> tuple[dict[str, Any], str]:
-    """The TOML of a part and the rest of it."""
+def _block(text: str, name: str) -> tuple[dict[str, Any], str]:
+    """Return the TOML of a part and the rest of it."""
     blocks = BLOCK.findall(text)
     if len(blocks) > 1:
-        raise LessonError("a part has at most one block of TOML.")
+        raise LessonError(f"{name}: a part has at most one block of TOML.")
     try:
-        return tomllib.loads(blocks[0]) if blocks else {}, BLOCK.sub("", text)
+        return tomllib.loads("".join(blocks)), BLOCK.sub("", text)
     except tomllib.TOMLDecodeError as error:
-        raise LessonError(f"not TOML: {error}") from error
+        raise LessonError(f"{name}: is not TOML ({error}).") from error
 
 
 def _step(title: str, text: str, usual: Mapping[str, Any]) -> Step:
-    told, words = _block(text)
+    name = f"step {title.strip()!r}"
+    told, words = _block(text, name)
+    before, *after = (part.strip() for part in ANSWER.split(words))
+    own = {"title": title.strip(), "text": before, "reveal": "\n".join(after)}
+    step = schemas.check({**told, **own, "set": {**usual, **told.get("set", {})}}, Step, name)
     try:
-        if unknown := told.keys() - KEYS:
-            raise LessonError(f"unknown: {', '.join(sorted(unknown))}.")
-        before, *after = (part.strip() for part in ANSWER.split(words))
-        question = Question(**told["question"]) if "question" in told else None
-        step = Step(
-            title=title.strip(),
-            page=told["page"],
-            text=before,
-            knobs=dict(usual) | told.get("set", {}),
-            look=told.get("look", ""),
-            runs={name: _run(entry) for name, entry in told.get("runs", {}).items()},
-            numbers=told.get("numbers", {}),
-            holds=tuple(told.get("holds", ())),
-            question=question,
-            reveal="\n".join(after),
-        )
         _check(step)
-    except (LessonError, KeyError, TypeError) as error:
-        raise LessonError(f"step {title.strip()!r}: {error}") from error
+    except LessonError as error:
+        raise LessonError(f"{name}: {error}") from error
     return step
-
-
-def _run(entry: Mapping[str, Any]) -> Run:
-    settings = {
-        key: text_of(tuple(value) if isinstance(value, list) else value)
-        for key, value in entry.items()
-        if key != "experiment"
-    }
-    return Run(entry["experiment"], settings)
 
 
 def _check(step: Step) -> None:
@@ -109,4 +85,4 @@ def _check(step: Step) -> None:
     if missing := wanted - step.numbers.keys() - numbers.of_knobs(step).keys():
         raise LessonError(f"not computed: {', '.join(sorted(missing))}.")
     if asked and asked.answer in before:
-        raise LessonError("the text before the guess tells the answer.")
+        raise LessonError("the text before the guess gives away the answer.")

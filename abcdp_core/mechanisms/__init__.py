@@ -17,16 +17,11 @@ What flows, from public to published::
 - ``release`` runs once. A :class:`Release` holds only what may be published; a trace is for
   teaching and is never part of a release.
 
-A module joins by ``MECHANISMS``, a tuple of :class:`Mechanism`; variants of one method stand
-together. A kind of event that is new registers its cost in the same file::
-
-    @privacy.cost.register
-    def _(event: MyEvent, delta: float = 0.0) -> privacy.Cost: ...
-
-and, if more is known, its noise in words (``privacy.noise_in_words``) and what the best attacker
-gets of it (``privacy.tradeoff.curve``). Beside the contract a file has two functions with numbers,
-for whoever needs no more than a run: ``calibrate``, budget and sensitivity -> event, and ``run``,
-distances, event, rng -> release, trace.
+A module joins by ``MECHANISMS``, a tuple of :class:`Mechanism`, and registers the cost of a kind of
+event that is new, by ``@privacy.cost.register``; if more is known, its noise in words
+(``privacy.noise_in_words``) and what the best attacker gets (``privacy.tradeoff.curve``) too.
+Beside the contract a file has two functions with numbers, for studies that need only a run:
+``calibrate``, budget and sensitivity -> event; ``run``, distances, event, rng -> release, trace.
 """
 
 from __future__ import annotations
@@ -58,13 +53,6 @@ class Distances(Protocol):
     def rho(self) -> Array:
         """Distances of the data to each draw of the pool."""
         ...
-
-
-@dataclass(frozen=True)
-class Ordered:
-    """Distances ``(T,)`` alone, in the order in which a run meets them."""
-
-    rho: Array = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -299,11 +287,9 @@ class Mechanism:
         """
         learnt = self.learn(public, options)
         bare = math.isinf(budget.epsilon_total)
-        event = (
-            NonPrivate()
-            if bare
-            else self.calibrate(public, options, learnt, budget, self.accountant)
-        )
+        event: Event = NonPrivate()
+        if not bare:
+            event = self.calibrate(public, options, learnt, budget, self.accountant)
         return Prepared(self, public, options, learnt, event)
 
     def spends(self, budget: Budget) -> Cost:

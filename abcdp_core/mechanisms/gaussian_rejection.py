@@ -68,7 +68,7 @@ from abcdp_core.privacy import (
     gaussian_series,
     tradeoff,
 )
-from abcdp_core.privacy.calibration import smallest_satisfying
+from abcdp_core.privacy.calibration import check_positive, smallest_satisfying
 
 Array = NDArray[np.float64]
 
@@ -184,15 +184,9 @@ def calibrate(
     Raises:
         ValueError: an argument is out of range.
     """
-    named = {
-        "epsilon_total": epsilon_total,
-        "sensitivity": sensitivity,
-        "bound": bound,
-        "epsilon_abc": epsilon_abc,
-    }
-    for name, value in named.items():
-        if not 0.0 < value < math.inf:
-            raise ValueError(f"{name} = {value}: must be positive and finite.")
+    check_positive(
+        epsilon_total=epsilon_total, sensitivity=sensitivity, bound=bound, epsilon_abc=epsilon_abc
+    )
     if steps < 1:
         raise ValueError(f"steps = {steps}: must be at least 1.")
 
@@ -248,9 +242,8 @@ def run(
 
 # ---------------------------------------------------------------------------------- the contract
 
-BOUND_SETS = 10
 BOUND_QUANTILE = 0.05
-"""Distances are clipped to this quantile of those of so many simulated data sets ([P22])."""
+"""Distances are clipped to this quantile of those of simulated data sets ([P22])."""
 
 
 @dataclass(frozen=True)
@@ -290,7 +283,7 @@ def bound_quantile(distances: Array, quantile: float) -> float:
 
 @functools.lru_cache(maxsize=16)
 def _bound(public: PublicSide) -> float:
-    return bound_quantile(thresholds.simulated(public, BOUND_SETS), BOUND_QUANTILE)
+    return bound_quantile(thresholds.simulated(public, thresholds.SETS), BOUND_QUANTILE)
 
 
 def calibrated(

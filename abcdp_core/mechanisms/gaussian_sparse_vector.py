@@ -68,16 +68,14 @@ from abcdp_core.mechanisms import (
     Release,
     thresholds,
 )
-from abcdp_core.mechanisms.sparse_vector import (
-    ThresholdRun,
-    Trace,
-    decide,
-    non_private,
-    parts_of_run,
-)
+from abcdp_core.mechanisms.sparse_vector import Trace, non_private, parts_of_run, with_noise
 from abcdp_core.parameters import Params
-from abcdp_core.privacy import Cost, Event, NonPrivate, cost, local, tradeoff
-from abcdp_core.privacy.calibration import smallest_satisfying
+from abcdp_core.privacy import Cost, Event, NonPrivate, ThresholdRun, cost, local, tradeoff
+from abcdp_core.privacy.calibration import (
+    check_between_0_and_1,
+    check_positive,
+    smallest_satisfying,
+)
 from abcdp_core.privacy.composition import from_renyi
 
 Array = NDArray[np.float64]
@@ -220,11 +218,8 @@ def calibrate(
     Raises:
         ValueError: an argument is out of range, or no noise is enough for this accountant.
     """
-    for name, value in {"epsilon_total": epsilon_total, "sensitivity": sensitivity}.items():
-        if not 0.0 < value < math.inf:
-            raise ValueError(f"{name} = {value}: must be positive and finite.")
-    if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta = {delta}: must lie between 0 and 1.")
+    check_positive(epsilon_total=epsilon_total, sensitivity=sensitivity)
+    check_between_0_and_1(delta=delta)
     if min(c, steps) < 1:
         raise ValueError(f"c = {c}, steps = {steps}: both must be at least 1.")
 
@@ -246,11 +241,6 @@ def calibrate(
 # --------------------------------------------------------------------------------------- the run
 
 
-def draw_noise(rng: np.random.Generator, steps: int, c: int) -> tuple[Array, Array]:
-    """Normal noise of scale 1: for the queries ``(steps,)``, then for the thresholds ``(c,)``."""
-    return rng.standard_normal(steps), rng.standard_normal(c)
-
-
 def run(
     rho: Array, epsilon_abc: float, event: Event, rng: np.random.Generator
 ) -> tuple[Release, Trace]:
@@ -261,10 +251,8 @@ def run(
     """
     if not isinstance(event, GaussianSparseVector):
         raise TypeError(f"{type(event).__name__} is no event of a run with Gaussian noise.")
-    query_noise, threshold_noise = draw_noise(rng, len(rho), event.c)
-    noisy_distance = rho + event.query_scale * query_noise
-    noisy_threshold = epsilon_abc + event.threshold_scale * threshold_noise
-    return decide(rho, noisy_distance, noisy_threshold, epsilon_abc, event.resample, event)
+    query, threshold = rng.standard_normal(len(rho)), rng.standard_normal(event.c)
+    return with_noise(rho, epsilon_abc, event, query, threshold)
 
 
 # ---------------------------------------------------------------------------------- the contract

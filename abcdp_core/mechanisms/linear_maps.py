@@ -21,13 +21,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.distances import Distance
 from abcdp_core.distances.fourier import FourierMMD
+from abcdp_core.mechanisms import PublicSide
 
 Array = NDArray[np.float64]
 
@@ -45,30 +45,6 @@ From 1e-8 to 1e-5 the error of the toy problem hardly changes; without it the ma
 
 SMALLEST = 1e-8
 """Directions of a map this much shorter than its longest are left out: they say nothing."""
-
-
-class Public(Protocol):
-    """The part of a comparison that maps may be learnt from."""
-
-    @property
-    def theta(self) -> Array:
-        """Parameters of the pool ``(T, d)``."""
-        ...
-
-    @property
-    def statistics(self) -> Array | None:
-        """Statistics of the pool ``(T, D)``."""
-        ...
-
-    @property
-    def n(self) -> int:
-        """Points of the private data."""
-        ...
-
-    @property
-    def distance(self) -> Distance:
-        """Knows the features and their domain."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -108,7 +84,7 @@ class LinearMap:
         return predicted
 
 
-def learn(public: Public, kind: str, axes: int, sensitivity: str = "sharp") -> LinearMap:
+def learn(public: PublicSide, kind: str, axes: int) -> LinearMap:
     """A map learnt from the pool; the data set's own statistic is not looked at.
 
     Args:
@@ -116,7 +92,6 @@ def learn(public: Public, kind: str, axes: int, sensitivity: str = "sharp") -> L
         kind: ``none``, all features; ``axes``, the leading principal axes; ``regression``, the
             prediction of the parameters from all features, with a ridge.
         axes: number of principal axes, at most D.
-        sensitivity: ``sharp`` or ``published``, as in :func:`map_sensitivity`.
 
     Raises:
         ValueError: the distance has no statistic that noise can protect, the pool's statistics are
@@ -140,7 +115,7 @@ def learn(public: Public, kind: str, axes: int, sensitivity: str = "sharp") -> L
         centre, back, weights = _regression(statistics @ features.T, public.theta)
         matrix = weights @ features
         prediction = centre - back @ (matrix @ statistics.mean(axis=0)), back
-    most = map_sensitivity(matrix, public.distance, public.n, sensitivity)
+    most = map_sensitivity(matrix, public.distance, public.n)
     return LinearMap(kind, matrix, statistics @ matrix.T, most, prediction)
 
 
@@ -183,29 +158,22 @@ def _regression(features: Array, theta: Array) -> tuple[Array, Array, Array]:
     return mean, unit[:, None] * turned, turned.T @ coefficients
 
 
-def map_sensitivity(matrix: Array, distance: Distance, n: int, which: str = "sharp") -> float:
+def map_sensitivity(matrix: Array, distance: Distance, n: int) -> float:
     """Most, in the L2 norm, that replacing one of ``n`` points can move ``matrix @ statistic``.
 
     Args:
         matrix: ``(k, D)``.
         distance: whose statistic it is.
         n: points of the private data.
-        which: ``sharp``, over the points of the domain; or ``published``, the norm of the matrix
-            times what the paper's Lemma 1 says of the statistic (MATH M2).
-
-    Raises:
-        ValueError: ``which`` is none of these.
     """
-    if which not in ("sharp", "published"):
-        raise ValueError(f"sensitivity = {which}: must be one of sharp, published.")
     product = 4.0 * matrix.shape[1] * float(np.finfo(float).eps) * float(np.linalg.norm(matrix))
     norm = float(np.linalg.norm(matrix, 2))
-    most = norm * distance.sensitivity(n, which)
-    if not isinstance(distance, FourierMMD):
+    most = norm * distance.sensitivity(n)
+    if isinstance(distance, FourierMMD):
+        most = min(most, _largest_step(matrix, distance) / n)
+    else:
         # A distance that is clipped may move by less than its statistic, which is not.
         most = max(most, norm * distance.statistic_sensitivity(n))
-    if which == "sharp" and isinstance(distance, FourierMMD):
-        most = min(most, _largest_step(matrix, distance) / n)
     return most + product
 
 

@@ -43,6 +43,7 @@ is in floating point, good for studies; its last digits are not of the law that 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -250,38 +251,30 @@ def parts(prepared: Prepared) -> tuple[Part, ...]:
     )
 
 
-def mechanism(name: str, title: str, description: str, accountant: str) -> Mechanism:
-    """One of the two variants, told apart by who does the sums."""
-    return Mechanism(
-        name=name,
-        title=title,
-        description=description,
-        source="ours, after Durfee & Rogers (2019)",
-        options=Options(),
-        takes=("c", "sensitivity"),
-        accountants={accountant: "pure" if accountant == "linear" else "approximate"},
-        calibrate=calibrated,
-        release=released,
-        parts=parts,
-        # With a δ its intervals are of the same kind: draws near the data.
-        shown_in=("compare-mechanisms", "accounting")
-        + (("coverage",) if accountant == "linear" else ()),
-    )
-
-
-MECHANISMS = (
-    mechanism(
-        "nearest-selection",
-        "Selection of the nearest",
-        "Which c draws are the nearest: Gumbel noise on every distance; each of the c is paid for, "
-        "and there is no threshold.",
-        "linear",
-    ),
-    mechanism(
-        "nearest-selection-approximate",
-        "Selection of the nearest with a δ",
-        "Which c draws are the nearest: Gumbel noise on every distance; all c are paid for "
-        "together with a δ, and there is no threshold.",
-        "rdp",
-    ),
+PURE = Mechanism(
+    name="nearest-selection",
+    title="Selection of the nearest",
+    description="Which c draws are the nearest: Gumbel noise on every distance; each of the c is "
+    "paid for, and there is no threshold.",
+    source="ours, after Durfee & Rogers (2019)",
+    options=Options(),
+    takes=("c", "sensitivity"),
+    accountants={"linear": "pure"},
+    calibrate=calibrated,
+    release=released,
+    parts=parts,
+    shown_in=("compare-mechanisms", "accounting", "coverage"),
 )
+
+APPROXIMATE = dataclasses.replace(
+    PURE,
+    name="nearest-selection-approximate",
+    title="Selection of the nearest with a δ",
+    description="Which c draws are the nearest: Gumbel noise on every distance; all c are paid for "
+    "together with a δ, and there is no threshold.",
+    accountants={"rdp": "approximate"},
+    # Its intervals are of the same kind: draws near the data.
+    shown_in=("compare-mechanisms", "accounting"),
+)
+
+MECHANISMS = (PURE, APPROXIMATE)

@@ -54,7 +54,7 @@ from numpy.typing import NDArray
 from scipy import fft, special
 
 from abcdp_core.mechanisms import Budget, Made, Mechanism, Part, Prepared, PublicSide, Release
-from abcdp_core.mechanisms.private_summary import Summaries, SummaryNoise, noise_for, noisy
+from abcdp_core.mechanisms.private_summary import SummaryNoise, noise_for, noisy
 from abcdp_core.parameters import Parameter, Params
 from abcdp_core.privacy import Event, cost
 from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
@@ -310,7 +310,7 @@ def calibrated(
 
 
 def released(
-    prepared: Prepared, comparison: Summaries, rng: np.random.Generator
+    prepared: Prepared, comparison: Any, rng: np.random.Generator
 ) -> tuple[Release, Trace]:
     """Release the counts of a comparison, and what follows from them."""
     public = prepared.public

@@ -36,10 +36,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,15 +164,6 @@ class Options(Params):
     unit: str = UNIT.field("default")
 
 
-class Summaries(Protocol):
-    """The part of a comparison that this mechanism reads."""
-
-    @property
-    def summaries(self) -> Any:
-        """Name of a statistic -> the data set's own numbers ``(k,)``; private."""
-        ...
-
-
 @dataclass(frozen=True)
 class Trace:
     """What happened inside, for teaching; never published.
@@ -207,7 +197,7 @@ def calibrated(
 
 
 def released(
-    prepared: Prepared, comparison: Summaries, rng: np.random.Generator
+    prepared: Prepared, comparison: Any, rng: np.random.Generator
 ) -> tuple[Release, Trace]:
     """Release the numbers of a comparison, and what follows from them."""
     public, event = prepared.public, prepared.event
@@ -244,30 +234,24 @@ def parts(prepared: Prepared) -> tuple[Part, ...]:
     )
 
 
-def _refuses(unit: str) -> Callable[[Any], str]:
-    def refuses(scenario: Any) -> str:
-        if statistic_of(scenario, unit) is not None:
-            return ""
-        if unit == "default":
-            return "It states no numbers of its data whose change by one unit is bounded."
-        return "It states no numbers of its data for a second, larger unit."
-
-    return refuses
+def refuses(unit: str, scenario: Any) -> str:
+    """A scenario has to state numbers for a unit."""
+    if statistic_of(scenario, unit) is not None:
+        return ""
+    if unit == "default":
+        return "It states no numbers of its data whose change by one unit is bounded."
+    return "It states no numbers of its data for a second, larger unit."
 
 
-def _protects(unit: str) -> Callable[[Any], tuple[str, str]]:
-    def protects(scenario: Any) -> tuple[str, str]:
-        statistic = cast(Statistic, statistic_of(scenario, unit))
-        return statistic.unit, statistic.neighbours
-
-    return protects
+def protects(unit: str, scenario: Any) -> tuple[str, str]:
+    """As the statistic has it."""
+    statistic = cast(Statistic, statistic_of(scenario, unit))
+    return statistic.unit, statistic.neighbours
 
 
-def _smallest_pool(unit: str) -> Callable[[Any], int]:
-    def smallest_pool(scenario: Any) -> int:
-        return minimum_pool(len(cast(Statistic, statistic_of(scenario, unit)).names))
-
-    return smallest_pool
+def smallest_pool(unit: str, scenario: Any) -> int:
+    """Fewest draws that are moved where the numbers of a unit are released."""
+    return minimum_pool(len(cast(Statistic, statistic_of(scenario, unit)).names))
 
 
 SUMMARY = Mechanism(
@@ -282,9 +266,9 @@ SUMMARY = Mechanism(
     calibrate=calibrated,
     release=released,
     parts=parts,
-    refuses=_refuses("default"),
-    protects=_protects("default"),
-    minimum_pool=_smallest_pool("default"),
+    refuses=functools.partial(refuses, "default"),
+    protects=functools.partial(protects, "default"),
+    minimum_pool=functools.partial(smallest_pool, "default"),
     noise_needs_learnt=False,
     shown_in=("compare-mechanisms", "coverage"),
 )
@@ -296,9 +280,9 @@ LARGE_UNIT = dataclasses.replace(
     description="A few numbers of the data with Laplace noise that hides a larger unit: all of an "
     "outbreak instead of one patient, all of a day instead of one person.",
     options=Options(unit="larger"),
-    refuses=_refuses("larger"),
-    protects=_protects("larger"),
-    minimum_pool=_smallest_pool("larger"),
+    refuses=functools.partial(refuses, "larger"),
+    protects=functools.partial(protects, "larger"),
+    minimum_pool=functools.partial(smallest_pool, "larger"),
     shown_in=(),
 )
 

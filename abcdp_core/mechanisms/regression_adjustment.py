@@ -79,21 +79,9 @@ def near(away: Array, count: int) -> Near:
         away: vectors of the pool less the released one ``(T, k)``.
         count: how many draws, at least 1.
     """
-    distance = _lengths(away)
+    distance = np.asarray(np.linalg.norm(away, axis=1))
     indices = nearest(distance, count)
     return Near(indices, away[indices], _epanechnikov(distance[indices]))
-
-
-def _lengths(vectors: Array) -> Array:
-    """Euclidean lengths ``(T,)`` of vectors ``(T, k)``."""
-    if vectors.shape[1] >= AT_ONCE:
-        return np.asarray(np.linalg.norm(vectors, axis=1))
-    # Column by column that is the same sum, and takes a fifth of the time.
-    return np.asarray(np.sqrt(sum(np.square(column) for column in vectors.T)))
-
-
-AT_ONCE = 8
-"""NumPy adds so many numbers of a row in pieces, in another order."""
 
 
 def nearest(distance: Array, count: int) -> NDArray[np.int64]:
@@ -101,13 +89,7 @@ def nearest(distance: Array, count: int) -> NDArray[np.int64]:
 
     Of those that are equally far the first are taken.
     """
-    if count >= len(distance):
-        return np.arange(len(distance))
-    # Faster than to sort all of a pool.
-    farthest = np.partition(distance, count - 1)[count - 1]
-    nearer = np.flatnonzero(distance < farthest)
-    as_far = np.flatnonzero(distance == farthest)[: count - len(nearer)]
-    return np.sort(np.concatenate([nearer, as_far]))
+    return np.sort(np.argsort(distance, kind="stable")[:count])
 
 
 def posterior(
@@ -140,8 +122,7 @@ def _moved(found: Near, support: Support, theta: Array) -> Array:
     """Parameters ``(m, d)`` moved along a local-linear regression, on the support's scale."""
     place = theta[found.indices]
     left_open = weighted_variance(less_slope(place, found), found.weights)
-    # One by one: along the rows of a pool of few columns that takes six times as long.
-    ranges = np.array([np.ptp(column) for column in theta.T])
+    ranges = np.ptp(theta, axis=0)
     smallest = SMALLEST_BEND * np.where(ranges > 0.0, ranges, 1.0)
     bend = np.maximum(BEND * np.sqrt(left_open), smallest)
     moved = less_slope(support.to_unconstrained(place, bend), found)

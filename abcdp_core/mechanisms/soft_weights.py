@@ -44,6 +44,7 @@ from abcdp_core.privacy import (
     composition,
     gaussian_series,
 )
+from abcdp_core.privacy.calibration import check_positive
 from abcdp_core.privacy.local import gaussian_unit_scale
 
 Array = NDArray[np.float64]
@@ -79,9 +80,7 @@ def calibrate(
 
 def _in_units(sensitivity: float, epsilon_abc: float) -> float:
     """Δ in units of the threshold, rounded up."""
-    for name, value in {"sensitivity": sensitivity, "epsilon_abc": epsilon_abc}.items():
-        if not 0.0 < value < math.inf:
-            raise ValueError(f"{name} = {value}: must be positive and finite.")
+    check_positive(sensitivity=sensitivity, epsilon_abc=epsilon_abc)
     return math.nextafter(sensitivity / epsilon_abc, math.inf)
 
 

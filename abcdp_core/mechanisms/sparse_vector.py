@@ -46,6 +46,7 @@ from abcdp_core.privacy import (
     Cost,
     Event,
     NonPrivate,
+    ThresholdRun,
     composition,
     cost,
     noise_in_words,
@@ -58,25 +59,6 @@ Array = NDArray[np.float64]
 
 
 # ----------------------------------------------------------------------------------- what it costs
-
-
-@dataclass(frozen=True)
-class ThresholdRun(Event):
-    """One run, whatever the law of its noise.
-
-    Attributes:
-        sensitivity: Δ of every query, as the noise was calibrated for.
-        threshold_scale: scale of the threshold's noise.
-        query_scale: scale of each query's noise.
-        c: acceptances after which the run stops, at least 1.
-        resample: whether the threshold's noise is redrawn after each acceptance.
-    """
-
-    sensitivity: float
-    threshold_scale: float
-    query_scale: float
-    c: int
-    resample: bool
 
 
 @dataclass(frozen=True)
@@ -140,7 +122,7 @@ tradeoff.curve.register(Segments, tradeoff.of_cost)
 
 def pure_epsilon(event: SparseVector) -> float:
     """ε_total of a run (MATH S3), rounded up; ``inf`` if a noise scale is 0."""
-    if event.threshold_scale == 0 or event.query_scale == 0:
+    if min(event.threshold_scale, event.query_scale) == 0:
         return math.inf
     return round_up(_exact_epsilon(event))
 
@@ -241,9 +223,15 @@ def run(
     """
     if not isinstance(event, SparseVector):
         raise TypeError(f"{type(event).__name__} is no event of a sparse vector run.")
-    query_noise, threshold_noise = draw_noise(rng, len(rho), event.c)
-    noisy_distance = rho + event.query_scale * query_noise
-    noisy_threshold = epsilon_abc + event.threshold_scale * threshold_noise
+    return with_noise(rho, epsilon_abc, event, *draw_noise(rng, len(rho), event.c))
+
+
+def with_noise(
+    rho: Array, epsilon_abc: float, event: ThresholdRun, query: Array, threshold: Array
+) -> tuple[Release, Trace]:
+    """Run once with noise of scale 1 for the queries ``(T,)`` and the thresholds ``(c,)``."""
+    noisy_distance = rho + event.query_scale * query
+    noisy_threshold = epsilon_abc + event.threshold_scale * threshold
     return decide(rho, noisy_distance, noisy_threshold, epsilon_abc, event.resample, event)
 
 
@@ -357,13 +345,8 @@ def calibrated(
     sensitivity = public.distance.sensitivity(public.n, options.sensitivity)
     if accountant == "linear":
         share = _share(options, options.c)
-        return calibrate(
-            budget.epsilon_total,
-            sensitivity,
-            options.c,
-            resample=options.resample,
-            threshold_share=share,
-        )
+        epsilon_total, c, resample = budget.epsilon_total, options.c, options.resample
+        return calibrate(epsilon_total, sensitivity, c, resample=resample, threshold_share=share)
     each = composition.largest_per_query_epsilon(
         budget.epsilon_total, options.c, budget.delta, accountant
     )

@@ -1,7 +1,7 @@
 """Neighbouring data sets for a sparse vector run that are easy to tell apart (MATH S1-S3).
 
-The probabilities of all outcomes of a run with the threshold kept are exact for these, so
-:mod:`abcdp_core.privacy.worst_pairs` finds the best attacker on them.
+The probabilities of all outcomes of a run with Laplace noise and the threshold kept are exact for
+these, so :mod:`abcdp_core.privacy.worst_pairs` finds the best attacker on them.
 """
 
 from __future__ import annotations
@@ -10,17 +10,13 @@ import functools
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.privacy import ThresholdRun
 from abcdp_core.privacy.quadrature import legendre
 from abcdp_core.privacy.worst_pairs import Law
-
-if TYPE_CHECKING:
-    # The event's own file imports this one.
-    from abcdp_core.mechanisms.sparse_vector import SparseVector
 
 Array = NDArray[np.float64]
 
@@ -49,7 +45,7 @@ class Pair:
     growing: float
 
 
-def pairs(event: SparseVector) -> list[Pair]:
+def pairs(event: ThresholdRun) -> list[Pair]:
     """Neighbouring data sets to try.
 
     Among all signs of short runs, alternating ones are the easiest to tell apart at moderate
@@ -68,12 +64,12 @@ def pairs(event: SparseVector) -> list[Pair]:
     ]
 
 
-def laws(event: SparseVector) -> list[Law]:
+def laws(event: ThresholdRun) -> list[Law]:
     """Exact laws of the outcomes of a run, one for each pair that is tried."""
     return [pair_law(pair, event) for pair in pairs(event)]
 
 
-def pair_law(pair: Pair, event: SparseVector) -> Law:
+def pair_law(pair: Pair, event: ThresholdRun) -> Law:
     """Exact law of the outcomes of a run over a pair; the threshold is drawn once."""
     groups, delta = _groups(pair.signs, event.c), event.sensitivity
     first = _log_law(groups, pair.falling, pair.growing, event)
@@ -107,10 +103,11 @@ def _groups(signs: tuple[int, ...], c: int) -> Array:
 
 
 def _log_ways(low: int, i: int, high: int, j: int) -> float:
+    """Logarithm of the number of ways to take i of low and j of high draws."""
     return math.log(math.comb(low, i) * math.comb(high, j))
 
 
-def _log_law(groups: Array, falling: float, growing: float, event: SparseVector) -> Array:
+def _log_law(groups: Array, falling: float, growing: float, event: ThresholdRun) -> Array:
     """Logarithms ``(k,)`` of the probabilities of the groups, by quadrature over the threshold."""
     m, density = _threshold_nodes((falling, growing), event)
     above = np.array([m - falling, falling - m, m - growing, growing - m]) / event.query_scale
@@ -122,7 +119,7 @@ def _log_law(groups: Array, falling: float, growing: float, event: SparseVector)
     return logarithms
 
 
-def _threshold_nodes(kinks: tuple[float, float], event: SparseVector) -> tuple[Array, Array]:
+def _threshold_nodes(kinks: tuple[float, float], event: ThresholdRun) -> tuple[Array, Array]:
     """Nodes and weights for the density of the threshold noise, with panels graded at kinks."""
     shortest = min(event.threshold_scale, event.query_scale) / 2.0
     reach = 45.0 * event.threshold_scale + max(abs(kink) for kink in kinks)

@@ -240,11 +240,7 @@ def _mhaar(
 
 @compiled
 def _see(people: Array, mu: float, sigma: float, seen: Single) -> None:
-    """What people look like from μ and σ, ``(T, 5, LANES)``.
-
-    The first two numbers of :func:`~abcdp_core.online.single.relative` become σ/s and (μ − c)/s, so
-    that (x − c)/s is the second and z times the first.
-    """
+    """Write what people look like from μ and σ: σ/s and (μ − c)/s instead of c and 1/s."""
     for block in range(len(people)):
         person, row = people[block], seen[block]
         for j in range(LANES):
@@ -259,16 +255,7 @@ def _see(people: Array, mu: float, sigma: float, seen: Single) -> None:
 def _weigh(
     z: Single, person: Single, gaussian: bool, weights: Single, largest: Single, total: Single
 ) -> None:
-    """Densities of the responses of a block of people given their candidates.
-
-    Args:
-        z: candidates ``(≥ M * LANES,)``, the first of every person first.
-        person: what the people look like, ``(5, LANES)``.
-        gaussian: whether the noise is; Laplace otherwise.
-        weights: ``(M * LANES,)``, written: against the largest of the same person.
-        largest: ``(LANES,)``, written: its logarithm.
-        total: ``(LANES,)``, written: each person's sum of weights, from 1 to M.
-    """
+    """Write weights of a block's candidates, the logarithm of the largest, and their sums."""
     for j in range(LANES):
         largest[j] = -np.inf
         total[j] = 0.0
@@ -303,10 +290,8 @@ def _choose(z: Single, weights: Single, total: Single, point: Single, chosen: Si
 
 @compiled
 def _log_ratio(largest: Single, total: Single) -> float:
-    """Sum over a block of log(new sum of weights / old one); both ``(2, LANES)``, old first.
-
-    Products of so many sums of up to 1000 weights, each at most 1, are below 1e192.
-    """
+    """Sum over a block of log(new sum of weights / old one); both ``(2, LANES)``, old first."""
+    # Products of so many sums of up to 1000 weights, each at most 1, are below 1e192.
     above, new, old = 0.0, 1.0, 1.0
     for j in range(LANES):
         above += np.float64(largest[1, j]) - np.float64(largest[0, j])

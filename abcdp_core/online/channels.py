@@ -36,7 +36,7 @@ from abcdp_core.online.families import Family
 from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.particles import Response
 from abcdp_core.online.response import Kind
-from abcdp_core.privacy import Cost, Event, Laplace, cost, local
+from abcdp_core.privacy import Cost, Event, cost
 
 Array = NDArray[np.float64]
 
@@ -96,20 +96,6 @@ class Channel(Protocol):
         ...
 
 
-def respond(
-    channel: Channel, rng: np.random.Generator, value: float, location: float, scale: float
-) -> Response:
-    """One person's private answer.
-
-    Args:
-        channel: the way of asking.
-        rng: the only source of randomness.
-        value: the person's own.
-        location, scale: where the channel is placed, ``scale > 0``; from earlier answers only.
-    """
-    return channel.answer(value, float(channel.draw(rng, 1)[0]), location, scale)
-
-
 @dataclass(frozen=True)
 class Truncation:
     """The value clipped to one interval, plus noise in proportion to its width (MATH A1).
@@ -135,10 +121,7 @@ class Truncation:
     @functools.cached_property
     def epsilon(self) -> float:
         """ε of an answer, with Gaussian noise at δ; rounded up."""
-        event = noise.event(self.noise, self.unit_scale)
-        if isinstance(event, Laplace):
-            return local.laplace_epsilon(event)
-        return local.gaussian_epsilon(event, self.delta)
+        return cost(noise.event(self.noise, self.unit_scale), self.delta).epsilon
 
     def reach(self, location: float, scale: float) -> tuple[float, float]:
         """The interval."""

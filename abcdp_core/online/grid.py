@@ -67,19 +67,6 @@ class State:
 
 
 @dataclass(frozen=True)
-class Info:
-    """What a plot of a step needs.
-
-    Attributes:
-        effective_sample_size: points of the grid that the posterior covers, as if evenly.
-        is_new: whether a new grid was laid.
-    """
-
-    effective_sample_size: float
-    is_new: bool
-
-
-@dataclass(frozen=True)
 class Grid:
     """The grid's settings.
 
@@ -110,12 +97,9 @@ class Grid:
         return State(mu, log_sigma, value, history)
 
     def step(
-        self,
-        rng: np.random.Generator,
-        state: State,
-        response: Response,
-    ) -> tuple[State, Info]:
-        """Take in one response."""
+        self, rng: np.random.Generator, state: State, response: Response
+    ) -> tuple[State, float]:
+        """Take in one response; the size is of the points that the posterior covers, as evenly."""
         history = state.history.plus(response)
         gained = log_likelihood(state.theta, np.array([response]), self.noise)
         state = State(state.mu, state.log_sigma, state.log_posterior + gained, history)
@@ -124,8 +108,8 @@ class Grid:
         is_coarse = len(state.mu) < FINEST and state.mu[1] - state.mu[0] > 1.5 * spacing
         covered = summaries.effective_sample_size(state.weights)
         if not (is_crowded or is_coarse):
-            return state, Info(covered, is_new=False)
-        return self._on(box, spacing, history), Info(covered, is_new=True)
+            return state, covered
+        return self._on(box, spacing, history), covered
 
 
 def _points(mu: Array, log_sigma: Array) -> Array:

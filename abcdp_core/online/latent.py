@@ -80,19 +80,6 @@ class State:
 
 
 @dataclass(frozen=True)
-class Info:
-    """What a plot of a step needs.
-
-    Attributes:
-        effective_sample_size: after weighting.
-        acceptance: share of the moves of values that were accepted; NaN before the second person.
-    """
-
-    effective_sample_size: float
-    acceptance: float
-
-
-@dataclass(frozen=True)
 class Latent:
     """The sampler's settings.
 
@@ -120,20 +107,20 @@ class Latent:
 
     def step(
         self, rng: np.random.Generator, state: State, response: Response
-    ) -> tuple[State, Info]:
-        """Take in one response."""
+    ) -> tuple[State, float]:
+        """Take in one response; the effective sample size is that after weighting."""
         ancestors = RESAMPLING[self.resampling](rng, state.weights)
-        theta, acceptance = state.theta[ancestors], math.nan
+        theta = state.theta[ancestors]
         count = state.history.count
         grown = np.empty((len(theta), (count // BLOCK + 1) * BLOCK))
         if count:
-            acceptance, sums, squares = self._move(rng, state, ancestors, theta, grown)
+            sums, squares = self._move(rng, state, ancestors, theta, grown)
             theta = self._given_values(rng, theta, sums, squares, count)
         spread = np.exp(theta[:, 1])
         grown[:, count] = theta[:, 0] + spread * rng.standard_normal(len(theta))
         log_weights = _log_noise(grown[:, count], response, self.noise)
         moved = State(theta, log_weights, grown, state.history.plus(response))
-        return moved, Info(summaries.effective_sample_size(moved.weights), acceptance)
+        return moved, summaries.effective_sample_size(moved.weights)
 
     def _move(
         self,
@@ -142,8 +129,8 @@ class Latent:
         ancestors: Indices,
         theta: Array,
         grown: Array,
-    ) -> tuple[float, Array, Array]:
-        """Copy the ancestors' values, moved; return the acceptance and what Gibbs needs of them."""
+    ) -> tuple[Array, Array]:
+        """Copy the ancestors' values, moved, and return the sums of them that Gibbs needs."""
         count = state.history.count
         chosen = np.arange(count)
         if 0 < self.refresh < count:
@@ -152,9 +139,9 @@ class Latent:
         random = streams(rng, PARTS)
         sums, squares = np.empty(len(theta)), np.empty(len(theta))
 
-        def part(index: int) -> int:
+        def part(index: int) -> None:
             here = slice(index * len(theta) // PARTS, (index + 1) * len(theta) // PARTS)
-            return _move_values(
+            _move_values(
                 random[index],
                 state.room,
                 count,
@@ -170,11 +157,11 @@ class Latent:
 
         workers = threads(len(theta) * count)
         if workers == 1:
-            accepted = sum(map(part, range(PARTS)))
+            list(map(part, range(PARTS)))
         else:
             with ThreadPoolExecutor(workers) as pool:
-                accepted = sum(pool.map(part, range(PARTS)))
-        return accepted / (len(theta) * len(chosen)), sums, squares
+                list(pool.map(part, range(PARTS)))
+        return sums, squares
 
     def _given_values(
         self, rng: np.random.Generator, theta: Array, sums: Array, squares: Array, count: int
@@ -205,24 +192,8 @@ def _move_values(
     grown: Array,
     sums: Array,
     squares: Array,
-) -> int:
-    """Fill the rows of ``grown`` with the ancestors' values, the chosen ones moved once.
-
-    Args:
-        stream: of random numbers for these particles.
-        values: before resampling, in the first t columns.
-        count: t.
-        ancestors: rows of it, ``(n,)``.
-        theta: ``(n, 2)`` of (μ, log σ).
-        chosen: which values are moved, ``(m,)``.
-        people: the responses that belong to them, as :func:`single.relative` has them.
-        gaussian: whether the noise is; Laplace otherwise.
-        grown: ``(n, ≥ t)``, its first t columns are written.
-        sums, squares: ``(n,)``, written: sums of x − μ and of its square.
-
-    Returns:
-        The number of moves accepted.
-    """
+) -> None:
+    """Fill rows ``(n, ≥ t)`` with the ancestors' values, those chosen moved once; write sums."""
     asked, blocks = len(chosen), len(people)
     draws = np.empty((blocks + blocks % 2) * LANES, dtype=np.float32)
     patience = np.empty(blocks * LANES, dtype=np.float32)
@@ -230,7 +201,6 @@ def _move_values(
     nearest, rest = people[:, 0].copy(), people.astype(np.float32)
     whole = -(-count // LANES) * LANES
     total, square = np.empty(LANES), np.empty(LANES)
-    accepted = np.zeros(LANES, dtype=np.int64)
     for i in range(len(ancestors)):
         mu, sigma = theta[i, 0], math.exp(theta[i, 1])
         ancestor, row = values[ancestors[i], :whole], grown[i, :whole]
@@ -239,17 +209,16 @@ def _move_values(
         # In the last lanes, where nobody is, nothing is accepted.
         patience[asked:] = -1.0
         if asked == count:
-            _move(ancestor, draws, patience, nearest, rest, mu, sigma, gaussian, row, accepted)
+            _move(ancestor, draws, patience, nearest, rest, mu, sigma, gaussian, row)
         else:
             for k in range(count):
                 row[k] = ancestor[k]
             for m in range(asked):
                 some[m] = row[chosen[m]]
-            _move(some, draws, patience, nearest, rest, mu, sigma, gaussian, some, accepted)
+            _move(some, draws, patience, nearest, rest, mu, sigma, gaussian, some)
             for m in range(asked):
                 row[chosen[m]] = some[m]
         sums[i], squares[i] = _sums(row, count, mu, total, square)
-    return accepted.sum()
 
 
 @compiled
@@ -263,20 +232,8 @@ def _move(
     sigma: float,
     gaussian: bool,
     new: Array,
-    accepted: NDArray[np.int64],
 ) -> None:
-    """Move each value once; accept where an exponential draw is not below what is lost by it.
-
-    Args:
-        old: values ``(T * LANES,)``.
-        draws, patience: normal and exponential draws, at least as many.
-        nearest, rest: of the responses, ``(T, LANES)`` and ``(T, 5, LANES)``; see
-            :func:`single.relative`.
-        mu, sigma: of the values.
-        gaussian: whether the noise is; Laplace otherwise.
-        new: written, as ``old``; may be the same.
-        accepted: ``(LANES,)``, number of moves accepted, increased.
-    """
+    """Move each value once; accept where an exponential draw is not below what is lost by it."""
     for block in range(len(rest)):
         here = slice(block * LANES, (block + 1) * LANES)
         x, z, limit, moved = old[here], draws[here], patience[here], new[here]
@@ -287,9 +244,7 @@ def _move(
             before = min(max(np.float32(stay - middle[j]) * rate, low), high)
             after = min(max(np.float32(go - middle[j]) * rate, low), high)
             loss = log_noise(before, beyond, gaussian) - log_noise(after, beyond, gaussian)
-            accept = loss <= limit[j]
-            moved[j] = go if accept else stay
-            accepted[j] += accept
+            moved[j] = go if loss <= limit[j] else stay
 
 
 @compiled

@@ -21,7 +21,7 @@ from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.prior import Prior
 from abcdp_core.online.response import Kind
 from abcdp_core.online.smc import Smc
-from abcdp_core.online.stream import Adaptive, Fixed, Placed, Sampler, Stream
+from abcdp_core.online.stream import Sampler, Stream
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.privacy import Gaussian, Laplace, statement_of_largest
 from abcdp_core.sentences import estimate
@@ -290,11 +290,11 @@ class StreamParams(Params):
             )
         return Smc(self.prior(), kind, self.particles, resampling=self.resampling)
 
-    def interval_of(self, name: str, unit_scale: float) -> Fixed | Adaptive:
-        """The rule of a name by which people are asked."""
+    def interval_of(self, name: str, unit_scale: float) -> tuple[float, float]:
+        """Ends of the ``fixed`` interval, or of the ``adaptive`` one at μ = 0 and σ = 1."""
         if name == "fixed":
             half = self.fixed_width * self.sigma
-            return Fixed(*separate(self.mu - half, self.mu + half))
+            return separate(self.mu - half, self.mu + half)
         best = intervals.best(
             unit_scale,
             self.noise,
@@ -302,7 +302,7 @@ class StreamParams(Params):
             symmetric=self.symmetric,
             weight=self.weight,
         )
-        return Adaptive(best.a, best.b)
+        return best.a, best.b
 
     def unit_scale(self, epsilon_total: float) -> float:
         """Scale of the noise per unit of the interval's width."""
@@ -336,19 +336,23 @@ class StreamParams(Params):
         channel: str = "truncation",
     ) -> Stream:
         """How people are asked and what is made of it; a table is placed by what is known."""
-        unit_scale = self.unit_scale(epsilon_total)
         is_table = channel in TABLES
         return Stream(
             self.sampler_of(sampler, channel),
-            Placed(self.table_of(channel, epsilon_total))
+            self.table_of(channel, epsilon_total)
             if is_table
-            else self.interval_of(interval, unit_scale),
-            "table" if is_table else self.family(),
-            unit_scale,
+            else self.truncation(interval, epsilon_total),
+            fixed=interval == "fixed" and not is_table,
             paper_start=self.start == "paper" and sampler == "smc-latent",
             seed=seed,
             run=run,
         )
+
+    def truncation(self, interval: str, epsilon_total: float) -> Truncation:
+        """The channel that clips to an interval of :data:`INTERVAL`."""
+        unit_scale = self.unit_scale(epsilon_total)
+        ends = self.interval_of(interval, unit_scale)
+        return Truncation(*ends, self.family(), unit_scale, self.delta)
 
 
 def score_in_words(score: str, weight: float) -> str:

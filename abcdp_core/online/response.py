@@ -56,11 +56,7 @@ compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 def _mills_table() -> Array:
-    """Coefficients ``(panels, degree + 1)`` of (1 + t) times the Mills ratio, by w = 4 / (4 + t).
-
-    The function is smooth and bounded on [0, 1], so that on each of 32 panels a polynomial meets it
-    to 4e-15.
-    """
+    """Coefficients of (1 + t) times the Mills ratio by w = 4 / (4 + t) on 32 panels, to 4e-15."""
 
     def bounded(w: Array) -> Array:
         t = _HALFWAY / w - _HALFWAY
@@ -106,14 +102,7 @@ def _cdf_with(z: float, density: float) -> float:
 def _smoothed(
     start: float, end: float, k: float, damping: float, at_start: float, at_end: float
 ) -> float:
-    """J(start, end): the normal density over an interval, damped by the distance to its end.
-
-    Args:
-        start, end: the interval; 0 if it is empty.
-        k: above 0.
-        damping: exp(−k (end − start)).
-        at_start, at_end: the normal density there.
-    """
+    """J(start, end), with exp(−k (end − start)) and the normal density at both known."""
     if not start < end:
         return 0.0
     u, v = start - k, end - k

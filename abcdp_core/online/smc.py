@@ -30,6 +30,9 @@ Array = NDArray[np.float64]
 STEP = 2.38 / math.sqrt(2.0)
 """Random-walk step in standard deviations, best for a normal target in two dimensions."""
 
+RESAMPLE_BELOW, SWEEPS = 0.5, 3
+"""Share of N below which the effective sample size starts a move, and the steps of a move."""
+
 
 @dataclass(frozen=True)
 class State:
@@ -54,19 +57,6 @@ class State:
 
 
 @dataclass(frozen=True)
-class Info:
-    """What a plot of a step needs.
-
-    Attributes:
-        effective_sample_size: after weighting, before resampling.
-        acceptance: share of moves accepted; NaN where there was no move.
-    """
-
-    effective_sample_size: float
-    acceptance: float = math.nan
-
-
-@dataclass(frozen=True)
 class Smc:
     """The sampler's settings.
 
@@ -74,16 +64,12 @@ class Smc:
         prior: of (μ, σ).
         noise: family of the responses' noise, or ``table`` for symbols from a table.
         particles: N, at least 1.
-        resample_below: share of N below which the effective sample size starts a move.
-        sweeps: Metropolis-Hastings steps per move.
         resampling: ``systematic`` or ``multinomial``.
     """
 
     prior: Prior
     noise: Kind
     particles: int
-    resample_below: float = 0.5
-    sweeps: int = 3
     resampling: str = "systematic"
 
     def start(self, rng: np.random.Generator) -> State:
@@ -97,8 +83,8 @@ class Smc:
 
     def step(
         self, rng: np.random.Generator, state: State, response: Response
-    ) -> tuple[State, Info]:
-        """Take in one response."""
+    ) -> tuple[State, float]:
+        """Take in one response; the effective sample size is that before resampling."""
         gained = log_likelihood(state.theta, np.array([response]), self.noise)
         weighted = State(
             state.theta,
@@ -108,13 +94,11 @@ class Smc:
         )
         weights = weighted.weights
         size = summaries.effective_sample_size(weights)
-        if size >= self.resample_below * self.particles:
-            return weighted, Info(size)
-        return self._move(rng, weighted, weights, size)
+        if size >= RESAMPLE_BELOW * self.particles:
+            return weighted, size
+        return self._move(rng, weighted, weights), size
 
-    def _move(
-        self, rng: np.random.Generator, state: State, weights: Array, size: float
-    ) -> tuple[State, Info]:
+    def _move(self, rng: np.random.Generator, state: State, weights: Array) -> State:
         """Resample, then Metropolis-Hastings sweeps that leave the posterior as it is."""
         root = _root_of_covariance(state.theta, weights)
         if self.prior.sigma is not None:
@@ -123,8 +107,7 @@ class Smc:
         ancestors = RESAMPLING[self.resampling](rng, weights)
         theta, likelihood = state.theta[ancestors], state.log_likelihood[ancestors]
         prior = self.prior.log_density(theta)
-        accepted = 0
-        for _ in range(self.sweeps):
+        for _ in range(SWEEPS):
             proposed = theta + STEP * rng.standard_normal(theta.shape) @ root.T
             proposed_prior = self.prior.log_density(proposed)
             proposed_likelihood = self._likelihood(proposed, state.history.rows)
@@ -134,9 +117,7 @@ class Smc:
             theta = np.where(better[:, None], proposed, theta)
             prior = np.where(better, proposed_prior, prior)
             likelihood = np.where(better, proposed_likelihood, likelihood)
-            accepted += int(better.sum())
-        moved = State(theta, np.zeros(len(theta)), likelihood, state.history)
-        return moved, Info(size, accepted / (self.sweeps * len(theta)))
+        return State(theta, np.zeros(len(theta)), likelihood, state.history)
 
     def _likelihood(self, theta: Array, rows: Array) -> Array:
         """Log-likelihood ``(N,)`` of all responses, on several threads where it is much work.

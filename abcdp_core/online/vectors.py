@@ -38,9 +38,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.online.channels import Channel, Table, Truncation
+from abcdp_core.online.channels import Channel, Truncation
 from abcdp_core.online.families import Family
-from abcdp_core.online.stream import Adaptive, Answer, Placed, Sampler, Stream
+from abcdp_core.online.stream import Answer, Sampler, Stream
 from abcdp_core.privacy import Cost, Event, cost
 from abcdp_core.privacy.calibration import round_up
 
@@ -81,12 +81,8 @@ def shares(epsilon_total: float, weights: Sequence[float]) -> tuple[float, ...]:
         raise ValueError("shares need a budget and weights that are positive and finite.")
     whole = sum(map(Fraction, weights))
     return tuple(
-        _round_down(Fraction(epsilon_total) * Fraction(weight) / whole) for weight in weights
+        -round_up(-Fraction(epsilon_total) * Fraction(weight) / whole) for weight in weights
     )
-
-
-def _round_down(value: Fraction) -> float:
-    return -round_up(-value)
 
 
 @dataclass(frozen=True)
@@ -156,9 +152,8 @@ class Plan:
         Returns:
             The sampler's state after each answer, and the answer.
         """
-        stream = stream_of(
-            self.channels[coordinate], sampler, seed, run * self.dimension + coordinate
-        )
+        address = run * self.dimension + coordinate
+        stream = Stream(sampler, self.channels[coordinate], seed=seed, run=address)
         here = chosen[:, coordinate]
         return list(stream.ask(state, t, values[here, coordinate], chances[here, coordinate]))
 
@@ -167,20 +162,6 @@ def _delta(channel: Channel) -> float:
     if isinstance(channel, Truncation) and channel.noise == "gaussian":
         return channel.delta
     return 0.0
-
-
-def stream_of(channel: Channel, sampler: Sampler, seed: int, run: int) -> Stream:
-    """People asked through a channel, placed by what is known (MATH A5).
-
-    Raises:
-        TypeError: a channel that no stream knows.
-    """
-    if isinstance(channel, Truncation):
-        where = Adaptive(channel.a, channel.b)
-        return Stream(sampler, where, channel.noise, channel.unit_scale, seed=seed, run=run)
-    if isinstance(channel, Table):
-        return Stream(sampler, Placed(channel), "table", 1.0, seed=seed, run=run)
-    raise TypeError(f"no stream asks through {type(channel).__name__}.")
 
 
 def split(make: Make, epsilon_total: float, weights: Sequence[float]) -> Plan:

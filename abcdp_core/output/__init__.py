@@ -13,7 +13,7 @@ needs a network to be read.
 | :mod:`.page` | a figure as a page in HTML |
 | :mod:`.images` | figures as SVG, PNG and PDF, drawn by a browser |
 | :mod:`.files` | a result as files in a folder, and read again |
-| :mod:`.together` | several files written all or none |
+| :mod:`.together` | several files written so that a killed overwrite is noticed |
 | :mod:`.bundle` | several results in one archive |
 | :mod:`.single` | one figure as one file |
 | :mod:`.citation` | how to cite what is made here |

@@ -17,17 +17,14 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-Answered = Callable[[], None]
-"""Is told that a browser has done a part of what it is to do."""
-
-LONGEST = 60.0
-"""Seconds that a browser may take to open, and for each part of its work."""
+LONGEST = 120.0
+"""Seconds that a browser may take to open and do its work."""
 
 MOMENT = 1.0
 """Seconds that its work may go on when it has ended."""
 
 
-def use(make: Callable[[], Any], work: Callable[[Any, Answered], Awaitable[T]]) -> T:
+def use(make: Callable[[], Any], work: Callable[[Any], Awaitable[T]]) -> T:
     """What a browser makes, which is ended then.
 
     Args:
@@ -42,19 +39,13 @@ def use(make: Callable[[], Any], work: Callable[[Any, Answered], Awaitable[T]]) 
     return asyncio.run(_used(make, work))
 
 
-async def _used(make: Callable[[], Any], work: Callable[[Any, Answered], Awaitable[T]]) -> T:
-    browser, clock = make(), asyncio.get_running_loop().time
-    until = clock() + LONGEST
-
-    def answered() -> None:
-        nonlocal until
-        until = clock() + LONGEST
+async def _used(make: Callable[[], Any], work: Callable[[Any], Awaitable[T]]) -> T:
+    browser = make()
 
     async def working() -> T:
         try:
             await browser.open()
-            answered()
-            return await work(browser, answered)
+            return await work(browser)
         except Exception as error:
             # The library says of work that is cancelled, as by a signal, that the browser failed.
             if (this := asyncio.current_task()) and this.cancelling():
@@ -63,8 +54,7 @@ async def _used(make: Callable[[], Any], work: Callable[[Any, Answered], Awaitab
 
     task = asyncio.create_task(working())
     try:
-        while not task.done() and (left := until - clock()) > 0:
-            await asyncio.wait((task,), timeout=left)
+        await asyncio.wait((task,), timeout=LONGEST)
         late, gone = not task.done(), _is_gone(browser)
     finally:
         await _end(browser, task)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +17,8 @@ from abcdp_core.output.images import Figures, draw, images_of
 from abcdp_core.output.page import LIBRARY, page
 from abcdp_core.output.settings import event_from_json, params_from_json, settings_of
 from abcdp_core.output.tables import as_csv, read_csv
-from abcdp_core.output.together import together, unchanged
+from abcdp_core.output.together import together
+from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 
 
@@ -25,7 +28,7 @@ def write(
     directory: Path,
     formats: Sequence[str],
 ) -> list[Path]:
-    """Write a result: all of its files, or none and an earlier result there is as it was.
+    """Write a result: all of its files, or none.
 
     Static figures are the exception: a browser that does not draw them costs nothing else.
 
@@ -69,7 +72,8 @@ def write_text(
     if "csv" in formats:
         texts |= {table_file(stem, name): as_csv(table) for name, table in result.tables.items()}
     if "json" in formats:
-        texts[f"{stem}.json"] = as_json(settings_of(result, stem))
+        digests = {name: _digest(text.encode()) for name, text in texts.items()}
+        texts[f"{stem}.json"] = as_json(settings_of(result, stem) | {"sha256": digests})
     if "html" in formats:
         texts |= {f"{stem}.{name}.html": page(result, f"{stem}.{name}", figure, LIBRARY)
                   for name, figure in figures.items()}  # fmt: skip
@@ -93,15 +97,21 @@ def read(directory: Path, experiment: str) -> Result:
 
     Raises:
         FileNotFoundError: a file is not there.
-        ParameterError: the experiment is unknown, or has no such parameters any more.
+        ParameterError: the experiment is unknown, or has no such parameters any more; or a table
+            is of another result.
     """
-    with unchanged(directory):
-        saved = json.loads((directory / f"{experiment}.json").read_text(encoding="utf-8"))
-        params = params_from_json(experiments.load(saved["experiment"]).Params, saved["parameters"])
-        tables = {
-            name: read_csv(directory / table_file(experiment, name), kinds)
-            for name, kinds in saved["columns"].items()
-        }
+    saved = json.loads((directory / f"{experiment}.json").read_text(encoding="utf-8"))
+    params = params_from_json(experiments.load(saved["experiment"]).Params, saved["parameters"])
+    tables = {}
+    for name, kinds in saved["columns"].items():
+        file = table_file(experiment, name)
+        content = (directory / file).read_bytes()
+        # Versions before 0.4 saved no digests.
+        if saved.get("sha256", {}).get(file, digest := _digest(content)) != digest:
+            raise ParameterError(
+                f"{file}: is not the table that {experiment}.json describes; compute both again."
+            )
+        tables[name] = read_csv(io.BytesIO(content), kinds)
     return Result(
         experiment=saved["experiment"],
         params=params,
@@ -114,3 +124,7 @@ def read(directory: Path, experiment: str) -> Result:
         total=saved["total"],
         run_time=saved["run_time_seconds"],
     )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

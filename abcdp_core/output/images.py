@@ -15,7 +15,6 @@ import plotly.graph_objects as go
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
 from abcdp_core.output import browser, citation
-from abcdp_core.output.browser import Answered
 from abcdp_core.output.formats import STATIC, ExportError
 from abcdp_core.results import Result
 
@@ -82,10 +81,9 @@ def draw(images: Sequence[Image]) -> None:
         raise ExportError(why_not)
     from kaleido import Kaleido
 
-    async def drawn(painter: Any, answered: Answered) -> None:
+    async def drawn(painter: Any) -> None:
         for image in images:
             await painter.write_fig_from_object(_order(image), cancel_on_error=True)
-            answered()
 
     try:
         browser.use(lambda: Kaleido(mathjax=False), drawn)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import html
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 import plotly.io
+from markupsafe import Markup
 from plotly.offline import get_plotlyjs_version
 
+from abcdp_core import documents
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
 from abcdp_core.output import citation
-from abcdp_core.output.frame import framed
 from abcdp_core.output.images import title_of
 from abcdp_core.results import Result
 
@@ -27,13 +28,6 @@ LIBRARY = f"plotly-{get_plotlyjs_version()}.min.js"
 """The file that draws the figures of all pages in a folder; each version is one of its own, so that
 pages of another one, be they somebody else's, keep theirs."""
 
-STYLE = """
-body {{ font-family: {font}; color: {ink}; background: #FFFFFF; margin: 1rem auto;
-       max-width: 70rem; padding: 0 1rem; line-height: 1.4; }}
-h1 {{ font-size: 1.25rem; }}
-p:empty {{ display: none; }}
-"""
-
 
 def page(result: Result, name: str, drawn: Drawn, plotlyjs: bool | str = True) -> str:
     """A page that holds one figure, its caption, the privacy statement and how to cite it.
@@ -46,12 +40,18 @@ def page(result: Result, name: str, drawn: Drawn, plotlyjs: bool | str = True) -
     """
     title = title_of(result, drawn.figure) or name
     below = (fig.settings_line(drawn.figure), drawn.sentence, result.privacy, citation.TEXT)
-    parts = [
-        f"<h1>{html.escape(title)}</h1>",
-        part_of_page(drawn.figure, name, plotlyjs),
-        *(f"<p>{html.escape(text)}</p>" for text in below),
-    ]
-    return framed(title, STYLE, "\n".join(parts))
+    return figure_page(title, part_of_page(drawn.figure, name, plotlyjs), below)
+
+
+def figure_page(title: str, figure: str, below: Sequence[str]) -> str:
+    """A page that holds one figure.
+
+    Args:
+        title: above it.
+        figure: a part of a page.
+        below: a paragraph each.
+    """
+    return documents.render("figure.html", title=title, figure=Markup(figure), below=below)
 
 
 def part_of_page(figure: go.Figure, name: str, plotlyjs: bool | str, title: str = "") -> str:

@@ -6,7 +6,6 @@ import base64
 from typing import Any
 
 from abcdp_core.output import browser
-from abcdp_core.output.browser import Answered
 from abcdp_core.output.formats import ExportError
 from abcdp_core.output.images import obstacle
 
@@ -31,7 +30,7 @@ def pdf(page: str) -> bytes:
         raise ExportError(why_not)
     from choreographer import Browser
 
-    async def printed(printer: Any, _: Answered) -> bytes:
+    async def printed(printer: Any) -> bytes:
         return await _printed_by(printer, page)
 
     try:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -51,7 +50,7 @@ PARSE: dict[str, Callable[[pd.Series[str]], Any]] = {
 }
 
 
-def read_csv(file: Path, kinds: Mapping[str, str]) -> pd.DataFrame:
+def read_csv(file: BinaryIO, kinds: Mapping[str, str]) -> pd.DataFrame:
     """The table that :func:`as_csv` wrote, its columns of these kinds."""
     texts = pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8")
     return pd.DataFrame({name: PARSE[kind](texts[name]) for name, kind in kinds.items()})

@@ -20,8 +20,13 @@ from abcdp_core.output.settings import event_in_json
 from abcdp_core.own_data import picture
 from abcdp_core.own_data.budget_ledger import Reservation
 from abcdp_core.own_data.picture import Marks, Row
-from abcdp_core.own_data.request import OwnParameter, ReleaseRequest, SeriesRequest, source_of
-from abcdp_core.own_data.series import to_domain
+from abcdp_core.own_data.request import (
+    OwnParameter,
+    ReleaseRequest,
+    SeriesRequest,
+    source_of,
+    to_domain,
+)
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import Event, cost, statement
 from abcdp_core.results import versions

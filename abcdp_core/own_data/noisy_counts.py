@@ -41,8 +41,7 @@ from abcdp_core.own_data.document import LEVEL, Document, in_scale, unit_of, who
 from abcdp_core.own_data.exact_noise import SENSITIVITY, CountNoise, count_noise, with_noise
 from abcdp_core.own_data.picture import ESTIMATE, INTERVAL, PRIOR, Marks
 from abcdp_core.own_data.releasable import Expected, Releasable
-from abcdp_core.own_data.request import DRAWS, SeriesRequest, source_of
-from abcdp_core.own_data.series import to_domain
+from abcdp_core.own_data.request import DRAWS, SeriesRequest, source_of, to_domain
 from abcdp_core.parameters import Parameter
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.sentences import plain

@@ -361,3 +361,23 @@ def claim(request: ReleaseRequest) -> Claim:
     if isinstance(request, SeriesRequest):
         what = f"{what}, from {' to '.join(ends(request.low, request.high))}"
     return budget.pure(request.epsilon_total, what)
+
+
+def to_domain(values: Array, domain: tuple[float, float], target: tuple[float, float]) -> Array:
+    """Return values ``(n,)`` clipped to a domain and carried over to another along a straight line.
+
+    What is a whole number there but for rounding is that number: where cells meet at whole numbers,
+    a value that is written as such a place belongs to the cell above, however its decimals round.
+    """
+    low, high = domain
+    share = (np.clip(values, low, high) - low) / (high - low)
+    carried = target[0] + share * (target[1] - target[0])
+    # Half an ulp each of value and ends, beside their difference, and of the operations here.
+    rounding = 2.0 * np.finfo(float).eps * (max(abs(low), abs(high)) / (high - low) + 1.0)
+    whole = np.rint(carried)
+    near = np.abs(carried - whole) <= min(rounding * (target[1] - target[0]), MOST_ROUNDING)
+    return np.clip(np.where(near, whole, carried), *target)
+
+
+MOST_ROUNDING = 1e-6
+"""Beyond this a domain is too narrow for its place to tell its values from each other anyway."""

@@ -31,8 +31,14 @@ from abcdp_core.own_data.exact_noise import (
 )
 from abcdp_core.own_data.picture import KEPT, MEAN, PRIOR, Marks
 from abcdp_core.own_data.releasable import Releasable
-from abcdp_core.own_data.request import POOL_SEED, SERIES, SeriesRequest, columns_of, source_of
-from abcdp_core.own_data.series import to_domain
+from abcdp_core.own_data.request import (
+    POOL_SEED,
+    SERIES,
+    SeriesRequest,
+    columns_of,
+    source_of,
+    to_domain,
+)
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.pool import Comparison
 from abcdp_core.privacy.discrete import RandBelow

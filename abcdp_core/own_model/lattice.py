@@ -124,6 +124,7 @@ class Table:
         records: how many there are, where a file of numbers does not tell; else ``None``.
         together: whether what one record moves was declared for all numbers together, so that none
             has a unit.
+        levels: name of a column of categories -> their names, which are the numbers from 0 on.
     """
 
     columns: tuple[str, ...]
@@ -143,6 +144,7 @@ class Table:
     pool: tuple[Array, Array] | None = None
     records: int | None = None
     together: bool = False
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_of_numbers(self) -> bool:

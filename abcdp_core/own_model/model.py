@@ -42,20 +42,26 @@ class Column:
         low, high: public bounds; what lies outside counts as the nearer one, in the data and in
             what is simulated.
         whole: whether it is a whole number, such as a count or a code.
+        levels: of a category, its names as a file has them; they are the numbers from 0 on.
     """
 
     name: str
-    low: float
-    high: float
+    low: float = 0.0
+    high: float = 0.0
     whole: bool = False
+    levels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_text("name of a column", self.name)
+        if self.levels:
+            object.__setattr__(self, "high", len({*self.levels}) - 1.0)
+            object.__setattr__(self, "whole", True)
         take_numbers(self, f"column {self.name}", ("low", "high"))
         is_empty = self.whole and math.ceil(self.low) > math.floor(self.high)
         refuse(f"column {self.name}: low = {self.low:g}, high = {self.high:g}", {
             "must be low < high.": self.low >= self.high,
             "no whole number lies between them.": is_empty,
+            "levels must be different names.": len({*self.levels}) < len(self.levels),
         })  # fmt: skip
 
 

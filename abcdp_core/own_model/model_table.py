@@ -43,6 +43,7 @@ def of_model(model: Model) -> Table:
     return Table(
         columns=tuple(each.name for each in model.columns),
         whole=frozenset(each.name for each in model.columns if each.whole),
+        levels={each.name: each.levels for each in model.columns if each.levels},
         summaries=summaries,
         neighbours=model.neighbours,
         sizes=(min(2, last) if free else last, last),

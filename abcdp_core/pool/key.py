@@ -100,7 +100,7 @@ def key_for(
     within = [int(size) for size in source.N.options if float(size) <= reach]
     largest = max(size for size in within if size == n or size * pool_size <= WORK_LIMIT)
     if bandwidth == "median":
-        bandwidth = median_of_simulated(source, seed)
+        bandwidth = median_of_simulated(scenario, seed)
     elif bandwidth is None:
         bandwidth = source.BANDWIDTH
     return PoolKey(
@@ -115,9 +115,9 @@ def key_for(
 
 
 @functools.cache
-def median_of_simulated(source: simulators.Scenario, seed: int) -> float:
+def median_of_simulated(scenario: str, seed: int) -> float:
     """Return the bandwidth by the median heuristic (MATH M6) on values of 2000 data sets."""
-    rng = generator(seed, "bandwidth")
+    source, rng = simulators.load(scenario), generator(seed, "bandwidth")
     size = int(source.N.options[0])
     values = source.simulate(rng, source.prior(rng, 2000), size)[..., -1]
     chosen = values[np.arange(2000), rng.integers(size, size=2000), None]

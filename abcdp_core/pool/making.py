@@ -147,7 +147,7 @@ def _chunk(key: PoolKey, start: int) -> cache.Arrays:
 
 
 def simulate_chunk(key: PoolKey, start: int) -> cache.Arrays:
-    """Return parameters of one chunk of draws, and all that is kept of their data sets at each size.
+    """Return one chunk of draws, and all that is kept of their data sets at each size.
 
     Each data set is simulated once and reduced part by part, as its points come. A draw that fails
     at any size makes way for a copy of one that does not.

@@ -24,6 +24,7 @@ from abcdp_core.privacy.events import (
     Laplace,
     NonPrivate,
     NormNoise,
+    ThresholdRun,
 )
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Laplace",
     "NonPrivate",
     "NormNoise",
+    "ThresholdRun",
     "belief",
     "cost",
     "guarantee",

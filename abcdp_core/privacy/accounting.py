@@ -11,11 +11,8 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abcdp_core.privacy import (
-    embedding,
-    gaussian_series,
-    local,
-)
+from abcdp_core.privacy import gaussian_series, local
+from abcdp_core.privacy.calibration import ratio
 from abcdp_core.privacy.events import (
     Event,
     Gaussian,
@@ -60,8 +57,8 @@ def _(event: NonPrivate, delta: float = 0.0) -> Cost:  # noqa: ARG001 - no guara
 
 
 @cost.register
-def _(event: Laplace, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
-    return Cost(local.laplace_epsilon(event))
+def _(event: Laplace | NormNoise, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
+    return Cost(ratio(event.sensitivity, event.scale))
 
 
 @cost.register
@@ -72,11 +69,6 @@ def _(event: Gaussian, delta: float = 0.0) -> Cost:
 @cost.register
 def _(event: GaussianSeries, delta: float = 0.0) -> Cost:
     return Cost(gaussian_series.epsilon(event, delta), delta)
-
-
-@cost.register
-def _(event: NormNoise, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
-    return Cost(embedding.norm_noise_epsilon(event))
 
 
 LARGEST_EXPONENT = 500.0

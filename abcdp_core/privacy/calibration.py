@@ -10,6 +10,20 @@ PRECISION = 1e-13
 """A noise found is at most this much, relatively, above the least one."""
 
 
+def check_positive(**numbers: float) -> None:
+    """Raise a ValueError unless all numbers are positive and finite."""
+    for name, value in numbers.items():
+        if not 0.0 < value < math.inf:
+            raise ValueError(f"{name} = {value}: must be positive and finite.")
+
+
+def check_between_0_and_1(**numbers: float) -> None:
+    """Raise a ValueError unless all numbers are above 0 and below 1."""
+    for name, value in numbers.items():
+        if not 0.0 < value < 1.0:
+            raise ValueError(f"{name} = {value}: must lie between 0 and 1.")
+
+
 def round_up(value: Fraction) -> float:
     """The smallest number that is not below a value."""
     nearest = float(value)

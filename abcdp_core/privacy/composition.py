@@ -30,7 +30,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.privacy.calibration import smallest_satisfying
+from abcdp_core.privacy.calibration import (
+    check_between_0_and_1,
+    check_positive,
+    smallest_satisfying,
+)
 
 Array = NDArray[np.float64]
 
@@ -93,8 +97,7 @@ def largest_per_query_epsilon(
     Raises:
         ValueError: an argument is out of range.
     """
-    if not 0.0 < epsilon_total < math.inf:
-        raise ValueError(f"epsilon_total = {epsilon_total}: must be positive and finite.")
+    check_positive(epsilon_total=epsilon_total)
     _check(count, delta, accountant)
 
     def fits(inverse: float) -> bool:
@@ -110,8 +113,8 @@ def _check(count: int, delta: float, accountant: str) -> None:
         raise ValueError(f"accountant = {accountant}: must be one of {', '.join(ACCOUNTANTS)}.")
     if count < 1:
         raise ValueError(f"count = {count}: must be at least 1.")
-    if accountant != "linear" and not 0.0 < delta < 1.0:
-        raise ValueError(f"delta = {delta}: must lie between 0 and 1.")
+    if accountant != "linear":
+        check_between_0_and_1(delta=delta)
 
 
 def optimal_delta(per_query_epsilon: float, count: int, epsilon_total: float) -> float:

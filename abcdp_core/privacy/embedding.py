@@ -21,16 +21,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.privacy.calibration import ratio, scale_for
+from abcdp_core.privacy.calibration import scale_for
 from abcdp_core.privacy.events import Gaussian, NormNoise
 from abcdp_core.privacy.local import gaussian_delta, gaussian_unit_scale
 
 Array = NDArray[np.float64]
-
-
-def norm_noise_epsilon(event: NormNoise) -> float:
-    """ε of a vector with norm noise, rounded up; ``inf`` without noise."""
-    return ratio(event.sensitivity, event.scale)
 
 
 def calibrate(

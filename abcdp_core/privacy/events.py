@@ -73,3 +73,22 @@ class NormNoise(Event):
     sensitivity: float
     scale: float
     dimension: int
+
+
+@dataclass(frozen=True)
+class ThresholdRun(Event):
+    """One run of the sparse vector technique, whatever the law of its noise (MATH S1, S6).
+
+    Attributes:
+        sensitivity: Δ of every query, as the noise was calibrated for.
+        threshold_scale: scale of the threshold's noise.
+        query_scale: scale of each query's noise.
+        c: acceptances after which the run stops, at least 1.
+        resample: whether the threshold's noise is redrawn after each acceptance.
+    """
+
+    sensitivity: float
+    threshold_scale: float
+    query_scale: float
+    c: int
+    resample: bool

@@ -32,7 +32,12 @@ from fractions import Fraction
 import numpy as np
 
 from abcdp_core.privacy import local
-from abcdp_core.privacy.calibration import PRECISION, smallest_satisfying
+from abcdp_core.privacy.calibration import (
+    PRECISION,
+    check_between_0_and_1,
+    check_positive,
+    smallest_satisfying,
+)
 from abcdp_core.privacy.events import Gaussian, GaussianSeries
 
 ACCOUNTANTS = ("rdp-classic", "rdp", "exact")
@@ -75,13 +80,10 @@ def _convert(mu: float, delta: float, accountant: str) -> float:
         return 0.0
     if accountant == "exact":
         return local.gaussian_epsilon(Gaussian(mu, 1.0), delta)
-    converted = _classic(mu, delta) if accountant == "rdp-classic" else _autodp(mu, delta)
-    return converted * (1.0 + ROUNDING)
-
-
-def _classic(mu: float, delta: float) -> float:
-    """The order α = 1 + √(2 ln(1/δ)) / μ is the best one."""
-    return mu**2 / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))
+    if accountant == "rdp":
+        return _autodp(mu, delta) * (1.0 + ROUNDING)
+    # The order α = 1 + √(2 ln(1/δ)) / μ is the best one.
+    return (mu**2 / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))) * (1.0 + ROUNDING)
 
 
 def _autodp(mu: float, delta: float) -> float:
@@ -114,11 +116,8 @@ def calibrate(
     Raises:
         ValueError: an argument is out of range.
     """
-    for name, value in {"epsilon_total": epsilon_total, "sensitivity": sensitivity}.items():
-        if not 0.0 < value < math.inf:
-            raise ValueError(f"{name} = {value}: must be positive and finite.")
-    if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta = {delta}: must lie between 0 and 1.")
+    check_positive(epsilon_total=epsilon_total, sensitivity=sensitivity)
+    check_between_0_and_1(delta=delta)
     if steps < 1:
         raise ValueError(f"steps = {steps}: must be at least 1.")
     scale = math.sqrt(steps) * sensitivity * _unit_scale(epsilon_total, delta, accountant)

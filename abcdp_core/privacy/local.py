@@ -15,8 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from abcdp_core.privacy.calibration import PRECISION, ratio, scale_for
-from abcdp_core.privacy.events import Gaussian, Laplace
+from abcdp_core.privacy.calibration import (
+    PRECISION,
+    check_between_0_and_1,
+    check_positive,
+    scale_for,
+)
+from abcdp_core.privacy.events import Gaussian
 
 ROUNDING = 2.0**-51
 """Relative error allowed for in a term of W3 at the argument z of Φ, in units of (1 + |z|)².
@@ -26,22 +31,13 @@ that logarithm, about z²/2; and of its sum with ε, which is no larger.
 """
 
 
-START = 1.0
-"""Where doubling or halving begins; any positive number will do."""
-
-
-def laplace_epsilon(event: Laplace) -> float:
-    """ε of an answer with Laplace noise, rounded up; ``inf`` without noise."""
-    return ratio(event.sensitivity, event.scale)
-
-
 def laplace_unit_scale(epsilon_total: float) -> float:
     """Laplace scale per unit of sensitivity for a budget, rounded to the safe side (MATH A1).
 
     Raises:
         ValueError: the budget is not positive and finite.
     """
-    _check(epsilon_total)
+    check_positive(epsilon_total=epsilon_total)
     return scale_for(epsilon_total, 1.0)
 
 
@@ -67,7 +63,7 @@ def gaussian_epsilon(event: Gaussian, delta: float) -> float:
     if event.scale == 0 or delta <= 0:
         return math.inf
     mu = event.sensitivity / event.scale
-    low, high = 0.0, START
+    low, high = 0.0, 1.0
     while gaussian_delta(mu, high) > delta:
         low, high = high, 2 * high
     if gaussian_delta(mu, 0.0) <= delta:
@@ -81,14 +77,13 @@ def gaussian_unit_scale(epsilon_total: float, delta: float) -> float:
     Raises:
         ValueError: the budget is not positive and finite, or δ does not lie between 0 and 1.
     """
-    _check(epsilon_total)
-    if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta = {delta}: must lie between 0 and 1.")
+    check_positive(epsilon_total=epsilon_total)
+    check_between_0_and_1(delta=delta)
 
     def private(scale: float) -> bool:
         return gaussian_delta(1.0 / scale, epsilon_total) <= delta
 
-    low = high = START
+    low = high = 1.0
     while not private(high):
         low, high = high, 2 * high
     while private(low):
@@ -102,8 +97,3 @@ def _bisect(low: float, high: float, fits: Callable[[float], bool]) -> float:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high
-
-
-def _check(epsilon_total: float) -> None:
-    if not 0.0 < epsilon_total < math.inf:
-        raise ValueError(f"epsilon_total = {epsilon_total}: must be positive and finite.")

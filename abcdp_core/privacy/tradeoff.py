@@ -35,7 +35,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.privacy.accounting import cost
-from abcdp_core.privacy.embedding import norm_noise_epsilon
 from abcdp_core.privacy.events import (
     Event,
     Gaussian,
@@ -45,7 +44,6 @@ from abcdp_core.privacy.events import (
     NormNoise,
 )
 from abcdp_core.privacy.gaussian_series import joint_mu
-from abcdp_core.privacy.local import laplace_epsilon
 from abcdp_core.privacy.quadrature import legendre
 
 Array = NDArray[np.float64]
@@ -114,12 +112,12 @@ def _(event: GaussianSeries, false_alarm: Array) -> Curve:
 
 @curve.register
 def _(event: Laplace, false_alarm: Array) -> Curve:
-    return Curve(false_alarm, norm_noise(laplace_epsilon(event), 1, false_alarm), "exact")
+    return Curve(false_alarm, norm_noise(cost(event).epsilon, 1, false_alarm), "exact")
 
 
 @curve.register
 def _(event: NormNoise, false_alarm: Array) -> Curve:
-    miss = norm_noise(norm_noise_epsilon(event), event.dimension, false_alarm)
+    miss = norm_noise(cost(event).epsilon, event.dimension, false_alarm)
     return Curve(false_alarm, miss, "exact")
 
 

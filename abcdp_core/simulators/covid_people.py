@@ -40,7 +40,7 @@ from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.parameters import Parameter
 from abcdp_core.posterior.priors import Prior, Uniform
 from abcdp_core.simulators import covid
-from abcdp_core.statistic import Quantity, Question, Statistic, largest_length, largest_sum
+from abcdp_core.statistic import Quantity, Question, Statistic, largest_length
 
 Array = NDArray[np.float64]
 
@@ -53,14 +53,8 @@ COORDINATES = ("day", "new cases")
 LOW = np.array([0.5, 4.0, 1.0, 0.05])
 HIGH = np.array([4.0, 10.0, 5.0, 0.6])
 """The prior is uniform between these."""
-AXES = dict(
-    zip(
-        ("R", "infectious period", "log₁₀ infectious", "spread"),
-        zip(LOW.tolist(), HIGH.tolist(), strict=True),
-        strict=True,
-    )
-)
 UNITS = {"R": "", "infectious period": "days", "log₁₀ infectious": "", "spread": ""}
+AXES = dict(zip(UNITS, zip(LOW.tolist(), HIGH.tolist(), strict=True), strict=True))
 TRUTH = None
 PRIOR_MEAN = (LOW + HIGH) / 2.0
 SUPPORT = supports.box(LOW, HIGH)
@@ -144,8 +138,7 @@ def daily(data: Array) -> Array:
 
 def growth_rate(theta: Array) -> Array:
     """(R − 1)/D per day ``(k,)`` for parameters ``(k, 4)``, while few are immune."""
-    rate: Array = (theta[:, 0] - 1.0) / theta[:, 1]
-    return rate
+    return np.asarray((theta[:, 0] - 1.0) / theta[:, 1])
 
 
 def daily_growth(theta: Array) -> Array:
@@ -160,18 +153,11 @@ def daily_growth(theta: Array) -> Array:
     return rate
 
 
-def one_person() -> tuple[tuple[int, ...], ...]:
-    """Changes of the daily counts when a person is added or removed: one count, by 1."""
-    return ((1,),)
-
+ONE_PERSON = ((1,),)
+"""Changes of the daily counts when a person is added or removed: one count, by 1."""
 
 LIMIT = 500
 """Public: about four in five draws of the prior have no day with more cases."""
-
-
-def one_day() -> tuple[tuple[int, ...], ...]:
-    """Most by which counts, cut at :data:`LIMIT`, change when a day has any other count."""
-    return ((LIMIT,),)
 
 
 def cut(data: Array) -> Array:
@@ -182,26 +168,25 @@ def cut(data: Array) -> Array:
 NAMES = tuple(f"day {day}" for day in range(1, 19))
 
 STATISTICS = {
-    "daily-counts": Statistic(
+    "daily-counts": Statistic.by_cases(
+        ONE_PERSON,
         name="daily-counts",
         unit="one person",
         neighbours="add-remove",
         names=NAMES,
         reduce=daily,
-        l1=lambda n: largest_sum(one_person()),  # noqa: ARG005 - part of the interface
-        l2=lambda n: largest_length(one_person()),  # noqa: ARG005
         low=(0.0,) * 18,
         high=(math.inf,) * 18,
         whole=(1,) * 18,
     ),
-    "daily-counts-of-a-day": Statistic(
+    # Any other count of a day, both cut.
+    "daily-counts-of-a-day": Statistic.by_cases(
+        ((LIMIT,),),
         name="daily-counts-of-a-day",
         unit="one day",
         neighbours="replace",
         names=NAMES,
         reduce=cut,
-        l1=lambda n: largest_sum(one_day()),  # noqa: ARG005
-        l2=lambda n: largest_length(one_day()),  # noqa: ARG005
         low=(0.0,) * 18,
         high=(float(LIMIT),) * 18,
         whole=(1,) * 18,
@@ -259,4 +244,4 @@ def from_series(values: Array) -> Array:
 
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
     """Euclidean distance of the daily counts, in cases, at most 2000."""
-    return ClippedSummaries(daily, (1.0,), largest_length(one_person()), DISTANCE_AXIS)
+    return ClippedSummaries(daily, (1.0,), largest_length(ONE_PERSON), DISTANCE_AXIS)

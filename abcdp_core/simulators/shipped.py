@@ -29,13 +29,9 @@ def read(name: str) -> bytes:
     """What is in a file of :data:`DIGESTS`.
 
     Raises:
-        ParameterError: it cannot be read, or is another one.
+        ParameterError: it is another one.
     """
-    try:
-        content = (ASSETS / name).read_bytes()
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ParameterError(f"assets/{name}: cannot be read ({reason}).") from error
+    content = (ASSETS / name).read_bytes()
     if name.endswith(".csv"):
         content = content.replace(b"\r\n", b"\n")
     found = hashlib.sha256(content).hexdigest()[:16]

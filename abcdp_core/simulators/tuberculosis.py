@@ -135,8 +135,8 @@ def axes(burden: str) -> dict[str, tuple[float, float]]:
     """Ends of the parameters' axes; those of β follow its prior."""
     moments = PRIORS[burden]
     reach, centre = 3.5 * float(moments.deviation[-1]), float(moments.mean[-1])
-    *_, (name, (low, high)) = AXES.items()
-    return AXES | {name: (min(low, centre - reach), max(high, centre + reach))}
+    low, high = AXES["β"]
+    return AXES | {"β": (min(low, centre - reach), max(high, centre + reach))}
 
 
 MOST_OBSERVED = 350.0
@@ -150,12 +150,6 @@ REFUSALS = ("no balance", "too many observations", "transmission too fast")
 
 SAN_FRANCISCO_CLUSTERS = {30: 1, 23: 1, 15: 1, 10: 1, 8: 1, 5: 2, 4: 4, 3: 13, 2: 20, 1: 282}
 """Size of a cluster -> number of clusters; Small et al., 1994."""
-
-SAN_FRANCISCO_MONTHS = (
-    *(0, 0, 1, 2, 3, 3, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 7, 8, 8),
-    *(10, 11, 12, 14, 16, 16, 18, 20, 21, 23),
-)
-"""Months of the cases of the largest cluster."""
 
 SAN_FRANCISCO = np.array(
     [[473.0, 326.0, 30.0, 20.0 / 3.0, 282.0 / 473.0, 20.0 / 473.0, 24.0, 17.0]]

@@ -41,7 +41,7 @@ from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.parameters import Parameter
 from abcdp_core.posterior.priors import Prior
 from abcdp_core.simulators import shipped, tuberculosis
-from abcdp_core.statistic import Quantity, Question, Statistic, largest_length, largest_sum
+from abcdp_core.statistic import Quantity, Question, Statistic, largest_length
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -176,27 +176,11 @@ def one_patient() -> tuple[tuple[Fraction | int, ...], ...]:
     backwards. The sums are 13/3, 13/3, 10/3, 7/3: the L1 sensitivity is 13/3 (MATH M9).
     """
     g = Fraction(1, 3)
-    return (
-        (1, 1, 1, 0, 1, g),
-        (1, 0, 1, 1, 1, g),
-        (1, 0, 0, 1, 1, g),
-        (1, 0, 0, 0, 1, g),
-    )
-
-
-@functools.cache
-def _sensitivities() -> tuple[float, float]:
-    """L1 and L2."""
-    return largest_sum(one_patient()), largest_length(one_patient())
+    return ((1, 1, 1, 0, 1, g), (1, 0, 1, 1, 1, g), (1, 0, 0, 1, 1, g), (1, 0, 0, 0, 1, g))
 
 
 LIMITS = (1200, 600, 510, 100, 270, 80)
 """Public: above all of the pool's numbers."""
-
-
-def one_outbreak() -> tuple[tuple[int, ...], ...]:
-    """Most by which the numbers, cut at :data:`LIMITS`, change from one outbreak to any other."""
-    return (LIMITS,)
 
 
 def _cut(data: Array) -> Array:
@@ -204,33 +188,26 @@ def _cut(data: Array) -> Array:
     return np.minimum(summarise(data), LIMITS)
 
 
-@functools.cache
-def _sensitivities_of_outbreaks() -> tuple[float, float]:
-    """L1 and L2."""
-    return largest_sum(one_outbreak()), largest_length(one_outbreak())
-
-
 STATISTICS = {
-    "cluster-summary": Statistic(
+    "cluster-summary": Statistic.by_cases(
+        one_patient(),
         name="cluster-summary",
         unit="one patient",
         neighbours="add-remove",
         names=NAMES,
         reduce=summarise,
-        l1=lambda n: _sensitivities()[0],  # noqa: ARG005 - part of the interface
-        l2=lambda n: _sensitivities()[1],  # noqa: ARG005
         low=(0.0,) * 6,
         high=(math.inf,) * 6,
         whole=WHOLE,
     ),
-    "cluster-summary-of-an-outbreak": Statistic(
+    # From one outbreak to any other, both cut.
+    "cluster-summary-of-an-outbreak": Statistic.by_cases(
+        (LIMITS,),
         name="cluster-summary-of-an-outbreak",
         unit="one outbreak",
         neighbours="replace",
         names=NAMES,
         reduce=_cut,
-        l1=lambda n: _sensitivities_of_outbreaks()[0],  # noqa: ARG005
-        l2=lambda n: _sensitivities_of_outbreaks()[1],  # noqa: ARG005
         low=(0.0,) * 6,
         high=tuple(float(limit) for limit in LIMITS),
         whole=WHOLE,

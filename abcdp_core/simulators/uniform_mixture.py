@@ -20,7 +20,7 @@ from abcdp_core import supports
 from abcdp_core.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.parameters import Parameter
-from abcdp_core.statistic import DirichletCounts, Statistic, added, largest_length, largest_sum
+from abcdp_core.statistic import DirichletCounts, Statistic, added
 
 Array = NDArray[np.float64]
 
@@ -146,20 +146,15 @@ def _count(points: Array, counts: Array) -> None:
         counts[k, 4] = from_4
 
 
-def one_point() -> tuple[tuple[int, ...], ...]:
-    """Changes of the counts when a point is replaced: one more here, one less there, or none."""
-    return ((1, 1, 0, 0, 0),)
-
-
 STATISTICS = {
-    "counts": Statistic(
+    # A point that is replaced is one more here and one less there, or none.
+    "counts": Statistic.by_cases(
+        ((1, 1, 0, 0, 0),),
         name="counts",
         unit=PROTECTED,
         neighbours="replace",
         names=tuple(f"points from {i} to {i + 1}" for i in range(5)),
         reduce=count,
-        l1=lambda n: largest_sum(one_point()),  # noqa: ARG005 - part of the interface
-        l2=lambda n: largest_length(one_point()),  # noqa: ARG005
         low=(0.0,) * 5,
         high=(math.inf,) * 5,
         whole=(1,) * 5,

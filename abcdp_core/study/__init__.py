@@ -22,25 +22,6 @@ from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.study.engine import Study
 from abcdp_core.study.errors import RIVAL, LeastError, OwnData
-from abcdp_core.study.tables import At, Cells, Linked, Rows, Total
+from abcdp_core.study.knobs import choice, scale
+from abcdp_core.study.tables import Array, At, Cells, Linked, Rows, Total, columns
 from abcdp_core.tasks import Chain, Onward, Run
-
-__all__ = [
-    "RIVAL",
-    "At",
-    "BaseParams",
-    "Cells",
-    "Chain",
-    "LeastError",
-    "Lines",
-    "Linked",
-    "Onward",
-    "OwnData",
-    "Parameter",
-    "Result",
-    "Rows",
-    "Run",
-    "Study",
-    "Tables",
-    "Total",
-]

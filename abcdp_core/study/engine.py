@@ -13,8 +13,8 @@ from abcdp_core.parameters import Params
 from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.study.tables import At, Cells, Linked, Rows, Total, of_link
-from abcdp_core.tasks import Link, Onward, Run, per_run, per_value
+from abcdp_core.study.tables import At, Cells, Linked, Rows, Total, columns, of_link, table_of
+from abcdp_core.tasks import Chain, Link, Onward, Run, per_run, per_value
 
 if TYPE_CHECKING:
     # Only who draws waits for Plotly.
@@ -47,7 +47,8 @@ class Study(Generic[P, W]):
         release: what was done with private data, where that is one thing.
         scenario: whose data they are, if the parameters do not say.
         each: parameters of which each combination of values is a task of its own, if no run is.
-        chains: makes its tasks, if they are done in links.
+        links: how many the one task has, if that is done in links.
+        chains: makes its tasks, if several are done in links.
         link: rows of each table that the next link of such a task has, and the state after it.
     """
 
@@ -64,14 +65,15 @@ class Study(Generic[P, W]):
     release: Callable[[P], Event | None] | None = None
     scenario: str = uniform_mixture.SCENARIO
     each: tuple[str, ...] = ()
+    links: Callable[[P], int] | None = None
     chains: Callable[[P, int], list[Any]] | None = None
     link: Callable[[Onward[Any]], tuple[Mapping[str, Any], Any]] | None = None
 
     def contract(self) -> tuple[dict[str, tuple[str, ...]], Any, Any, Any, Any]:
         """Return ``COLUMNS, tasks, work, collect, figures`` of an experiment's module."""
         every = {**self.tables, **self.totals}
-        columns = {name: tuple(table.columns.split()) for name, table in every.items()}
-        return columns, self.tasks, self.work, self.collect, self.figures
+        names = columns(**{name: table.columns for name, table in every.items()})
+        return names, self.tasks, self.work, self.collect, self.figures
 
     @property
     def code(self) -> list[Callable[..., object]]:
@@ -86,6 +88,8 @@ class Study(Generic[P, W]):
         """One task for each run; each as if it had the fewest, so that stored ones stay valid."""
         if self.chains is not None:
             return self.chains(params, seed)
+        if self.links is not None:
+            return [Chain(params, 0, seed, self.links(params))]
         if "runs" not in vars(params):
             return [Run(part.params, 0, seed) for part in per_value(params, seed, *self.each)]
         return per_run(params, seed)
@@ -108,7 +112,11 @@ class Study(Generic[P, W]):
 
     def collect(self, params: P, rows: Tables) -> Result:
         """Put the rows of the runs so far together, and say what they show."""
-        tables = {**rows, **{name: total.make(params, rows) for name, total in self.totals.items()}}
+        totals = {
+            name: table_of(total.columns, total.make(params, rows))
+            for name, total in self.totals.items()
+        }
+        tables = {**rows, **totals}
         done = None if self.release is None else self.release(params)
         result = Result(self.name, params, tables, "", "", done)
         if self.guarantee is not None:

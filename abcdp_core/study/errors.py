@@ -60,7 +60,7 @@ class OwnData:
     @property
     def scenario(self) -> Any:
         """Whose data they are."""
-        return simulators.load(self.key.scenario)
+        return self.key.source
 
     def public(self, n: int) -> PublicSide:
         """What is public where the data have n points."""
@@ -96,9 +96,10 @@ def _comparison(key: pool.PoolKey, n: int, points: int) -> Comparison:
     return pool.observed_comparison(key, n, points)
 
 
-def make_pool(params: Any, seed: int, progress: pool.Progress) -> None:
-    """Make the public pool of the first run if it is not there yet, and say how far that is."""
-    pool.make_ready(OwnData.of(Run(params, 0, seed)).key, progress)
+def own_pool(params: Any, seed: int) -> list[pool.PoolKey]:
+    """Return the public pool of the first run unless its distances are at hand."""
+    key = OwnData.of(Run(params, 0, seed)).key
+    return [] if pool.is_ready(key) else [key]
 
 
 def rival(world: OwnData, run: Run[Any]) -> pd.DataFrame:
@@ -113,8 +114,7 @@ def rival(world: OwnData, run: Run[Any]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-RIVAL = Rows("n epsilon_total run mse mae", rival)
-"""The table of these errors."""
+RIVAL = Rows("n epsilon_total run mse mae", rival)  # The table of these errors
 
 
 def scenario_of(result: Result) -> Any:
@@ -167,23 +167,19 @@ class LeastError:
         table, prior = self.table(main, metric), prior_error(result, metric)
         ends = table.iloc[[0, -1]] if len(table) > 1 else table
         over = [name for name in self.over if len(main[name].unique()) > 1]
-        found = " and ".join(
-            f"{amount(row[metric])} {with_budget(row.epsilon_total)}{self._best(row, over)}"
-            for _, row in ends.iterrows()
-        )
-        beside = main[list(self.of_noise)]
-        once = np.isfinite(main.epsilon_total) | (beside == beside.iloc[0]).all(axis=1)
-        main = main[once]
+        errors = []
+        for _, row in ends.iterrows():
+            beside = self.of_noise if math.isinf(row.epsilon_total) else ()
+            best = ", ".join(setting(name, row[name]) for name in over if name not in beside)
+            at = f"{with_budget(row.epsilon_total)}{f' ({best})' if best else ''}"
+            errors.append(f"{amount(row[metric])} {at}")
+        same = main[list(self.of_noise)]
+        main = main[np.isfinite(main.epsilon_total) | (same == same.iloc[0]).all(axis=1)]
+        found = " and ".join(errors)
         return (
             f"Over {counted(main.run.nunique(), 'run')}, the least {AXES[metric]} is {found}; the "
             f"prior mean's is {amount(prior)}.{summaries.empty_note(main.get('accepted', [1]))}"
         )
-
-    def _best(self, row: Any, over: list[str]) -> str:
-        """The setting of a row, in brackets; nothing where it is the only one."""
-        beside = self.of_noise if math.isinf(row.epsilon_total) else ()
-        texts = [setting(name, row[name]) for name in over if name not in beside]
-        return f" ({', '.join(texts)})" if texts else ""
 
     def best_of_runs(self, metric: str = "mse") -> Total:
         """The table of the best setting at each budget in every run, if one parameter is varied."""

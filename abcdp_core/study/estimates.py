@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from abcdp_core import summaries
-from abcdp_core.figures.asking import way_of_asking
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.figures.looks import Style
+from abcdp_core.figures.mechanisms import way_of_asking
 from abcdp_core.online.stream import Answer
 from abcdp_core.results import Result
 from abcdp_core.sentences import amount, plain, runs_in_words
@@ -24,8 +24,7 @@ from abcdp_core.tasks import Run
 Array = NDArray[np.float64]
 Key = tuple[str, ...]
 
-SYMBOL = {"mu": "μ", "sigma": "σ"}
-"""Parameter of the people's values -> how it is written."""
+SYMBOL = {"mu": "μ", "sigma": "σ"}  # Parameter of the people's values -> how it is written
 
 ASKED = {
     "adaptive": way_of_asking("truncation").called("adaptive intervals"),
@@ -36,7 +35,7 @@ ASKED = {
 """Way of asking -> its look and its name in words."""
 
 
-def ask(run: Run[Any], state: Any, people: slice) -> tuple[Any, pd.DataFrame]:
+def ask(run: Run[Any], state: Any, people: slice) -> tuple[Any, list[Answer]]:
     """Ask the next people of a stream whose parameters list one value each.
 
     Args:
@@ -45,14 +44,14 @@ def ask(run: Run[Any], state: Any, people: slice) -> tuple[Any, pd.DataFrame]:
         people: which are asked.
 
     Returns:
-        The state after them, and a row for each answer.
+        The state after them, and their answers.
     """
     at, params = At.first(run), run.params
     channel = getattr(at, "channel", "truncation")
     stream = params.stream(at.epsilon_total, at.sampler, at.interval, at.seed, at.run, channel)
     values, chances = params.people(at.seed, at.run, channel)
     turns = list(stream.ask(state, people.start, values[people], chances[people]))
-    return turns[-1][0], pd.DataFrame([answer for _, answer in turns], columns=Answer._fields)
+    return turns[-1][0], [answer for _, answer in turns]
 
 
 def least_error(variance: ArrayLike) -> Array:
@@ -89,9 +88,7 @@ class Errors:
         """Return way -> its mean error at that place, with a 95 % interval over runs."""
         main = result.tables[self.table]
         here = main[main[self.x] == self.at(result)[0]]
-        rows: list[dict[Any, Any]] = summaries.over_runs(here, self.column, self.ways).to_dict(
-            "records"
-        )
+        rows: Any = summaries.over_runs(here, self.column, self.ways).to_dict("records")
         return {tuple(row[way] for way in self.ways): row for row in rows}
 
     def says(self, result: Result) -> tuple[str, str]:
@@ -102,9 +99,12 @@ class Errors:
         found, (place, at) = self.at_place(result), self.at(result)
         what = f"mean absolute error of {self.what} over {runs_in_words(main)}"
         means = _in_words({self._name(result, key): row["mean"] for key, row in found.items()})
-        least = [y[x == place].min() for _, x, y in self.theory(result, main) if place in x]
-        said = f"{at}, the {what} is {means}{_by_theory(min(least, default=math.nan))}."
-        return self.title(result, found, at), said
+        known = [y[x == place].min() for _, x, y in self.theory(result, main) if place in x]
+        least = min(known, default=math.nan)
+        theory = f"; theory for many people and no prior gives {plain(least)} at best"
+        if not math.isfinite(least):
+            theory = "; the answers carry no information about it" * math.isinf(least)
+        return self.title(result, found, at), f"{at}, the {what} is {means}{theory}."
 
     def title(self, result: Result, found: dict[Key, dict[str, float]], at: str) -> str:
         """Say which way has the largest error, if that is clear over runs."""
@@ -137,21 +137,12 @@ def _in_words(means: dict[str, float]) -> str:
     return " and ".join(texts) if len(texts) <= 2 else f"between {texts[0]} and {texts[-1]}"
 
 
-def _by_theory(error: float) -> str:
-    """What all information in the answers would give; nothing where that is not known."""
-    if math.isnan(error):
-        return ""
-    if math.isinf(error):
-        return "; the answers carry no information about it"
-    return f"; theory for many people and no prior gives {plain(error)} at best"
-
-
 def contrast(what: str, values: Mapping[str, float]) -> str:
-    """Say how many times the smallest of some values the largest is, to end a sentence.
+    """Say how many times the smallest of two values or more the largest is, to end a sentence.
 
     Args:
         what: has the values, as ``error of μ``; of the second its first words are said.
-        values: way -> value, of two at least.
+        values: way -> value.
     """
     (better, least), *_, (worse, most) = sorted(values.items(), key=lambda item: item[1])
     ratio = most / max(least, 1e-300)

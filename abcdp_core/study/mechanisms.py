@@ -31,6 +31,13 @@ class MechanismParams(ScenarioParams):
     sensitivity: str = trials.SENSITIVITY.field("sharp")
     noise_draw: int = par.NOISE_DRAW.field(0)
 
+    @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:
+        """The scenario's own size, threshold, acceptances and pool, and of several what serves."""
+        usual = vars(cls)["mechanism"]
+        serving = {} if isinstance(usual, str) else {"mechanism": trials.serving(usual, scenario)}
+        return super().defaults(scenario) | serving
+
     def check_together(self) -> None:
         """Refuse too much work, more acceptances than draws, and what cannot serve."""
         super().check_together()
@@ -40,13 +47,14 @@ class MechanismParams(ScenarioParams):
 
 def public_side(params: Any, seed: int) -> pool.PublicSide:
     """Return what is public about the data of a study, and the one pool that all runs share."""
-    size = vars(params).get("n", simulators.load(params.scenario).N_DEFAULT)
+    size = vars(params).get("n", params.source.N_DEFAULT)
     return pool.public_side(params.scenario, size, params.pool_size, seed)
 
 
-def prepare(params: Any, seed: int, progress: pool.Progress) -> None:
-    """Make the public pool unless it exists, and report the fraction done."""
-    pool.make_kept(public_side(params, seed).key, progress)
+def missing_pools(params: Any, seed: int) -> list[pool.PoolKey]:
+    """Return the public pool unless it is at hand."""
+    key = public_side(params, seed).key
+    return [] if pool.is_kept(key) else [key]
 
 
 def nearest_one(budgets: Iterable[float]) -> float:
@@ -57,29 +65,22 @@ def nearest_one(budgets: Iterable[float]) -> float:
 def each_release(params: Any) -> str:
     """State what each release guarantees at the largest of several budgets."""
     budget = Budget(max(params.epsilon_total), params.delta)
-    source = simulators.load(params.scenario)
+    source = params.source
     promised = trials.guarantees(params.mechanism, budget, source, len(params.epsilon_total))
     return f"Each release: {promised}"
 
 
 def small_pool(params: Any, names: Iterable[str]) -> str:
-    """Warn of a pool that is too small for the regression of some mechanisms, or nearly so.
-
-    Args:
-        params: of the study.
-        names: of the mechanisms that move draws along a regression.
-    """
-    source = simulators.load(params.scenario)
+    """Warn of a pool that is too small, or nearly so, for mechanisms that move draws."""
+    source = params.source
     fewest = [mechanisms.load(name).minimum_pool(source) for name in names]
     return regression_adjustment.caution(params.pool_size, fewest)
 
 
 def posterior(release: Release, theta: Array) -> tuple[Array, Array]:
-    """Return the weighted sample ``(k, d)`` and ``(k,)`` of a release; without any draw the prior.
+    """Return the weighted sample ``(k, d)`` and ``(k,)`` of a release from a pool ``(T, d)``.
 
-    Args:
-        release: draws with their weights, or the samples that represent them.
-        theta: parameters of the pool ``(T, d)``.
+    Without any draw it is the prior's.
     """
     if len(release.weights):
         return release.parameters(theta), release.weights
@@ -87,12 +88,7 @@ def posterior(release: Release, theta: Array) -> tuple[Array, Array]:
 
 
 def interval(release: Release, theta: Array, level: float = 0.9) -> tuple[Array, Array]:
-    """Return the ends ``(d,)`` of equal-tailed intervals; without any draw those of the prior.
-
-    Args:
-        release, theta: of :func:`posterior`.
-        level: posterior probability between the ends.
-    """
+    """Return the ends ``(d,)`` of equal-tailed intervals with this posterior probability."""
     tail = (1.0 - level) / 2.0
     low, high = summaries.weighted_quantile(*posterior(release, theta), [tail, 1.0 - tail])
     return low, high
@@ -100,5 +96,5 @@ def interval(release: Release, theta: Array, level: float = 0.9) -> tuple[Array,
 
 def in_units(params: Any) -> str:
     """Say what errors and widths are measured in, after a comma; nothing for the usual unit."""
-    several = simulators.has_several_units(simulators.load(params.scenario))
+    several = simulators.has_several_units(params.source)
     return ", in prior standard deviations" if several else ""

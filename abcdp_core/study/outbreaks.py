@@ -17,20 +17,11 @@ from abcdp_core.simulators import tuberculosis
 
 Array = NDArray[np.float64]
 
-INTERVAL = (0.05, 0.95)
-"""Quantiles between which an interval of a parameter lies."""
-
-
-# ----------------------------------------------------------------------------------------- tables
+INTERVAL = (0.05, 0.95)  # Quantiles between which an interval of a parameter lies
 
 
 def errors(means: Array, burden: str) -> dict[str, Array]:
-    """Return mean absolute errors of means ``(k, 4)``, and the same in prior standard deviations.
-
-    Args:
-        means: of the four parameters.
-        burden: which of the priors.
-    """
+    """Return mean absolute errors of means ``(k, 4)``, and those in prior standard deviations."""
     off = np.abs(means - tuberculosis.TRUTH)
     scaled = off / tuberculosis.PRIORS[burden].deviation
     return {"mae": off.mean(axis=1), "mae_scaled": scaled.mean(axis=1)}
@@ -47,9 +38,6 @@ def by_parameter(values: Array, **columns: NDArray[Any]) -> pd.DataFrame:
     repeated = {name: np.repeat(column, len(names)) for name, column in columns.items()}
     each = {"parameter": np.tile(names, len(values)), "value": values.ravel()}
     return pd.DataFrame(repeated | each)
-
-
-# ------------------------------------------------------------------------------------------ words
 
 
 def guarantee(event: Event, whose: str, delta: float = 0.0) -> str:
@@ -78,8 +66,6 @@ def error_words(
         f"without; the prior mean's is {amount(prior)}."
     )
 
-
-# ---------------------------------------------------------------------------------------- figures
 
 Values = tuple[str, fig.Style, pd.DataFrame]
 """A row of parameters: its name and style, and a table of ``parameter`` and ``value``."""

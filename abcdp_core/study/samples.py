@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-SHOWN = 2000
-"""Most draws of a sample in a table."""
+SHOWN = 2000  # Most draws of a sample in a table
 
 
 def table(parameters: Collection[str], sample: Array, weights: Array, **of: object) -> pd.DataFrame:

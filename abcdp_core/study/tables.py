@@ -11,12 +11,20 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from abcdp_core.results import Tables
 from abcdp_core.streams import generator
 from abcdp_core.tasks import Run
 
 W = TypeVar("W")
+
+Array = NDArray[np.float64]
+
+
+def columns(**tables: str) -> dict[str, tuple[str, ...]]:
+    """Return table -> names of its columns, from names separated by spaces."""
+    return {name: tuple(listed.split()) for name, listed in tables.items()}
 
 
 class At(SimpleNamespace):
@@ -37,6 +45,9 @@ class At(SimpleNamespace):
         return generator(self.seed, role, self.run, getattr(self, "noise_draw", 0))
 
 
+Made = pd.DataFrame | list[Any]  # A table, or its rows as tuples or by column
+
+
 @dataclass(frozen=True)
 class Rows(Generic[W]):
     """A table that a function makes for each run.
@@ -47,11 +58,18 @@ class Rows(Generic[W]):
     """
 
     columns: str
-    make: Callable[[W, Run[Any]], pd.DataFrame]
+    make: Callable[[W, Run[Any]], Made]
 
     def of(self, world: W, run: Run[Any]) -> pd.DataFrame:
         """The rows of a run."""
-        return self.make(world, run)
+        return table_of(self.columns, self.make(world, run))
+
+
+def table_of(columns: str, made: Made) -> pd.DataFrame:
+    """Rows as a table."""
+    if isinstance(made, pd.DataFrame):
+        return made
+    return pd.DataFrame(made, columns=columns.split())
 
 
 @dataclass(frozen=True)
@@ -106,11 +124,15 @@ def of_link(table: Cells[Any] | Rows[Any] | Linked, rows: Any, at: At) -> pd.Dat
         rows: a table or a list of rows by column; ``None`` if the link has no row.
         at: where the task is.
     """
+    names, known = table.columns.split(), vars(at)
     if rows is None:
-        return _no_rows(table.columns).copy()
-    names, found = table.columns.split(), pd.DataFrame(rows)
-    missing = {name: vars(at)[name] for name in names if name not in found}
-    return found.assign(**missing)[names]
+        return _no_rows(table.columns).copy(deep=False)
+    if isinstance(rows, pd.DataFrame):
+        missing = {name: known[name] for name in names if name not in rows}
+        return rows if list(rows) == names else rows.assign(**missing)[names]
+    # Most links have a row or two, for which pandas takes far longer than for this.
+    whole = [known | row for row in rows]
+    return pd.DataFrame([[row[name] for name in names] for row in whole], columns=names)
 
 
 @functools.cache
@@ -130,4 +152,4 @@ class Total:
     """
 
     columns: str
-    make: Callable[[Any, Tables], pd.DataFrame]
+    make: Callable[[Any, Tables], Made]

@@ -88,12 +88,12 @@ class Table:
             if len(may_be) != 1:
                 raise TableError(
                     f"The file has {self.fields.shape[1]} columns: name the one to read "
-                    f"(--column NAME){self._listed()}."
+                    "(--column NAME), as the first row has it."
                 )
             return Column(self, may_be[0])
         if self.names.count(name) != 1:
             why = "twice in the first row" if name in self.names else "not in the first row"
-            raise TableError(f"Column {shown(name)} is {why}{self._listed()}.")
+            raise TableError(f"Column {shown(name)} is {why}.")
         return Column(self, self.names.index(name))
 
     def choices(self) -> list[str]:
@@ -106,14 +106,6 @@ class Table:
             return False
         written, n = self.fields[0].tolist(), len(self.fields)
         return any(written == [str(row + start) for row in range(n)] for start in (0, 1))
-
-    def _listed(self) -> str:
-        """The columns there are, if the first row holds names and not values."""
-        known = [name for name in self.names if name]
-        if not known or not all(map(could_name, known)):
-            return ""
-        more = f" and {len(known) - NAMES_SHOWN:,} more" if len(known) > NAMES_SHOWN else ""
-        return f"; the first row has {', '.join(map(shown, known[:NAMES_SHOWN]))}{more}"
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from unittest import mock
 
 from abcdp_core.__main__ import main
 from abcdp_core.own_data import release
-from abcdp_core.own_data.discrete_summary import PARTS
+from abcdp_core.own_data.exact_noise import PARTS
 from abcdp_core.privacy.discrete import laplace
 from benchmarks.goals import SEED, Measured, goal
 

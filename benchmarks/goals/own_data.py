@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from abcdp_core import pool, registry, simulators
 from abcdp_core.mechanisms.private_summary import law, noisy
 from abcdp_core.own_data import release
-from abcdp_core.own_data.discrete_sparse_vector import release_exactly
+from abcdp_core.own_data.exact_noise import release_exactly
 from abcdp_core.own_data.noisy_counts import NoisyCountsDocument, NoisyCountsRequest
 from abcdp_core.own_data.simulated import model_of
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest, noise_of, pool_key
-from abcdp_core.own_data.summary_document import Told
+from abcdp_core.own_data.summary_posterior import Told
 from abcdp_core.own_data.summary_request import PrivateSummaryRequest, pool_of
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.rounds import Effort, Question

@@ -85,7 +85,7 @@ def test_the_cost_is_on_the_disk_before_the_data_are_read(
         seen.append(spent(ledger))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("abcdp_core.own_data.series.content_of", reading)
+    monkeypatch.setattr("abcdp_core.tabular.content_of", reading)
     assert spend("a.json") == INTERRUPTED
     assert capsys.readouterr().err == "Interrupted; nothing was released.\n"
     assert seen == [Decimal("0.1")]

@@ -24,8 +24,3 @@ def test_its_sensitivity_is_the_length_of_a_change_and_never_above_the_bound() -
     assert 0.0 < DISTANCE.error < 1e-10
     with pytest.raises(ValueError, match="must be one of sharp, published"):
         DISTANCE.sensitivity(5, "script")
-
-
-def test_parts_cannot_be_combined() -> None:
-    with pytest.raises(ValueError, match="do not tell those of the whole"):
-        DISTANCE.combine(np.zeros(2), 1, np.zeros(2), 1)

@@ -10,13 +10,6 @@ from abcdp_core.distances import kernel, maximum_mean_discrepancy
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.distances.random_features import RandomFeatures
-from tests.oracles.kernel import gaussian_kernel
-
-
-def test_the_kernel_matrix_is_the_formula() -> None:
-    x, y = np.array([[0.0, 0.0], [1.0, 2.0]]), np.array([[0.0, 1.0]])
-    expected = np.exp(-np.array([[1.0], [2.0]]) / (2.0 * 0.7**2))
-    assert gaussian_kernel(x, y, 0.7) == pytest.approx(expected, rel=1e-15)
 
 
 @pytest.mark.parametrize("kernel_error", [0.0, FourierMMD(0.0, 5.0, 0.6).kernel_error, 0.1])
@@ -40,11 +33,6 @@ def test_the_bound_of_a_distance_is_that_of_two_points_far_apart(
     near, far = (distance.statistic(np.full((3, 1), at)) for at in (0.0, 5.0))
     assert distance.bound == math.sqrt(2.0)
     assert distance.compare(near[None], far)[0] == pytest.approx(distance.bound, rel=1e-9)
-
-
-def test_an_unknown_sensitivity_is_an_error() -> None:
-    with pytest.raises(ValueError, match="sensitivity = blunt: must be one of sharp, published"):
-        kernel.mmd_sensitivity(100, "blunt")
 
 
 def test_the_median_bandwidth_is_the_median_over_pairs() -> None:

@@ -62,27 +62,6 @@ def test_a_known_pair() -> None:
     assert between(observed, twice) == pytest.approx(50.0)
 
 
-def test_each_term_is_clipped_not_their_mean() -> None:
-    far = FIRST.copy()
-    far[0, 0] = 1e6
-    assert between(far, FIRST) == pytest.approx(200.0 / len(FIRST))
-    far[:, 0] = 1e6
-    assert between(far, FIRST) == DISTANCE.bound
-
-
-def test_outbreaks_are_compared_in_pairs() -> None:
-    assert between(FIRST, FIRST) == 0.0
-    assert between(FIRST[::-1], FIRST) > 10.0
-    # The same order in both sets is the same pairs.
-    assert between(FIRST[::-1], SECOND[::-1]) == pytest.approx(between(FIRST, SECOND), rel=1e-13)
-
-
-def test_many_sets_are_compared_at_once() -> None:
-    sets = DATA.reshape(8, 10, 8)
-    found = DISTANCE.compare(DISTANCE.statistic(sets), DISTANCE.statistic(sets[3]))
-    assert found == pytest.approx([plain(one, sets[3]) for one in sets], rel=1e-13)
-
-
 def test_relative_to_nothing_is_as_far_as_can_be() -> None:
     observed = FIRST.copy()
     observed[0, 5] = 0.0
@@ -117,17 +96,6 @@ def test_the_sensitivity_is_reached_and_no_rounding_exceeds_it(n: int) -> None:
         change = between(far, neighbour) - between(far, observed)
         assert change <= limit
         assert change == pytest.approx(limit, rel=1e-10)
-
-
-def test_published_and_sharp_sensitivity_are_one_and_there_is_no_other() -> None:
-    assert DISTANCE.sensitivity(100, "published") == DISTANCE.sensitivity(100, "sharp")
-    with pytest.raises(ValueError, match="sensitivity = script: must be one of sharp, published"):
-        DISTANCE.sensitivity(100, "script")
-
-
-def test_the_statistic_is_the_data_so_nothing_bounds_it() -> None:
-    assert math.isinf(DISTANCE.statistic_sensitivity(3))
-    assert DISTANCE.statistic(DATA.reshape(2, 40, 8)).shape == (2, 320)
 
 
 def test_the_statistic_of_a_union_is_put_together_from_its_parts() -> None:

@@ -84,20 +84,3 @@ def test_the_error_stays_under_the_stated_one(paired: bool) -> None:
         assert abs(found - exact) <= features.error
         squared = features.compare(features.statistic(x)[None], features.statistic(y)) ** 2
         assert squared == pytest.approx(found, rel=1e-12)
-
-
-def test_the_stated_error_is_hoeffdings() -> None:
-    # P(|mean - expectation| >= t) <= 2 exp(-2 F t² / range²) = 1 %.
-    for paired, spread in ((True, 4.0), (False, 8.0)):
-        features = RandomFeatures(0.6, frequencies=50, paired=paired)
-        probability = 2.0 * math.exp(-2.0 * 50 * features.error**2 / spread**2)
-        assert probability == pytest.approx(0.01, rel=1e-12)
-
-
-def test_frequencies_are_public_and_fixed_by_their_seed() -> None:
-    first, second, other = (RandomFeatures(0.6, seed=seed) for seed in (0, 0, 1))
-    assert np.array_equal(first.omega, second.omega)
-    assert not np.array_equal(first.omega, other.omega)
-    assert np.array_equal(RandomFeatures(0.6).omega, first.omega)
-    # As many as the published code has.
-    assert (first.omega.shape, first.statistic(np.zeros((2, 1))).shape) == ((1, 500), (1000,))

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import figures as fig
-from abcdp_core import mechanisms, pool, runner, trials
+from abcdp_core import mechanisms, trials
 from abcdp_core.experiments import compare_mechanisms as study
 from abcdp_core.experiments import mechanism_posterior
 from abcdp_core.experiments.compare_mechanisms.views import Errors
@@ -18,6 +17,7 @@ from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.privacy import NonPrivate, cost
 from abcdp_core.results import Result
 from abcdp_core.simulators import uniform_mixture
+from tests import results
 
 SMALL = study.Params(
     mechanism=tuple(mechanisms.for_scenario(uniform_mixture)),
@@ -29,15 +29,12 @@ SMALL = study.Params(
 
 EVERY = pytest.mark.parametrize("name", SMALL.mechanism)
 
-
-@functools.cache
-def result_of(params: study.Params = SMALL, seed: int = 1) -> Result:
-    return runner.run_to_end(study, params, seed)
+result_of = functools.partial(results.changed, study, SMALL)
 
 
 def task_of(name: str, **changes: object) -> study.Task:
     asked = {"mechanism": name, "epsilon_total": 1.0} | changes
-    return study.tasks(dataclasses.replace(SMALL, **asked), 1)[0]  # type: ignore[arg-type]
+    return study.tasks(dataclasses.replace(SMALL, **asked), 1)[0]
 
 
 def released(task: study.Task, run: int = 0) -> Release:
@@ -75,7 +72,7 @@ def test_thresholds_are_chosen_without_the_data_that_are_scored(
         return [best_options(name) for name in SMALL.mechanism]
 
     before = choices()
-    monkeypatch.setattr(pool, "observed_data", lambda *_: 1 / 0)
+    results.without_private_data(monkeypatch)
     assert choices() == before
 
 
@@ -93,37 +90,6 @@ def test_the_best_threshold_has_the_lowest_error_of_the_grid_and_is_the_one_scor
     assert without == {n for n in SMALL.mechanism if "epsilon_abc" not in mechanisms.load(n).takes}
 
 
-def test_where_there_is_nothing_to_choose_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = result_of().tables["grid"].groupby("mechanism").epsilon_total.value_counts()
-    without = set(sizes[sizes == 1].index.get_level_values("mechanism"))
-    assert {"noisy-counts", "private-embedding", "nearest-selection"} <= without
-    monkeypatch.setattr(pool.PublicSide, "simulated", lambda *_: 1 / 0)
-    trials.tried.cache_clear()
-    for name in without:
-        assert best_options(name) == study.asked(task_of(name))[2]
-    with pytest.raises(ZeroDivisionError):
-        best_options("sparse-vector")
-
-
-@pytest.mark.parametrize("params", [SMALL, dataclasses.replace(study.PRESETS["units"], runs=4)])
-def test_no_task_has_many_runs_and_in_which_ones_they_are_done_changes_nothing(
-    params: study.Params, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert max(task.count for task in study.tasks(dataclasses.replace(params, runs=1000), 1)) == 20
-    params = dataclasses.replace(params, epsilon_total=(1.0,), pool_size=1000)
-    whole = result_of(params)
-    monkeypatch.setattr(study, "CHUNK", 3)
-    parts = runner.run_to_end(study, params, 1)
-    assert parts.total == 2 * whole.total
-    for name, table in whole.tables.items():
-        keys = [key for key in ("mechanism", "run", "epsilon_abc", "parameter") if key in table]
-        ordered = (
-            each.sort_values(keys, kind="stable", ignore_index=True)
-            for each in (parts.tables[name], table)
-        )
-        pd.testing.assert_frame_equal(*ordered)
-
-
 def test_errors_are_those_of_the_means() -> None:
     task = task_of("sparse-vector")
     mean = study.asked(task)[1].theta[released(task, run=2).indices].mean(axis=0)
@@ -134,9 +100,9 @@ def test_errors_are_those_of_the_means() -> None:
 
 def test_the_mean_of_what_is_no_sample() -> None:
     theta, prior = np.arange(10.0).reshape(2, 5), uniform_mixture.PRIOR_MEAN
-    event = NonPrivate()
     none = np.empty(0, dtype=np.int64)
     estimate = np.full(5, 0.3)
+    event = NonPrivate()
     assert Release(none, np.empty(0), 2, event, estimate).mean(theta, prior) is estimate
     empty = Release(none, np.empty(0), 2, event).mean(theta, prior)
     assert np.array_equal(empty, uniform_mixture.PRIOR_MEAN)
@@ -146,8 +112,8 @@ def test_the_mean_of_what_is_no_sample() -> None:
 
 def test_at_a_large_pool_what_pays_once_is_ahead() -> None:
     names = ("sparse-vector", "gaussian-rejection", "soft-weights", "embedding-estimate")
-    params = study.Params(epsilon_total=(1.0,), runs=10, mechanism=names)
-    means = result_of(params).tables["main"].groupby("mechanism").mse.mean()
+    params = study.Params(epsilon_total=(1.0,), runs=6, mechanism=names)
+    means = results.changed(study, params).tables["main"].groupby("mechanism").mse.mean()
     assert means["embedding-estimate"] < 0.2 * means["sparse-vector"]
     assert means["sparse-vector"] < 0.5 * means["soft-weights"]
     assert means["soft-weights"] < means["gaussian-rejection"]
@@ -156,7 +122,7 @@ def test_at_a_large_pool_what_pays_once_is_ahead() -> None:
 @EVERY
 def test_the_posterior_is_the_release_that_the_comparison_scores(name: str) -> None:
     params = mechanism_posterior.Params(mechanism=name, n=300, pool_size=1000, epsilon_total=1.0)
-    tables = runner.run_to_end(mechanism_posterior, params, seed=1).tables
+    tables = results.changed(mechanism_posterior, params).tables
     private, main = tables["errors"].iloc[0], result_of().tables["main"]
     row = main.query(f"mechanism == '{name}' and epsilon_total == 1.0 and run == 0").iloc[0]
     assert private.mse == pytest.approx(row.mse, rel=1e-12)
@@ -165,101 +131,36 @@ def test_the_posterior_is_the_release_that_the_comparison_scores(name: str) -> N
         assert part.weight.sum() == pytest.approx(1.0)
 
 
-def test_runs_that_accepted_nothing_are_counted_and_their_marks_are_open() -> None:
-    result = result_of(
-        study.Params(
-            mechanism=("sparse-vector", "gaussian-rejection", "embedding-estimate"),
-            epsilon_total=(1000.0,), epsilon_abc=0.001, n=300, pool_size=20, c=1, runs=3,
-        )
-    )  # fmt: skip
-    common = result.tables["common"]
-    empty = study.summary_table(SMALL, common).set_index("mechanism").empty_share
-    assert empty.to_dict() == {
-        "sparse-vector": 1.0,
-        "gaussian-rejection": 1.0,
-        # An estimate has no number of accepted draws.
-        "embedding-estimate": 0.0,
-    }
-    drawn = study.figures(result)["common"]
-    symbols = {trace.name: trace.marker.symbol for trace in drawn.figure.data}
-    assert symbols["sparse vector"][0].endswith("-open")
-    assert not symbols["embedding estimate"][0].endswith("-open")
-    assert "6 runs of 6 accepted nothing" in drawn.sentence
-
-
-def with_errors(prior: float, **errors: float) -> Result:
-    """One run of each, with errors that are given; names with _ for a hyphen."""
-    at = {"epsilon_total": 1.0, "c": 10, "run": 0, "accepted": 1}
-    rows = [at | {"mechanism": name.replace("_", "-"), "mae": mae} for name, mae in errors.items()]
-    tables = {"main": pd.DataFrame(rows), "prior": pd.DataFrame({"run": [0], "mae": [prior]})}
-    params = dataclasses.replace(SMALL, mechanism=tuple(tables["main"].mechanism))
-    return Result(study.EXPERIMENT, params, tables, "", "")
-
-
 @pytest.mark.parametrize(
-    ("errors", "title", "caption"),
+    ("errors", "title"),
     [
         (
-            {"noisy_counts": 0.01, "sparse_vector": 0.05, "soft_weights": 0.12},
+            {"noisy-counts": 0.01, "sparse-vector": 0.05, "soft-weights": 0.12},
             "The error is smallest with noisy counts; with sparse vector it is 5 times as large",
-            "the mean absolute error is 0.01 with noisy counts and 0.05 with sparse vector; the",
         ),
         (
-            {"noisy_counts": 0.05, "sparse_vector": 0.052},
+            {"noisy-counts": 0.05, "sparse-vector": 0.052},
             "The error is about the same with noisy counts and sparse vector",
-            "Over 1 run with ε_total = 1, c = 10 and best public settings",
         ),
+        ({"sparse-vector": 0.025}, "The error with sparse vector is 25 % of the prior's error"),
         (
-            {"sparse_vector": 0.025},
-            "The error with sparse vector is 25 % of the prior's error",
-            "is 0.025 with sparse vector; the prior mean's is 0.1.",
-        ),
-        (
-            {"sparse_vector": 0.1, "soft_weights": 0.11},
+            {"sparse-vector": 0.1, "soft-weights": 0.11},
             "No mechanism is clearly better than the prior",
-            "the prior mean's is 0.1.",
         ),
     ],
 )
-def test_the_title_is_what_the_errors_say(
-    errors: dict[str, float], title: str, caption: str
-) -> None:
-    found, said = Errors(with_errors(0.1, **errors), "main", "mae").says()
-    assert found == title
-    assert caption in said
-
-
-def test_rows_are_ranked_and_wait_for_mechanisms_that_have_no_result_yet() -> None:
-    result = result_of(dataclasses.replace(SMALL, epsilon_total=(1.0,)))
-    figure = study.figures(result)["mae"].figure
-    means = result.tables["main"].groupby("mechanism").mae.mean().sort_values()
-    marks = {trace.name: (float(trace.x[0]), float(trace.y[0])) for trace in figure.data}
-    for row, (name, value) in enumerate(means.items()):
-        assert marks[fig.called(str(name))] == (pytest.approx(value), row)
-    first = SMALL.mechanism[0]
-    part = {
-        name: table[table.mechanism == first] if "mechanism" in table else table
-        for name, table in result.tables.items()
-    }
-    figure = study.figures(dataclasses.replace(result, tables=part))["mae"].figure
-    assert len(figure.layout.yaxis.ticktext) == len(SMALL.mechanism)
-    assert [trace.name for trace in figure.data] == [fig.called(first)]
-    assert figure.layout.yaxis.ticktext[-1].endswith("…")
-    # One of those may have the smallest error.
-    assert figure.layout.title.text.startswith("So far, ")
-
-
-def test_the_chosen_mechanism_stands_out_and_the_figure_stays_as_it_was() -> None:
-    drawn = study.figures(result_of(dataclasses.replace(SMALL, epsilon_total=(1.0,))))["mae"]
-    chosen = study.choose(drawn, "private-embedding")
-    sizes = {trace.name: trace.marker.size for trace in chosen.figure.data}
-    assert sizes.pop("private embedding") > max(sizes.values())
-    assert len({trace.marker.size for trace in drawn.figure.data}) == 1
+def test_the_title_is_what_the_errors_say(errors: dict[str, float], title: str) -> None:
+    at = {"epsilon_total": 1.0, "c": 10, "run": 0, "accepted": 1}
+    main = pd.DataFrame([at | {"mechanism": name, "mae": mae} for name, mae in errors.items()])
+    tables = {"main": main, "prior": pd.DataFrame({"run": [0], "mae": [0.1]})}
+    params = dataclasses.replace(SMALL, mechanism=tuple(errors))
+    result = Result(study.EXPERIMENT, params, tables, "", "")
+    assert Errors(result, "main", "mae").says()[0] == title
 
 
 def test_published_data_are_marked_with_the_error_that_their_posterior_expects() -> None:
-    changes = {"epsilon_total": (1.0, 1000.0), "pool_size": 2000, "runs": 12}
-    result = result_of(dataclasses.replace(study.PRESETS["units"], **changes))  # type: ignore[type-var]
+    changes = {"epsilon_total": (1.0, 1000.0), "pool_size": 1000, "runs": 4}
+    result = results.changed(study, study.PRESETS["units"], **changes)
     table = result.tables["published"]
     assert len(table) == 2 * 2 * 4
     assert ((table.low < table["mean"]) & (table["mean"] < table.high)).all()
@@ -271,7 +172,6 @@ def test_published_data_are_marked_with_the_error_that_their_posterior_expects()
     drawn = study.figures(result)["mae"]
     stars = [each for each in drawn.figure.data if each.name == "expected for published data"]
     assert stars[0].y.tolist() == expected[small].tolist()
-    assert "with one patient protected and" in drawn.sentence
     errors = result.tables["main"].groupby(["mechanism", "epsilon_total"]).mae_scaled.mean()
     for row in result.tables["summary"].itertuples():
         assert row.mae == pytest.approx(errors[row.mechanism, row.epsilon_total])

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from abcdp_core import pool, runner, summaries
+from abcdp_core import summaries
 from abcdp_core.experiments import coverage
 from abcdp_core.mechanisms import Release
 from abcdp_core.privacy import NonPrivate
-from abcdp_core.results import Result
 from abcdp_core.simulators import uniform_mixture
+from tests import results
 from tests.statistics import assert_distribution, assert_mean, rejects
 
 SMALL = coverage.Params(
@@ -30,14 +28,7 @@ SMALL = coverage.Params(
     runs=12,
 )
 
-
-@functools.cache
-def run(**changes: object) -> Result:
-    return runner.run_to_end(
-        coverage,
-        dataclasses.replace(SMALL, **changes),  # type: ignore[arg-type]
-        seed=1,
-    )
+run = functools.partial(results.changed, coverage, SMALL)
 
 
 def covered(main: pd.DataFrame, mechanism: str, epsilon_total: float) -> np.ndarray:
@@ -63,7 +54,7 @@ def test_every_mechanism_sees_the_same_data_at_every_budget_and_number_of_data_s
 def test_an_interval_has_a_twentieth_of_the_weight_on_either_side(indices: np.ndarray) -> None:
     theta = np.random.default_rng(2).random((1000, 2))
     release = Release(indices, np.full(len(indices), 1 / 500), 1000, NonPrivate())
-    ends = coverage.interval(release, theta)
+    ends = coverage.shared.interval(release, theta)
     # Without a draw, the interval is the prior's.
     sample = theta[indices] if len(indices) else theta
     assert np.array(ends) == pytest.approx(
@@ -71,7 +62,7 @@ def test_an_interval_has_a_twentieth_of_the_weight_on_either_side(indices: np.nd
     )
     moved = dataclasses.replace(release, samples=theta[indices] + 5.0 * bool(len(indices)))
     shift = 5.0 if len(indices) else 0.0
-    assert np.allclose(coverage.interval(moved, theta), np.array(ends) + shift)
+    assert np.allclose(coverage.shared.interval(moved, theta), np.array(ends) + shift)
 
 
 def test_the_summary_counts_what_the_intervals_hold() -> None:
@@ -87,17 +78,6 @@ def test_the_summary_counts_what_the_intervals_hold() -> None:
         assert row.empty_share == (part.accepted == 0).mean()
     assert summary[summary.mechanism == "sparse-vector"].empty_share.max() == 1.0
     assert (releases.draws[releases.accepted == 0] == 1000).all()
-
-
-def test_the_table_of_releases_says_how_each_came_to_be() -> None:
-    releases = run(epsilon_total=(0.01, 100.0)).tables["releases"]
-    ways = releases.groupby(["mechanism", "epsilon_total"]).way.unique().map(list).to_dict()
-    assert ways["embedding-noise-aware", 0.01] == ["weighted"]
-    assert ways["embedding-noise-aware", 100.0] == ["moved"]
-    assert ways["embedding-noise-ignored", 0.01] == ["moved"]
-    assert ways["sparse-vector", 0.01] == ["accepted"]
-    small = run(pool_size=200, epsilon_total=(100.0,)).tables["releases"]
-    assert set(small.way[small.mechanism == "embedding-noise-aware"]) == {"kept"}
 
 
 @pytest.mark.parametrize("c", [1, 2, 5, 10, 18, 19, 30, 100, 1000])
@@ -118,14 +98,8 @@ def test_so_many_draws_hold_so_much_at_most(c: int) -> None:
         ({"c": 10}, ["in 36 of 84 releases (sparse vector, without noise)"], ["pool of"]),
         ({"c": 19}, [], ["releases (without noise"]),
         ({"pool_size": 200}, ["A pool of 200 is too small"], []),
-        (
-            {"epsilon_abc": 0.001, "c": 1, "epsilon_total": (1000.0,), "runs": 1},
-            ["In 1 of 4 releases (sparse vector) no draw was kept; the interval is the prior's."],
-            [],
-        ),
         ({"truths": "edge"}, ["hold a weight of at most 0.02", "not along an edge"], []),
     ],
-    ids=str,
 )
 def test_what_spoils_intervals_is_said(
     changes: dict[str, object], expected: list[str], absent: list[str]
@@ -133,26 +107,6 @@ def test_what_spoils_intervals_is_said(
     said = run(**changes).summary
     assert all(words in said for words in expected), said
     assert not any(words in said for words in absent), said
-
-
-def test_a_truth_whose_data_fail_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failed(data: np.ndarray) -> np.ndarray:
-        return np.asarray((data[..., 0] < 1.0).mean(axis=1) > 0.2)
-
-    def observed() -> list[tuple[np.ndarray, np.ndarray]]:
-        public: Any = SimpleNamespace(scenario=uniform_mixture, key=None)
-        return [coverage._observe(public, task, index) for index in range(12)]
-
-    (task, *_) = coverage.tasks(SMALL, 1)
-    monkeypatch.setattr(pool, "open_pool", lambda _: None)
-    monkeypatch.setattr(pool, "compare", lambda _, data, **__: data)
-    before = observed()
-    monkeypatch.setattr(uniform_mixture, "failed", failed, raising=False)
-    fails = failed(np.stack([data for _, data in before]))
-    assert 0 < fails.sum() < 12
-    for (truth, _), (another, data), fail in zip(before, observed(), fails, strict=True):
-        assert not failed(data[None])[0]
-        assert np.array_equal(truth, another) == (not fail)
 
 
 def test_along_an_edge_one_weight_in_turn_is_small() -> None:
@@ -199,11 +153,3 @@ def test_where_there_is_little_noise_both_are_the_same_and_much_narrower() -> No
     aware, ignored = widths["embedding-noise-aware"], widths["embedding-noise-ignored"]
     assert aware == pytest.approx(ignored, rel=0.02)
     assert aware < 0.7 * summary.mean_width["non-private"]
-
-
-def test_too_few_intervals_hold_the_truth_only_where_that_is_clear() -> None:
-    result = run()
-    for high, words in ((0.6, "hold the truth only 50 % of the time"), (0.9, "No mechanism's")):
-        table = result.tables["summary"].assign(coverage=0.5, coverage_high=high)
-        changed = dataclasses.replace(result, tables={**result.tables, "summary": table})
-        assert words in coverage.figures(changed)["coverage"].figure.layout.title.text

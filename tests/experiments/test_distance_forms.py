@@ -1,36 +1,31 @@
+"""Ways to compute the distance: exact or by features, their sensitivities, and bandwidths."""
+
 from __future__ import annotations
 
 import functools
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from abcdp_core import runner
 from abcdp_core.experiments import distance_forms as study
-from abcdp_core.results import Result
 from abcdp_core.simulators import uniform_mixture
+from tests import results
 
 SMALL = study.Params(n=100, pairs=12)
 
-
-@functools.cache
-def result_of(params: study.Params = SMALL) -> Result:
-    return runner.run_to_end(study, params, seed=1)
+result_of = functools.partial(results.changed, study, SMALL)
 
 
 @pytest.mark.parametrize("bandwidth", [0.05, 0.6, 5.0])
-def test_the_exact_form_is_the_definition_as_the_title_says(bandwidth: float) -> None:
-    result = result_of(study.Params(n=100, pairs=12, bandwidth=bandwidth))
+def test_the_exact_form_is_the_definition(bandwidth: float) -> None:
+    result = result_of(bandwidth=bandwidth)
     main = result.tables["main"]
     assert main.error[main.form == "exact"].max() < 1e-7
     assert (main.error[main.form == "definition"] == 0).all()
-    title = study.figures(result)["error"].figure.layout.title.text
-    assert title.startswith("The exact form matches the definition to rounding, ")
 
 
 def test_features_get_better_with_their_number() -> None:
-    main = result_of(study.Params(n=100, pairs=60)).tables["main"]
+    main = result_of(pairs=60).tables["main"]
     for kind in ("paired", "shifted"):
         few, many = (
             main[main.form == f"{kind} features, {count}"].error.mean()
@@ -41,23 +36,9 @@ def test_features_get_better_with_their_number() -> None:
         assert 0.5 * ratio < few / many < 2.0 * ratio
 
 
-def test_pairs_in_parts_are_those_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = result_of().tables
-    monkeypatch.setattr(study, "PART", 5)
-    in_parts = runner.run_to_end(study, SMALL, 1).tables
-    for name, table in whole.items():
-        without = [column for column in table if column != "seconds"]
-        pd.testing.assert_frame_equal(in_parts[name][without], table[without])
-    first = study.collect(SMALL, study.work(study.tasks(SMALL, 1)[0]).tables)
-    assert ", 5 pairs" in study.figures(first)["error"].figure.layout.title.subtitle.text
-
-
 def test_sensitivities_fall_as_one_over_n_and_in_their_order() -> None:
-    table = (
-        result_of()
-        .tables["sensitivity"]
-        .pivot_table(index="n", columns="form", values="sensitivity")
-    )
+    rows = result_of().tables["sensitivity"]
+    table = rows.pivot_table(index="n", columns="form", values="sensitivity")
     for form in table:
         scaled = table[form] * table.index
         assert scaled.to_numpy() == pytest.approx(scaled.iloc[0], rel=1e-3)
@@ -75,7 +56,7 @@ def test_the_median_heuristic_is_among_the_bandwidths_and_public() -> None:
 
 
 def test_bad_bandwidths_are_seen() -> None:
-    table = result_of(study.Params(n=1000)).tables["bandwidth"].set_index("bandwidth")
+    table = result_of(n=1000).tables["bandwidth"].set_index("bandwidth")
     assert table.spread[0.6] > 1.5 * table.spread[0.05]
     assert table.spread[0.6] > 1.5 * table.spread[5.0]
     prior = np.abs(uniform_mixture.prior(np.random.default_rng(1), 2000) - 0.2).mean()

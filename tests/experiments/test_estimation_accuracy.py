@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
-from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 from scipy import integrate
 
-from abcdp_core import experiments, runner
 from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation
 from abcdp_core.experiments import estimation_accuracy as study
 from abcdp_core.experiments.estimation_accuracy import computing, drawing
-from abcdp_core.parameters import ParameterError
-from abcdp_core.results import Result
 from abcdp_core.streams import generator
 from abcdp_core.tasks import Chain
+from tests import results
 
-EXPERIMENT = experiments.load(study.EXPERIMENT)
-STREAM = experiments.load(adaptive_truncation.EXPERIMENT)
 ONLINE = ("smc", "smc-latent", "grid")
 EVERY = (*ONLINE, "mhaar", "mh")
 TINY = study.Params(
@@ -31,21 +28,20 @@ TINY = study.Params(
 )
 SEED = 5
 
-
-def run(params: study.Params) -> Result:
-    return runner.run_to_end(EXPERIMENT, params, SEED)
+run = functools.partial(results.changed, study, TINY, seed=SEED)
 
 
-@pytest.fixture(scope="module")
-def tiny() -> Result:
-    return run(TINY)
+def stream(**changes: object) -> pd.DataFrame:
+    """What the player's study finds for the same people."""
+    params = adaptive_truncation.Params(particles=20, **changes)
+    return results.changed(adaptive_truncation, params, SEED).tables["main"]
 
 
 # ---------------------------------------------------------------------------------- the table
 
 
-def test_the_course_ends_where_the_run_does(tiny: Result) -> None:
-    main, course = tiny.tables["main"], tiny.tables["course"]
+def test_the_course_ends_where_the_run_does() -> None:
+    main, course = run().tables["main"], run().tables["course"]
     assert set(course.sampler) == set(ONLINE)
     assert list(course.t.unique()) == list(range(1, 21))
     key = ["sampler", "interval", "run"]
@@ -56,38 +52,26 @@ def test_the_course_ends_where_the_run_does(tiny: Result) -> None:
     assert (course[course.interval == "fixed"].centre_sd == 0).all()
 
 
-def test_reach_counts_people_until_the_spread_stays_small() -> None:
-    params = dataclasses.replace(TINY, n=60, epsilon_total=(10.0,), sampler=("smc",), runs=1)
-    result = run(params)
-    (adaptive, fixed) = result.tables["reach"].people
-    stream = adaptive_truncation.Params(n=60, particles=20, epsilon_total=10.0)
-    path = runner.run_to_end(STREAM, stream, SEED).tables["main"]
-    close = path.sd_mu < params.sigma / 10**0.5
+def test_reach_and_spread_are_those_of_the_stream() -> None:
+    """People until the spread stays small, and how far the centres of intervals lie apart."""
+    found = run(n=60, epsilon_total=(10.0,), sampler=("smc",), runs=1).tables
+    path = stream(n=60, epsilon_total=10.0)
+    (adaptive, fixed) = found["reach"].people
+    close = path.sd_mu < TINY.sigma / 10**0.5
     assert close[path.t >= adaptive].all()
     assert not close[path.t == adaptive - 1].any()
     assert 1 <= adaptive < fixed <= 61
-
-
-def test_spread_of_the_intervals_centres() -> None:
-    params = dataclasses.replace(TINY, n=40, epsilon_total=(10.0,), sampler=("smc",), runs=1)
-    course = run(params).tables["course"].query("interval == 'adaptive'")
-    stream = adaptive_truncation.Params(n=40, particles=20, epsilon_total=10.0)
-    path = runner.run_to_end(STREAM, stream, SEED).tables["main"]
-    centres = ((path.left + path.right) / 2).to_numpy().reshape(20, 2)
+    course = found["course"].query("interval == 'adaptive'")
+    centres = ((path.left + path.right) / 2).to_numpy().reshape(20, 3)
     np.testing.assert_allclose(course.centre_sd, centres.std(axis=1), atol=1e-12)
 
 
 @pytest.mark.parametrize("interval", ["adaptive", "fixed"])
 @pytest.mark.parametrize("sampler", ONLINE)
-def test_the_first_run_is_the_stream_of_the_same_seed(
-    tiny: Result, sampler: str, interval: str
-) -> None:
+def test_the_first_run_is_the_stream_of_the_same_seed(sampler: str, interval: str) -> None:
     """So both intervals meet the same people with the same noise, as is shown for the stream."""
-    stream = adaptive_truncation.Params(
-        n=20, particles=20, epsilon_total=2.0, sampler=sampler, interval=interval
-    )
-    last = runner.run_to_end(STREAM, stream, SEED).tables["main"].iloc[-1]
-    main = tiny.tables["main"]
+    last = stream(n=20, epsilon_total=2.0, sampler=sampler, interval=interval).iloc[-1]
+    main = run().tables["main"]
     row = main[(main.sampler == sampler) & (main.interval == interval) & (main.run == 0)].iloc[0]
     assert (row.mean_mu, row.mean_sigma) == (last.mean_mu, last.mean_sigma)
 
@@ -104,89 +88,45 @@ def test_batch_samplers_have_the_answers_of_the_fixed_interval() -> None:
         np.testing.assert_allclose(answers[:, 0], np.clip(values, left, right) + scale * noise)
 
 
-# ---------------------------------------------------------------------------------- the methods
-
-
 @pytest.mark.parametrize("sampler", ["mh", "mhaar"])
 def test_a_batch_sampler_agrees_with_the_grid(sampler: str) -> None:
-    params = study.Params(
-        n=100,
+    same = {"n": 100, "fixed_width": 2.0}
+    tables = run(
+        **same,
         epsilon_total=(10.0,),
         sampler=(sampler,),
         interval=("fixed",),
-        fixed_width=2.0,
         runs=1,
         iterations=5000,
         candidates=10,
-    )
-    grid = adaptive_truncation.Params(
-        n=100, epsilon_total=10.0, sampler="grid", interval="fixed", fixed_width=2.0
-    )
-    exact = runner.run_to_end(STREAM, grid, SEED).tables["main"].iloc[-1]
-    tables = run(params).tables
+    ).tables
+    exact = stream(**same, epsilon_total=10.0, sampler="grid", interval="fixed").iloc[-1]
     row, chain = tables["main"].iloc[0], tables["chains"].iloc[0]
-    kept = params.iterations * (1 - params.burn_in)
+    kept = 5000 * (1 - TINY.burn_in)
     for name in ("mu", "sigma"):
         monte_carlo = exact[f"sd_{name}"] * np.sqrt(chain[f"autocorrelation_{name}"] / kept)
         assert abs(row[f"mean_{name}"] - exact[f"mean_{name}"]) < 5 * monte_carlo
         assert 5 * monte_carlo < exact[f"sd_{name}"]
 
 
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"n": 10, "epsilon_total": (0.001, 1000.0), "runs": 1},
-        # The grid has no particles.
-        {"particles": 1, "runs": 1, "sampler": ("smc", "smc-latent", "mhaar", "mh")},
-        {"n": 1, "runs": 1},
-    ],
-    ids=["budgets", "one particle", "one person"],
-)
-def test_extremes_are_finite(noise: str, changes: dict[str, Any]) -> None:
-    result = run(dataclasses.replace(TINY, noise=noise, **changes))
-    main = result.tables["main"]
-    assert np.isfinite(main.select_dtypes("number").to_numpy()).all()
-    assert study.figures(result)
-
-
 # ---------------------------------------------------------------------------- words and figures
 
 
-def test_a_batch_sampler_cannot_follow_an_adaptive_interval() -> None:
-    with pytest.raises(ParameterError, match=r"^sampler = mh: a batch sampler needs interval = "):
-        study.Params(sampler=("mh",), interval=("adaptive",))
-    both = study.Params(sampler=("mh", "smc"), interval=("adaptive",))
-    assert both.methods() == [("smc", "adaptive")]
-
-
-def test_sigma_has_figures_where_it_is_to_be_learnt(tiny: Result) -> None:
-    assert set(study.figures(tiny)) == {"means-mu", "means-sigma", "error-mu", "error-sigma"}
-    known = run(dataclasses.replace(TINY, known_sigma=True, sampler=("smc", "mh")))
-    assert set(study.figures(known)) == {"means-mu", "error-mu"}
-    np.testing.assert_allclose(known.tables["main"].error_sigma, 0.0, atol=1e-9)
-
-
-def test_words_are_of_the_first_method_at_the_smallest_budget(tiny: Result) -> None:
-    means = study.figures(tiny)["means-mu"].sentence
-    first = tiny.tables["main"].query("sampler == 'smc' and interval == 'adaptive'").mean_mu
-    assert f" over 2 runs with smc and adaptive intervals is {first.min():.4g} to" in means
-    assert "log σ is not clearly narrower" in study.figures(tiny)["means-sigma"].sentence
-    course = tiny.tables["course"].query("t == 20 and interval == 'fixed'")
+def test_words_are_of_the_first_method_at_the_smallest_budget() -> None:
+    tables, drawn = run().tables, study.figures(run())
+    first = tables["main"].query("sampler == 'smc' and interval == 'adaptive'").mean_mu
+    said = f" over 2 runs with smc and adaptive intervals is {first.min():.4g} to"
+    assert said in drawn["means-mu"].sentence
+    course = tables["course"].query("t == 20 and interval == 'fixed'")
     missed = (course.error_mu > 1.96 * course.sd_mu).sum()
-    title = fig.one_line(study.figures(tiny)["means-mu"].figure)
+    title = fig.one_line(drawn["means-mu"].figure)
     assert title.endswith(f"{missed} of {len(course)} with fixed intervals")
-    link = study.work(study.tasks(TINY, SEED)[0])
-    partial = study.collect(TINY, link.tables)
-    assert partial.summary == "No estimate is finished yet."
-    assert study.figures(partial)["means-mu"].sentence.startswith("No estimate of μ yet")
 
 
 # ------------------------------------------------------------------------- other ways of asking
 
 SYMBOLS = dataclasses.replace(
     TINY,
-    runs=2,
     sampler=("smc", "grid", "mh", "smc-latent"),
     interval=("adaptive", "fixed"),
     channel=("truncation", "optimal", "sign"),
@@ -206,8 +146,9 @@ def test_each_sampler_takes_the_ways_of_asking_that_it_can() -> None:
 
 
 def test_symbols_stand_beside_the_same_numbers_of_truncation() -> None:
-    both = run(SYMBOLS)
-    alone = run(dataclasses.replace(SYMBOLS, channel=("truncation",)))
+    params = dataclasses.replace(SYMBOLS, sampler=("smc", "mh"), runs=1)
+    both = results.changed(study, params, SEED)
+    alone = results.changed(study, params, SEED, channel=("truncation",))
     assert list(both.tables["main"].channel.unique()) == ["truncation", "optimal", "sign"]
     for name, table in both.tables.items():
         rest = table[table.channel == "truncation"].reset_index(drop=True)
@@ -216,8 +157,6 @@ def test_symbols_stand_beside_the_same_numbers_of_truncation() -> None:
         assert_frame_equal(rest[keys], expected[keys], check_dtype=False)
         tabled = table[table.channel != "truncation"]
         assert (tabled.interval == tabled.channel).all()
-    names = {trace.name for trace in study.figures(both)["error-mu"].figure.data}
-    assert {"optimal, theory", "sign, theory", "trusted collector"} <= names
 
 
 def test_theory_of_symbols_has_their_information() -> None:
@@ -238,10 +177,3 @@ def test_a_trusted_collectors_error_by_quadrature() -> None:
 
     expected = 2.0 * integrate.quad(given, 0.0, 12.0 * s)[0]
     assert found == pytest.approx(expected, rel=1e-8)
-
-
-def test_privacy_of_symbols_alone_is_that_of_their_table() -> None:
-    params = dataclasses.replace(
-        SYMBOLS, channel=("sign",), sampler=("grid",), epsilon_total=(1000.0,), n=3, runs=1
-    )
-    assert "ε_total = 30 " in run(params).privacy

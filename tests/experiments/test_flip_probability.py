@@ -1,32 +1,28 @@
 """Flip probability: formula, simulation, and the guideline."""
 
-import dataclasses
 import functools
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from abcdp_core import flips, pool, predictive, runner
+from abcdp_core import flips, predictive
 from abcdp_core.experiments import flip_probability
-from abcdp_core.results import Result
 from abcdp_core.theory import flip
+from tests import results
 
 ONE = flip_probability.Params(
     n=(100,), c=(10,), epsilon_total=(10.0,), epsilon_abc=0.2, distances="uniform", resample=True,
     sensitivity="published",
 )  # fmt: skip
 
-
-def run(params: flip_probability.Params = ONE) -> Result:
-    return runner.run_to_end(flip_probability, params, seed=1)
+run = functools.partial(results.changed, flip_probability, ONE)
 
 
 def test_the_noise_is_that_of_the_paper_and_the_script_takes_half() -> None:
     # MATH F2's check value: N = 100, c = 10, ε_total = 10, Δ = 2/N, resample.
     assert run().tables["main"].noise_scale.iloc[0] == pytest.approx(0.04, rel=1e-12)
-    script = run(dataclasses.replace(ONE, sensitivity="script"))
+    script = run(sensitivity="script")
     assert script.tables["main"].noise_scale.iloc[0] == pytest.approx(0.02, rel=1e-12)
     assert script.privacy.startswith("Not private")
 
@@ -42,7 +38,7 @@ def test_fresh_thresholds_agree_with_the_formula_and_with_no_other_noise() -> No
 
 
 def test_the_budget_needed_makes_flips_rare_for_half_of_the_draws() -> None:
-    several = run(dataclasses.replace(ONE, c=(10, 100), n=(10, 100), draws=25))
+    several = run(c=(10, 100), n=(10, 100), draws=25)
     table = several.tables["needed"].set_index(["n", "c"]).epsilon_needed
     rho = flips.distances("uniform", 10, 25, 1)
     for n, c in table.index:
@@ -54,67 +50,34 @@ def test_the_budget_needed_makes_flips_rare_for_half_of_the_draws() -> None:
 
 def test_inside_a_run_the_formula_does_not_hold() -> None:
     # The gap that the page explains: low thresholds last longer.
-    main = run(dataclasses.replace(ONE, epsilon_total=(1.0,))).tables["main"]
+    main = run(epsilon_total=(1.0,)).tables["main"]
     seen = main[main.reached >= 200]
     above, below = seen[seen.rho > 0.25], seen[seen.rho < 0.2]
     assert (above.in_run_high < above.flip_probability).mean() > 0.9
     assert (below.in_run_low > below.flip_probability).mean() > 0.9
 
 
-def test_nothing_is_claimed_after_the_stop() -> None:
-    main = run().tables["main"]
-    assert (np.diff(main.reached) <= 0).all()
-    assert main[main.reached == 0].in_run.isna().all()
-
-
-def test_public_distances_never_read_private_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forbidden(*_: object) -> None:
-        raise AssertionError("private data were touched")
-
-    monkeypatch.setattr(pool, "observed_data", forbidden)
-    flips.distances.cache_clear()
-    predictive.paired_distances.cache_clear()
-    predictive.pool_distances.cache_clear()
-    pool.observed_comparison.cache_clear()
-    for which in ("public", "uniform"):
-        assert len(flips.distances(which, 100, 20, 1)) == 20
-        assert len(flips.pool_distances(which, 100, 30, 7)[0]) == 30
-    with pytest.raises(AssertionError):
-        flips.distances("observed", 100, 20, 1)
-    with pytest.raises(AssertionError):
-        flips.pool_distances("observed", 100, 30, 7)
-
-
-SETTINGS = pytest.mark.parametrize(
+@pytest.mark.parametrize(
     "changes",
     [{}, {"epsilon_total": (0.001,)}, {"epsilon_abc": 1.4}, {"epsilon_abc": 0.001},
      {"distances": "public"}, {"distances": "observed"}],
 )  # fmt: skip
-SMALL = dataclasses.replace(ONE, pool_size=200, draws=20)
-
-
-@functools.cache
-def small(**changes: Any) -> Result:
-    return run(dataclasses.replace(SMALL, **changes))
-
-
-@SETTINGS
 def test_every_draw_of_the_pool_is_counted_once_with_its_flip_probability(
     changes: dict[str, Any],
 ) -> None:
-    found = small(**changes)
+    found = run(pool_size=200, draws=20, **changes)
     which = changes.get("distances", "uniform")
     rho = np.stack(flips.pool_distances(which, 100, 200, 1))
     assert len(rho) == (predictive.SETS if which == "public" else 1)
-    params, rates = cast(flip_probability.Params, found.params), found.tables["base_rates"]
-    scale = found.tables["main"].noise_scale.iloc[0]
-    flipped = flip.flip_probability(rho, params.epsilon_abc, scale)
-    close = rho <= params.epsilon_abc
-    counts = flips.counts_of(rates)
+    epsilon_abc, scale = found.params.epsilon_abc, found.tables["main"].noise_scale.iloc[0]
+    flipped = flip.flip_probability(rho, epsilon_abc, scale)
+    close = rho <= epsilon_abc
+    counts = flips.counts_of(found.tables["base_rates"])
     assert counts.close + counts.far == pytest.approx(200)
     assert counts.close == pytest.approx(close.sum(axis=1).mean())
     assert counts.lost == pytest.approx((flipped * close).sum(axis=1).mean())
     assert counts.let_in == pytest.approx((flipped * ~close).sum(axis=1).mean())
+    assert ("uses the data" in found.privacy) == (which == "observed")
 
 
 def test_a_draw_at_the_threshold_is_close_and_those_beyond_the_edge_are_counted() -> None:
@@ -126,40 +89,3 @@ def test_a_draw_at_the_threshold_is_close_and_those_beyond_the_edge_are_counted(
     assert rates[2.0] == 1
     assert rates[np.inf] == 1
     assert rates.sum() == len(rho)
-
-
-@pytest.mark.parametrize(
-    ("draws", "flipped", "said"),
-    [
-        ((100, 9900), (20, 160), "keep 160 of 9,900 far draws and reject 20 of 100 close draws"),
-        (
-            (0, 10),
-            (0, 0.5),
-            "keep 0.5 of 10 far draws and reject practically none of 0 close draws",
-        ),
-    ],
-)
-def test_the_finding_says_how_many_noise_flips(
-    draws: tuple[float, ...], flipped: tuple[float, ...], said: str
-) -> None:
-    rates = pd.DataFrame({"low": [-1, 0], "high": [0, 1], "draws": draws, "flips": flipped})
-    assert flip_probability.finding(rates) == f"Noise would wrongly {said}"
-
-
-@SETTINGS
-def test_the_bars_are_the_base_rates(changes: dict[str, Any]) -> None:
-    found = small(**changes)
-    drawn = flip_probability.figures(found)["flip-probability"]
-    bars = [trace for trace in drawn.figure.data if trace.type == "bar"]
-    draws, flipped = (sum(float(each.y.sum()) for each in pair) for pair in (bars[:2], bars[2:]))
-    rates = found.tables["base_rates"][1:-1]
-    assert (draws, flipped) == pytest.approx((rates.draws.sum(), rates.flips.sum()))
-    assert ("uses the data" in found.privacy) == (changes == {"distances": "observed"})
-
-
-def test_several_settings_are_compared() -> None:
-    several = run(dataclasses.replace(ONE, c=(10, 100), n=(10, 100)))
-    drawn = flip_probability.figures(several)["flip-probability"]
-    assert [trace.type for trace in drawn.figure.data] == ["box"] * 4
-    assert "over 4 settings with 100 draws each." in drawn.sentence
-    assert "Bonferroni" in several.summary

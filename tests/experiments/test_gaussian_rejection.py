@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import math
 
 import numpy as np
 import pytest
 
-from abcdp_core import pool, runner
+from abcdp_core import pool
 from abcdp_core.experiments import gaussian_rejection as study
 from abcdp_core.mechanisms.gaussian_rejection import calibrate
 from abcdp_core.privacy import cost
-from abcdp_core.results import Result
 from abcdp_core.simulators import uniform_mixture
+from tests import results
 
 SMALL = study.Params(
     bound_quantile=(0.05, 1.0), epsilon_abc=(0.05, 0.2), epsilon_total=(1.0, math.inf),
@@ -23,13 +23,7 @@ SMALL = study.Params(
 KEY = pool.key_for(uniform_mixture.SCENARIO, 300, 300, 1)
 PUBLIC = pool.PublicSide(KEY, 300)
 
-
-def run(**changes: object) -> Result:
-    return runner.run_to_end(
-        study,
-        dataclasses.replace(SMALL, **changes),  # type: ignore[arg-type]
-        seed=1,
-    )
+run = functools.partial(results.changed, study, SMALL)
 
 
 def test_the_bound_is_a_quantile_of_simulated_distances() -> None:
@@ -45,14 +39,9 @@ def test_the_bound_is_a_quantile_of_simulated_distances() -> None:
 
 def test_other_private_data_change_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     before = [study.bound(PUBLIC, quantile) for quantile in (0.05, 0.2, 1.0)]
-    pool._simulated.cache_clear()
+    pool.forget()
     study.bound.cache_clear()
-
-    def forbidden(*_: object) -> None:
-        raise AssertionError("the private data were read")
-
-    for name in ("observed_data", "observed_comparison"):
-        monkeypatch.setattr(pool, name, forbidden)
+    results.without_private_data(monkeypatch)
     monkeypatch.setattr(uniform_mixture, "TRUTH", np.full(5, 0.2))
     assert [study.bound(PUBLIC, quantile) for quantile in (0.05, 0.2, 1.0)] == before
 
@@ -100,19 +89,6 @@ def test_noise_follows_the_data_and_not_the_size_of_the_simulated_sets() -> None
     assert explicit.tables["main"].equals(same.tables["main"])
 
 
-def test_results_without_noise_count_once_and_with_no_bound() -> None:
-    result = run(epsilon_abc=(0.001,))
-    main = result.tables["main"]
-    empty = (main.accepted == 0).to_numpy()
-    noisy = np.isfinite(main.epsilon_total)
-    assert f"{empty[noisy].sum() + 3} runs of {noisy.sum() + 3} accepted nothing" in result.summary
-    with_noise, without = result.summary.split(" and ")
-    assert "clipped" in with_noise
-    assert "clipped" not in without
-    assert "clipped" not in run(epsilon_total=(math.inf,)).summary
-    assert "without" not in run(epsilon_total=(1.0,)).summary
-
-
 def test_the_promise_covers_every_setting_shown() -> None:
     """By the published account a decision at a small bound gives away more than at a large one."""
     result = run(accountant="published", bound_quantile=(1.0, 0.05), epsilon_total=(100.0,))
@@ -125,15 +101,3 @@ def test_the_promise_covers_every_setting_shown() -> None:
     assert costs[0] < 0.5 * max(costs) < 50.0
     told = float(result.privacy.split("ε_total = ")[1].split(" ")[0])
     assert max(costs) <= told < 1.01 * max(costs)
-
-
-def test_noise_is_shown_against_the_threshold_and_none_is_no_noise() -> None:
-    result = run()
-    drawn = study.figures(result)["noise"]
-    shown = result.tables["noise"].query("epsilon_total == 1")
-    (line,) = (
-        each for each in drawn.figure.data if (each.name, each.xaxis) == ("exact account", "x2")
-    )
-    assert line.y.tolist() == shown.query("bound_quantile == 1").exact.tolist()
-    bare = study.figures(run(epsilon_total=(math.inf,)))["noise"].figure
-    assert bare.layout.title.text == "No noise on any distance"

@@ -13,16 +13,13 @@ import pandas as pd
 import pytest
 
 from abcdp_core import mechanisms
-from abcdp_core.commands import plan as commands_plan
 from abcdp_core.experiments import plan
 from abcdp_core.experiments.plan import views
 from abcdp_core.mechanisms import noisy_counts
-from abcdp_core.parameters import ParameterError
 from abcdp_core.planning import TRIED
 from abcdp_core.results import Result
 
 FEW = ("sparse-vector", "noisy-counts", "nearest-selection-approximate")
-VALUE = ("noisy-counts", "embedding-estimate")
 OTHERS = {"epsilon_total": [0.1, 100.0], "n": [20_000]}
 
 
@@ -34,10 +31,12 @@ def few_other_settings() -> Iterator[None]:
         yield
 
 
+SMALL = plan.Params(n=300, pool_size=300, runs=4, mechanism=FEW, epsilon_total=1.0)
+
+
 @functools.cache
 def result_of(**changes: Any) -> Result:
-    usual = {"n": 300, "pool_size": 300, "runs": 4, "mechanism": FEW, "epsilon_total": 1.0}
-    params = plan.Params(**(usual | changes))
+    params = dataclasses.replace(SMALL, **changes)
     rows = [outcomes_of(task) for task in plan.tasks(params, 1)]
     return plan.collect(params, {"outcomes": pd.concat(rows, ignore_index=True)})
 
@@ -55,8 +54,6 @@ def test_mechanisms_are_ranked_by_what_the_goal_is_about() -> None:
         assert found.tables["goal"].mechanism.tolist() == found.tables["main"].mechanism.tolist()
         assert found.tables["main"].mechanism[0] == "noisy-counts"
         assert set(found.tables["main"].metric) == {changes.get("metric", "rmse")}
-        assert "oisy counts is" in found.summary
-        assert noisy_counts.RIVAL in plan.figures(found)["plan"].sentence
 
 
 def test_every_mechanism_is_planned_or_it_is_said_why_not() -> None:
@@ -65,8 +62,6 @@ def test_every_mechanism_is_planned_or_it_is_said_why_not() -> None:
     assert named | set(refused.index) | set(plan.NOT_ADVISED) == set(mechanisms.names())
     assert not named & set(refused.index)
     assert refused["private-summary-large-unit"].endswith("unit.")
-    with pytest.raises(ParameterError, match="cannot serve uniform-mixture"):
-        plan.Params(mechanism=("private-summary-large-unit",))
 
 
 def test_a_goal_is_met_by_those_within_it() -> None:
@@ -106,64 +101,30 @@ def test_a_quantile_of_few_data_sets_has_no_upper_end_and_the_plan_says_so() -> 
     assert "(95 % interval" not in found.summary
     assert "so this is not certain." in found.summary
     assert np.isinf(found.tables["curve"].value_high).all()
-    figure = plan.figures(found)["plan"].figure
-    marks = [trace for trace in figure.data if trace.error_x.array is not None]
-    ends = [trace.x[0] + trace.error_x.array[0] for trace in marks]
-    assert ends == [pytest.approx(ends[0])] * len(goal), "to the end of the axis"
 
 
 def test_what_would_be_enough_is_said_once_all_was_looked_at() -> None:
-    left_out, looked_at = "epsilon_total", "n"
-    params: Any = result_of(goal="error-below", wanted=1e-6).params
-    tasks, missing = plan.tasks(params, 1), OTHERS[left_out][-1]
-    rows = [outcomes_of(task) for task in tasks if getattr(task.params, left_out) != missing]
-    found = plan.collect(params, {"outcomes": pd.concat(rows)})
-    assert {*found.tables["enough"].knob} == {looked_at}
-    assert views.enough_title(found, looked_at) in found.summary
+    params = result_of(goal="error-below", wanted=1e-6).params
+    missing = OTHERS["epsilon_total"][-1]
+    tasks = [task for task in plan.tasks(params, 1) if task.params.epsilon_total != missing]
+    found = plan.collect(params, {"outcomes": pd.concat(map(outcomes_of, tasks))})
+    assert {*found.tables["enough"].knob} == {"n"}
+    assert views.enough_title(found, "n") in found.summary
     assert found.summary.count("to be enough") == 1
 
 
-def test_what_another_plan_has_kept_alone_predicts_nothing_and_says_so() -> None:
-    whole = result_of(goal="interval-below", mechanism=("noisy-counts",), runs=2, wanted=0.1)
-    params: Any = whole.params
-    # What a plan for another budget keeps comes before what is computed.
-    kept = [outcomes_of(task) for task in plan.tasks(params, 1) if task.part == "budget"][:3]
-    found = plan.collect(params, {"outcomes": pd.concat(kept)})
-    assert {name: len(table) for name, table in found.tables.items() if len(table)} == {
-        "refused": len(whole.tables["refused"]), "prior": 2,
-    }  # fmt: skip
-    (drawn,) = plan.figures(found).values()
-    assert drawn.sentence == found.summary == views.NOT_YET
-    assert commands_plan.lines(found, drawn.sentence)[0] == views.NOT_YET
-    for name, table in found.tables.items():
-        assert [*table.columns] == [*whole.tables[name].columns]
-
-
-def test_that_nothing_is_clearly_better_than_the_prior_is_said() -> None:
-    found = result_of(epsilon_total=0.001, n=10, mechanism=("gaussian-rejection",))
-    assert not found.tables["main"].meets.any()
-    title = "No mechanism is clearly better than the prior"
-    assert found.summary.startswith(f"{title} with N = 10 and ε_total = 0.001. The root")
-    assert plan.figures(found)["plan"].figure.layout.title.text == title
-
-
 def test_a_value_has_no_intervals_and_the_plan_says_so() -> None:
-    found = result_of(goal="interval-below", wanted=0.2, mechanism=VALUE, pool_size=100)
+    found = result_of(
+        goal="interval-below",
+        wanted=0.2,
+        pool_size=100,
+        mechanism=("noisy-counts", "embedding-estimate"),
+    )
     goal = found.tables["goal"].set_index("mechanism")
     assert math.isinf(goal.value["embedding-estimate"])
     assert goal.index[-1] == "embedding-estimate"
     assert "embedding-estimate" not in set(found.tables["intervals"].mechanism)
-    ticks = plan.figures(found)["plan"].figure.layout.yaxis.ticktext
-    assert any("no draws" in text.replace("<br>", " ") for text in ticks)
     assert found.tables["intervals"].coverage.between(0.0, 1.0).all()
-
-
-def test_intervals_that_miss_too_often_are_said_not_to_meet_the_goal() -> None:
-    found = result_of(goal="interval-below", wanted=1e6, mechanism=("noisy-counts",))
-    few = found.tables["intervals"].assign(coverage=0.5)
-    tables = {**found.tables, "intervals": few, "main": found.tables["main"].assign(meets=False)}
-    said = views.advice(dataclasses.replace(found, tables=tables))
-    assert "Its intervals hold the truth in 50 % of cases." in said
 
 
 def test_settings_are_tried_on_the_first_data_sets_and_predicted_on_others() -> None:
@@ -176,32 +137,9 @@ def test_settings_are_tried_on_the_first_data_sets_and_predicted_on_others() -> 
     assert other == goal
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"n": 10, "epsilon_total": 0.001, "delta": 1e-12, "pool_size": 10, "runs": 2},
-        {"n": 20_000, "epsilon_total": 1000.0, "delta": 0.01, "runs": 2, "metric": "mae"},
-        {"goal": "interval-below", "wanted": 1e6, "runs": 2, "n": 10, "pool_size": 10},
-    ],
-)
-def test_every_sentence_is_whole_at_the_extremes(changes: dict[str, Any]) -> None:
-    found = result_of(**changes)
-    for each in (found.summary, *(drawn.sentence for drawn in plan.figures(found).values())):
-        assert "nan" not in each.split()
-        assert "  " not in each
-        assert each.endswith(".")
-        assert len(each) < 1000
-    assert len(found.summary) < 600
-
-
 def test_units_that_differ_and_errors_in_several_units_are_said() -> None:
-    found = result_of(
-        scenario="covid-people",
-        n=18,
-        pool_size=60,
-        runs=2,
-        mechanism=("private-summary", "private-summary-large-unit"),
-    )
+    both = ("private-summary", "private-summary-large-unit")
+    found = result_of(scenario="covid-people", n=18, pool_size=60, runs=2, mechanism=both)
     first, second = found.tables["main"].mechanism
     sentence = plan.figures(found)["plan"].sentence
     assert f"{second.replace('-', ' ').capitalize()} protects " in sentence

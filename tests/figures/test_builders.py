@@ -12,8 +12,8 @@ from abcdp_core import figures as fig
 from abcdp_core.figures.builders import span
 
 
-@pytest.mark.parametrize("gap", [0.0, 0.03, 0.1, 0.16, 0.5])
-@pytest.mark.parametrize("count", [*range(1, 41), 133, 1000])
+@pytest.mark.parametrize("gap", [0.0, 0.03, 0.16, 0.5])
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 40, 1000])
 def test_parts_lie_side_by_side_in_the_figure(count: int, gap: float) -> None:
     parts = [span(index, count, gap) for index in range(count)]
     ends = [0.0, *(end for part in parts for end in part), 1.0]
@@ -40,6 +40,5 @@ DRAWN: dict[str, Callable[[list[str]], go.Figure]] = {
 def test_a_figure_has_as_many_parts_as_there_are_names(
     draw: Callable[[list[str]], go.Figure], count: int
 ) -> None:
-    """A model of one's own has any number of parameters; plotly refused what lay outside."""
     figure = draw([f"row {number}" for number in range(count)])
     assert len(list(figure.select_yaxes())) == count

@@ -67,35 +67,15 @@ def test_bars_hold_every_sample_at_the_scale_of_the_prior(bars: bool) -> None:
     assert np.sum(below[0].y) == pytest.approx(-total)
     # Both ends of each step.
     assert np.sum(prior[0].y) == pytest.approx(2.0 * total)
-    assert max(np.max(np.abs(trace.y)) for trace in [*private, *below]) == FILLED
-
-
-def test_rows_never_overlap() -> None:
-    for count in (1, 10, 30, 31, 500):
-        for trace in drawn(count).data:
-            assert np.all(np.abs(np.asarray(trace.y, dtype=float)) <= 1.0)
-
-
-def test_a_release_that_kept_nothing_leaves_its_side_empty() -> None:
-    figure = drawn(0)
-    assert not named_traces(figure, "private")
-    assert "private" not in figure.layout.annotations[0].text
+    assert max(np.max(np.abs(trace.y)) for trace in [*private, *below]) == FILLED < 1.0
+    assert not named_traces(drawn(0), "private")
 
 
 def test_the_axis_shows_the_prior_but_for_its_ends_and_the_truth() -> None:
-    axis = drawn(10).layout.xaxis
-    assert tuple(axis.range) == (0.0, 1.0)
     narrow = samples(10)
     narrow.loc[narrow.release == "prior", "value"] *= 0.4
     low, high = fig.mirrored(AXES, np.array([0.2, 0.3]), narrow, "title").layout.xaxis.range
     assert (low, high) == (0.0, pytest.approx(0.4))
-
-
-def test_the_legend_has_few_words_for_a_narrow_screen() -> None:
-    words = drawn(10).layout.annotations[0].text
-    assert "no noise" in words
-    assert words.endswith("  │ truth  ┄ prior")
-    assert "without" not in words
 
 
 def test_beside_dots_the_prior_shows_its_shape_and_hides_none_of_them() -> None:
@@ -112,7 +92,6 @@ def test_beside_dots_the_prior_shows_its_shape_and_hides_none_of_them() -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 5, 60])
 def test_labels_of_an_axis_have_room_above_the_next_row(count: int) -> None:
-    """They lay on the marks of the next parameter, which then seemed to be on that axis."""
     axes = {f"p{place}": (0.0, 1.0 + place) for place in range(count)}
     parts = [
         named("private", name, np.arange(5), np.linspace(0.1, 0.9, 5), np.full(5, 0.2))

@@ -19,10 +19,6 @@ def test_names_are_moved_apart_and_stay_within_the_axis(wanted: list[float]) -> 
     assert all(0.0 <= place <= 1.0 + 1e-12 for place in places)
 
 
-def test_names_that_are_far_apart_stay_where_they_are() -> None:
-    assert spread([0.1, 0.5, 0.9], 0.1, 0.0, 1.0) == [0.1, 0.5, 0.9]
-
-
 @pytest.mark.parametrize(("low", "high"), [(0.001, 1.0), (0.05, 10.0), (1e-5, 0.1), (1.0, 1100.0)])
 def test_ticks_are_plain_and_few_and_the_ends_are_seen(low: float, high: float) -> None:
     axis = fig.plain_ticks(low, high)
@@ -36,11 +32,3 @@ def test_ticks_are_plain_and_few_and_the_ends_are_seen(low: float, high: float) 
     assert isinstance(ends, list)
     assert ends[0] < np.log10(values[0])
     assert np.log10(values[-1]) < ends[1]
-
-
-def test_a_row_for_each_name_the_first_on_top() -> None:
-    figure = fig.ranked(["first", "second one with a name that has to break"], "Title", "x")
-    low, high = figure.layout.yaxis.range
-    assert low > high
-    assert figure.layout.yaxis.ticktext[0] == "first"
-    assert "<br>" in figure.layout.yaxis.ticktext[1]

@@ -54,33 +54,11 @@ def test_noise_too_small_by_root_two_is_seen(monkeypatch: pytest.MonkeyPatch) ->
     assert ratios == pytest.approx([2 * 2**0.5] * 2)
 
 
-def test_estimates_are_drawn_in_parts_of_the_right_number(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked = []
-    original = information.monte_carlo
-
-    def counting(*arguments):  # type: ignore[no-untyped-def]
-        asked.append(arguments[-2:])
-        return original(*arguments)
-
-    monkeypatch.setattr(information, "monte_carlo", counting)
-    study._estimate(study.Task(study.Params(draws=110, runs=1), 0, 1), 2.0)
-    assert sum(outer for outer, _ in asked) == 110
-    assert {inner for _, inner in asked} == {1100}
-    assert min(outer for outer, _ in asked) >= 2
-
-
 def test_each_size_is_timed_with_all_values_and_with_few(small: Result) -> None:
     cost = small.tables["cost"]
     assert len(cost) == 2 * 2 * 2
     assert (cost.seconds > 0).all()
     assert set(cost.refresh) == {0, SMALL.refresh}
-
-
-def test_only_the_first_run_does_what_has_no_chance(small: Result) -> None:
-    assert len(small.tables["main"]) == 4
-    assert sorted(small.tables["estimates"].run.unique()) == [0, 1]
 
 
 def test_the_summary_holds_what_no_machine_changes() -> None:

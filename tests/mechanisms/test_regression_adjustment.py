@@ -7,7 +7,6 @@ from collections.abc import Collection
 import numpy as np
 import pytest
 
-from abcdp_core.mechanisms import regression_adjustment
 from abcdp_core.mechanisms.regression_adjustment import caution, near, nearest, posterior
 from abcdp_core.privacy import NonPrivate
 from abcdp_core.supports import ALL_REALS, box
@@ -81,14 +80,6 @@ def test_draws_that_stay_are_counted_where_they_are_outside_the_support() -> Non
     assert found.made is not None
     assert (found.made.way, found.made.importance_size) == ("kept", 7.0)
     assert found.made.outside == pytest.approx(4.0 / 7.0)
-
-
-@pytest.mark.parametrize("numbers", [1, 2, 5, 7, 8, 9, 20])
-def test_distances_are_those_of_numpy_to_the_last_digit(numbers: int) -> None:
-    rng = np.random.default_rng(numbers)
-    away = rng.normal(size=(500, numbers)) * 10.0 ** rng.uniform(-3.0, 3.0, numbers)
-    found = regression_adjustment._lengths(away)
-    assert found.tolist() == np.linalg.norm(away, axis=1).tolist()
 
 
 def test_a_parameter_that_is_always_the_same_stays_so() -> None:

@@ -1,291 +1,250 @@
+"""What a sparse vector run costs, by rational arithmetic and by its exact loss (MATH S2, S3)."""
+
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import optimize
 
-from abcdp_core.mechanisms import Release
+from abcdp_core import mechanisms
+from abcdp_core.mechanisms import Budget
 from abcdp_core.mechanisms.sparse_vector import (
+    Segments,
     SparseVector,
-    Trace,
+    best_threshold_share,
     calibrate,
-    draw_noise,
-    non_private,
-    run,
-    scan,
+    pure_epsilon,
 )
-from abcdp_core.privacy import NonPrivate, cost
-from tests.statistics import assert_distribution, rejects
+from abcdp_core.privacy import Cost, NonPrivate, cost, noise_in_words
+from tests.oracles.outcomes import Pattern, patterns
+from tests.oracles.sparse_vector import largest_loss, log_probability
 
 Array = NDArray[np.float64]
 
 BOTH = pytest.mark.parametrize("resample", [False, True])
-EPSILON_ABC = 0.2
+CHANGE = 0.02
+
+budgets = st.floats(1e-3, 1e3)
+sensitivities = st.floats(1e-6, 10.0)
+acceptances = st.integers(1, 1000)
+shares = st.none() | st.floats(0.001, 0.999)
 
 
-def rng_of(seed: int) -> np.random.Generator:
-    return np.random.default_rng(seed)
+# -------------------------------------------------------------------------------- a run as one
 
 
-def event_of(
-    epsilon_total: float = 1.0,
-    sensitivity: float = 0.01,
-    c: int = 10,
-    resample: bool = False,
-    share: float | None = None,
-) -> SparseVector:
-    return calibrate(epsilon_total, sensitivity, c, resample=resample, threshold_share=share)
+def theorem_1(event: SparseVector) -> Fraction:
+    """ε_total of an event in rational arithmetic (MATH S3), written out once more."""
+    delta, b1, b2 = map(Fraction, (event.sensitivity, event.threshold_scale, event.query_scale))
+    if event.resample:
+        return event.c * (delta / b1 + 2 * delta / b2)
+    return delta / b1 + 2 * event.c * delta / b2
 
 
-USUAL = event_of()
-
-
-def uniform_distances(size: int = 1000) -> Array:
-    return rng_of(0).random(size)
-
-
-def same(first: Release, second: Release) -> bool:
-    return (
-        np.array_equal(first.indices, second.indices)
-        and np.array_equal(first.weights, second.weights)
-        and (first.stopped_at, first.event, first.estimate)
-        == (second.stopped_at, second.event, second.estimate)
-    )
-
-
-# ---------------------------------------------------------------------------------- noise
-
-
-def off_by_root_two(sample: Array) -> Array:
-    """The sample as it would be if the generator took the scale for a standard deviation."""
-    return sample / math.sqrt(2.0)
-
-
-def test_both_noises_are_drawn_at_scale_one() -> None:
-    # A Laplace variable of scale 1 has standard deviation √2: the two are told apart here.
-    for sample in draw_noise(rng_of(1), 20_000, 20_000):
-        assert_distribution(sample, stats.laplace.cdf)
-        assert rejects(assert_distribution, off_by_root_two(sample), stats.laplace.cdf)
+@given(budgets, sensitivities, acceptances, st.booleans(), shares)
+def test_calibration_costs_at_most_the_budget_and_hardly_less(
+    budget: float, sensitivity: float, c: int, resample: bool, share: float | None
+) -> None:
+    event = calibrate(budget, sensitivity, c, resample=resample, threshold_share=share)
+    assert (event.sensitivity, event.c, event.resample) == (sensitivity, c, resample)
+    exact = theorem_1(event)
+    assert Fraction(budget) * (1 - Fraction(1, 10**12)) <= exact <= Fraction(budget)
+    assert exact <= Fraction(pure_epsilon(event)) <= Fraction(budget)
+    assert cost(event) == Cost(pure_epsilon(event), 0.0)
+    if share is None:
+        factor = 2 * c if resample else c + 1
+        paper = factor * sensitivity / budget
+        assert event.threshold_scale == pytest.approx(paper, rel=1e-12, abs=0.0)
+        assert event.query_scale == pytest.approx(2 * paper, rel=1e-12, abs=0.0)
 
 
 @BOTH
-@pytest.mark.parametrize("share", [None, 0.2])
-def test_query_noise_has_the_scale_of_the_event(resample: bool, share: float | None) -> None:
-    # Nothing is ever accepted, so every draw is looked at.
-    event = event_of(resample=resample, share=share)
-    _, trace = run(np.full(20_000, 100.0), EPSILON_ABC, event, rng_of(2))
-    noise = trace.noisy_distance - 100.0
-    cdf = stats.laplace(scale=event.query_scale).cdf
-    assert_distribution(noise, cdf)
-    assert rejects(assert_distribution, off_by_root_two(noise), cdf)
+@pytest.mark.parametrize("c", [1, 10])
+def test_the_best_split_has_the_least_variance(resample: bool, c: int) -> None:
+    def variance(share: float) -> float:
+        event = calibrate(1.0, 1.0, c, resample=resample, threshold_share=share)
+        return event.threshold_scale**2 + event.query_scale**2
+
+    found = optimize.minimize_scalar(variance, bounds=(1e-6, 1 - 1e-6), method="bounded")
+    best = best_threshold_share(c, resample=resample)
+    assert variance(best) <= found.fun * (1 + 1e-9)
+    assert best == pytest.approx(found.x, abs=1e-4)
 
 
-@pytest.mark.parametrize("share", [None, 0.2])
-def test_threshold_noise_has_the_scale_of_the_event(share: float | None) -> None:
-    # Everything is accepted, so the threshold is redrawn for every draw.
-    event = event_of(c=20_000, resample=True, share=share)
-    _, trace = run(np.full(20_000, -1e9), EPSILON_ABC, event, rng_of(3))
-    noise = trace.noisy_threshold - EPSILON_ABC
-    cdf = stats.laplace(scale=event.threshold_scale).cdf
-    assert_distribution(noise, cdf)
-    assert rejects(assert_distribution, off_by_root_two(noise), cdf)
+def test_the_noise_in_words_names_scales_and_sensitivity() -> None:
+    words = noise_in_words(calibrate(1.0, 0.01, 3, resample=False))
+    assert words == (
+        "Laplace, scale b = 0.04 on the threshold (drawn once) and 0.08 on each distance; Δ = 0.01"
+    )
+    again = noise_in_words(calibrate(1.0, 0.01, 3, resample=True))
+    assert "(drawn anew after each acceptance)" in again
+    assert noise_in_words(NonPrivate()) == ""
+
+
+def tight(event: SparseVector, claim: float, pattern: Pattern) -> bool:
+    """Whether the exact loss is at most the claim and at least 0.95 of it."""
+    return 0.95 * claim <= largest_loss(event, pattern) <= claim * (1 + 1e-9)
+
+
+NINE_REJECTIONS = np.arange(10) == 9
+
+
+@BOTH
+@pytest.mark.parametrize(("budget", "share"), [(0.01, None), (1.0, 0.3), (20.0, None)])
+def test_the_claim_holds_and_is_nearly_reached(
+    resample: bool, budget: float, share: float | None
+) -> None:
+    event = calibrate(budget, CHANGE, 1, resample=resample, threshold_share=share)
+    assert tight(event, pure_epsilon(event), NINE_REJECTIONS)
 
 
 @BOTH
 @pytest.mark.parametrize(
-    "change",
-    [{"epsilon_total": 3.0}, {"epsilon_abc": 0.4}, {"sensitivity": 0.05}, {"c": 40}],
-    ids=lambda change: next(iter(change)),
+    ("threshold", "query"), [(0.5, 0.5), (0.9, 0.9), (2.0, 2.0), (0.5, 1.0), (1.0, 0.5)]
 )
-def test_another_setting_moves_the_same_noise(resample: bool, change: dict[str, float]) -> None:
-    rho = uniform_distances()
-
-    def noises(epsilon_abc: float = EPSILON_ABC, **asked: float) -> tuple[Array, float]:
-        event = event_of(resample=resample, **asked)  # type: ignore[arg-type]
-        published, trace = run(rho, epsilon_abc, event, rng_of(4))
-        query = (trace.noisy_distance - rho[: published.stopped_at]) / event.query_scale
-        return query, (trace.noisy_threshold[0] - epsilon_abc) / event.threshold_scale
-
-    (query, threshold), (other_query, other_threshold) = noises(), noises(**change)
-    shared = min(len(query), len(other_query))
-    assert query[:shared] == pytest.approx(other_query[:shared], abs=1e-10)
-    assert threshold == pytest.approx(other_threshold, abs=1e-10)
-
-
-def test_a_larger_c_draws_the_same_thresholds_and_then_more() -> None:
-    (query, few), (same_query, many) = (draw_noise(rng_of(5), 50, c) for c in (3, 9))
-    assert np.array_equal(query, same_query)
-    assert np.array_equal(few, many[:3])
-
-
-def test_other_streams_draw_other_noise() -> None:
-    rho = uniform_distances()
-    traces = [run(rho, EPSILON_ABC, USUAL, rng_of(seed))[1] for seed in (6, 7)]
-    assert traces[0].noisy_distance[0] != traces[1].noisy_distance[0]
-
-
-# ---------------------------------------------------------------------------------- the run
-
-
-def algorithm_1(
-    noisy_distance: Array, noisy_threshold: Array, c: int, resample: bool
-) -> tuple[list[int], int]:
-    """[P21] Algorithm 1, line by line."""
-    accepted: list[int] = []
-    thresholds: Iterator[float] = iter(noisy_threshold.tolist())
-    threshold = next(thresholds)
-    for t, distance in enumerate(noisy_distance.tolist()):
-        if distance <= threshold:
-            accepted.append(t)
-            if len(accepted) == c:
-                return accepted, t + 1
-            if resample:
-                threshold = next(thresholds)
-    return accepted, len(noisy_distance)
-
-
-@given(
-    noisy_distance=arrays.arrays(
-        np.float64, st.integers(0, 30), elements=st.integers(-3, 3).map(float)
-    ),
-    noisy_threshold=arrays.arrays(
-        np.float64, st.integers(1, 8), elements=st.integers(-3, 3).map(float)
-    ),
-    resample=st.booleans(),
-)
-def test_the_scan_is_algorithm_1(
-    noisy_distance: Array, noisy_threshold: Array, resample: bool
+def test_too_little_and_too_much_noise_are_both_seen(
+    resample: bool, threshold: float, query: float
 ) -> None:
-    c = len(noisy_threshold)
-    indices, stopped_at = scan(noisy_distance, noisy_threshold, c, resample)
-    assert (indices.tolist(), stopped_at) == algorithm_1(
-        noisy_distance, noisy_threshold, c, resample
-    )
+    event = calibrate(1.0, CHANGE, 1, resample=resample)
+    b1, b2 = threshold * event.threshold_scale, query * event.query_scale
+    broken = SparseVector(CHANGE, b1, b2, 1, resample)
+    assert not tight(broken, pure_epsilon(event), NINE_REJECTIONS)
 
 
+def test_further_acceptances_cost_what_is_claimed() -> None:
+    # Kept threshold: enough rejections, then all acceptances. Redrawn: the same once per threshold.
+    kept, redrawn = (calibrate(1.0, CHANGE, 3, resample=resample) for resample in (False, True))
+    assert tight(kept, pure_epsilon(kept), np.arange(13) >= 10)
+    each_threshold = np.tile(np.arange(6) == 5, 3)
+    assert tight(redrawn, pure_epsilon(redrawn), each_threshold)
+    cheat = dataclasses.replace(kept, resample=True)
+    assert largest_loss(cheat, each_threshold) > 1.3, "redrawing at the price of keeping"
+
+
+# ---------------------------------------------------------------------- segments, with a δ (E4)
+
+SEGMENTED = mechanisms.load("sparse-vector-approximate")
+
+
+def segments_of(
+    budget: float, delta: float, c: int, accountant: str = "optimal", change: float = CHANGE
+) -> Segments:
+    distance = SimpleNamespace(sensitivity=lambda n, which: change)  # noqa: ARG005
+    public = SimpleNamespace(n=100, pool_size=1000, distance=distance)
+    options = SEGMENTED.chosen(c=c)
+    event = SEGMENTED.calibrate(public, options, None, Budget(budget, delta), accountant)  # type: ignore[arg-type]
+    assert isinstance(event, Segments)
+    return event
+
+
+def segment_epsilon(event: Segments) -> float:
+    return pure_epsilon(dataclasses.replace(event, c=1))
+
+
+@pytest.mark.parametrize(("c", "expected"), [(100, 0.02401), (10, 0.10006)])
+def test_segments_have_the_values_of_the_formulas(c: int, expected: float) -> None:
+    event = segments_of(1.0, 1e-6, c)
+    assert segment_epsilon(event) == pytest.approx(expected, abs=5e-6)
+    # The best split of a redrawn threshold (MATH S3): 1 to 2^(2/3).
+    threshold, query = CHANGE / event.threshold_scale, 2.0 * CHANGE / event.query_scale
+    assert query / threshold == pytest.approx(2.0 ** (2 / 3))
+
+
+@settings(max_examples=30)
 @given(
-    rho=arrays.arrays(np.float64, st.integers(0, 40), elements=st.floats(0.0, 1.4)),
-    c=st.integers(1, 50),
-    epsilon_total=st.sampled_from([0.01, 1.0, 100.0, math.inf]),
-    epsilon_abc=st.floats(0.001, 1.4),
-    resample=st.booleans(),
-    seed=st.integers(0, 1000),
-)
-def test_release_and_trace_tell_the_same_story(
-    rho: Array, c: int, epsilon_total: float, epsilon_abc: float, resample: bool, seed: int
+    st.floats(1e-3, 1e3), st.floats(1e-12, 0.01), st.integers(1, 1000),
+    st.sampled_from(list(SEGMENTED.accountants)),
+)  # fmt: skip
+def test_segments_cost_at_most_the_budget(
+    budget: float, delta: float, c: int, accountant: str
 ) -> None:
-    if math.isinf(epsilon_total):
-        published, trace = non_private(rho, epsilon_abc, c)
-    else:
-        event = event_of(epsilon_total, c=c, resample=resample)
-        published, trace = run(rho, epsilon_abc, event, rng_of(seed))
-    steps, count = published.stopped_at, len(published.indices)
-    assert all(len(getattr(trace, field.name)) == steps for field in dataclasses.fields(Trace))
-    assert np.array_equal(trace.accepted, trace.noisy_distance <= trace.noisy_threshold)
-    assert np.array_equal(np.flatnonzero(trace.accepted), published.indices)
-    assert np.array_equal(trace.non_private, rho[:steps] <= epsilon_abc)
-    assert count <= c
-    assert steps == (published.indices[-1] + 1 if count == c else len(rho))
-    assert published.weights.shape == published.indices.shape
-    assert published.weights.sum() == pytest.approx(1.0 if count else 0.0, abs=1e-12)
-    # A threshold may change after an acceptance only, and only if it is redrawn.
-    changed = np.diff(trace.noisy_threshold) != 0.0
-    assert not np.any(changed & ~trace.accepted[:-1])
-    assert resample or not changed.any()
-    if resample and not math.isinf(epsilon_total):
-        assert np.array_equal(changed, trace.accepted[:-1])
+    event = segments_of(budget, delta, c, accountant)
+    spent = cost(event, delta)
+    assert (event.c, event.resample, spent.delta) == (c, True, delta)
+    assert spent.epsilon <= min(budget, pure_epsilon(event))
+    assert cost(event) == Cost(pure_epsilon(event))
+    if accountant == "optimal" and budget < 500.0:
+        assert spent.epsilon >= budget * (1.0 - 1e-6)
 
 
-def test_too_few_acceptances_come_back_as_they_are() -> None:
-    rho = np.full(500, 50.0)
-    rho[[7, 300]] = -50.0
-    published, trace = run(rho, EPSILON_ABC, USUAL, rng_of(8))
-    assert published.indices.tolist() == [7, 300]
-    assert published.weights.tolist() == [0.5, 0.5]
-    assert published.stopped_at == len(trace.accepted) == 500
+@pytest.mark.parametrize(
+    ("budget", "delta", "c", "accountant"),
+    [
+        (0.0012839789441676849, 1e-10, 10, "rdp"),
+        (0.0014573882951048897, 1e-6, 1, "rdp"),
+        (0.1, 1e-4, 10, "optimal"),
+    ],
+)
+def test_the_cost_is_within_the_budget_where_accountants_round_differently(
+    budget: float, delta: float, c: int, accountant: str
+) -> None:
+    spent = cost(segments_of(budget, delta, c, accountant), delta).epsilon
+    assert budget * (1.0 - 1e-5) <= spent <= budget
 
 
-def test_no_acceptance_at_all_is_an_empty_release() -> None:
-    published, trace = run(np.full(500, 50.0), EPSILON_ABC, USUAL, rng_of(9))
-    assert published.indices.shape == published.weights.shape == (0,)
-    assert published.stopped_at == 500
-    assert not trace.accepted.any()
+def test_segments_without_noise_delta_or_thresholds_of_their_own() -> None:
+    bare, noisy = Segments(CHANGE, 0.1, 0.0, 3, True), Segments(CHANGE, 0.1, 0.2, 3, True)
+    assert cost(bare, 1e-5) == Cost(math.inf, 1e-5)
+    assert cost(noisy, 1e-300) == Cost(pure_epsilon(noisy), 1e-300)
+    with pytest.raises(ValueError, match="a threshold each"):
+        Segments(CHANGE, 0.1, 0.1, 3, resample=False)
 
 
-def test_without_noise_it_is_rejection_abc() -> None:
-    rho = uniform_distances()
-    published, trace = non_private(rho, EPSILON_ABC, 10)
-    first = np.flatnonzero(rho <= EPSILON_ABC)[:10]
-    assert np.array_equal(published.indices, first)
-    assert published.stopped_at == first[-1] + 1
-    assert np.array_equal(trace.accepted, trace.non_private)
-    assert published.event == NonPrivate()
-    assert cost(published.event).epsilon == math.inf
+def hockey_stick(event: Segments, epsilon: float) -> float:
+    """Largest δ at an ε over neighbours: some distances fall by Δ and the others grow by it.
+
+    Where the one is a draw that an attacker waits to see rejected, the other one to see accepted.
+    """
+
+    def law(rho: Array) -> Array:
+        return np.exp([log_probability(each, rho, 0.0, event) for each in patterns(5, event.c)])
+
+    found = 0.0
+    for signs in ((-1, -1, 1, -1, 1), (-1, 1, -1, 1, 1), (-1, -1, -1, 1, 1), (1, -1, 1, -1, 1)):
+        for place in (0.0, 1.0):
+            rho = place * event.threshold_scale * np.array(signs)
+            one, other = law(rho), law(rho + CHANGE * np.array(signs))
+            for p, q in ((one, other), (other, one)):
+                found = max(found, float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum()))
+    return found
 
 
-def test_a_distance_at_the_threshold_is_accepted() -> None:
-    published, _ = non_private(np.array([EPSILON_ABC]), EPSILON_ABC, 1)
-    assert published.indices.tolist() == [0]
+def half_the_noise(budget: float) -> Segments:
+    event = segments_of(budget, 1e-3, 2)
+    b1, b2 = event.threshold_scale / 2.0, event.query_scale / 2.0
+    return dataclasses.replace(event, threshold_scale=b1, query_scale=b2)
 
 
-def test_little_noise_hardly_differs_from_none() -> None:
-    rho = uniform_distances()
-    quiet, _ = run(rho, EPSILON_ABC, event_of(1e9), rng_of(12))
-    silent, _ = non_private(rho, EPSILON_ABC, 10)
-    assert np.array_equal(quiet.indices, silent.indices)
+def half_the_sensitivity(budget: float) -> Segments:
+    return segments_of(budget, 1e-3, 2, change=CHANGE / 2.0)
 
 
-# ---------------------------------------------------------------------- what is published
+def a_segment_forgotten(budget: float) -> Segments:
+    return dataclasses.replace(segments_of(budget, 1e-3, 1), c=2)
 
 
-def test_a_release_holds_what_may_be_published_and_nothing_else() -> None:
-    names = {field.name for field in dataclasses.fields(Release)}
-    assert names == {
-        "indices",
-        "weights",
-        "stopped_at",
-        "event",
-        "estimate",
-        "samples",
-        "made",
-        "exact_mean",
-    }
-    published, _ = run(uniform_distances(), EPSILON_ABC, USUAL, rng_of(13))
-    assert published.estimate is None
-    assert published.made is None
-    assert published.event == USUAL
+@pytest.mark.parametrize("budget", [0.5, 2.0])
+def test_delta_of_the_exact_law_is_at_most_what_is_claimed(budget: float) -> None:
+    event = segments_of(budget, 1e-3, 2)
+    assert pure_epsilon(event) > budget, "or δ would not matter"
+    assert hockey_stick(event, budget) <= 1e-3
 
 
-@BOTH
-def test_a_release_depends_on_the_data_through_the_decisions_only(resample: bool) -> None:
-    event, own = event_of(resample=resample), uniform_distances()
-    published, trace = run(own, EPSILON_ABC, event, rng_of(14))
-    # Other data: every distance anywhere on its side of the noisy threshold, and after the stop
-    # anything at all.
-    margin = trace.noisy_threshold - trace.noisy_distance
-    rho = rng_of(15).normal(0.0, 100.0, len(own))
-    rho[: published.stopped_at] = own[: published.stopped_at] + margin * rng_of(16).uniform(
-        -5.0, 0.99, len(margin)
-    )
-    other, _ = run(rho, EPSILON_ABC, event, rng_of(14))
-    assert not np.any(rho == own)
-    assert same(published, other)
-    # And it does depend on the decisions.
-    rho[published.indices[0]] = 1e9
-    changed, _ = run(rho, EPSILON_ABC, event, rng_of(14))
-    assert not same(published, changed)
+@pytest.mark.parametrize("twin", [half_the_noise, half_the_sensitivity, a_segment_forgotten])
+def test_the_exact_law_shows_broken_twins(twin: Callable[[float], Segments]) -> None:
+    assert hockey_stick(twin(0.5), 0.5) > 1e-3
 
 
-def test_releasing_leaves_the_distances_as_they_were() -> None:
-    rho = uniform_distances()
-    run(rho, EPSILON_ABC, USUAL, rng_of(17))
-    non_private(rho, EPSILON_ABC, 10)
-    assert np.array_equal(rho, uniform_distances())
+def test_a_segment_s_own_claim_holds_and_is_nearly_reached() -> None:
+    # What is composed; five rejections and an acceptance for each threshold.
+    event = segments_of(1.0, 1e-6, 2)
+    assert tight(event, 2 * segment_epsilon(event), np.tile(np.arange(6) == 5, 2))

@@ -10,9 +10,8 @@ import pytest
 from scipy import optimize
 
 from abcdp_core.online import best_channel, channels, intervals
-from abcdp_core.online.best_channel import best, cells, on_cells, partition, upper_bound
+from abcdp_core.online.best_channel import best, cells, on_cells, upper_bound
 from abcdp_core.online.families import FAMILIES, NORMAL
-from abcdp_core.streams import generator
 
 KNOWN = {1.0: 0.1360, 2.0: 0.3693, 3.0: 0.593, 5.0: 0.854, 10.0: 0.985}
 
@@ -66,13 +65,6 @@ def test_twelve_cells_by_brute_force() -> None:
     assert upper_bound(grid, 5.0, "mu") == pytest.approx(expected, rel=2e-4)
 
 
-def test_cells_of_any_kind_by_brute_force() -> None:
-    grid = partition(NORMAL, np.array([-1.2, -0.1, 0.3, 0.35, 1.0, 2.0]))
-    expected = brute_force(grid, 4.0, np.diag([0.0, 1.0]))
-    found = on_cells(grid, 4.0, score="sigma", symmetric=False).score
-    assert found == pytest.approx(expected, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("score", "epsilon_total", "gap"),
     [
@@ -90,24 +82,6 @@ def test_the_bound_is_met(score: str, epsilon_total: float, gap: float) -> None:
     assert found * (1.0 - 1e-9) <= bound <= found * (1.0 + gap + 2e-4)
 
 
-@pytest.mark.parametrize("parameter", [0, 1])
-def test_any_duals_bound(parameter: int) -> None:
-    """Exact pricing against all patterns: whatever the duals are, and none is left out."""
-    grid, level = cells(NORMAL, 8), 3.0
-    top = brute_force(grid, level, np.diag(np.eye(2)[parameter]))
-    inside = np.array(list(itertools.product([False, True], repeat=8)))
-    rho, gained = math.exp(-level), -math.expm1(-level)
-    b = rho + gained * (inside @ grid.p)
-    rng = generator(1, "duals")
-    for scale in np.repeat([0.003, 0.03, 0.3], 20):
-        eta = scale * rng.standard_normal(8)
-        eta -= eta.sum() * grid.p
-        found, _ = best_channel.priced(grid, level, parameter, eta, 0.0)
-        rate = ((gained * (inside @ grid.dp[:, parameter])) ** 2 / b - inside @ eta) / b
-        assert found == pytest.approx(float(rate.max()), rel=1e-12)
-        assert found >= top * (1.0 - 1e-9)
-
-
 @pytest.mark.parametrize("score", intervals.SCORES)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_and_score(family: str, score: str) -> None:
@@ -119,23 +93,6 @@ def test_every_family_and_score(family: str, score: str) -> None:
     ends = set(found.channel.ends)
     assert ends == {(-high, -low) for low, high in ends}, "mirror images"
     assert abs(found.information[0, 1]) < 1e-9
-
-
-@pytest.mark.parametrize("score", ["mu", "trace", "determinant"])
-def test_symmetry_costs_nothing(score: str) -> None:
-    grid = cells(NORMAL, 16)
-    free = on_cells(grid, 3.0, score=score, symmetric=False)
-    assert on_cells(grid, 3.0, score=score).score == pytest.approx(free.score, rel=2e-3)
-
-
-def test_no_mixture_has_a_larger_determinant() -> None:
-    grid = cells(NORMAL, 16)
-    found = on_cells(grid, 3.0, score="determinant")
-    mixtures = [on_cells(grid, 3.0, score="weights", weight=w) for w in np.linspace(0.1, 0.9, 9)]
-    shares = np.linspace(0.0, 1.0, 21)[:, None, None]
-    for one, other in itertools.combinations(mixtures, 2):
-        mixed = shares * one.information + (1.0 - shares) * other.information
-        assert np.linalg.det(mixed).max() <= found.score * (1.0 + 1e-3)
 
 
 def test_cells_are_fine_enough() -> None:
@@ -152,22 +109,3 @@ def test_cells_cover_the_line_and_mirror() -> None:
         np.testing.assert_array_equal(grid.edges, -grid.edges[::-1])
         np.testing.assert_allclose(grid.dp.sum(axis=0), 0.0, atol=1e-15)
         assert (grid.p > 0.0).all()
-
-
-@pytest.mark.parametrize("symmetric", [True, False])
-def test_a_vertex_is_probabilities_and_what_they_tell(symmetric: bool) -> None:
-    grid = cells(NORMAL, 8)
-    inside = best_channel.arcs(grid.edges, symmetric).inside
-    program = best_channel.Program(grid, inside, 3.0, symmetric)
-    found = program.solve(best_channel.gradient_of("mu", 0.5))
-    assert found.v.sum() == pytest.approx(1.0, rel=1e-12)
-    told = on_cells(grid, 3.0, symmetric=symmetric).information[0, 0]
-    assert found.value == pytest.approx(told, rel=1e-9)
-    assert found.F[0, 0] == pytest.approx(told, rel=1e-9)
-
-
-def test_both_parameters_weigh_the_same_unless_told_otherwise() -> None:
-    grid = cells(NORMAL, 8)
-    found = on_cells(grid, 3.0, score="weights")
-    assert found.score == on_cells(grid, 3.0, score="weights", weight=0.5).score
-    assert best(3.0, score="weights").score == best(3.0, score="weights", weight=0.5).score

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
 import pytest
 from scipy import integrate
 
-from abcdp_core.online import channels, noise
+from abcdp_core.online import channels
 from abcdp_core.online.best_channel import best
-from abcdp_core.online.channels import Table, Truncation, respond, sign
+from abcdp_core.online.channels import Table, sign
 from abcdp_core.online.families import FAMILIES, NORMAL
 from abcdp_core.online.response import log_density_table, log_likelihood, score_table
-from abcdp_core.privacy import cost
 from abcdp_core.streams import generator
 from tests import statistics
 
@@ -89,37 +87,10 @@ def test_what_is_no_channel_is_refused(make) -> None:
             kind(*parts)
 
 
-def test_each_rule_of_a_table_is_kept_though_the_sums_are_right() -> None:
-    ends = sign(1.0).ends
-    for level in (-1.0, channels.MOST + 1.0):
-        weight = 1.0 / (1.0 + math.exp(level))
-        with pytest.raises(ValueError, match=r"a level in \(0, 30\]"):
-            Table(ends, (weight, weight), level)
-    # Everything or nothing lies between two ends that are one.
-    with pytest.raises(ValueError, match="sets with two ends"):
-        Table(((0.0, 0.0), *ends), tuple([1.0 / (1.0 + 2.0 * math.e)] * 3), 1.0)
-
-
-@pytest.mark.parametrize("epsilon_total", [0.0, -1.0, math.inf, math.nan, 1e-12])
-def test_budgets_without_a_table(epsilon_total: float) -> None:
-    with pytest.raises(ValueError, match="epsilon_total"):
-        sign(epsilon_total)
-
-
 def test_beyond_a_level_no_more_is_spent() -> None:
     assert sign(1000.0) == sign(30.0)
     assert sign(1000.0).epsilon == pytest.approx(30.0, abs=2e-12)
     assert sign(29.0).epsilon > 28.9
-
-
-def test_the_cost_of_an_answer_is_pure() -> None:
-    spent = cost(channels.Symbols(0.7), 0.01)
-    assert (spent.epsilon, spent.delta) == (0.7, 0.0)
-
-
-def test_chance_of_a_table_is_even_and_as_much_as_asked_for() -> None:
-    drawn = sign(1.0).draw(generator(4, "chance"), 3)
-    np.testing.assert_array_equal(drawn, generator(4, "chance").random(3))
 
 
 @BUDGETS
@@ -185,21 +156,6 @@ def test_the_likelihood_is_that_of_the_symbol() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("left", "right"), [(-1.0, 2.0), (2.0, -1.0), (-math.inf, 0.3), (0.3, math.inf), (9.0, 9.5)]
-)
-def test_the_score_is_the_slope_of_the_likelihood(left: float, right: float) -> None:
-    gain, mu, log_sigma, step = math.expm1(4.0), 0.4, 0.3, 1e-5
-
-    def at(mu: float, log_sigma: float) -> float:
-        return log_density_table(left, right, gain, mu, math.exp(log_sigma))
-
-    by_mu = (at(mu + step, log_sigma) - at(mu - step, log_sigma)) / (2.0 * step)
-    by_log_sigma = (at(mu, log_sigma + step) - at(mu, log_sigma - step)) / (2.0 * step)
-    found = score_table(left, right, gain, mu, math.exp(log_sigma))
-    np.testing.assert_allclose(found, [by_mu, by_log_sigma], rtol=1e-6, atol=1e-9)
-
-
 def test_far_away_nothing_is_lost_to_rounding() -> None:
     gain = math.expm1(channels.MOST)
     assert log_density_table(40.0, 41.0, gain, 0.0, 1.0) == 0.0
@@ -218,72 +174,6 @@ def test_symbols_come_as_often_as_the_table_says(value: float) -> None:
     counts = np.bincount(symbols, minlength=len(expected))
     statistics.assert_frequencies(counts, expected)
     assert statistics.rejects(statistics.assert_frequencies, counts, expected[::-1]), "broken twin"
-
-
-def test_the_last_symbol_takes_what_rounding_leaves() -> None:
-    channel = table_of(5.0)
-    last = channel.answer(0.2, math.nextafter(1.0, 0.0), 0.0, 1.0).value
-    assert last == len(channel.weights) - 1
-    assert channel.answer(0.2, 0.0, 0.0, 1.0).value == 0.0
-    with pytest.raises(FloatingPointError):
-        channel.answer(0.2, 0.5, 0.0, 0.0)
-
-
-def test_at_a_large_budget_the_symbol_holds_the_value() -> None:
-    channel = table_of(30.0)
-    for value in np.linspace(2.0, 12.0, 41).tolist():
-        told = channel.answer(value, 0.5, 7.0, 3.0)
-        assert told.left <= value < told.right
-
-
-def test_a_table_is_placed_right_unless_told_otherwise() -> None:
-    channel = table_of(5.0)
-    right = channel.information(NORMAL, 0.0, 1.0)
-    np.testing.assert_array_equal(channel.information(NORMAL), right)
-
-
-def test_a_table_is_placed_where_it_is_asked() -> None:
-    channel = sign(2.0)
-    above = channel.answer(7.5, 0.99, 7.0, 3.0)
-    assert above == (1.0, 7.0, math.inf, math.expm1(channel.level))
-    assert channel.reach(7.0, 3.0) == (7.0, 7.0)
-    wide = table_of(5.0)
-    assert wide.reach(1.0, 2.0) == (1.0 + 2.0 * wide.edges()[0], 1.0 + 2.0 * wide.edges()[-1])
-
-
-def test_truncation_behind_the_same_protocol() -> None:
-    channel = Truncation(-0.5, 1.0, "laplace", noise.unit_scale("laplace", 2.0, 0.0))
-    assert channel.epsilon == pytest.approx(2.0, rel=1e-12)
-    assert channel.epsilon <= 2.0 + 1e-12
-    left, right, scale = 8.0, 14.0, 3.0
-    found = channel.answer(100.0, 0.25, 10.0, 4.0)
-    assert found == (right + 0.25 * scale, left, right, scale)
-    rng, again = generator(1, "noise"), generator(1, "noise")
-    assert respond(channel, rng, 9.0, 10.0, 4.0).value == 9.0 + scale * again.laplace(size=1)[0]
-    F = channel.information(NORMAL, 0.3, 2.0)
-    at_ends = dataclasses.replace(channel, a=-0.7, b=2.3).information(NORMAL)
-    np.testing.assert_allclose(F, at_ends, rtol=1e-12)
-    gaussian = Truncation(-1.0, 1.0, "gaussian", noise.unit_scale("gaussian", 2.0, 1e-5))
-    assert gaussian.epsilon == pytest.approx(2.0, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("location", "scale", "expected"),
-    [(3.0, 2.0, 2.0), (0.5, 1e-30, 1e-9), (-1e6, 1e-30, 1e-3), (1e6, 1e-30, 1e-3)],
-)
-def test_places_can_be_told_apart(location: float, scale: float, expected: float) -> None:
-    assert channels.apart(location, scale) == pytest.approx(expected, abs=0.0)
-    told = table_of(5.0).answer(location, 0.5, location, scale)
-    assert told.left < location < told.right
-
-
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [(-0.5, 0.5), (0.5, 0.7), (-0.7, -0.5), (0.0, 0.5), (-0.5, 0.0), (-3.0, 2.0), (2.0, 3.0)],
-)
-def test_a_table_of_a_set_and_its_complement(low: float, high: float) -> None:
-    found = channels.table([(low, high), (high, low)], [2.0, 2.0], 1.0)
-    assert found.weights == pytest.approx([1.0 / (1.0 + math.e)] * 2, rel=1e-9)
 
 
 def test_an_answer_is_drawn_from_the_table_of_the_persons_cell() -> None:

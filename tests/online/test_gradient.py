@@ -11,14 +11,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from abcdp_core.online import gradient, noise
+from abcdp_core.online import gradient
 from abcdp_core.online import parameters as online
 from abcdp_core.online.channels import Channel, Truncation, sign
 from abcdp_core.online.gradient import Gradient, State, asymptotic_variance
-from abcdp_core.online.particles import Response, moments
+from abcdp_core.online.particles import Response
 from abcdp_core.online.prior import Prior
 from abcdp_core.online.response import log_likelihood
-from abcdp_core.online.smc import Smc
 from abcdp_core.streams import generator
 from tests.statistics import assert_mean_of_repeats, rejects
 
@@ -95,45 +94,6 @@ def test_a_step_after_the_search(name: str) -> None:
     assert (known.mu, known.log_sigma) == (after.mu, 1.2)
 
 
-def test_it_begins_at_the_means_of_the_prior() -> None:
-    prior = Prior(7.0, 4.0, 3.0, 20.0)
-    state = Gradient(prior, sign(1.0)).start()
-    drawn = prior.draw(generator(1, "prior"), 20_000)
-    assert state.mu == state.mean_mu == 7.0
-    assert state.log_sigma == pytest.approx(drawn[:, 1].mean(), abs=0.01)
-    assert not state.searches
-    assert dataclasses.replace(state, variance=100.0).searches
-
-
-def test_a_vague_prior_of_sigma_takes_no_longer_steps_than_a_factor_of_e() -> None:
-    vague = Gradient(Prior(0.0, 1.0, 0.1, 1.0), sign(1.0))
-    assert vague.prior.sd_log_sigma > 2.0
-    assert vague._gain_of_log_sigma(9) == 1.0, "a sign tells nothing about σ"
-
-
-def test_the_estimate_is_the_average_of_the_places_since_one_values_worth() -> None:
-    channel = channel_of("truncation", 2.0)
-    states = Gradient(WIDE, channel).follow(*people(channel, 80))
-    worth = channel.information(gradient.NORMAL)[0, 0]
-    found = [state.mu for state in states if state.answers * worth >= 1.0]
-    assert 0 < len(found) < 80
-    assert states[-1].mean_mu == pytest.approx(np.mean(found))
-    first = next(state for state in states if state.averaged)
-    assert first.answers == math.ceil(1.0 / worth)
-
-
-def test_everything_moves_and_grows_with_the_values() -> None:
-    channel = channel_of("truncation", 5.0, "determinant")
-    values, chances = people(channel, 60)
-    prior = Prior(45.0, 100.0, 5.0, 40.0)
-    states = Gradient(prior, channel).follow(values, chances)
-    moved = Prior(2.0 * 45.0 - 30.0, 400.0, 5.0, 160.0)
-    others = Gradient(moved, channel).follow(2.0 * values - 30.0, chances)
-    for state, other in zip(states, others, strict=True):
-        assert other.mean_mu == pytest.approx(2.0 * state.mean_mu - 30.0)
-        assert other.sigma == pytest.approx(2.0 * state.sigma)
-
-
 def test_a_person_is_asked_by_earlier_answers_only() -> None:
     channel = channel_of("truncation", 2.0)
     values, chances = people(channel, 40)
@@ -144,12 +104,6 @@ def test_a_person_is_asked_by_earlier_answers_only() -> None:
     changed = follower.follow(other, chances)
     assert changed[:25] == states[:25]
     assert changed[25] != states[25]
-
-
-def test_gaussian_noise_is_refused() -> None:
-    unit_scale = noise.unit_scale("gaussian", 1.0, 1e-5)
-    with pytest.raises(ValueError, match="needs Laplace noise or a table"):
-        Gradient(WIDE, Truncation(-1.0, 1.0, "gaussian", unit_scale))
 
 
 # -------------------------------------------------------------------------------------- references
@@ -202,23 +156,3 @@ def test_the_average_is_as_accurate_as_fisher_information_allows(
     expected, allowed = np.full(columns, EXPECTED), np.full(columns, 0.3)
     assert_mean_of_repeats(every, expected, allowed)
     assert rejects(assert_mean_of_repeats, few, expected, allowed)
-
-
-def test_it_ends_where_a_posterior_from_the_same_answers_lies() -> None:
-    """Within the posterior's own standard deviation, root mean square over six runs."""
-    channel = channel_of("truncation", 5.0)
-    follower, off = Gradient(WIDE, channel), []
-    for run in range(6):
-        values, chances = people(channel, 300, run)
-        state, rng = follower.start(), generator(1, "posterior", run)
-        sampler = Smc(WIDE, "laplace", 100)
-        posterior = sampler.start(rng)
-        for value, chance in zip(values.tolist(), chances.tolist(), strict=True):
-            response = channel.answer(value, chance, *follower.place(state))
-            state = follower.step(state, response)
-            posterior, _ = sampler.step(rng, posterior, response)
-        known = moments(posterior)
-        off.append([(place - known.mean_mu) / known.sd_mu for place in (state.mean_mu, state.mu)])
-    average, last = np.sqrt(np.mean(np.square(off), axis=0))
-    assert average < 0.5
-    assert last > 0.8, "a last place is farther off"

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-import statistics
-from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import integrate
 
 from abcdp_core.online import information
 from abcdp_core.online.families import FAMILIES, NORMAL, Family
 from abcdp_core.online.information import NOISES, Noise
 from abcdp_core.streams import generator
-
-Array = NDArray[np.float64]
 
 EVERY = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
 EITHER = pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES.keys())
@@ -101,25 +96,6 @@ def test_both_noises_against_the_definition(
 
 @EITHER
 @EVERY
-def test_finer_panels_change_nothing(
-    noise: Noise, family: Family, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    a = np.array([-20.0, -5e-5, 3.0, -2.0, -1e-4, 0.4])
-    b = np.array([20.0, 5e-5, 3.0001, 0.7, 0.3, 9.0])
-    unit_scales = (0.02, 0.2, 1.0, 100.0)
-    found = [noise.information(family, a, b, u) for u in unit_scales]
-    monkeypatch.setattr(information, "PANEL", 1.0)
-    monkeypatch.setattr(information, "NOISE_PANEL", 1.5)
-    monkeypatch.setattr(information, "STEP", 0.09)
-    finer = [noise.information(family, a, b, u) for u in unit_scales]
-    for one, other in zip(found, finer, strict=True):
-        diagonal, expected = (np.diagonal(F, axis1=1, axis2=2) for F in (one, other))
-        # Panels of twice the length are wrong by 2e-12.
-        np.testing.assert_allclose(diagonal, expected, rtol=1e-12)
-
-
-@EITHER
-@EVERY
 def test_a_mirrored_interval_tells_the_same(noise: Noise, family: Family) -> None:
     a, b = np.array([-0.3, 0.2, -2.0]), np.array([1.0, 4.0, 0.1])
     found, mirrored = noise.information(family, a, b, 0.5), noise.information(family, -b, -a, 0.5)
@@ -133,18 +109,6 @@ def test_the_limit_of_width_zero(noise: Noise, family: Family, unit_scale: float
     for point in (-1.2, 0.3):
         narrow = noise.information(family, point - 1e-7, point + 1e-7, unit_scale)
         np.testing.assert_allclose(narrow, noise.limit(family, point, unit_scale), rtol=3e-6)
-
-
-def test_without_noise_the_limit_is_that_of_a_sign() -> None:
-    density, below = float(NORMAL.density(np.array(0.4))), float(NORMAL.cdf(np.array(0.4)))
-    sign = density**2 / (below * (1.0 - below))
-    assert information.laplace_limit(NORMAL, 0.4, 1e-5)[0, 0] == pytest.approx(sign, rel=1e-12)
-
-
-def test_without_noise_and_truncation_it_is_that_of_the_value() -> None:
-    np.testing.assert_allclose(
-        information.laplace(NORMAL, -7.0, 7.0, 1e-3), np.diag([1.0, 2.0]), atol=5e-3
-    )
 
 
 @EITHER
@@ -182,134 +146,6 @@ def test_what_has_no_information_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match="a < b"):
         noise.information(NORMAL, a, b, u)
-
-
-def test_panels_meet_at_the_kink_or_halfway() -> None:
-    a, b = np.array([-1.0, 0.0, 1.0, -2.0, 0.5, -0.5]), np.array([2.0, 1.0, 3.0, 0.0, 1.5, 0.5])
-    assert information._middle(a, b).tolist() == [0.0, 0.5, 2.0, -1.0, 1.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "unit_scale", "count"),
-    [
-        # Two units of the base density, or four of the noise, on the longer side.
-        (-1.0, 1.0, 1.0, 1),
-        (-20.0, 4.0, 1.0, 10),
-        (-3.0, 15.5, 1.0, 8),
-        (-3.0, 1.0, 0.05, 4),
-        (4.0, 7.0, 0.01, 13),
-        ([-1.0, -9.0], [1.0, 2.0], 1.0, 5),
-    ],
-)
-def test_panels_are_as_short_as_the_most_demanding_interval_needs(
-    a: float | list[float], b: float | list[float], unit_scale: float, count: int
-) -> None:
-    assert information._panel_count(a, b, unit_scale) == count
-
-
-@EITHER
-def test_no_more_numbers_are_held_than_asked_for(
-    noise: Noise, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes: list[int] = []
-    # Four panels of 16 nodes; under Gaussian noise each with 153 responses, 1 + 2 · 9 apart.
-    held = 4 * 16 * (153 if noise.name == "gaussian" else 1)
-    inner = getattr(information, f"_{noise.name}")
-
-    def watched(family: Family, a: Array, *rest: Array) -> Array:
-        sizes.append(len(a))
-        found: Array = inner(family, a, *rest)
-        return found
-
-    monkeypatch.setattr(information, f"_{noise.name}", watched)
-    monkeypatch.setattr(information, "CHUNK", 5 * held)
-    noise.information(NORMAL, np.full(25, -4.0), 4.0, 1.0)
-    noise.information(NORMAL, np.full(26, -4.0), 4.0, 1.0)
-    assert sizes == [5] * 5 + [5, 5, 4, 4, 4, 4]
-
-
-@EITHER
-def test_far_from_all_values_the_information_is_nothing(noise: Noise) -> None:
-    found = noise.limit(NORMAL, np.array([0.5, 30.0]), 0.03)
-    assert np.isfinite(found).all()
-    assert noise.information(NORMAL, 39.0, 40.0, 0.05) == pytest.approx(np.zeros((2, 2)), abs=1e-99)
-
-
-@pytest.mark.parametrize("t", [1e-4, 2.5e-5, 1e-9, 0.0])
-def test_the_series_is_that_of_the_arc_tangent(t: float) -> None:
-    exact = sum((-Fraction(t)) ** k / (2 * k + 3) for k in range(12))
-    assert information._series(np.array(t)) == pytest.approx(float(exact), rel=2e-16, abs=0.0)
-
-
-@pytest.mark.parametrize("unit_scale", [0.001, 0.3, 5.0, 30.0, 60.0, 95.0, 1000.0])
-@pytest.mark.parametrize("point", [0.0, -1.5, 4.5])
-def test_the_limit_under_laplace_noise_is_its_formula(point: float, unit_scale: float) -> None:
-    below, above = float(NORMAL.cdf(np.array(point))), float(NORMAL.survival(np.array(point)))
-    q = math.exp(-1.0 / unit_scale)
-    both, lost, root = below * above, -math.expm1(-1.0 / unit_scale), math.sqrt(q)
-    z = math.sqrt(both) * lost / root if root else math.inf
-    if z < 0.1:
-        # z − arctan z without cancelling.
-        less = math.fsum((-1) ** k * z ** (2 * k + 3) / (2 * k + 3) for k in range(12))
-        inside = root * less / (2.0 * both**1.5)
-    else:
-        inside = (math.sqrt(both) * lost - root * math.atan(z)) / (2.0 * both**1.5)
-    tails = lost**2 * (1.0 + q) / (2.0 * (below + above * q) * (above + below * q))
-    told = float(NORMAL.density(np.array(point))) ** 2 * (tails + inside)
-    expected = told * np.array([[1.0, point], [point, point**2]])
-    found = information.laplace_limit(NORMAL, point, unit_scale)
-    np.testing.assert_allclose(found, expected, rtol=3e-11)
-
-
-def test_little_is_learnt_about_the_scale_at_small_budgets() -> None:
-    # At (0, 1) the information about σ is that about log σ.
-    for epsilon_total, half, narrow, wide in [
-        (1.0, 0.0706, 5e-5, 7e-5),
-        (5.0, 0.7281, 0.18, 0.007),
-    ]:
-        best = information.laplace(NORMAL, -half, half, 1.0 / epsilon_total)[1, 1]
-        fixed = information.laplace(NORMAL, -10.0, 10.0, 1.0 / epsilon_total)[1, 1]
-        assert best == pytest.approx(narrow, rel=0.06)
-        assert fixed == pytest.approx(wide, rel=0.06)
-
-
-@EITHER
-def test_monte_carlo_is_what_it_says_draw_by_draw(noise: Noise) -> None:
-    (a, b), s, outer, inner = (-0.9, 1.1), 0.8, 3, 6
-    found = information.monte_carlo(
-        generator(2, "information"), noise, NORMAL, (a, b), 0.4, outer, inner
-    )
-    rng = generator(2, "information")
-    y = np.clip(rng.standard_normal(outer), a, b)
-    y += s * (rng.laplace(size=outer) if noise.name == "laplace" else rng.standard_normal(outer))
-    z = rng.standard_normal((outer, 2, inner // 2))
-
-    def squared_score(response: float, values: Array) -> Array:
-        """From the values' weights, and their scores by μ and σ."""
-        weights = [noise_density(noise, response - min(max(v, a), b), s) for v in values]
-        by = [np.average(slopes, weights=weights) for slopes in (values, values**2 - 1.0)]
-        return np.outer(by, by)
-
-    squares = np.array([squared_score(y[i], z[i].ravel()) for i in range(outer)])
-    halves = [squared_score(y[i], z[i, half]) for i in range(outer) for half in (0, 1)]
-    np.testing.assert_allclose(found.information, squares.mean(axis=0))
-    error = [[statistics.stdev(squares[:, j, k]) for k in (0, 1)] for j in (0, 1)]
-    np.testing.assert_allclose(found.standard_error, np.array(error) / math.sqrt(outer))
-    np.testing.assert_allclose(found.bias, np.mean(halves, axis=0) - found.information, atol=1e-12)
-
-
-@EITHER
-def test_monte_carlo_with_hardly_any_noise_is_finite(noise: Noise) -> None:
-    found = information.monte_carlo(
-        generator(3, "information"), noise, NORMAL, (-1.0, 1.0), 1e-3, 50, 4
-    )
-    assert np.isfinite([found.information, found.standard_error, found.bias]).all()
-
-
-def test_the_error_grows_with_the_bias_whatever_its_sign() -> None:
-    for bias in (-0.5, 0.5):
-        estimate = information.Estimate(np.eye(2), np.full((2, 2), 2.0), np.full((2, 2), bias))
-        assert (estimate.error == 2.5).all()
 
 
 @EITHER

@@ -18,7 +18,6 @@ from tests.statistics import (
     assert_distribution,
     assert_frequencies,
     assert_mean,
-    assert_same_distribution,
     rejects,
 )
 
@@ -71,11 +70,6 @@ def test_words_are_those_of_xoshiro() -> None:
     np.testing.assert_array_equal(out.reshape(10, LANES).T * 2.0**24, expected)
 
 
-def test_every_stream_and_lane_begins_elsewhere() -> None:
-    states = single.streams(generator(0, "words"), 3).reshape(3, 4, LANES)
-    assert len({tuple(lane) for stream in states for lane in stream.T.tolist()}) == 3 * LANES
-
-
 def test_draws_are_the_same_on_every_machine() -> None:
     # Fused or reordered operations would change the last bits of some of them.
     stream, found = np.arange(4 * LANES, dtype=np.uint32), []
@@ -87,36 +81,6 @@ def test_draws_are_the_same_on_every_machine() -> None:
 
 
 # -------------------------------------------------------------------------------------- functions
-
-
-def test_exponentials_and_normals_are_what_their_words_make_of_them() -> None:
-    state = single.streams(generator(0, "words"), 1)[0]
-    first, second = np.array(
-        [words(tuple(lane), 2) for lane in state.reshape(4, LANES).T.tolist()]
-    ).T
-    exponential = -np.log(((first >> 1) + 0.5) / 2.0**31)
-    out, pair = np.empty(LANES, dtype=np.float32), np.empty(2 * LANES, dtype=np.float32)
-    single.exponentials(state.copy(), out)
-    np.testing.assert_allclose(out, exponential, rtol=3e-7, atol=2e-7)
-    single.normals(state.copy(), pair)
-    turn = np.pi * (second - 2.0**32 * (second >= 2**31)) / 2.0**32
-    radius, side = np.sqrt(2.0 * exponential), 1.0 - 2.0 * (first % 2)
-    np.testing.assert_allclose(pair[:LANES], radius * np.sin(turn), rtol=0.0, atol=2e-6)
-    np.testing.assert_allclose(pair[LANES:], radius * side * np.cos(turn), rtol=0.0, atol=2e-6)
-
-
-def test_the_most_extreme_words_give_the_stated_ends() -> None:
-    made = numba.vectorize(lambda word: single._exponential(word))
-    ends = np.uint32([0, 1, 2, 2**31, 2**32 - 129, 2**32 - 1])
-    exact = -np.log(((ends.astype(np.int64) >> 1) + 0.5) / 2.0**31)
-    found = made(ends)
-    np.testing.assert_allclose(found, exact, rtol=3e-7, atol=6e-8)
-    assert found.min() == 0.0
-    assert found.max() == pytest.approx(22.18, abs=0.01)
-    assert stats.expon.sf(found.max()) == pytest.approx(2.3e-10, rel=0.02)
-    largest = math.sqrt(2.0 * found.max())
-    assert largest == pytest.approx(6.66, abs=0.01)
-    assert 2.0 * special.ndtr(-largest) == pytest.approx(2.7e-11, rel=0.03)
 
 
 def test_the_exponential_is_the_exponential() -> None:
@@ -177,12 +141,6 @@ def test_draws_have_their_law(name: str) -> None:
     assert rejects(assert_distribution, 1.06 * found.ravel(), law)
 
 
-def test_normals_without_the_unused_bit_are_rejected() -> None:
-    found = draw(single.normals, ROWS)
-    found[1::2] = np.abs(found[1::2])
-    assert rejects(assert_distribution, found.ravel(), stats.norm.cdf)
-
-
 def squares(pairs: NDArray[np.float64]) -> None:
     """Pairs ``(n, 2)`` are independent normals, by the sum of squares and the product's sign."""
     assert_distribution((pairs**2).sum(axis=1) / 2.0, stats.expon.cdf)
@@ -216,11 +174,3 @@ def test_tails_of_normals_have_their_probabilities() -> None:
     tails(values)
     assert rejects(tails, 1.01 * values)
     assert rejects(tails, np.clip(values, -3.9, 3.9))
-
-
-def test_another_stream_has_the_same_law_and_other_draws() -> None:
-    first, second = draw(single.normals, ROWS), draw(single.normals, ROWS, run=1)
-    assert_same_distribution(first.ravel(), second.ravel())
-    assert not (first == second).any()
-    again = draw(single.normals, ROWS)
-    assert np.array_equal(first, again)

@@ -29,14 +29,6 @@ def test_what_is_shipped_is_what_is_computed(way: str) -> None:
     assert row[4:] == pytest.approx((shipped.sd_mu, shipped.error_mu), rel=1e-4), REMAKE
 
 
-def test_every_budget_that_is_shipped_is_whole() -> None:
-    kept = typical._kept()
-    assert typical.BUDGETS[0] in set(kept.epsilon_total) <= set(typical.BUDGETS)
-    for _, rows in kept.groupby("epsilon_total"):
-        assert len(rows) == typical.RUNS * len(typical.PEOPLE) * len(typical.WAYS)
-        assert sorted(rows.run.unique()) == list(range(1, typical.RUNS + 1))
-
-
 @pytest.mark.parametrize("people", typical.PEOPLE)
 def test_usual_settings_have_a_typical_run_whatever_the_noise(people: int) -> None:
     found = typical.of(dataclasses.replace(USUAL, n=people, noise_draw=7), 1.0, "smc")
@@ -45,19 +37,10 @@ def test_usual_settings_have_a_typical_run_whatever_the_noise(people: int) -> No
     assert found.tenth < found.middle < found.ninetieth
 
 
-def test_the_first_view_shows_a_difference_of_more_than_two() -> None:
-    found = typical.of(USUAL, 1.0, "smc")
-    assert found is not None
-    assert found.middle > 2.0
-    assert found.fixed_error > 2.0 * found.adaptive_error
-
-
 @pytest.mark.parametrize(
     ("changes", "budget", "sampler"),
     [
         ({"n": 101}, 1.0, "smc"),
-        ({"particles": 999}, 1.0, "smc"),
-        ({"noise": "gaussian"}, 1.0, "smc"),
         ({"fixed_width": 2.0}, 1.0, "smc"),
         ({}, 1.1, "smc"),
         ({}, 1.0, "grid"),
@@ -69,9 +52,7 @@ def test_other_settings_have_none(changes: dict[str, object], budget: float, sam
 
 def test_runs_count_once_they_are_done_both_ways() -> None:
     assert typical.of_both(table([])) is None
-    assert typical.of_both(table([(0, "adaptive", 1.0, 1.0)])) is None
     assert typical.of_both(table([(0, "adaptive", 1.0, 1.0), (1, "fixed", 2.0, 1.0)])) is None
-    assert typical.of_both(table([(0, "adaptive", 0.0, 1.0), (0, "fixed", 2.0, 1.0)])) is None
     both = [(k, "adaptive", 1.0, 0.1 * k) for k in range(11)]
     both += [(k, "fixed", 1.0 + k, 3.0) for k in range(11)]
     found = typical.of_both(table([*both, (11, "fixed", 99.0, 3.0)]))
@@ -80,12 +61,6 @@ def test_runs_count_once_they_are_done_both_ways() -> None:
     assert found.in_words(1000) == (
         "**Over 11 runs, typically**, with 1,000 people: 6× as sharp (80 % of runs: 2 to 10), and "
         "an error of 0.5 instead of 3 for the mean."
-    )
-    one = typical.of_both(table([both[3], both[14]]))
-    assert one is not None
-    assert one.in_words(1) == (
-        "**In 1 run so far**, with 1 person: 4× as sharp, and an error of 0.3 instead of 3 for the "
-        "mean."
     )
 
 

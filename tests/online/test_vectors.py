@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from abcdp_core.online import information, noise, vectors
+from abcdp_core.online import information, noise
 from abcdp_core.online import parameters as online
 from abcdp_core.online.channels import Channel, Table, Truncation, sign
 from abcdp_core.online.families import NORMAL
@@ -168,13 +168,6 @@ def test_deltas_of_gaussian_noise_add_up() -> None:
     assert cost(split(sign, BUDGET, [1.0, 1.0]).event()).delta == 0.0
 
 
-def test_the_cost_is_that_of_the_dearest_coordinates() -> None:
-    plan = Plan((sign(1.0), sign(3.0), sign(2.0)), 2)
-    assert plan.event().epsilon == pytest.approx(5.0)
-    assert plan.event().epsilon >= sign(3.0).epsilon + sign(2.0).epsilon
-    assert plan.dimension == 3
-
-
 # -------------------------------------------------------------------------------- who is asked what
 
 
@@ -195,12 +188,6 @@ def test_choices_are_even_and_know_no_values() -> None:
     broken[seen[:, 0]] = [True, True, False]
     assert rejects(assert_frequencies, counts(broken), law)
     assert some(sign, BUDGET, 3, 3).chosen(generator(1, "asked"), 4).all()
-
-
-@pytest.mark.parametrize("asked", [0, 4])
-def test_not_more_are_asked_than_there_are(asked: int) -> None:
-    with pytest.raises(ValueError, match=rf"asked = {asked}: must be from 1 to 3\."):
-        some(sign, 1.0, 3, asked)
 
 
 PEOPLE = online.StreamParams(n=12, particles=20, known_sigma=True)
@@ -242,11 +229,6 @@ def test_coordinates_are_streams_of_their_own_at_their_shares(asked: int) -> Non
     assert len(alone) == len(values) or asked == 1
 
 
-def test_a_channel_that_no_stream_knows() -> None:
-    with pytest.raises(TypeError, match="no stream asks through object"):
-        vectors.stream_of(object(), PEOPLE.sampler_of("smc"), 0, 0)  # type: ignore[arg-type]
-
-
 # ----------------------------------------------------------------------------------- what is told
 
 
@@ -263,22 +245,3 @@ def test_what_a_person_tells_is_exact() -> None:
     plan = split(sign, 5.0, [1.0, 4.0])
     each = plan.information(NORMAL)[:, 0, 0]
     np.testing.assert_allclose(each, [sign_told(1.0), sign_told(4.0)], rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("make", "best"), [(sign, 2.2), (make_truncation, 2.5), (make_optimal, 2.7)]
-)
-def test_the_share_at_which_a_unit_of_budget_tells_most(make, best: float) -> None:
-    below, at, above = (
-        make(s).information(NORMAL)[0, 0] / s for s in (best - 0.4, best, best + 0.4)
-    )
-    assert max(below, above) < at
-
-
-def test_shares_by_the_cube_root_of_the_weights_are_best_for_small_budgets() -> None:
-    def variance(power: float) -> float:
-        found = shares(0.02, [1.0, 8.0**power])
-        return 1.0 / sign_told(found[0]) + 8.0 / sign_told(found[1])
-
-    powers = np.linspace(0.0, 1.0, 31)
-    assert powers[np.argmin([variance(power) for power in powers])] == pytest.approx(1 / 3)

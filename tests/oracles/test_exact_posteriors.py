@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -38,14 +36,6 @@ def test_exact_posteriors_are_those_of_weighted_draws(name: str) -> None:
             error = np.sqrt(weights**2 @ found**2)
             assert abs(weights @ found) < 5.0 * error
             assert error < 0.06
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_models_can_be_sent_to_workers(name: str) -> None:
-    model = pickle.loads(pickle.dumps(FAMILIES[name].model(N)))
-    theta = model.prior.theta(np.zeros((3, model.prior.dimensions)))
-    numbers = model.simulate(np.random.default_rng(1), theta)
-    assert numbers.shape == (3, len(model.numbers))
 
 
 def test_quantiles_of_whole_numbers_are_the_first_that_reach_them() -> None:

@@ -47,7 +47,7 @@ class Browser:
 
 
 def test_a_browser_that_ends_before_it_is_done_is_an_error_that_says_so() -> None:
-    async def killed(used: Any, _: browser.Answered) -> None:
+    async def killed(used: Any) -> None:
         used.subprocess.kill()
         used.subprocess.wait()
         await used.close()
@@ -62,7 +62,7 @@ def test_who_interrupts_the_work_is_told_of_nothing_else(
 ) -> None:
     """The library says of work that is cancelled that the browser failed; it was all logged."""
 
-    async def interrupted(used: Any, _: browser.Answered) -> None:
+    async def interrupted(used: Any) -> None:
         asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGTERM)
         try:
             await used.answer
@@ -80,20 +80,3 @@ def test_who_interrupts_the_work_is_told_of_nothing_else(
         signal.signal(signal.SIGTERM, before)
     gc.collect()
     assert caplog.text + capsys.readouterr().err == ""
-
-
-def test_a_browser_has_its_time_for_each_part_of_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browser, "LONGEST", 1.0)
-
-    async def slow(_: Any, answered: browser.Answered) -> str:
-        for _part in range(3):
-            await asyncio.sleep(0.5)
-            answered()
-        return "done"
-
-    async def silent(used: Any, _: browser.Answered) -> None:
-        await used.answer
-
-    assert browser.use(Browser, slow) == "done"
-    with pytest.raises(TimeoutError, match="within 1 s"):
-        browser.use(Browser, silent)

@@ -72,6 +72,7 @@ def test_where_figures_cannot_be_drawn_the_archive_says_why_and_holds_the_rest(
     assert not [name for name in written if name.endswith(STATIC)]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("browser")
 def test_an_archive_holds_static_figures_where_there_is_a_browser(result: Result) -> None:
     written = members(zip_bytes([(result, figures(result))], ("svg",)))

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import io
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -46,24 +45,6 @@ def test_without_a_browser_the_error_says_what_to_do_and_the_rest_is_written(
     assert (tmp_path / "toy.csv").exists()
     assert (tmp_path / "toy.squares.html").exists()
     assert not list(tmp_path.glob("*.png"))
-
-
-def test_without_kaleido_the_error_says_what_to_do(
-    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "kaleido", None)
-    with pytest.raises(ExportError, match="run `pip install kaleido`"):
-        files.write(result, figures(result), tmp_path, ("svg",))
-
-
-@pytest.mark.usefixtures("silent")
-def test_a_browser_that_does_not_answer_is_ended_and_the_rest_is_written(
-    result: Result, tmp_path: Path
-) -> None:
-    with pytest.raises(ExportError, match="it did not answer within 1 s"):
-        files.write(result, figures(result), tmp_path / "out", ("csv", "svg"))
-    assert list((tmp_path / "out").glob("*.csv"))
-    assert not list((tmp_path / "out").glob("*.svg"))
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

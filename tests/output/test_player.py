@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import figures as fig
-from abcdp_core.experiments import adaptive_truncation, estimation_accuracy
+from abcdp_core.experiments import adaptive_truncation
 from abcdp_core.experiments.adaptive_truncation import PLACED, SYMBOLS, WAYS
 from abcdp_core.output import player
 from abcdp_core.results import Result
@@ -56,17 +55,6 @@ def test_the_message_is_small_and_keeps_the_people_who_are_stopped_at(people: in
     assert (np.diff(t) > 0).all()
     if people <= player.POINTS:
         np.testing.assert_array_equal(t, np.arange(1, people + 1))
-
-
-def test_the_first_people_are_shown_one_by_one_and_then_larger_steps() -> None:
-    assert player.shown(1) == [1]
-    people = player.shown(1000)
-    assert people[: player.SINGLE] == list(range(1, player.SINGLE + 1))
-    steps = np.diff(people)
-    assert (steps[player.SINGLE : -1] > 1).all()
-    assert (np.diff(steps[:-1]) >= 0).all()
-    assert people[-1] == 1000
-    assert len(player.shown(100_000)) < 250
 
 
 def test_values_are_those_of_the_people_and_misses_are_counted() -> None:
@@ -124,15 +112,6 @@ def test_all_intervals_lie_within_the_axes_and_the_zoom_follows_the_truth() -> N
     assert player.frames({SYMBOLS: wide})["axes"]["whole"] == usual["whole"]
 
 
-def test_every_colour_has_a_value_for_both_themes_and_ways_keep_theirs() -> None:
-    message = player.frames(dict.fromkeys(WAYS, result(5)))
-    assert {*WAYS, "answer", "plain", "unlearnt"} == message["colors"].keys()
-    assert [message["colors"][way]["light"] for way in WAYS] == [
-        fig.WORDS.get(color, color) for color in (*fig.CATEGORIES[:3], fig.CATEGORIES[4])
-    ]
-    assert list(message["looks"]) == list(message["runs"]) == list(WAYS)
-
-
 @pytest.mark.parametrize(
     ("epsilon_total", "answers"),
     [
@@ -165,18 +144,3 @@ def test_the_sets_of_symbols_can_be_found_again_from_the_ends(
             else:
                 place = run["left"][0] + part * (run["right"][0] - run["left"][0])
                 assert place == pytest.approx(50.0 + 3.0 * end, abs=1e-4)
-
-
-def test_what_many_runs_take_is_what_is_played_and_the_run_is_among_them() -> None:
-    params = adaptive_truncation.Params(
-        n=30, particles=77, fixed_width=5.0, noise="gaussian", epsilon_total=3.0, sampler="grid"
-    )
-    asked = estimation_accuracy.Params(**adaptive_truncation.others(params))
-    assert (asked.epsilon_total, asked.sampler, asked.runs) == (
-        (3.0,),
-        ("grid",),
-        adaptive_truncation.OTHERS,
-    )
-    assert set(asked.interval) == {"adaptive", "fixed"}
-    for name in ("n", "particles", "fixed_width", "noise", "mu", "sigma", "noise_draw"):
-        assert getattr(asked, name) == getattr(params, name)

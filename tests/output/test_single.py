@@ -44,6 +44,7 @@ def test_numbers_in_json_are_numbers(result: Result) -> None:
     assert said["citation"] == citation.TEXT
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("browser")
 def test_pictures_carry_caption_and_citation(result: Result) -> None:
     from PIL import Image

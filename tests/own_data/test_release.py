@@ -29,8 +29,8 @@ from abcdp_core.own_data.request import (
     own_sizes,
     question,
     scenarios,
+    to_domain,
 )
-from abcdp_core.own_data.series import to_domain
 from abcdp_core.own_data.sparse_vector import (
     SparseVectorDocument,
     SparseVectorRequest,

@@ -53,18 +53,6 @@ def test_distances_of_a_case_have_the_law_of_a_simulated_pool() -> None:
     assert rejects(assert_same_distribution, 1.6 * np.array(drawn), simulated)
 
 
-def test_where_no_data_set_is_drawn_reduced_cases_share_the_scenarios_pool(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delattr(uniform_mixture, "reduced")
-    planning.case.cache_clear()
-    first, second = (planning.case(MIXTURE, 100, 60, 1, index) for index in (0, 1))
-    planning.case.cache_clear()
-    assert first.public == second.public == pool.public_side(MIXTURE, 100, 60, 1)
-    assert not np.array_equal(first.truth, second.truth)
-    assert len(first.comparison.rho) == 60
-
-
 def test_the_priors_own_error_is_that_of_its_moments() -> None:
     known = planning.prior(MIXTURE)
     # A weight of five has variance 0.2 * 0.8 / 6.
@@ -124,17 +112,6 @@ def test_intervals_are_those_of_the_sample_and_a_value_has_none() -> None:
     assert prior.width == pytest.approx(0.95**0.25 - 0.05**0.25, abs=0.1)
 
 
-def test_every_setting_of_a_grid_is_tried_once() -> None:
-    budget = Budget(1.0, 1e-6)
-    found = planning.settings("sparse-vector", budget, MIXTURE, 500, 100, 1)
-    places = {(planning.acceptances(each), planning.threshold(each)) for each in found}
-    assert len(places) == len(found) == 5 * len(uniform_mixture.THRESHOLDS)
-    assert {c for c, _ in places} == {1, 3, 10, 30, 100}
-    (single,) = planning.settings("noisy-counts", budget, MIXTURE, 500, 100, 1)
-    assert planning.acceptances(single) == 0
-    assert math.isnan(planning.threshold(single))
-
-
 # ----------------------------------------------------------------------------------------- choice
 
 
@@ -187,19 +164,6 @@ def test_a_control_variate_takes_what_is_known_of_chance() -> None:
     assert plain.low < 2.5 < plain.high
 
 
-def test_several_controls_are_used_where_there_are_cases_enough() -> None:
-    rng = np.random.default_rng(3)
-    first, second = rng.exponential(size=(2, 16))
-    values = 1.0 + first + 2.0 * second
-    both = planning.average(values, [first, second], [1.0, 1.0])
-    assert both.value == pytest.approx(4.0)
-    few = planning.average(values[:15], [first[:15], second[:15]], [1.0, 1.0])
-    assert few == planning.average(values[:15], [first[:15]], [1.0])
-    # A control that is always the same says nothing.
-    alike = planning.average(values, [np.ones(16)], [1.0])
-    assert alike.value == pytest.approx(values.mean())
-
-
 def test_the_ideal_error_has_the_mean_that_is_said_of_it() -> None:
     each = [
         planning.ideal(MIXTURE, planning.case(MIXTURE, 30, 1, 5, index)) for index in range(400)
@@ -240,17 +204,6 @@ def test_the_interval_of_a_controlled_average_is_that_of_a_regression() -> None:
     assert math.log(found.high / found.value) == pytest.approx(half)
 
 
-def test_an_average_of_one_has_no_interval_and_a_root_is_taken_of_all() -> None:
-    alone = planning.average(np.array([0.25]))
-    assert alone.value == 0.25
-    assert math.isnan(alone.low)
-    assert alone.root.value == 0.5
-    several = planning.average(np.array([0.04, 0.09]))
-    assert several.root.low == pytest.approx(math.sqrt(several.low))
-    t = stats.t.ppf(0.975, 1)
-    assert several.high == pytest.approx(0.065 * math.exp(t * 0.025 / 0.065))
-
-
 def test_a_quantile_is_over_all_releases() -> None:
     values = np.arange(40.0).reshape(10, 4)
     found = planning.quantile(values, 0.5)
@@ -273,21 +226,7 @@ def test_intervals_of_quantiles_hold_them_in_95_percent(cases: int, probability:
     assert held >= stats.binom.ppf(1e-6, count, 0.95)
 
 
-def test_a_share_has_an_exact_interval() -> None:
-    found = planning.share(np.array([1.0, 1.0, 0.5, 1.0]))
-    assert found.value == 0.875
-    assert 0.0 < found.low < 0.875 < found.high <= 1.0
-
-
 # ------------------------------------------------------------------------------ goals and enough
-
-
-def test_a_goal_says_what_it_is_about_and_what_settings_are_chosen_by() -> None:
-    assert Goal("rmse").quantity == "root mean squared error"
-    assert Goal("mae", 0.1, 0.9).quantity == "mean absolute error that 90 % of releases keep"
-    assert Goal("rmse", 0.1, intervals=True).quantity == "mean length of 90 % intervals"
-    scores = [goal.score for goal in (Goal("rmse"), Goal("mae"), Goal("mae", 1.0, intervals=True))]
-    assert scores == ["mse", "mae", "interval_score"]
 
 
 def test_intervals_that_miss_too_often_do_not_meet_a_goal() -> None:
@@ -300,13 +239,6 @@ def test_intervals_that_miss_too_often_do_not_meet_a_goal() -> None:
     assert Goal("rmse").is_met(Estimate(0.15, 0.14, 0.163), 1.0, known)
     assert not Goal("rmse").is_met(Estimate(0.16), 1.0, known)
     assert not Goal("rmse").is_met(Estimate(0.1, 0.01, 1.0), 1.0, known)
-
-
-def test_the_priors_error_is_a_quantile_where_the_goal_is_one() -> None:
-    known = planning.prior(MIXTURE)
-    assert Goal("rmse").of_prior(known) == pytest.approx(math.sqrt(0.16 / 6.0), rel=0.01)
-    median, most = (Goal("mae", 0.1, share).of_prior(known) for share in (0.5, 0.99))
-    assert median < most < 0.32
 
 
 def test_what_is_chosen_on_one_half_is_predicted_on_the_other() -> None:

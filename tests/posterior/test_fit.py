@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 from abcdp_core.posterior import outcome
 from abcdp_core.posterior.fit import Fit
-from abcdp_core.posterior.noise import DiscreteLaplace, Laplace
+from abcdp_core.posterior.model import Model
+from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
 from abcdp_core.posterior.priors import Normal, Prior, Uniform
 from abcdp_core.posterior.rounds import Effort, Question
 from benchmarks.goals.exact_posteriors import SimulatedModel
@@ -18,16 +20,23 @@ from benchmarks.goals.misfits import CORRELATED, MEAN, SERIES, Case
 Array = Any
 
 
-def fit_of(case: Case, z: Array) -> Fit:
-    found = outcome.of_model(Question(case.model, case.noise, z, 1), Effort(wanted=500))
+def fit_of(model: Model, noise: Noise, z: Array) -> Fit:
+    found = outcome.of_model(Question(model, noise, z, 1), Effort(wanted=500))
     assert found.summary.fit is not None
     return found.summary.fit
 
 
+@functools.cache
+def fits(case: Case) -> tuple[Fit, Fit]:
+    """To data of the model, and to others."""
+    rng = np.random.default_rng(2)
+    own, other = case.own(rng), case.other(rng)
+    return fit_of(case.model, case.noise, own), fit_of(case.model, case.noise, other)
+
+
 @pytest.mark.parametrize("case", [SERIES, MEAN, CORRELATED], ids=lambda each: each.name)
 def test_data_of_the_model_fit_and_others_do_not(case: Case) -> None:
-    rng = np.random.default_rng(2)
-    own, other = fit_of(case, case.own(rng)), fit_of(case, case.other(rng))
+    own, other = fits(case)
     assert own.p_value > 0.01
     assert "makes such numbers" in own.statement
     assert other.p_value < 0.01
@@ -36,12 +45,10 @@ def test_data_of_the_model_fit_and_others_do_not(case: Case) -> None:
 
 
 def test_a_misfit_names_the_numbers_and_the_direction() -> None:
-    fit = fit_of(MEAN, MEAN.other(np.random.default_rng(3)))
+    _, fit = fits(MEAN)
     assert [(each.name, each.direction) for each in fit.numbers] == [("mean", "high")]
     assert "mean is higher than it makes them" in fit.statement
-    assert fit.record()["p_value"] == fit.p_value
-    jagged = fit_of(SERIES, SERIES.other(np.random.default_rng(3)))
-    assert jagged.is_jagged
+    assert fits(SERIES)[1].is_jagged
 
 
 def one(rng: np.random.Generator, theta: Array) -> Array:
@@ -52,9 +59,7 @@ def test_an_edge_is_a_remark_and_no_misfit_and_natural_ends_are_none() -> None:
     for laws, expected in (((Uniform(0.0, 2.0),), ["upper"]), ((Uniform(0.0, 1.0),), [])):
         model = SimulatedModel(("rate",), ("mean",), Prior(laws), one)
         z = np.array([laws[0].high])
-        found = outcome.of_model(Question(model, Laplace((0.01,)), z, 1), Effort(wanted=500))
-        fit = found.summary.fit
-        assert fit is not None
+        fit = fit_of(model, Laplace((0.01,)), z)
         assert not fit.is_misfit
         assert [each.end for each in fit.edges] == expected
         assert len(fit.remarks) == len(expected)
@@ -69,10 +74,6 @@ def test_more_tests_take_a_smaller_p_value_each() -> None:
     model = SimulatedModel(("log rate",), names, Prior((Normal(3.0, 1.0),)), steady)
     z = np.full(20, 20.0)
     z[0] = 38.0
-    found = outcome.of_model(
-        Question(model, DiscreteLaplace((1.0,) * 20), z, 1), Effort(wanted=500)
-    )
-    fit = found.summary.fit
-    assert fit is not None
+    fit = fit_of(model, DiscreteLaplace((1.0,) * 20), z)
     # One in 500 or so by itself, and one of 21 tests.
     assert 0.005 < fit.p_value < 0.2

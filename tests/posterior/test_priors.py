@@ -40,13 +40,6 @@ def test_a_parameter_is_a_quantile_at_a_normal_probability(name: str) -> None:
     assert_allclose(Prior((law,)).to_x(law.theta(X)), X, atol=1e-5)
 
 
-def test_an_unbounded_parameter_has_no_largest_value() -> None:
-    far = np.array([[-30.0], [30.0]])
-    assert Normal(1.0, 2.0).theta(far).ravel().tolist() == [-59.0, 61.0]
-    for law, _ in LAWS.values():
-        assert np.isfinite(law.theta(far)).all()
-
-
 def test_whole_numbers_are_alike_and_go_back_to_their_middle() -> None:
     law = Uniform(1.0, 20.0, whole=True)
     x = np.random.default_rng(1).standard_normal((200_000, 1))
@@ -84,13 +77,6 @@ def test_densities_are_normalised() -> None:
     )  # fmt: skip
     weights = np.exp(known_but_for_a_constant.log_density(x) - log_proposal)
     assert abs(weights.mean() - 1.0) < 0.02
-
-
-def test_a_prior_without_a_density_has_none() -> None:
-    prior = Prior((Uniform(0.0, 1.0),), lambda rng, size: rng.random((size, 1)))
-    assert not prior.has_density
-    with pytest.raises(ValueError, match="no density"):
-        prior.log_density(X)
 
 
 def test_the_prior_of_tuberculosis_is_told_by_its_density() -> None:

@@ -14,7 +14,6 @@ from abcdp_core.posterior.regression import (
     OF_ROUNDS,
     Predictor,
     Regression,
-    Scaling,
     Shares,
     coefficients,
 )
@@ -83,13 +82,6 @@ def test_the_regression_is_ridge_regression_on_standard_features(
     wanted = (x - x.mean(axis=0)) / x.std(axis=0)
     predictions = features @ np.linalg.solve(gram, features.T @ wanted)
     np.testing.assert_allclose(fitted.of(numbers), predictions, rtol=1e-9, atol=1e-9)
-
-
-def test_numbers_are_bent_from_their_median_size_on() -> None:
-    small, large, mostly_0 = [0.01, -0.02, 0.03], [1e5, 3e5, -2e5], [0.0, 0.0, 5.0]
-    scaling = Scaling.of(np.array([small, large, mostly_0]).T)
-    assert scaling.unit.tolist() == [0.02, 2e5, 1.0]
-    assert scaling.mean_bent[0] == pytest.approx(np.arcsinh([0.5, -1.0, 1.5]).mean())
 
 
 def test_numbers_that_never_change_are_no_obstacle() -> None:

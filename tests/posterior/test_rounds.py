@@ -13,7 +13,7 @@ from abcdp_core.parameters import ParameterError
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace
 from abcdp_core.posterior.priors import Normal, Prior, Uniform
-from abcdp_core.posterior.rounds import Draws, Effort, Found, Question
+from abcdp_core.posterior.rounds import Effort, Found, Question
 from abcdp_core.summaries import weighted_quantile
 from benchmarks.goals.exact_posteriors import FAMILIES, Family, Marginal, SimulatedModel, released
 
@@ -70,7 +70,9 @@ def test_weights_and_rounds_find_the_exact_posterior_and_broken_ones_do_not(name
     assert not is_close(forgotten, question, exact, family.whole)
 
 
-@pytest.mark.parametrize("name", ["heavy-tails", "dirichlet-shares"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("heavy-tails", marks=pytest.mark.slow), "dirichlet-shares"]
+)
 def test_a_regression_answers_where_noise_is_narrow(name: str) -> None:
     family = FAMILIES[name]
     question, exact = asked(family, 10.0, 2000)
@@ -181,12 +183,3 @@ def test_numbers_of_a_regression_are_what_was_released_less_noise() -> None:
     found = rounds.infer(Question(counts, DiscreteLaplace((0.05,) * 6), z, 1), Effort())
     assert found.way == "regression"
     assert (found.numbers == z).mean() > 0.99
-
-
-def test_draws_that_are_there_already_are_the_first_round() -> None:
-    question = Question(model(NORMAL), Laplace((0.5, 0.5)), np.array([0.0, 0.0]), 1)
-    x = np.random.default_rng(5).standard_normal((3000, 2))
-    first = Draws(x, simulate(np.random.default_rng(6), x), NORMAL.log_density(x))
-    found = rounds.infer(question, Effort(wanted=200), first=first)
-    assert found.sizes == (3000,)
-    assert found.prior is first

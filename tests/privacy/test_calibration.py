@@ -41,12 +41,3 @@ def test_what_is_exact_is_not_rounded_and_all_else_is_rounded_up() -> None:
     assert (round_up(below), round_up(above)) == (1.0, math.nextafter(1.0, 2.0))
     for k in range(1, 50):
         assert Fraction(1) / Fraction(scale_for(k / 10.0, 1.0)) <= Fraction(k / 10.0)
-
-
-def test_the_start_does_not_matter() -> None:
-    found = [
-        smallest_satisfying(lambda scale: scale**2 >= 2.0, start) for start in (1e-9, 1.0, 1e9)
-    ]
-    assert found == pytest.approx([math.sqrt(2.0)] * 3, rel=2e-13)
-    # By way of 1, too.
-    assert smallest_satisfying(lambda scale: scale >= 0.3, 4.0) == pytest.approx(0.3, rel=2e-13)

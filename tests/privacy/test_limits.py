@@ -20,18 +20,12 @@ from abcdp_core.mechanisms import (
 )
 from abcdp_core.mechanisms.private_summary import SummaryNoise, noise_for
 from abcdp_core.privacy import (
-    Cost,
-    Gaussian,
-    Laplace,
-    NonPrivate,
     composition,
     cost,
     discrete,
     embedding,
     gaussian_series,
     local,
-    statement,
-    statement_of_largest,
 )
 
 POSITIVE = ((1e-3, 0.6, 30.0), (0.0, -1.0, math.inf, math.nan))
@@ -145,13 +139,6 @@ def test_what_costs_the_budget_exactly_needs_no_more_noise() -> None:
     assert gaussian_series.joint_mu(gaussian_series.GaussianSeries(1.0, 1.0, 4)) == 2.0
 
 
-@pytest.mark.parametrize("accountant", gaussian_series.ACCOUNTANTS)
-def test_a_series_costs_all_without_delta_and_nothing_at_delta_1(accountant: str) -> None:
-    event = gaussian_series.GaussianSeries(1.0, 1.0, 4)
-    assert gaussian_series.epsilon(event, 0.0, accountant) == math.inf
-    assert gaussian_series.epsilon(event, 1.0, accountant) == 0.0
-
-
 EVENTS: dict[str, Callable[[float], Any]] = {
     "rejection": lambda scale: gaussian_rejection.GaussianRejection(0.1, 1.4, 0.3, scale, 2),
     "nearest": lambda scale: nearest_selection.NearestSelection(0.1, scale, 2),
@@ -175,14 +162,6 @@ def test_noise_of_scale_0_protects_nothing_and_that_of_scale_1_does(
     assert type(cost(event(3.0), 1e-5).epsilon) is float
 
 
-def test_what_is_not_asked_for_at_a_delta_is_told_at_delta_0() -> None:
-    series, one = gaussian_series.GaussianSeries(1.0, 1.0, 2), Gaussian(1.0, 1.0)
-    assert [cost(each) for each in (series, one, NonPrivate())] == [Cost(math.inf, 0.0)] * 3
-    assert cost(Laplace(1.0, 1.0)) == Cost(1.0, 0.0) == Cost(1.0)
-    assert statement(one, "one point").startswith("Not private")
-    assert statement_of_largest([1.0], lambda _: one, "one point").startswith("Not private")
-
-
 def test_any_order_is_a_bound_also_where_the_best_one_is_at_an_end() -> None:
     assert 0.0 <= composition.from_renyi(lambda alpha: 0.0 * alpha, 1e-6) < 1e-3
     assert composition.from_renyi(lambda alpha: 1e12 * alpha, 1e-6) >= 1e12
@@ -194,18 +173,6 @@ def test_a_cost_beyond_all_numbers_is_infinite() -> None:
     assert gaussian_rejection.decision_epsilon(event, "published") == math.inf
     open_book = gaussian_sparse_vector.GaussianSparseVector(1.0, 1e-3, 2e-3, 5, False, 100)
     assert gaussian_sparse_vector.log_delta(open_book, 0.0) == 0.0
-
-
-def test_a_distance_equal_to_the_threshold_is_accepted() -> None:
-    rho, rng = np.array([0.3, 0.1, 0.2]), np.random.default_rng(1)
-    published, trace = gaussian_rejection.run(rho, 0.2, NonPrivate(), rng)
-    assert published.indices.tolist() == [1, 2]
-    assert trace.non_private.tolist() == [False, True, True]
-    for resample in (False, True):
-        event = sparse_vector.SparseVector(0.1, 1.0, 1.0, 2, resample)
-        found, seen = sparse_vector.decide(rho, rho, np.full(2, 0.2), 0.2, resample, event)
-        assert found.indices.tolist() == [1, 2]
-        assert seen.non_private.tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -68,7 +68,7 @@ def test_a_pool_is_the_table_that_was_given_whatever_its_name() -> None:
         (POOLED, b"", "table: is not a table"),
         (POOLED, b"PAR1" + b"\x00" * 50, "table"),
         (POOLED, POOL.replace("theta.a", "theta.<b>a</b>").encode(), "figures would read a part"),
-        (POOLED, POOL.replace("\n0.714,5,0\n", "\nx,5,0\n").encode(), "theta.a, row 6: is not a fi"),
+        (POOLED, POOL.replace("\n0.714,5,0\n", "\nx,5,0\n").encode(), "a, row 6: is not a fin"),
     ],
     ids=range(17),
 )

@@ -28,21 +28,6 @@ SHOWN = 6
 
 def main() -> int:
     """Do what the command line asks; the exit code."""
-    options = _parser().parse_args()
-    chosen = commands() + (commands("long.txt") if options.long and not options.keep else [])
-    chosen = [command for command in chosen if options.only in command.name]
-    # A cache of its own: pools made by other code must not stand in for this code's.
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["ABCDP_CACHE_DIR"] = folder
-        differ = [command.name for command in chosen if not _do(command, options)]
-    if options.against:
-        print(f"{len(chosen) - len(differ)} of {len(chosen)} commands give the same.")
-        if differ:
-            print("Different:", ", ".join(differ))
-    return 1 if differ else 0
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tests.reference",
         description=__doc__,
@@ -54,7 +39,18 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--against", type=Path, metavar="DIR", help="compare with what was written")
     parser.add_argument("--long", action="store_true", help="the slower commands as well")
     parser.add_argument("--only", default="", metavar="WORD", help="of the names of commands")
-    return parser
+    options = parser.parse_args()
+    chosen = commands() + (commands("long.txt") if options.long and not options.keep else [])
+    chosen = [command for command in chosen if options.only in command.name]
+    # A cache of its own: pools made by other code must not stand in for this code's.
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["ABCDP_CACHE_DIR"] = folder
+        differ = [command.name for command in chosen if not _do(command, options)]
+    if options.against:
+        print(f"{len(chosen) - len(differ)} of {len(chosen)} commands give the same.")
+        if differ:
+            print("Different:", ", ".join(differ))
+    return 1 if differ else 0
 
 
 def _do(command: Command, options: argparse.Namespace) -> bool:

@@ -27,14 +27,7 @@ MEASURED = {"seconds": 0.001}
 
 @dataclass(frozen=True)
 class Command:
-    """What ``abcdp run`` is asked for.
-
-    Attributes:
-        name: of the files.
-        experiment: its name.
-        preset: to start from, if any.
-        settings: key -> text, on top of it.
-    """
+    """What ``abcdp run`` is asked for: a preset, if any, and settings on top of it."""
 
     name: str
     experiment: str
@@ -44,13 +37,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Made:
-    """What a command gives.
-
-    Attributes:
-        tables: of the result.
-        words: summary, privacy and the caption of each figure.
-        figures: each as Plotly's JSON.
-    """
+    """What a command gives: tables, summary, privacy and captions, and figures as JSON."""
 
     tables: Mapping[str, pd.DataFrame]
     words: Mapping[str, str]

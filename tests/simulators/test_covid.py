@@ -37,18 +37,6 @@ def test_the_prior_is_standard_normal() -> None:
         assert rejects(assert_distribution, 1.1 * values, stats.norm.cdf)
 
 
-def test_only_pairs_know_which_day_a_count_belongs_to() -> None:
-    shuffled = covid.OBSERVED.copy()
-    shuffled[:, 1] = shuffled[::-1, 1]
-    apart = {}
-    for name in covid.DISTANCES:
-        distance = covid.distance(name=name)
-        statistics = distance.statistic(np.stack([covid.OBSERVED, shuffled]))
-        apart[name] = distance.compare(statistics, statistics[0])[1]
-    assert apart["values"] == pytest.approx(0.0, abs=1e-7)
-    assert apart["pairs"] > 0.2
-
-
 def test_values_are_compared_as_the_paper_does() -> None:
     other = covid.simulate(np.random.default_rng(3), np.array([[0.5, 0.1, -0.2, 1.0]]), 18)
     for bandwidth in (456.0, 1000.0):

@@ -9,7 +9,7 @@ import pytest
 from abcdp_core import experiments
 from abcdp_core import parameters as par
 from abcdp_core.parameters import ParameterError
-from abcdp_core.simulators import ScenarioParams, covid, covid_people, uniform_mixture
+from abcdp_core.simulators import ScenarioParams, covid, uniform_mixture
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,6 @@ def test_only_what_a_study_has_follows_the_scenario() -> None:
     )
 
 
-def test_a_scenario_without_a_kernel_leaves_the_bandwidth_alone() -> None:
-    params = experiments.load("mse-curves").Params
-    assert covid_people.BANDWIDTH is None
-    assert "bandwidth" not in params.defaults("covid-people")
-    assert params.defaults("uniform-mixture")["bandwidth"] == uniform_mixture.BANDWIDTH
-
-
 def test_every_study_of_several_scenarios_refuses_what_is_too_much() -> None:
     every = [experiments.load(name).Params for name in experiments.names()]
     several = [params for params in every if "scenario" in params.specification()]
@@ -58,12 +51,3 @@ def test_every_study_of_several_scenarios_refuses_what_is_too_much() -> None:
             continue
         with pytest.raises(ParameterError, match="c = 11: must be a whole number from 1 to pool"):
             params(c=11, pool_size=10)
-
-
-def test_parameters_for_a_scenario_are_those_of_its_text_and_settings_win() -> None:
-    assert Small.for_scenario("covid") == Small.from_text({"scenario": "covid"})
-    assert Small.for_scenario("covid", c=3) == Small.from_text({"scenario": "covid", "c": "3"})
-    with pytest.raises(ParameterError, match="c = 0"):
-        Small.for_scenario("covid", c=0)
-    with pytest.raises(ParameterError, match="scenario = nowhere"):
-        Small.for_scenario("nowhere")

@@ -35,14 +35,3 @@ def test_a_small_sample_is_shown_whole_and_a_single_weight_as_one_draw() -> None
     one[17] = 1.0
     chosen, shares = samples.thinned(one)
     assert (chosen.tolist(), shares.tolist()) == ([17], [1.0])
-
-
-def test_a_table_has_a_row_for_each_parameter_of_each_draw() -> None:
-    sample = np.array([[1.0, 2.0], [3.0, 4.0]])
-    table = samples.table(["a", "b"], sample, np.array([0.25, 0.75]), release="prior")
-    assert table.columns.tolist() == ["release", "sample", "parameter", "value", "weight"]
-    assert table.value.tolist() == [1.0, 2.0, 3.0, 4.0]
-    assert table["sample"].tolist() == [0, 0, 1, 1]
-    assert table.parameter.tolist() == ["a", "b", "a", "b"]
-    assert table.weight.tolist() == [0.25, 0.25, 0.75, 0.75]
-    assert samples.table(["a"], np.empty((0, 1)), np.empty(0), release="none").empty

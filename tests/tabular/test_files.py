@@ -80,7 +80,7 @@ JHU = "Province/State,Country/Region,1/22/20,1/23/20\n,Italy,4711,4712\n"
 @pytest.mark.parametrize(
     ("read", "words"),
     [
-        (lambda: cases(f"cases,deaths\n{SECRET},2\n"), "--column NAME); the first row has cases, "),
+        (lambda: cases(f"cases,deaths\n{SECRET},2\n"), "name the one to read (--column NAME), as"),
         (lambda: cases(f"{SECRET},{SECRET}\n"), "The file has 2 columns: name the one to read"),
         (lambda: cases(JHU, "cases"), "Column cases is not in the first row."),
         (lambda: cases(f"n,n\n{SECRET},2\n", "n"), "Column n is twice in the first row"),

@@ -23,6 +23,7 @@ def run_of(event: SparseVector) -> theory.Run:
 # ------------------------------------------------------------------------------- the false share
 
 
+@pytest.mark.slow
 def test_shares_of_the_toy_data_are_those_of_the_prototype() -> None:
     # MATH F3's check values, within their Monte Carlo error, and what of each is no noise's doing.
     key = pool.key_for("uniform-mixture", 5000, 10_000, 1)
@@ -49,13 +50,6 @@ def test_the_average_is_over_what_is_accepted_of_all_data_sets() -> None:
     assert found.share == pytest.approx(share, abs=1e-3)
     assert found.some == pytest.approx(np.mean(some), abs=1e-3)
     assert found.low < found.share <= found.high
-
-
-def test_nothing_accepted_has_no_share() -> None:
-    event = calibrate(1000.0, 0.0001, 1, resample=False)
-    found = false_share.share_of([np.full(50, 0.9)] * 2, run_of(event))
-    assert math.isnan(found.share)
-    assert found.some == 0.0
 
 
 # ------------------------------------------------------------------------------------ the search
@@ -88,8 +82,3 @@ def test_a_share_that_falls_again_does_not_raise_the_guideline() -> None:
         return Share(share, share, share, 0.0, 1.0, 1.0)
 
     assert false_share.search(share_at, 0.2, 1000, set())[1] == 19
-
-
-def test_what_is_unknown_keeps_no_level() -> None:
-    nothing = Share(math.nan, math.nan, math.nan, 1.0, 0.0, 0.0)
-    assert false_share.search(lambda _: nothing, 0.2, 100, set())[1] == 0

@@ -131,26 +131,6 @@ def test_without_noise_it_is_rejection_abc() -> None:
     assert theory.stopping_time(np.array([0.2]), dataclasses.replace(run, c=1))[0] == 1.0
 
 
-@BOTH
-def test_where_nothing_is_accepted_the_prior_mean_stands_in(resample: bool) -> None:
-    run = Run(0.2, 0.001, 0.002, 5, resample)
-    far = np.full(50, 9.0)
-    found = theory.released_average(far, run, np.ones((50, 2)), TARGET, EMPTY)
-    assert found.mean == pytest.approx(EMPTY)
-    assert found.mse == pytest.approx(np.mean((EMPTY - TARGET) ** 2))
-    assert found.accepted[0] == pytest.approx(1.0)
-    assert theory.stopping_time(far, run)[-1] == pytest.approx(1.0)
-    assert math.isnan(theory.false_share(far, Run(0.2, 0.0, 0.0, 5, resample)).share)
-
-
-def test_fewer_than_c_are_averaged_over_their_number() -> None:
-    # All five are accepted or none is, as the threshold falls; two of them are false.
-    rho = np.array([0.1, 0.1, 0.1, 0.2001, 0.2001])
-    found = theory.false_share(rho, Run(0.2, 1e9, 1e-9, 10, False))
-    assert found.accepted[[0, 5]] == pytest.approx([0.5, 0.5])
-    assert found.share == pytest.approx(0.4)
-
-
 @pytest.mark.parametrize("c", [1, 10, 100, 1000])
 @BOTH
 def test_more_nodes_change_nothing_that_is_shown(c: int, resample: bool) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from abcdp_core import cache, error_curve, pool
 from abcdp_core.experiments import expected_error
+from abcdp_core.pool import making
 from abcdp_core.simulators import uniform_mixture
 from tools import first_view
 
@@ -21,7 +21,7 @@ KEY = pool.key_for(uniform_mixture.SCENARIO, PARAMS.n, PARAMS.pool_size, first_v
 
 @pytest.mark.usefixtures("empty_cache")
 def test_the_first_page_makes_no_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind in ("error_curve.mse", "pool.build"):
+    for kind in ("error_curve.mse", "pool.making.build"):
         monkeypatch.setattr(f"abcdp_core.{kind}", lambda *_: pytest.fail(REMAKE))
     first_view.draw()
 
@@ -29,7 +29,7 @@ def test_the_first_page_makes_no_pool(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("empty_cache")
 def test_what_is_shipped_is_what_is_computed() -> None:
     """A chunk of draws against every data set, and a point of every curve's first setting."""
-    some = pool._chunk(KEY, 0)
+    some = making.simulate_chunk(KEY, 0)
     metric, n = KEY.metric(), PARAMS.n
     np.testing.assert_array_equal(
         pool.observed_comparison(KEY, n).theta[: pool.CHUNK], some["theta"]
@@ -47,21 +47,10 @@ def test_what_is_shipped_is_what_is_computed() -> None:
 
 
 @pytest.mark.usefixtures("empty_cache")
-def test_other_code_and_other_content_are_as_if_not_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entry = pool._entry("comparison", KEY)
+def test_what_other_code_made_is_as_if_not_there() -> None:
+    entry = KEY.entry("comparison")
     assert cache.holds(entry), REMAKE
     other = cache.Entry(entry.path, entry.label + " ")
     assert not cache.holds(other)
     assert cache.load(other) is None
-    shipped = cache.SHIPPED
-    for name in (entry.path.name, cache.LABELS):
-        (tmp_path / name).write_bytes((shipped / name).read_bytes())
-    monkeypatch.setattr(cache, "SHIPPED", tmp_path)
     assert cache.load(entry) is not None
-    file = tmp_path / entry.path.name
-    content = bytearray(file.read_bytes())
-    content[5000] ^= 1
-    file.write_bytes(content)
-    assert cache.load(entry) is None

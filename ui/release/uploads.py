@@ -6,27 +6,68 @@ that is in it, at least until another one is closed.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from abcdp_core.own_data import columns, series
+from abcdp_core import tabular
+from abcdp_core.own_data import columns
+from abcdp_core.own_data.columns import AS_IT_IS, DAYS, LABELS, SIZES, CumulativeError, Reading
 from abcdp_core.own_data.request import SERIES, columns_of, own_sizes, rows_of
 from abcdp_core.own_data.simulated import table_for
+from abcdp_core.own_model.lattice import RECORDS
+from abcdp_core.tabular import TableError
 from ui.figures.verbatim import verbatim
 from ui.server import streamlit_internals
 
+T = TypeVar("T")
+
 TRAY = "_tray"
+
+MOST_ROWS = 1_000_000
+"""Of a file that is looked at for its columns."""
 
 MINUTES = 5
 """Unused for so long, the numbers of a file are dropped."""
 
 
-class Held:
-    """A person's values, dropped when they were not used for some time, whatever the page does.
+class ForMinutes(Generic[T]):
+    """Something private, dropped when it was not used for some time, whatever the page does."""
+
+    def __init__(self, what: T, seconds: float = 60.0 * MINUTES) -> None:
+        self._what: T | None = what
+        self._seconds = seconds
+        self._timer = threading.Timer(0.0, self.drop)
+        self.use()
+
+    def use(self) -> T | None:
+        """Return it and hold it for as long again; ``None`` once dropped."""
+        self._timer.cancel()
+        what = self._what
+        if what is not None:
+            self._timer = threading.Timer(self._seconds, self.drop)
+            self._timer.daemon = True
+            self._timer.start()
+        return what
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether it is forgotten."""
+        return self._what is None
+
+    def drop(self) -> None:
+        """Forget it."""
+        self._timer.cancel()
+        self._what = None
+
+
+class Held(ForMinutes[NDArray[np.float64]]):
+    """A person's values ``(n,)``.
 
     Attributes:
         digest: by which the session knows the numbers again.
@@ -37,31 +78,23 @@ class Held:
     def __init__(
         self, values: NDArray[np.float64], kind: str = SERIES, seconds: float = 60.0 * MINUTES
     ) -> None:
-        self.digest, self.n, self.kind = series.digest_of(values), len(values), kind
-        self._values: NDArray[np.float64] | None = values
-        self._seconds = seconds
-        self._timer = threading.Timer(0.0, self.drop)
-        self.use()
+        self.digest, self.n, self.kind = columns.digest_of(values), len(values), kind
+        super().__init__(values, seconds)
 
-    def use(self) -> NDArray[np.float64] | None:
-        """Return the values ``(n,)`` and hold them for as long again; ``None`` once dropped."""
-        self._timer.cancel()
-        values = self._values
-        if values is not None:
-            self._timer = threading.Timer(self._seconds, self.drop)
-            self._timer.daemon = True
-            self._timer.start()
-        return values
 
-    @property
-    def is_dropped(self) -> bool:
-        """Whether the values are forgotten."""
-        return self._values is None
+@dataclass
+class Waiting:
+    """A file of which a person has to say how it is read.
 
-    def drop(self) -> None:
-        """Forget the values."""
-        self._timer.cancel()
-        self._values = None
+    Attributes:
+        content: its bytes.
+        names: of its columns.
+        looks_cumulative: whether it was read, and numbers look like totals so far.
+    """
+
+    content: ForMinutes[bytes]
+    names: list[str]
+    looks_cumulative: bool = False
 
 
 @dataclass
@@ -74,17 +107,32 @@ class Tray:
     """
 
     held: Held | None = None
+    waiting: Waiting | None = None
     refused: str = ""
     given: int = 0
 
-    def take(self, content: bytes, scenario: str, column: str) -> None:
-        """Read a file for a scenario; what is wrong is said without a value."""
+    def offer(self, content: bytes, scenario: str, kind: str) -> None:
+        """Take a file, and read it unless it has several columns to choose from."""
         self.given += 1
+        names: list[str] = []
+        if kind != RECORDS:
+            with contextlib.suppress(TableError):
+                names = tabular.parse(content, MOST_ROWS).choices()
+        if len(names) > 1:
+            self.waiting, self.refused = Waiting(ForMinutes(content), names), ""
+        else:
+            self.take(content, scenario, kind, AS_IT_IS)
+
+    def take(self, content: bytes, scenario: str, kind: str, how: Reading) -> None:
+        """Read a file for a scenario; what is wrong is said without a value."""
         self.refused = ""
         try:
-            values = columns.read(content, scenario, column)
-            self.held = Held(values, _kind(scenario, column))
-        except series.SeriesError as error:
+            values = columns.read(content, scenario, kind, how)
+            self.held, self.waiting = Held(values, _kind(scenario, kind)), None
+        except CumulativeError:
+            names = self.waiting.names if self.waiting else []
+            self.waiting = Waiting(ForMinutes(content), names, looks_cumulative=True)
+        except TableError as error:
             # A browser that refuses a file says nothing to the server.
             self.refused = f"The file that was read last cannot be used. {verbatim(error)}"
             self.held = None
@@ -113,7 +161,11 @@ def ask(scenario: str) -> Held | None:
         _forget()
         held = None
     if held is None or held.use() is None:
-        _ask(scenario, column, here)
+        waiting = here.waiting
+        if waiting is None or (content := waiting.content.use()) is None:
+            _ask(scenario, column, here)
+        else:
+            _choose(scenario, column, here, content)
         return None
     smallest, largest = own_sizes(scenario)
     what = f"{held.n:,} {rows_of(scenario)} are" if smallest < largest else "Your file is"
@@ -137,8 +189,54 @@ def _column(scenario: str) -> str | None:
     )
 
 
+def _choose(scenario: str, kind: str, here: Tray, content: bytes) -> None:
+    """Ask how a file of several columns, or of totals, is read; its values are not shown."""
+    waiting = here.waiting
+    assert waiting is not None, "is called for a file that waits"
+    names, none = waiting.names, None
+    column = date = date_format = missing = count = none
+    thousands = ""
+    with st.container(border=True, key="own-columns"):
+        if names:
+            column = st.selectbox("Column to read", names, key="own-column-name")
+            others = [name for name in names if name != column]
+            if kind in (SERIES, DAYS):
+                date = st.selectbox("Dates", others, index=None, key="own-date", placeholder="none")
+            if date is not None:
+                asked = "How dates are written, as %d/%m/%Y (if not as 2020-03-31 or 31.3.2020)"
+                date_format = st.text_input(asked, key="own-date-format") or None
+                fill = st.checkbox("A day without a row had 0", key="own-missing-days")
+                missing = "zero" if fill else None
+            if kind == SIZES:
+                asked = "How many clusters have this size"
+                count = st.selectbox(asked, others, index=None, key="own-count", placeholder="none")
+            if kind == LABELS and st.checkbox(
+                "Leave out patients without a label", key="own-missing-labels"
+            ):
+                missing = "drop"
+            if kind != LABELS:
+                marks = ["", ",", ".", "'", " "]
+                thousands = st.selectbox("Mark of thousands", marks, key="own-thousands") or ""
+        totals = None
+        if waiting.looks_cumulative:
+            st.markdown("These numbers never fall, so they look cumulative.")
+            answers = {"Take each day's difference": True, "Leave them as they are": False}
+            totals = answers[str(st.radio("Totals", list(answers), label_visibility="collapsed"))]
+        with st.container(horizontal=True):
+            if st.button("Read", key="own-read", type="primary"):
+                how = Reading(column, date, date_format, missing, totals, count, thousands)
+                here.take(content, scenario, kind, how)
+                st.rerun()
+            st.button("Forget the file", key="own-forget-file", on_click=_forget)
+    if here.refused:
+        st.error(here.refused)
+
+
 def _forget() -> None:
     here = tray()
+    if here.waiting is not None:
+        here.waiting.content.drop()
+        here.waiting = None
     if here.held is not None:
         here.held.drop()
         here.held = None
@@ -153,7 +251,7 @@ def _ask(scenario: str, column: str, here: Tray) -> None:
         )
     # Every kind is taken: what is wrong with it is said here, in one sentence and once.
     file = st.file_uploader(
-        f"A CSV file of at most {series.LARGEST_FILE // 2**20} MB, with "
+        f"A CSV file of at most {tabular.LARGEST_FILE // 2**20} MB, with "
         f"{columns.content(scenario, column)}",
         key=f"own-file-{here.given}",
     )
@@ -168,6 +266,6 @@ def _ask(scenario: str, column: str, here: Tray) -> None:
         return
     # From here to the end nothing is drawn, and the session is not touched.
     content = file.getvalue()
-    here.take(content, scenario, column)
+    here.offer(content, scenario, column)
     streamlit_internals.remove_upload(file)
     st.rerun()

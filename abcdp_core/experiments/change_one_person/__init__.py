@@ -23,22 +23,18 @@ from abcdp_core import releases, simulators
 from abcdp_core.experiments.change_one_person import computing, views
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import ParameterError
-from abcdp_core.study import BaseParams, Parameter, Rows, Study
+from abcdp_core.study import Rows, Study, scale
 
 EXPERIMENT = "change-one-person"
 TITLE = "What one person changes"
 
-WORST = "worst"
-"""The move that the search found."""
+WORST = "worst"  # The move that the search found
 
-MOVED_TO = Parameter(
-    kind="real",
-    label="Move the point to",
-    help="Place in the range of possible values: 0 is the lowest, 1 the highest. worst: the place "
+MOVED_TO = scale(
+    "Move the point to",
+    "Place in the range of possible values: 0 is the lowest, 1 the highest. worst: the place "
     "that moves the distances most, of those tried.",
-    low=0.0,
-    high=1.0,
-    steps=tuple(i / 20 for i in range(21)),
+    tuple(i / 20 for i in range(21)),
     special=(WORST,),
 )
 
@@ -66,9 +62,7 @@ def serves(scenario: str) -> bool:
     return sparse_vector.LINEAR.protects(source)[1] == "replace"
 
 
-PRESETS: dict[str, BaseParams] = {}
-
-prepare = releases.prepare
+missing_pools = releases.missing_pools
 
 
 STUDY = Study(
@@ -77,8 +71,7 @@ STUDY = Study(
     world=computing.Pair.of,
     tables={
         "main": Rows(
-            "looked_at stopped stopped_neighbour allowed_low allowed_high",
-            computing.curves,
+            "looked_at stopped stopped_neighbour allowed_low allowed_high", computing.curves
         ),
         "ratio": Rows(
             "outcome low high probability probability_neighbour log_ratio epsilon_total",

@@ -12,12 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import pool, releases, simulators
+from abcdp_core import pool, releases
 from abcdp_core.streams import generator
-from abcdp_core.study import Run
+from abcdp_core.study import Array, Run
 from abcdp_core.theory import sparse_vector_run as theory
-
-Array = NDArray[np.float64]
 
 POINTS_TRIED, VALUES_TRIED, DRAWS_TRIED = 40, 41, 400
 """Points that are tried for the worst change, new values of each, and draws they are tried on."""
@@ -54,7 +52,7 @@ def before(key: pool.PoolKey, n: int, epsilon_abc: float) -> Before:
     statistics, distance, size = public.statistics[n][near], comparison.distance, len(data)
     tried = np.linspace(0, size - 1, min(POINTS_TRIED, size)).astype(int)
     tried = np.argsort(data[:, -1])[tried]
-    values = np.linspace(*simulators.load(key.scenario).DOMAIN, VALUES_TRIED)
+    values = np.linspace(*key.source.DOMAIN, VALUES_TRIED)
     moved = []
     for point in tried:
         rest = np.delete(data, point, axis=0)
@@ -96,7 +94,7 @@ class Pair:
         """The scenario's data, and the same with the person where the parameters put it."""
         params, key = run.params, releases.pool_key(run.params, run.seed)
         first = before(key, params.n, params.epsilon_abc)
-        low, high = simulators.load(params.scenario).DOMAIN
+        low, high = params.source.DOMAIN
         share, changed = params.moved_to, first.data.copy()
         worst = isinstance(share, str)
         changed[first.point, -1] = first.value if worst else low + share * (high - low)
@@ -117,21 +115,16 @@ def curves(pair: Pair, run: Run[Any]) -> pd.DataFrame:
     shown = shown[shown >= 0]
     first, second = np.minimum(first[shown], 1.0), np.minimum(second[shown], 1.0)
     factor = math.exp(min(run.params.epsilon_total, 700.0))
-    columns = {
-        "looked_at": shown + 1,
-        "stopped": first,
-        "stopped_neighbour": second,
-        "allowed_low": np.maximum(first / factor, 1.0 - np.minimum(factor * (1.0 - first), 1)),
-        "allowed_high": np.minimum(np.minimum(factor * first, 1), 1.0 - (1.0 - first) / factor),
-    }
-    return pd.DataFrame(columns)
+    low = np.maximum(first / factor, 1.0 - np.minimum(factor * (1.0 - first), 1))
+    high = np.minimum(np.minimum(factor * first, 1), 1.0 - (1.0 - first) / factor)
+    table = pd.DataFrame({"looked_at": shown + 1, "stopped": first, "stopped_neighbour": second})
+    return table.assign(allowed_low=low, allowed_high=high)
 
 
 def ratios(pair: Pair, run: Run[Any]) -> pd.DataFrame:
-    """Probabilities of at most :data:`CLASSES` about equally likely ranges of the stopping time.
+    """Probabilities of about equally likely ranges of the stopping time, and of a pool that ended.
 
-    A pool that ended is an outcome of its own, unless that is too rare; then it counts as a run
-    that looked at all draws.
+    Where that is too rare it counts as a run that looked at all draws.
     """
     original, neighbour = pair.stops
     both = (original + neighbour) / 2.0
@@ -139,9 +132,8 @@ def ratios(pair: Pair, run: Run[Any]) -> pd.DataFrame:
     rows = []
     for start, stop in itertools.pairwise([0, *(cut + 1 for cut in _cuts(both[:-1])), steps]):
         name = f"{stop:,}" if stop == start + 1 else f"{start + 1:,} to {stop:,}"
-        rows.append(
-            (name, start + 1, stop, original[start:stop].sum(), neighbour[start:stop].sum())
-        )
+        both_of = (each[start:stop].sum() for each in pair.stops)
+        rows.append((name, start + 1, stop, *both_of))
     ended = (POOL_ENDED, steps, steps, float(original[-1]), float(neighbour[-1]))
     if both[:-1].sum() < RARE:
         rows = [ended]
@@ -155,10 +147,7 @@ def ratios(pair: Pair, run: Run[Any]) -> pd.DataFrame:
 
 
 def _cuts(stops: Array) -> list[int]:
-    """Last draws, but the very last, of about equally likely ranges of draws.
-
-    A draw that is as likely as a whole range is one by itself, and no range is rare.
-    """
+    """Last draws of about equally likely ranges; a draw as likely as one is alone, none is rare."""
     stopped = np.cumsum(stops)
     wanted = stopped[-1] * np.arange(1, CLASSES) / CLASSES
     at = np.unique(np.minimum(np.searchsorted(stopped, wanted), len(stops) - 1))
@@ -178,21 +167,15 @@ def _log_ratios(original: Array, neighbour: Array) -> tuple[Array, NDArray[np.bo
     return np.log(ratio), known
 
 
-def largest(pair: Pair, run: Run[Any]) -> pd.DataFrame:
+def largest(pair: Pair, run: Run[Any]) -> list[tuple[Any, ...]]:
     """The outcome whose two probabilities differ by the largest factor, of those not too rare."""
     original, neighbour = pair.stops
     log_ratio, known = _log_ratios(original, neighbour)
     common = np.maximum(original, neighbour) >= RARE
     worst = int(np.argmax(np.where(common, np.abs(log_ratio), -1.0)))
-    columns = {
-        "outcome": POOL_ENDED if worst == len(original) - 1 else f"{worst + 1:,}",
-        "probability": original[worst],
-        "probability_neighbour": neighbour[worst],
-        "log_ratio": log_ratio[worst],
-        "at_least": not known[worst],
-        "epsilon_total": run.params.epsilon_total,
-    }
-    return pd.DataFrame([columns])
+    outcome = POOL_ENDED if worst == len(original) - 1 else f"{worst + 1:,}"
+    found = original[worst], neighbour[worst], log_ratio[worst], not known[worst]
+    return [(outcome, *found, run.params.epsilon_total)]
 
 
 def movement(pair: Pair, run: Run[Any]) -> pd.DataFrame:
@@ -223,7 +206,7 @@ def data(pair: Pair, run: Run[Any]) -> pd.DataFrame:
     return pd.DataFrame({"place": place, "amount": amount})
 
 
-def person(pair: Pair, run: Run[Any]) -> pd.DataFrame:
+def person(pair: Pair, run: Run[Any]) -> list[tuple[float, ...]]:
     """Where among them the point is before and after it is replaced."""
     old, new = (each[pair.before.point] for each in (pair.before.data, pair.changed))
     amounts = old[-1], new[-1]
@@ -231,10 +214,10 @@ def person(pair: Pair, run: Run[Any]) -> pd.DataFrame:
         counts, edges = _histogram(pair, run)
         bins = np.searchsorted(edges, [old[0], new[0]], "right") - 1
         amounts = tuple(counts[np.clip(bins, 0, BINS - 1)])
-    columns = ["place_before", "amount_before", "place_after", "amount_after"]
-    return pd.DataFrame([(old[0], amounts[0], new[0], amounts[1])], columns=columns)
+    return [(old[0], amounts[0], new[0], amounts[1])]
 
 
 def _histogram(pair: Pair, run: Run[Any]) -> tuple[Array, Array]:
-    edges = np.linspace(*simulators.load(run.params.scenario).DOMAIN, BINS + 1)
+    low, high = run.params.source.DOMAIN
+    edges = np.linspace(low, high, BINS + 1)
     return np.histogram(pair.before.data[:, 0], edges)[0].astype(float), edges

@@ -9,11 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core import simulators
 from abcdp_core.results import Result
 from abcdp_core.sentences import LARGE, amount, at_most, counted, factor, percent, settings_line
-
-# ----------------------------------------------------------------------------------------- words
 
 
 def summary(result: Result) -> str:
@@ -55,7 +52,7 @@ def bound_in_words(result: Result) -> str:
 def move_in_words(result: Result) -> str:
     """Which value is replaced by which."""
     params, person = cast(Any, result.params), result.tables["person"].iloc[0]
-    names = simulators.load(params.scenario).COORDINATES
+    names = params.source.COORDINATES
     who, what = f"One of {params.n:,} points", "place"
     if len(names) > 1:
         who, what = f"The {names[-1]} of {names[0]} {person.place_before:g}", "amount"
@@ -63,16 +60,12 @@ def move_in_words(result: Result) -> str:
     return f"{who} moves from {old} to {new}"
 
 
-# --------------------------------------------------------------------------------------- figures
-
 DATA = fig.TRUTH.called("the data", marker="circle")
 THESE = fig.PRIVATE.called("these data")
 OTHER = fig.styles(["one person replaced"])[0].called("one person replaced", dash="dash")
 RATIO = fig.BOTH.called("exact ratio of a class")
-
-LOW = 265
-"""Pixels of a small figure: knob, point and curves fit on a telephone one above the other."""
-
+NAMED = ("epsilon_total", "epsilon_abc", "c", "n")
+LOW = 265  # Pixels of a small figure: knob, point and curves fit on a telephone one above the other
 MOVEMENT_BINS = 40
 
 
@@ -83,11 +76,8 @@ def outcomes(result: Result) -> fig.Drawn:
     # The most that two curves may differ if no ratio is above e^ε_total.
     allowed = amount(100.0 * math.tanh(params.epsilon_total / 2.0), 2)
     title = f"The curve moves by at most {gap} percentage points; {allowed} are allowed"
-    figure = fig.rows(
-        ["stopped by then", "ratio"], title, "draws looked at until the run stopped", 145
-    )
-    settings = settings_line(params, ("epsilon_total", "epsilon_abc", "c", "n"))
-    figure.layout.title.subtitle.text = settings
+    x_title, settings = "draws looked at until the run stopped", settings_line(params, NAMED)
+    figure = fig.rows(["stopped by then", "ratio"], title, x_title, 145, settings)
     x = main.looked_at.to_numpy(float)
     end = max(10.0, x[-1])
     # Steps up to the next draw; Plotly's own would be mirrored along the lower edge.
@@ -110,13 +100,9 @@ def outcomes(result: Result) -> fig.Drawn:
     fig.key(figure, [(style.name, style.color) for style in (THESE, OTHER, bound_style)])
     largest = factor(params.epsilon_total)
     figure.update_xaxes(fig.plain_ticks(1.0, end))
-    figure.update_layout(
-        showlegend=False,
-        yaxis_range=[-0.02, 1.02],
-        yaxis2_range=[-1.25, 1.25],
-        yaxis2_tickvals=[-1.0, 0.0, 1.0],
-        yaxis2_ticktext=[f"÷ {largest}", "same", f"× {largest}"],
-    )
+    ticks = {"tickvals": [-1.0, 0.0, 1.0], "ticktext": [f"÷ {largest}", "same", f"× {largest}"]}
+    figure.update_layout(yaxis_range=[-0.02, 1.02], yaxis2={"range": [-1.25, 1.25], **ticks})
+    figure.update_layout(showlegend=False)
     return fig.Drawn(
         figure,
         f"After any number of draws, the chance that a run has stopped differs by at most {gap} "
@@ -130,10 +116,9 @@ def movement(result: Result) -> fig.Drawn:
     table = result.tables["movement"]
     moved = table.movement / table.sensitivity
     largest, median = at_most(moved.abs().max()), at_most(moved.abs().median(), 2)
+    axes = "movement of a distance, in units of Δ", "share of the draws"
     settings = settings_line(result.params, ("epsilon_abc", "n"))
-    x_title, y_title = "movement of a distance, in units of Δ", "share of the draws"
-    title = f"Distances move by at most {largest} Δ"
-    figure = fig.figure(title, x_title, y_title, LOW, settings)
+    figure = fig.figure(f"Distances move by at most {largest} Δ", *axes, LOW, settings)
     edges = np.linspace(-1.0, 1.0, MOVEMENT_BINS + 1)
     shares = np.histogram(moved.clip(-1.0, 1.0), edges)[0] / len(moved)
     bars = go.Bar(x=(edges[:-1] + edges[1:]) / 2.0, y=shares, name="draws of the pool")
@@ -148,7 +133,7 @@ def movement(result: Result) -> fig.Drawn:
 def person(result: Result) -> fig.Drawn:
     """The data, and an arrow from where the point was to where it is put."""
     data, spot = result.tables["data"], result.tables["person"].iloc[0]
-    source = simulators.load(cast(Any, result.params).scenario)
+    source = cast(Any, result.params).source
     series = len(source.COORDINATES) > 1
     title, y_title = move_in_words(result), source.COORDINATES[-1] if series else "points"
     figure = fig.figure(title, source.COORDINATES[0], y_title, LOW)
@@ -158,13 +143,12 @@ def person(result: Result) -> fig.Drawn:
     else:
         color = fig.translucent(DATA.color, 0.45)
         figure.add_trace(go.Bar(x=x, y=y, name=DATA.name, marker={"color": color}))
-    old, new = ((spot[f"place_{when}"], spot[f"amount_{when}"]) for when in ("before", "after"))
-    looks = THESE.called("before"), OTHER.called("after", marker="diamond")
-    for place, style in zip((old, new), looks, strict=True):
-        mark = fig.points(np.array(place[:1]), np.array(place[1:]), style)
-        figure.add_trace(mark.update(marker={"size": 14}))
+    for style in (THESE.called("before"), OTHER.called("after", marker="diamond")):
+        x, y = (np.array([spot[f"{name}_{style.name}"]]) for name in ("place", "amount"))
+        figure.add_trace(fig.points(x, y, style).update(marker={"size": 14}))
     figure.add_annotation(
-        **{"x": new[0], "y": new[1], "ax": old[0], "ay": old[1], "text": ""},
+        **{"x": spot.place_after, "y": spot.amount_after, "text": ""},
+        **{"ax": spot.place_before, "ay": spot.amount_before},
         **{"axref": "x", "ayref": "y", "showarrow": True, "arrowhead": 2, "arrowwidth": 2},
         **{"arrowcolor": OTHER.color, "standoff": 8, "startstandoff": 8},
     )

@@ -50,26 +50,23 @@ from abcdp_core.experiments.compare_mechanisms.views import SETTING, UNITS, colu
 from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.study import BaseParams, Parameter, Result, Tables
+from abcdp_core.study import BaseParams, Result, Tables, choice, columns
 from abcdp_core.study import mechanisms as shared
-from abcdp_core.tasks import Part, in_parts
+from abcdp_core.tasks import Part, in_parts, with_values
 
 EXPERIMENT = "compare-mechanisms"
 TITLE = "Error of every mechanism at equal privacy"
 SCORES = "mechanism epsilon_total delta c epsilon_abc run accepted mse mae mse_scaled mae_scaled"
-COLUMNS = {
-    name: tuple(columns.split())
-    for name, columns in {
-        "main": SCORES,
-        "common": SCORES,
-        "grid": "mechanism epsilon_total c epsilon_abc mse",
-        "prior": "run mse mae mse_scaled mae_scaled",
-        "summary": "mechanism c epsilon_total epsilon_abc mse mse_low mse_high mae mae_low "
-        "mae_high empty_share",
-        "published": "mechanism epsilon_total c unit parameter mean low high mse mae mse_scaled "
-        "mae_scaled",
-    }.items()
-}
+COLUMNS = columns(
+    main=SCORES,
+    common=SCORES,
+    grid="mechanism epsilon_total c epsilon_abc mse",
+    prior="run mse mae mse_scaled mae_scaled",
+    summary="mechanism c epsilon_total epsilon_abc mse mse_low mse_high mae mae_low mae_high "
+    "empty_share",
+    published="mechanism epsilon_total c unit parameter mean low high mse mae mse_scaled "
+    "mae_scaled",
+)
 """In *grid*, ``mse`` is what the best setting is chosen by, NaN where there is nothing to choose;
 there and in *summary* errors are scaled where the parameters' units differ. In *published*, of the
 scenario's published data, ``low`` and ``high`` are the ends of the posterior's 90 % interval of a
@@ -91,22 +88,17 @@ class Params(shared.MechanismParams):
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(10_000)
     runs: int = par.RUNS.field(20)
-    truths: str = Parameter(
-        kind="choice",
-        label="Truths",
-        help="own: the scenario's true parameters. prior: each run has its own draw from the "
-        "prior.",
-        options=("own", "prior"),
+    truths: str = choice(
+        "Truths",
+        "own: the scenario's true parameters. prior: each run has its own draw from the prior.",
+        ("own", "prior"),
     ).field("own")
 
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The scenario's own size, threshold, acceptances and pool, and what can serve it."""
+        """The usual ones, and truths from the prior where nobody knows the scenario's own."""
         known = trials.knows_truth(simulators.load(scenario))
-        return super().defaults(scenario) | {
-            "mechanism": trials.serving(SHOWN, scenario),
-            "truths": "own" if known else "prior",
-        }
+        return super().defaults(scenario) | {"truths": "own" if known else "prior"}
 
     def check_together(self) -> None:
         """Refuse too much work, more acceptances than draws, and what cannot be measured."""
@@ -114,46 +106,39 @@ class Params(shared.MechanismParams):
         trials.check_truths(self.scenario, self.truths)
 
 
+SELECTIONS = ("sparse-vector", "nearest-selection")
+EMBEDDINGS = ("private-embedding", "embedding-estimate", "embedding-noise-aware")
+BY_C = Params(
+    mechanism=("sparse-vector", "gaussian-rejection", "soft-weights", *EMBEDDINGS),
+    epsilon_total=(0.1, 1.0, 10.0),
+    c=(10, 100, 1000),
+    runs=60,
+)
+OF_UNITS = {
+    "mechanism": UNITS,
+    "epsilon_total": (0.1, 0.5, 1.0, 10.0, 100.0, 1000.0),
+    "truths": "prior",
+    "runs": 300,
+}
 PRESETS: dict[str, BaseParams] = {
-    "selection": Params(
-        mechanism=(
-            *("sparse-vector", "sparse-vector-approximate"),
-            *("nearest-selection", "nearest-selection-approximate"),
-        ),
-        epsilon_total=(0.1, 1.0, 10.0),
-        c=(10, 100, 1000),
+    "selection": with_values(
+        BY_C,
+        mechanism=[f"{name}{end}" for name in SELECTIONS for end in ("", "-approximate")],
         delta=1e-6,
         runs=48,
     ),
     "all-mechanisms": Params(runs=100),
-    "all-mechanisms-c": Params(
-        mechanism=(
-            *("sparse-vector", "gaussian-rejection", "soft-weights", "private-embedding"),
-            *("embedding-estimate", "embedding-noise-aware"),
-        ),
-        epsilon_total=(0.1, 1.0, 10.0),
-        c=(10, 100, 1000),
-        runs=60,
-    ),
-}
-PRESETS |= {
-    name: Params.for_scenario(
-        scenario,
-        mechanism=UNITS,
-        epsilon_total=(0.1, 0.5, 1.0, 10.0, 100.0, 1000.0),
-        truths="prior",
-        runs=300,
-    )
-    for name, scenario in (("units", "tuberculosis-patients"), ("units-covid", "covid-people"))
+    "all-mechanisms-c": BY_C,
+    "units": Params.for_scenario("tuberculosis-patients", **OF_UNITS),
+    "units-covid": Params.for_scenario("covid-people", **OF_UNITS),
 }
 
 CHUNK = 20
 """Runs of a task: workers finish what they have begun, even if nobody waits for it any more."""
 
-Task = Part[Params]
-"""Some runs of one mechanism at one budget and one c."""
+Task = Part[Params]  # Some runs of one mechanism at one budget and one c
 
-prepare = shared.prepare
+missing_pools = shared.missing_pools
 figures, choose = views.figures, views.choose
 
 
@@ -220,10 +205,7 @@ def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
 
 
 def _published(task: Task, options: BaseParams) -> pd.DataFrame:
-    """One release of the published data, with the first runs only, as it is the same with others.
-
-    There is no row without published data, or if no draws are released.
-    """
+    """One release of published data, with the first runs, as it is the same with others."""
     (name, public, _, budget, seed), rows = asked(task), []
     mechanism, source, theta = mechanisms.load(name), public.scenario, public.theta
     has_data = task.params.truths == "prior" and source.OBSERVED is not None

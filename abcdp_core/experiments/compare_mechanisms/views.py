@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
@@ -30,8 +28,7 @@ from abcdp_core.sentences import (
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study import mechanisms as shared
 
-SETTING = ("mechanism", "c", "epsilon_total")
-"""Columns that make one mark."""
+SETTING = ("mechanism", "c", "epsilon_total")  # Columns that make one mark
 
 UNITS = tuple(each.name for each in private_summary.MECHANISMS)
 """The same numbers of the data, released for units of two sizes."""
@@ -42,48 +39,27 @@ ENDS = {"mse": (1e-5, 0.1), "mae": (0.002, 0.2)}
 
 def column_of(params: Any, short: str) -> str:
     """Return the column of an error: scaled where the parameters have several units."""
-    several = simulators.has_several_units(simulators.load(params.scenario))
+    several = simulators.has_several_units(params.source)
     return f"{short}_scaled" if several else short
 
 
-@dataclass(frozen=True)
 class Errors:
-    """The errors of one kind in one table of a result.
+    """The errors of one kind in one table of a result: in words, as rows or as curves.
 
     Attributes:
-        result: of the study.
-        name: of the table, ``main`` or ``common``.
-        short: the kind of error, ``mae`` or ``mse``.
+        table: of all runs so far.
+        column: of the errors.
+        words: the kind of error, and the unit where it is not the usual one.
+        prior: error of the prior mean.
     """
 
-    result: Result
-    name: str
-    short: str
-
-    @property
-    def params(self) -> Any:
-        """The study's parameters."""
-        return self.result.params
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """The errors of all runs so far."""
-        return self.result.tables[self.name]
-
-    @property
-    def column(self) -> str:
-        """Their column."""
-        return column_of(self.params, self.short)
-
-    @property
-    def words(self) -> str:
-        """The kind of error, and the unit where it is not the usual one."""
-        return f"{summaries.METRICS[self.short]}{shared.in_units(self.params)}"
-
-    @property
-    def prior(self) -> float:
-        """The error of the prior mean."""
-        return float(self.result.tables["prior"][self.column].mean())
+    def __init__(self, result: Result, name: str, short: str) -> None:
+        """Look up the errors ``short``, mae or mse, in the table ``main`` or ``common``."""
+        self.result, self.name, self.short = result, name, short
+        self.params: Any = result.params
+        self.table, self.column = result.tables[name], column_of(self.params, short)
+        self.words = f"{summaries.METRICS[short]}{shared.in_units(self.params)}"
+        self.prior = float(result.tables["prior"][self.column].mean())
 
     @property
     def axis(self) -> tuple[float, float]:
@@ -106,7 +82,7 @@ class Errors:
         """A mechanism in words; its unit where the units are compared."""
         if set(self.params.mechanism) != set(UNITS):
             return fig.called(mechanism)
-        source = simulators.load(self.params.scenario)
+        source = self.params.source
         return f"{mechanisms.load(mechanism).protects(source)[0]} protected"
 
     def says(self) -> tuple[str, str]:
@@ -203,21 +179,17 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     Rows of marks if there is one budget and one c, else lines against the budget.
     """
     params: Any = result.params
-    single, source = (
-        len(params.epsilon_total) == len(params.c) == 1,
-        simulators.load(params.scenario),
-    )
+    single, source = len(params.epsilon_total) == len(params.c) == 1, params.source
     draw = Errors.rows if single else Errors.curves
     then = [noisy_counts.rival(source)]
     if len(result.tables["published"]):
         whose = getattr(source, "PUBLISHED", "published data")
         then.insert(0, f"Stars are the errors that the posterior for {whose} expects.")
-    drawn = {short: draw(Errors(result, "main", short)) for short in summaries.METRICS}
-    said = {
-        short: fig.Drawn(best.figure, " ".join([best.sentence, *then]))
-        for short, best in drawn.items()
-    }
-    return said | {"common": draw(Errors(result, "common", "mse"))}
+    drawn = {}
+    for short in summaries.METRICS:
+        best = draw(Errors(result, "main", short))
+        drawn[short] = fig.Drawn(best.figure, " ".join([best.sentence, *then]))
+    return drawn | {"common": draw(Errors(result, "common", "mse"))}
 
 
 def choose(drawn: fig.Drawn, mechanism: str) -> fig.Drawn:

@@ -8,11 +8,10 @@ only follow a fixed interval, which does not wait for anybody. The error is the 
 posterior mean of $\mu$ or of $\sigma$ from the truth.
 
 All ways of inferring approximate one posterior, so between them only the Monte Carlo error and the
-time differ. Between ways of asking the information differs, and Fisher information $F$ says by how
-much (MATH A3, A4). The dotted lines are the mean absolute error of an estimate that uses all of it,
-$\sqrt{2/\pi}\;\sigma/\sqrt{N F}$: for the best interval at the true parameters, and for the fixed
-one. They leave out the prior and the cost of exploring, and mean nothing where they are above the
-spread of the prior.
+time differ. Between ways of asking the information $F$ differs (MATH A3, A4). The dotted lines are
+the mean absolute error of an estimate that uses all of it, $\sqrt{2/\pi}\;\sigma/\sqrt{N F}$: for
+the best interval at the true parameters, and for the fixed one. They leave out the prior and the
+cost of exploring, and mean nothing where they are above the spread of the prior.
 
 With ``channel`` people also answer by symbols from a table, placed like an adaptive interval (MATH
 A14): a *sign*, or the *optimal* symbols. The column ``interval`` then has the channel's name. A

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core import parameters as par
 from abcdp_core import summaries
@@ -17,43 +16,37 @@ from abcdp_core.online import learnt
 from abcdp_core.online import parameters as online
 from abcdp_core.online.batch import Batch
 from abcdp_core.online.channels import answer
-from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.parameters import ParameterError
 from abcdp_core.streams import generator
-from abcdp_core.study import Chain, Onward
+from abcdp_core.study import Array, Chain, Onward, choice, scale
 from abcdp_core.study.estimates import ask
-
-Array = NDArray[np.float64]
+from abcdp_core.tasks import with_values
 
 BATCH = ("mhaar", "mh")
-SAMPLER = Parameter(
-    kind="choice",
-    label="Samplers",
-    help="smc, smc-latent and grid follow people online; mhaar and mh come after the last one.",
-    options=(*online.SAMPLER.options, *BATCH),
+SAMPLER = choice(
+    "Samplers",
+    "smc, smc-latent and grid follow people online; mhaar and mh come after the last one.",
+    (*online.SAMPLER.options, *BATCH),
 )
-ITERATIONS = Parameter(
-    kind="integer",
-    label="Iterations of a batch sampler",
-    help="Steps of its chain; the paper takes 100 000.",
+ITERATIONS = scale(
+    "Iterations of a batch sampler",
+    "Steps of its chain; the paper takes 100 000.",
+    (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
     low=100,
     high=1_000_000,
-    steps=(1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
 )
-BURN_IN = Parameter(
-    kind="real",
-    label="Burn-in",
-    help="Share of a chain that estimates leave out; its step adapts meanwhile.",
+BURN_IN = scale(
+    "Burn-in",
+    "Share of a chain that estimates leave out; its step adapts meanwhile.",
+    (0.1, 0.2, 0.5, 0.8),
     low=0.0,
     high=0.95,
-    steps=(0.1, 0.2, 0.5, 0.8),
 )
-CANDIDATES = Parameter(
-    kind="integer",
-    label="Candidates of mhaar",
-    help="Candidate values per person and iteration; the paper takes 20.",
-    low=2,
+CANDIDATES = scale(
+    "Candidates of mhaar",
+    "Candidate values per person and iteration; the paper takes 20.",
+    (2, 5, 10, 20, 50, 100),
     high=1000,
-    steps=(2, 5, 10, 20, 50, 100),
 )
 
 RUNS = dataclasses.replace(par.RUNS, high=2000)
@@ -94,19 +87,13 @@ class Params(online.StreamParams):
 
     def methods(self) -> list[tuple[str, str]]:
         """Ways of inferring and asking: (sampler, interval or name of a table)."""
+        able: dict[str, Any] = dict.fromkeys(online.TABLES, online.FOLLOW_TABLES)
+        able |= {"adaptive": online.SAMPLER.options, "fixed": SAMPLER.options}
         every = itertools.product(self.sampler, self.ways())
-        return [(sampler, way) for sampler, way in every if _fit(sampler, way)]
+        return [(sampler, way) for sampler, way in every if sampler in able[way]]
 
 
-def _fit(sampler: str, way: str) -> bool:
-    """Whether a sampler can follow a way of asking."""
-    if way in online.TABLES:
-        return sampler in online.FOLLOW_TABLES
-    return sampler not in BATCH or way == "fixed"
-
-
-LINKS = 20
-"""Parts that a run of one method is done in, so that it can be stopped."""
+LINKS = 20  # Parts that a run of one method is done in, so that it can be stopped
 
 CLOSE = 10**-0.5
 """Standard deviation of μ, in σ, that ``reach`` waits for: that of the mean of ten exact values."""
@@ -118,27 +105,15 @@ Part = tuple[Any, Row, dict[str, Row]]
 
 def chains(params: Params, seed: int) -> list[Chain[Params]]:
     """All methods of a run, then the next run: the study can be stopped at any time."""
-    return [
-        _chain(params, run, seed, budget, *method)
-        for run in range(params.runs)
-        for budget in params.epsilon_total
-        for method in params.methods()
-    ]
-
-
-def _chain(
-    params: Params, run: int, seed: int, budget: float, sampler: str, way: str
-) -> Chain[Params]:
-    is_table = way in online.TABLES
-    single = dataclasses.replace(
-        params,
-        epsilon_total=(budget,),
-        sampler=(sampler,),
-        interval=("adaptive",) if is_table else (way,),
-        channel=(way,) if is_table else ("truncation",),
-        runs=1,
-    )
-    return Chain(single, run, seed, min(LINKS, params.iterations if sampler in BATCH else params.n))
+    singles = []
+    for budget, (sampler, way) in itertools.product(params.epsilon_total, params.methods()):
+        asked = ("adaptive", way) if way in online.TABLES else (way, "truncation")
+        own = {"epsilon_total": budget, "sampler": sampler, "runs": 1}
+        single = with_values(params, **own, interval=asked[0], channel=asked[1])
+        links = min(LINKS, params.iterations if sampler in BATCH else params.n)
+        singles.append((single, links))
+    runs = range(params.runs)
+    return [Chain(single, run, seed, links) for run in runs for single, links in singles]
 
 
 def advance(here: Onward[Chain[Params]]) -> tuple[dict[str, list[Row]], Any]:
@@ -164,13 +139,14 @@ def _online(here: Onward[Chain[Params]], state: Any) -> Part:
     """Ask the next people; what is known then."""
     params, (known, reached) = here.task.params, state or (None, 1)
     known, asked = ask(here.task, known, here.part(params.n))
-    far = asked.t[asked.sd_mu >= CLOSE * params.sigma]
-    reached = int(far.max()) + 1 if len(far) else reached
+    reached = max(
+        (row.t + 1 for row in asked if row.sd_mu >= CLOSE * params.sigma), default=reached
+    )
     # Half of it first: the ends may be as far away as a computer counts.
-    centres = (0.5 * asked.left + 0.5 * asked.right).to_numpy()
-    last = asked.iloc[-1]
+    centres = np.array([0.5 * row.left + 0.5 * row.right for row in asked])
+    last = asked[-1]
     estimate = _estimate(params, last.mean_mu, last.mean_sigma, last.sigma_width)
-    spread = {"t": int(last.t), "sd_mu": last.sd_mu, "sd_sigma": last.sd_sigma}
+    spread = {"t": last.t, "sd_mu": last.sd_mu, "sd_sigma": last.sd_sigma}
     rows = {"course": {**estimate, **spread, "centre_sd": float(centres.std())}}
     if here.is_last:
         rows["reach"] = {"people": reached}

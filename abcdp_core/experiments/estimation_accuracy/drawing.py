@@ -8,7 +8,6 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core import figures as fig
@@ -28,9 +27,8 @@ from abcdp_core.sentences import (
     runs_in_words,
     settings_line,
 )
+from abcdp_core.study import Array
 from abcdp_core.study.estimates import ASKED, SYMBOL, Errors, least_error
-
-Array = NDArray[np.float64]
 
 
 def _smallest(result: Result) -> tuple[float, str]:
@@ -44,8 +42,8 @@ def efficient_errors(params: Params, name: str, interval: str) -> tuple[Array, A
     Args:
         params: how people are asked.
         name: ``mu`` or ``sigma``.
-        interval: ``adaptive`` for the best one at the true parameters, ``fixed`` (MATH A3, A4), or
-            the name of a table of symbols (A14).
+        interval: ``adaptive`` for the best one at the true parameters, ``fixed``, or a table's name
+            (MATH A3, A4, A14).
     """
     index = list(SYMBOL).index(name)
     found = [_information(params, budget, interval) for budget in params.epsilon_total]
@@ -92,10 +90,10 @@ def _theory(result: Result, rows: pd.DataFrame, name: str) -> list[Curve]:
 
 def _curves(result: Result, rows: pd.DataFrame, name: str) -> list[Curve]:
     """Theory, and beside symbols a trusted collector's error of μ."""
-    params = cast(Params, result.params)
-    trusted = fig.GUIDE.called("trusted collector")
-    shown = [(trusted, *trusted_errors(params))] if name == "mu" and params.tables() else []
-    return [*_theory(result, rows, name), *shown]
+    curves, params = _theory(result, rows, name), cast(Params, result.params)
+    if name == "mu" and params.tables():
+        curves.append((fig.GUIDE.called("trusted collector"), *trusted_errors(params)))
+    return curves
 
 
 ERRORS = {
@@ -111,10 +109,7 @@ ERRORS = {
     for name, symbol in SYMBOL.items()
 }
 VIEWS = {
-    name: ERRORS[name].view(
-        settings=("n", "sampler"),
-        curves=partial(_curves, name=name),
-    )
+    name: ERRORS[name].view(settings=("n", "sampler"), curves=partial(_curves, name=name))
     for name in ERRORS
 }
 
@@ -137,9 +132,8 @@ def means_say(result: Result, name: str) -> tuple[str, str]:
         said += f"; log σ is {learnt.words(gained)}"
     course = result.tables["course"]
     last = course[course.t == params.n]
-    out = last.assign(out=last[f"error_{name}"] > 1.96 * last[f"sd_{name}"])
-    counts = out.groupby("interval", sort=False).out.agg(["size", "sum"]).to_dict("index")
-    each = [f"{n['sum']} of {n['size']} with {ASKED[str(way)].name}" for way, n in counts.items()]
+    out = (last[f"error_{name}"] > 1.96 * last[f"sd_{name}"]).groupby(last.interval, sort=False)
+    each = [f"{part.sum()} of {len(part)} with {ASKED[str(way)].name}" for way, part in out]
     misses = f"Mean ± 1.96 standard deviations misses {symbol}: {', '.join(each)}"
     return misses if each else f"Estimates of {symbol}", f"{said}."
 

@@ -26,10 +26,6 @@ quantity is taken to change by the ratio of the average errors, or lengths, of t
 lines are straight in logarithms, so the number is rough where the curve bends. Noise follows
 $N\epsilon_{total}$, so twice as many people do as much for it as twice the budget; the error of N
 points without noise is a limit to every budget.
-
-**You may not need ABC.** Where a likelihood exists, its sufficient statistic with noise is the
-honest rival (MATH E7): for the mixture of five uniforms the five counts, whose posterior is exact
-and takes no simulation.
 """
 
 from __future__ import annotations
@@ -39,14 +35,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from abcdp_core import mechanisms, planning, pool, simulators, trials
+from abcdp_core import mechanisms, planning, pool, trials
 from abcdp_core import parameters as par
 from abcdp_core.experiments.plan import computing, views
 from abcdp_core.experiments.plan.computing import ELSEWHERE, KNOBS
 from abcdp_core.parameters import ParameterError
 from abcdp_core.planning import Asked, Goal
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
-from abcdp_core.study import BaseParams, Parameter, Result, Tables
+from abcdp_core.study import Parameter, Result, Tables, choice, scale
 from abcdp_core.tasks import with_values
 
 EXPERIMENT = "plan"
@@ -56,20 +52,16 @@ COLUMNS = computing.COLUMNS
 NOT_ADVISED = ("embedding-noise-ignored",)
 """Mechanisms that are there to show what goes wrong: in no plan unless somebody names them."""
 
-BUDGETS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-"""Other budgets."""
-
+BUDGETS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # Other budgets
 LEAST, ERROR, INTERVAL = GOALS = ("smallest-error", "error-below", "interval-below")
 AVERAGE, EVERY = "average", "every"
-WANTED = Parameter(
-    kind="real",
-    label="Wanted",
-    help="The error or the length of an interval that is good enough, in the unit of the "
+WANTED = scale(
+    "Wanted",
+    "The error or the length of an interval that is good enough, in the unit of the "
     "parameters; in prior standard deviations where they have several.",
-    # As far apart as parameters of a model of one's own may be.
+    (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0),
     low=1e-60,
     high=1e60,
-    steps=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0),
 )
 
 
@@ -81,31 +73,25 @@ class Params(ScenarioParams):
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     delta: float = par.DELTA.field(1e-6)
-    goal: str = Parameter(
-        kind="choice",
-        label="Goal",
-        help="smallest-error: the least there is. error-below: an error of at most what is "
-        "wanted. interval-below: 90 % intervals no longer than that, which hold the truth that "
-        "often.",
-        options=GOALS,
+    goal: str = choice(
+        "Goal",
+        "smallest-error: the least there is. error-below: an error of at most what is wanted. "
+        "interval-below: 90 % intervals no longer than that, which hold the truth that often.",
+        GOALS,
     ).field(LEAST)
     wanted: float = WANTED.field(0.02)
-    probability: float | str = Parameter(
-        kind="real",
-        label="On average, or in a share of releases",
-        help="average: the error is kept on average over releases. A probability: in that share "
-        "of all releases, which is harder to keep if it is large.",
-        low=0.5,
-        high=0.99,
-        steps=(0.5, 0.8, 0.9, 0.95, 0.99),
+    probability: float | str = scale(
+        "On average, or in a share of releases",
+        "average: the error is kept on average over releases. A probability: in that share of all "
+        "releases, which is harder to keep if it is large.",
+        (0.5, 0.8, 0.9, 0.95, 0.99),
         special=(AVERAGE,),
     ).field(AVERAGE)
-    metric: str = Parameter(
-        kind="choice",
-        label="Error",
-        help="rmse: root mean squared error, in which large errors count more. mae: mean "
-        "absolute error.",
-        options=tuple(planning.METRICS),
+    metric: str = choice(
+        "Error",
+        "rmse: root mean squared error, in which large errors count more. mae: mean absolute "
+        "error.",
+        tuple(planning.METRICS),
     ).field("rmse")
     mechanism: tuple[str, ...] = dataclasses.replace(
         trials.MECHANISM,
@@ -114,24 +100,19 @@ class Params(ScenarioParams):
         options=(EVERY, *trials.MECHANISM.options),
     ).field(EVERY, many=True)
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
-    runs: int = Parameter(
-        kind="integer",
-        label="Data sets",
-        help="Simulated at truths from the prior, each with its own pool where that is cheap. "
+    runs: int = scale(
+        "Data sets",
+        "Simulated at truths from the prior, each with its own pool where that is cheap. "
         "Settings are chosen on the first 16 and predicted on the others.",
-        low=2,
-        high=1000,
-        steps=(2, 16, 32, 64, 128, 256, 512, 1000),
+        (2, 16, 32, 64, 128, 256, 512, 1000),
     ).field(256)
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
         """Return the usual one; any N within its bounds where data sets of any size are at hand."""
         known = super().specification(scenario)
-        free = scenario is None or (
-            scenario in known["scenario"].options and planning.has_own_pools(scenario)
-        )
-        if free:
+        is_known = scenario in known["scenario"].options
+        if scenario is None or (is_known and planning.has_own_pools(scenario)):
             steps = tuple(float(size) for size in known["n"].options)
             known["n"] = dataclasses.replace(known["n"], options=(), steps=steps)
         return known
@@ -159,31 +140,19 @@ class Params(ScenarioParams):
     def wish(self) -> Goal:
         """What is wanted."""
         of_releases = self.goal == ERROR and self.probability != AVERAGE
-        return Goal(
-            self.metric,
-            self.wanted if self.has_goal else None,
-            float(self.probability) if of_releases else None,
-            intervals=self.goal == INTERVAL,
-        )
+        wanted = self.wanted if self.has_goal else None
+        share = float(self.probability) if of_releases else None
+        return Goal(self.metric, wanted, share, intervals=self.goal == INTERVAL)
 
     def check_together(self) -> None:
-        """Refuse pools that are too large, and mechanisms that cannot serve the scenario or goal.
-
-        Raises:
-            ParameterError: one sentence says which and why.
-        """
+        """Refuse pools that are too large, and mechanisms that cannot serve scenario or goal."""
         # Not for the plan, which may need no such pool, but for what is planned.
         par.check_work(self.n, self.pool_size)
         trials.check_mechanisms(self.scenario, self.planned)
         sampling = any(mechanisms.load(name).sample for name in self.planned)
         if self.goal == INTERVAL and not sampling:
-            raise ParameterError(
-                f"mechanism = {', '.join(self.mechanism)}: releases a value and no draws, of which "
-                f"no interval can be made."
-            )
-
-
-PRESETS: dict[str, BaseParams] = {}
+            names = ", ".join(self.mechanism)
+            raise ParameterError(f"mechanism = {names}: releases no draws, so no interval.")
 
 
 @dataclass(frozen=True)
@@ -225,16 +194,15 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def _others(params: Params, knob: str) -> list[float]:
     """Return other budgets or sizes."""
-    sizes = [int(size) for size in simulators.load(params.scenario).N.options]
+    sizes = [int(size) for size in params.source.N.options]
     values = {"epsilon_total": BUDGETS, "n": sizes}[knob]
     return [value for value in values if value != getattr(params, knob)]
 
 
-def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
-    """Make the public pool where all data sets share one, and report progress."""
-    if not planning.has_own_pools(params.scenario):
-        key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
-        pool.open_pool(key, progress)
+def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
+    """Return the public pool where all data sets share one that is not at hand."""
+    key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
+    return [] if planning.has_own_pools(params.scenario) or pool.is_kept(key) else [key]
 
 
 def asked(params: Params) -> Asked:

@@ -9,40 +9,33 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from abcdp_core import mechanisms, planning, simulators
+from abcdp_core import mechanisms, planning
 from abcdp_core.mechanisms import Budget
 from abcdp_core.planning import HONEST, Estimate
 from abcdp_core.results import Tables
+from abcdp_core.study import columns
 
 if TYPE_CHECKING:
     from abcdp_core.experiments.plan import Params
 
-COLUMNS = {
-    name: tuple(columns.split())
-    for name, columns in {
-        "main": "mechanism epsilon_total delta n c epsilon_abc metric predicted predicted_low "
-        "predicted_high meets",
-        "goal": "mechanism quantity value value_low value_high data_sets exact",
-        "intervals": "mechanism width width_low width_high coverage coverage_low coverage_high",
-        "enough": "mechanism knob enough enough_low enough_high why",
-        "curve": "mechanism knob epsilon_total n value value_low value_high",
-        "refused": "mechanism why",
-        "prior": "metric error",
-    }.items()
-}
+COLUMNS = columns(
+    main="mechanism epsilon_total delta n c epsilon_abc metric predicted predicted_low "
+    "predicted_high meets",
+    goal="mechanism quantity value value_low value_high data_sets exact",
+    intervals="mechanism width width_low width_high coverage coverage_low coverage_high",
+    enough="mechanism knob enough enough_low enough_high why",
+    curve="mechanism knob epsilon_total n value value_low value_high",
+    refused="mechanism why",
+    prior="metric error",
+)
 """``main`` is ranked by what the goal is about, which *goal* has. c is 0 where a mechanism takes
 none. ``meets``: whether the goal is predicted to be met; without one, whether the error is clearly
 below the prior mean's. ``exact``: whether the error is averaged over the noise exactly. In *enough*
 the number is infinite where nothing within the bounds is, and ``why`` says so."""
 
-ELSEWHERE = 8
-"""Data sets for other budgets and sizes."""
-
-KNOBS = {"budget": "epsilon_total", "size": "n"}
-"""Part of the outcomes -> what differs in it."""
-
-NONE = Estimate(math.inf, math.inf, math.inf)
-"""Stands for intervals that miss the truth too often."""
+ELSEWHERE = 8  # Data sets for other budgets and sizes
+KNOBS = {"budget": "epsilon_total", "size": "n"}  # Part of the outcomes -> what differs in it
+NONE = Estimate(math.inf, math.inf, math.inf)  # Stands for intervals that miss the truth too often
 
 Row = tuple[Any, ...]
 
@@ -99,7 +92,7 @@ def tables(params: Params, outcomes: pd.DataFrame, others: Mapping[str, Sequence
     # Nothing is said of budgets, or of sizes, before all of them were looked at.
     whole = [knob for knob, seen in looked_at.items() if {*others[knob]} <= seen]
     enough = _table("enough", _enough(params, curve[curve.knob.isin(whole)]))
-    source = simulators.load(params.scenario)
+    source = params.source
     refused = [(each.name, each.refuses(source)) for each in mechanisms.every().values()]
     return {name: _table(name, each) for name, each in rows.items()} | {
         "enough": enough.sort_values(["knob", "enough"], kind="stable", ignore_index=True),

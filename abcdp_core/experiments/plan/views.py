@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, planning, privacy, simulators
+from abcdp_core import mechanisms, planning, privacy
 from abcdp_core.mechanisms import Budget, noisy_counts
 from abcdp_core.results import Result
 from abcdp_core.sentences import above, amount, counted, from_to, percent, setting, settings_line
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from abcdp_core.experiments.plan import Params
 
 NOT_YET = "Only other budgets and sizes are known yet, not those that were asked for."
-
-ROOM = 1.4
-"""Times the largest number to which an axis reaches."""
+ROOM = 1.4  # Times the largest number to which an axis reaches
 
 
 def title(result: Result) -> str:
@@ -44,15 +42,16 @@ def advice(result: Result) -> str:
     texts = [f"{title(result)} with N = {params.n:,} and ε_total = {params.epsilon_total:g}."]
     if math.isfinite(best.value):
         value = amount(best.value, 2)
-        reference = (
-            f"the prior mean's is {amount(goal.of_prior(planning.prior(params.scenario)), 2)}"
-        )
+        prior = goal.of_prior(planning.prior(params.scenario))
+        reference = f"the prior mean's is {amount(prior, 2)}"
         if params.has_goal:
             reference = f"at most {amount(params.wanted, 6)} is wanted"
             value = above(best.value, params.wanted) if best.value > params.wanted else value
+        ends = best.value_low, best.value_high
+        value += f" (95 % interval {from_to(ends, 2)})" * math.isfinite(sum(ends))
         texts.append(
-            f"The {goal.quantity} with {_named(main.iloc[0])} is {value}{_between(best)}"
-            f"{shared.in_units(params)}; {reference}."
+            f"The {goal.quantity} with {_named(main.iloc[0])} is {value}{shared.in_units(params)}; "
+            f"{reference}."
         )
     if params.has_goal and main.meets.any() and best.value_high > params.wanted:
         texts.append("The interval reaches above what is wanted, so this is not certain.")
@@ -66,12 +65,6 @@ def advice(result: Result) -> str:
     return " ".join([*texts, "Averaged over truths from the prior."])
 
 
-def _between(row: Any) -> str:
-    """Return a 95 % interval, after a space; nothing where an end is not known."""
-    ends = row.value_low, row.value_high
-    return f" (95 % interval {from_to(ends, 2)})" if math.isfinite(sum(ends)) else ""
-
-
 def _named(row: Any) -> str:
     """Return a row's mechanism with its setting."""
     known = {"c": row.c > 0, "epsilon_abc": math.isfinite(row.epsilon_abc)}
@@ -83,7 +76,7 @@ def guarantee(params: Params, main: pd.DataFrame) -> str:
     """Return what a release as planned would guarantee."""
     if main.empty:
         return "Nothing is released; only simulated data are looked at."
-    best, source = mechanisms.load(main.mechanism[0]), simulators.load(params.scenario)
+    best, source = mechanisms.load(main.mechanism[0]), params.source
     budget = Budget(params.epsilon_total, params.delta)
     promised = privacy.guarantee(best.spends(budget), *best.protects(source))
     return (
@@ -116,7 +109,7 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
 
 def _ranked(result: Result) -> fig.Drawn:
     params, main, goal = cast("Params", result.params), result.tables["main"], result.tables["goal"]
-    wish, source = params.wish, simulators.load(params.scenario)
+    wish, source = params.wish, params.source
     sets = counted(goal.data_sets.max(), "data set")
     filled = "meets the goal" if params.has_goal else "clearly better than the prior"
     settings = settings_line(params, ("n", "epsilon_total", "pool_size"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pandas as pd
 
 from abcdp_core import figures as fig
@@ -25,14 +23,7 @@ def test_a_line_over_runs_is_sorted_and_has_its_band() -> None:
     assert (line.xaxis, band.xaxis, line.showlegend) == ("x2", "x2", False)
     assert "95 % interval" in line.hovertemplate
     assert line.hovertemplate.startswith("ε_total = ")
-    assert "accepted nothing" not in line.hovertemplate
     assert set(line.marker.symbol) == {"circle"}
-
-
-def test_a_single_run_has_no_interval_to_speak_of() -> None:
-    single = statistics(low=[math.nan] * 2, high=[math.nan] * 2)
-    (line,) = fig.run_line(single, "epsilon_total", fig.PRIVATE)
-    assert "interval" not in line.hovertemplate
 
 
 def test_marks_are_open_where_runs_accepted_nothing() -> None:
