@@ -27,7 +27,7 @@ from concurrent.futures import BrokenExecutor
 from typing import Any, NoReturn
 
 from abcdp_core import interruption, registry
-from abcdp_core.commands import ending
+from abcdp_core.cli import ending
 from abcdp_core.output.formats import ExportError
 from abcdp_core.parameters import ParameterError
 
@@ -49,7 +49,7 @@ COMMANDS = {
     "infer": "the posterior from what somebody else released",
     "reproduce": "judge what the papers claim",
 }
-"""Command, which is a module of :mod:`abcdp_core.commands` -> what it does, in a few words."""
+"""Command, which is a module of :mod:`abcdp_core.cli` -> what it does, in a few words."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -110,7 +110,7 @@ def parser_of(chosen: str) -> argparse.ArgumentParser:
         if name != chosen:
             parts.add_parser(name, help=words)
             continue
-        command = registry.part(f"abcdp_core.commands.{name}")
+        command = registry.part(f"abcdp_core.cli.{name}")
         part = parts.add_parser(name, help=words, description=command.__doc__, allow_abbrev=False,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
         command.add_options(part)

@@ -145,7 +145,9 @@ def load(wanted: Entry) -> Arrays | None:
 def _arrays(archive: zipfile.ZipFile) -> Arrays:
     names = [name for name in archive.namelist() if name != LABEL]
     return {
-        name.removesuffix(".npy"): syntax.undisturbed(functools.partial(_array, archive, name))
+        name.removesuffix(".npy"): syntax.retry_parser_race(
+            functools.partial(_array, archive, name)
+        )
         for name in names
     }
 

@@ -22,11 +22,11 @@ from typing import Any
 import pandas as pd
 
 from abcdp_core import workers
-from abcdp_core.experiments import Experiment, Link
 from abcdp_core.interruption import held
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result, Tables
 from abcdp_core.store import Store
+from abcdp_core.studies import Chunk, Experiment
 from abcdp_core.workers import executor_for
 
 __all__ = ["Store", "executor_for", "run", "run_to_end"]
@@ -119,7 +119,7 @@ def run_to_end(
     """The complete result, computed in this thread.
 
     Args:
-        experiment: a module of ``abcdp_core.experiments``, or what ``experiments.load`` gives.
+        experiment: a module of ``abcdp_core.studies``, or what ``experiments.load`` gives.
         params: its ``Params``.
         seed: root seed of all random numbers, from 0.
         check: called between two tasks; what it raises ends the run.
@@ -146,9 +146,9 @@ def _links(task: Any) -> int:
     return int(getattr(task, "links", 1))
 
 
-Work = Callable[[Any], Tables | Link]
+Work = Callable[[Any], Tables | Chunk]
 Missing = list[tuple[int, Any]]
-Done = Generator[tuple[int, Link]]
+Done = Generator[tuple[int, Chunk]]
 
 
 def _finish(
@@ -191,9 +191,9 @@ def _finish(
             yield index, link.tables, 1, False
 
 
-def _link(outcome: Tables | Link) -> Link:
+def _link(outcome: Tables | Chunk) -> Chunk:
     """What is done in one go is the last link of its chain."""
-    return outcome if isinstance(outcome, Link) else Link(outcome, None)
+    return outcome if isinstance(outcome, Chunk) else Chunk(outcome, None)
 
 
 def _in_turn(work: Work, missing: Missing, check: Check | None) -> Done:
@@ -222,14 +222,14 @@ class _Given:
     alone: bool = False
 
 
-Ended = SimpleQueue[Future[Tables | Link]]
+Ended = SimpleQueue[Future[Tables | Chunk]]
 
 
 def _at_once(work: Work, missing: Missing, executor: Executor, check: Check | None) -> Done:
     fresh = (_Given(index, task) for index, task in missing)
     again: deque[_Given] = deque()
     alone: deque[_Given] = deque()
-    running: dict[Future[Tables | Link], _Given] = {}
+    running: dict[Future[Tables | Chunk], _Given] = {}
     ended: Ended = SimpleQueue()
 
     def due() -> list[_Given]:
@@ -269,7 +269,7 @@ def _at_once(work: Work, missing: Missing, executor: Executor, check: Check | No
                 future.cancel()
 
 
-def _next_ended(ended: Ended, check: Check | None) -> Future[Tables | Link]:
+def _next_ended(ended: Ended, check: Check | None) -> Future[Tables | Chunk]:
     """The future that ends next, waited for."""
     while check is not None:
         check()

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import cache, fingerprint
-from abcdp_core.experiments import Experiment
 from abcdp_core.results import Tables
+from abcdp_core.studies import Experiment
 
 LOOKED_UP = ("abcdp_core.simulators", "abcdp_core.mechanisms")
 """Packages whose modules a study may find by name instead of importing them."""

@@ -15,7 +15,7 @@ ATTEMPTS = 5
 """What is disturbed is so once in some hundred times."""
 
 
-def undisturbed(read: Callable[[], T]) -> T:
+def retry_parser_race(read: Callable[[], T]) -> T:
     """What is read by parsing Python, as the head of each array that NumPy loads is.
 
     In Python before 3.13 two threads that parse at once share a count of the depth they are at, and
@@ -42,4 +42,4 @@ def parse(text: bytes, name: str = "<text>") -> ast.Module:
         SyntaxError: it is not Python.
     """
     with _one_at_a_time:
-        return undisturbed(lambda: ast.parse(text, name))
+        return retry_parser_race(lambda: ast.parse(text, name))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Link:
+class Chunk:
     """A part of a task that is done part after part, so that it can be watched and stopped.
 
     A task that comes in links says how many by an attribute ``links``.
@@ -41,7 +41,7 @@ T = TypeVar("T", bound=InLinks)
 
 
 @dataclass(frozen=True)
-class Onward(Generic[T]):
+class Continuation(Generic[T]):
     """The rest of a task that is done in links.
 
     Attributes:
@@ -55,9 +55,9 @@ class Onward(Generic[T]):
     done: int
 
     @classmethod
-    def of(cls, task: T | Onward[T], state: Any = None) -> Onward[T]:
+    def of(cls, task: T | Continuation[T], state: Any = None) -> Continuation[T]:
         """What ``work`` was given, as the rest of a task: before the first link all of it."""
-        return task if isinstance(task, Onward) else cls(task, state, 0)
+        return task if isinstance(task, Continuation) else cls(task, state, 0)
 
     @property
     def is_last(self) -> bool:
@@ -69,10 +69,10 @@ class Onward(Generic[T]):
         first, last = (done * whole // self.task.links for done in (self.done, self.done + 1))
         return slice(first, last)
 
-    def link(self, tables: Tables, state: Any = None) -> Link:
+    def link(self, tables: Tables, state: Any = None) -> Chunk:
         """The next link: its rows, and the rest after it, which stands where ``state`` says."""
-        rest = Onward(self.task, state, self.done + 1)
-        return Link(tables, rest if rest.done < self.task.links else None)
+        rest = Continuation(self.task, state, self.done + 1)
+        return Chunk(tables, rest if rest.done < self.task.links else None)
 
 
 P = TypeVar("P", bound=Params)

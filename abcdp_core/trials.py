@@ -42,7 +42,7 @@ class Trial:
     """Data against the pool of a public side, and the parameters ``(d,)`` they come from."""
 
     public: PublicSide
-    comparison: pool.Comparison = field(repr=False)
+    comparison: pool.DistanceTable = field(repr=False)
     truth: Array
 
 
@@ -221,7 +221,7 @@ RIVAL_COLUMNS = ("n", "epsilon_total", "run", "mse", "mae")
 
 def rival(
     public: PublicSide,
-    comparison: pool.Comparison,
+    comparison: pool.DistanceTable,
     budgets: Sequence[float],
     address: tuple[int, int, int],
 ) -> pd.DataFrame:

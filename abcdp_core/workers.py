@@ -28,9 +28,9 @@ from typing import Any
 from abcdp_core import interruption, registry, threads
 from abcdp_core.cluster import NO_SCHEDULER, Cluster, scheduler
 from abcdp_core.cluster import LostWorkersError as LostWorkersError
-from abcdp_core.experiments import Link
 from abcdp_core.interruption import held
 from abcdp_core.parameters import ParameterError
+from abcdp_core.studies import Chunk
 
 # ------------------------------------------------------------------ processes
 
@@ -266,8 +266,8 @@ def _plug_in_and_work(sources: Sources, packed: bytes) -> Any:
         _plug_in(sources)
         work, task = pickle.loads(packed)
         outcome = work(task)
-    if isinstance(outcome, Link) and outcome.successor is not None:
-        return Link(outcome.tables, _packed(work, outcome.successor))
+    if isinstance(outcome, Chunk) and outcome.successor is not None:
+        return Chunk(outcome.tables, _packed(work, outcome.successor))
     return outcome
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from abcdp_core import error_curve, planning, pool
-from abcdp_core.experiments import adaptive_truncation, posterior
+from abcdp_core.adaptive import intervals
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.online import intervals
 from abcdp_core.simulators import tuberculosis, uniform_mixture
 from abcdp_core.streams import generator
+from abcdp_core.studies import adaptive_truncation, posterior
 from benchmarks.measure import Measurement, column, fresh, here
 from benchmarks.server import ROOT
 
@@ -89,7 +89,7 @@ def private(repeats: int) -> Iterator[Measurement]:
 PLAN = """
 import json, time
 from abcdp_core import runner
-from abcdp_core.experiments import plan
+from abcdp_core.studies import plan
 start = time.perf_counter()
 next(runner.run(plan, plan.Params(n=2000, epsilon_total=0.5), 1))
 print(json.dumps(dict(seconds=time.perf_counter() - start)))

@@ -26,11 +26,11 @@ pytest.MonkeyPatch().setattr(providers, "_get_local_constants", providers.Consta
 
 
 LONG = (
-    *("browser", "experiments/test_contract.py", "pages", "online/test_samplers.py"),
-    *("test_workers.py", "commands", "experiments/test_estimation_accuracy.py", "reference"),
-    *("own_model/test_examples.py", "test_plugins.py", "experiments/test_adaptive_truncation.py"),
-    *("simulators/test_tuberculosis.py", "online/test_calibration.py", "lessons"),
-    *("experiments/test_truncation_interval.py", "test_notebooks.py"),
+    *("browser", "studies/test_contract.py", "pages", "adaptive/test_samplers.py"),
+    *("test_workers.py", "cli", "studies/test_estimation_accuracy.py", "reference"),
+    *("own_model/test_examples.py", "test_plugins.py", "studies/test_adaptive_truncation.py"),
+    *("simulators/test_tuberculosis.py", "adaptive/test_calibration.py", "lessons"),
+    *("studies/test_truncation_interval.py", "test_notebooks.py"),
 )
 """Files and folders that take longest. Begun last, one would keep a single worker busy at the end
 while the others have nothing left to do."""

@@ -9,10 +9,10 @@ from typing import Any
 import filelock
 import pytest
 
-from abcdp_core import cache, experiments, pool, runner
-from abcdp_core.experiments import Experiment
+from abcdp_core import cache, pool, runner, studies
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
+from abcdp_core.studies import Experiment
 
 
 @functools.cache
@@ -23,7 +23,7 @@ def of(experiment: str, params: Params, seed: int = 1) -> Result:
     # Who comes second waits for the first, and computes nothing.
     with filelock.FileLock(folder / f"{experiment}.lock"):
         store = runner.Store(folder)
-        *_, result = runner.run(experiments.load(experiment), params, seed, store=store)
+        *_, result = runner.run(studies.load(experiment), params, seed, store=store)
     return result
 
 

@@ -7,10 +7,10 @@ from types import ModuleType
 
 import pytest
 
-from abcdp_core import experiments, fingerprint, registry, store
+from abcdp_core import fingerprint, registry, store, studies
 
-CURVES = "abcdp_core.experiments.mse_curves"
-THEORY = "abcdp_core.ledger.truncation_theory"
+CURVES = "abcdp_core.studies.mse_curves"
+THEORY = "abcdp_core.claims.truncation_theory"
 MIXTURE = "abcdp_core.simulators.uniform_mixture"
 
 
@@ -37,7 +37,7 @@ FOLLOWS = {
         *("abcdp_core.cache", "abcdp_core.simulators", "abcdp_core"),
     ],
     of_study: [
-        *(CURVES, "abcdp_core.experiments", "abcdp_core.pool", "abcdp_core.privacy.composition"),
+        *(CURVES, "abcdp_core.studies", "abcdp_core.pool", "abcdp_core.privacy.composition"),
         *("abcdp_core.store", "abcdp_core.cache", "abcdp_core.summaries"),
         # Found by their names, not imported.
         *("abcdp_core.simulators.tuberculosis", "abcdp_core.mechanisms.linear_maps"),
@@ -51,8 +51,8 @@ DOES_NOT_FOLLOW = {
         *("abcdp_core.runner", "abcdp_core.figures", "abcdp_core.__main__"),
     ],
     of_study: [
-        *("abcdp_core.experiments.soft_abc", THEORY, "abcdp_core.ledger", "abcdp_core.__main__"),
-        *("abcdp_core.commands.reproduce", "abcdp_core.output.files", "abcdp_core.workers"),
+        *("abcdp_core.studies.soft_abc", THEORY, "abcdp_core.claims", "abcdp_core.__main__"),
+        *("abcdp_core.cli.reproduce", "abcdp_core.output.files", "abcdp_core.workers"),
     ],
     of_theory: [MIXTURE],
 }
@@ -98,8 +98,8 @@ def core_modules_in(module: ModuleType) -> set[str]:
 
 def test_whatever_is_at_hand_while_a_study_runs_is_covered() -> None:
     # What the loaded modules hold, against what parsing their text has found.
-    for name in experiments.names():
-        study = experiments.load(name).__name__
+    for name in studies.names():
+        study = studies.load(name).__name__
         reached = fingerprint._reached(["abcdp_core.store", study], store.LOOKED_UP)
         for each in reached.keys() & sys.modules.keys():
             assert core_modules_in(sys.modules[each]) <= reached.keys(), each
@@ -113,7 +113,7 @@ def test_every_folder_that_is_scanned_is_known() -> None:
         for name, text in fingerprint._TEXTS.items()
         if b"registry." in text and (fingerprint.ROOT.parent / name.replace(".", "/")).is_dir()
     }
-    others = {"abcdp_core.experiments", "abcdp_core.published.models"}
+    others = {"abcdp_core.studies", "abcdp_core.published.models"}
     assert scanned == {*store.LOOKED_UP, *others}
 
 
@@ -164,7 +164,7 @@ def test_a_plug_in_counts_as_it_was_when_it_was_added(
     registry.add_file(plug_in)
     second = of_pool(name)
     assert second != first
-    change(monkeypatch, "abcdp_core.supports")
+    change(monkeypatch, "abcdp_core.transforms")
     assert of_pool(name) != second
 
 

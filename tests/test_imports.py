@@ -32,39 +32,39 @@ CORE_ARROWS: dict[str, set[str]] = {
     "sentences": {"parameters"},
     "figures": {"privacy", "results", "sentences", "summaries"},
     "threads": set(),
-    "supports": set(),
+    "transforms": set(),
     "statistic": set(),
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
     # draws from a posterior, of any prior, simulator and noise
     "posterior": {"parameters", "sentences", "streams", "summaries"},
     "simulators": {
-        *("distances", "parameters", "posterior", "registry", "statistic", "streams", "supports"),
+        *("distances", "parameters", "posterior", "registry", "statistic", "streams", "transforms"),
     },
     # a person's own file says what it is; it joins by the registry, which does not know this part
     "own_model": {
         *("cache", "distances", "fingerprint", "mechanisms", "parameters", "posterior"),
-        *("registry", "schemas", "sentences", "statistic", "streams", "summaries", "supports"),
+        *("registry", "schemas", "sentences", "statistic", "streams", "summaries", "transforms"),
         "tabular",
     },
     # what people's files hold
     "tabular": {"parameters"},
     "pool": {
         *("cache", "distances", "fingerprint", "interruption", "parameters", "registry"),
-        *("simulators", "statistic", "streams", "supports", "threads"),
+        *("simulators", "statistic", "streams", "transforms", "threads"),
     },
     "predictive": {"cache", "fingerprint", "pool", "simulators"},
     "flips": {"mechanisms", "pool", "predictive", "simulators", "streams", "theory"},
-    "releases": {
+    "demonstration": {
         *("mechanisms", "parameters", "pool", "privacy", "sentences", "simulators", "streams"),
     },
     "privacy": {"sentences"},
     "mechanisms": {
         *("distances", "parameters", "posterior", "privacy", "registry", "statistic"),
-        *("summaries", "supports"),
+        *("summaries", "transforms"),
     },
     "theory": {"summaries"},
-    "online": {"parameters", "privacy", "sentences", "streams", "summaries", "threads"},
+    "adaptive": {"parameters", "privacy", "sentences", "streams", "summaries", "threads"},
     "error_curve": {"cache", "fingerprint", "mechanisms", "pool", "simulators", "theory"},
     "error_gaps": {"sentences"},
     # somebody else's release, and nothing private
@@ -79,14 +79,14 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "planning": {
         *("cache", "distances", "error_curve", "fingerprint", "mechanisms", "parameters", "pool"),
-        *("privacy", "sentences", "simulators", "statistic", "streams", "summaries", "supports"),
+        *("privacy", "sentences", "simulators", "statistic", "streams", "summaries", "transforms"),
     },
     "tasks": {"parameters", "results"},
     "study": {
         *(
             "figures",
             "mechanisms",
-            "online",
+            "adaptive",
             "parameters",
             "pool",
             "privacy",
@@ -99,29 +99,37 @@ CORE_ARROWS: dict[str, set[str]] = {
             "trials",
         ),
     },
-    "experiments": {
-        *("distances", "error_curve", "error_gaps", "figures", "flips", "mechanisms", "online"),
+    "studies": {
+        *("distances", "error_curve", "error_gaps", "figures", "flips", "mechanisms", "adaptive"),
         *("parameters", "planning", "pool", "posterior", "predictive", "privacy", "published"),
-        *("registry", "releases", "results", "sentences", "simulators", "streams", "summaries"),
+        *(
+            "registry",
+            "demonstration",
+            "results",
+            "sentences",
+            "simulators",
+            "streams",
+            "summaries",
+        ),
         *("study", "tasks", "theory", "trials"),
     },
     "compiled": set(),
-    "store": {"cache", "experiments", "fingerprint", "results"},
+    "store": {"cache", "studies", "fingerprint", "results"},
     "cluster": {"fingerprint", "interruption", "parameters", "registry"},
-    "workers": {"cluster", "experiments", "interruption", "parameters", "registry", "threads"},
+    "workers": {"cluster", "studies", "interruption", "parameters", "registry", "threads"},
     "runner": {
-        *("experiments", "interruption", "parameters", "results", "store", "workers"),
+        *("studies", "interruption", "parameters", "results", "store", "workers"),
     },
     "output": {
-        *("documents", "experiments", "figures", "interruption", "online", "parameters"),
+        *("documents", "studies", "figures", "interruption", "adaptive", "parameters"),
         *("privacy", "registry", "results", "sentences"),
     },
     "lessons": {
-        *("documents", "experiments", "figures", "output", "parameters", "results", "schemas"),
+        *("documents", "studies", "figures", "output", "parameters", "results", "schemas"),
         *("streams", "summaries"),
     },
-    "ledger": {
-        *("cache", "documents", "experiments", "figures", "online", "output", "parameters"),
+    "claims": {
+        *("cache", "documents", "studies", "figures", "adaptive", "output", "parameters"),
         *(
             "results",
             "runner",
@@ -136,25 +144,25 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     # somebody's own data: never the runner or the ledger, which keep what they are given; of the
     # cache see below
-    "own_data": {
+    "release": {
         *("cache", "documents", "figures", "fingerprint", "interruption", "mechanisms", "output"),
         *("own_model", "parameters", "pool", "posterior", "privacy", "registry", "results"),
         *("schemas", "sentences", "simulators", "statistic", "streams", "summaries", "tabular"),
     },
-    "commands": {
-        *("experiments", "figures", "interruption", "ledger", "mechanisms", "output", "own_data"),
+    "cli": {
+        *("studies", "figures", "interruption", "claims", "mechanisms", "output", "release"),
         *("own_model", "parameters", "pool", "posterior", "published", "registry"),
         *("results", "runner", "sentences", "simulators", "store", "streams", "syntax"),
         *("tabular", "workers"),
     },
-    "__main__": {"commands", "interruption", "output", "parameters", "registry"},
+    "__main__": {"cli", "interruption", "output", "parameters", "registry"},
 }
 """Part of the core -> other parts that it may import."""
 
 UI_MAY_IMPORT = {
-    *("cache", "experiments", "output", "figures", "ledger", "lessons", "mechanisms"),
-    *("own_data", "own_model", "parameters", "pool", "posterior", "privacy", "published"),
-    *("registry", "releases", "results", "runner", "sentences", "tabular", "workers"),
+    *("cache", "studies", "output", "figures", "claims", "lessons", "mechanisms"),
+    *("release", "own_model", "parameters", "pool", "posterior", "privacy", "published"),
+    *("registry", "demonstration", "results", "runner", "sentences", "tabular", "workers"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 
@@ -234,7 +242,7 @@ def test_the_arrows_go_round_in_no_circle() -> None:
 
 def test_studies_do_not_import_studies() -> None:
     """What several share is in a part of its own, named after what it is."""
-    files = {file: study_of(file) for file in files_of("abcdp_core/experiments")}
+    files = {file: study_of(file) for file in files_of("abcdp_core/studies")}
     studies = {*files.values()} - {"__init__"}
     found = {file: (studies_of(file) & studies) - {study} for file, study in files.items()}
     assert not {file: others for file, others in found.items() if others}
@@ -242,13 +250,13 @@ def test_studies_do_not_import_studies() -> None:
 
 def study_of(file: Path) -> str:
     """The study that a file is, or is a part of."""
-    return Path(file.relative_to(CORE / "experiments").parts[0]).stem
+    return Path(file.relative_to(CORE / "studies").parts[0]).stem
 
 
 def studies_of(file: Path) -> set[str]:
     """Modules of the folder of experiments that a file imports."""
     names = [name.split(".") for name in imports_of(file)]
-    return {name[2] for name in names if name[:2] == ["abcdp_core", "experiments"] and name[2:]}
+    return {name[2] for name in names if name[:2] == ["abcdp_core", "studies"] and name[2:]}
 
 
 @pytest.mark.parametrize("part", CORE_ARROWS)
@@ -264,7 +272,7 @@ def test_a_part_of_the_core_imports_along_the_arrows(part: str) -> None:
 
 def test_of_somebodys_own_data_only_what_is_simulated_is_kept() -> None:
     """The module knows the public pool, and none of the records."""
-    kept = {file.name for file in part_files("own_data") if "cache" in core_imports(file)}
+    kept = {file.name for file in part_files("release") if "cache" in core_imports(file)}
     assert kept == {"simulated.py"}
 
 
@@ -338,9 +346,9 @@ def test_a_wrong_import_would_be_seen(tmp_path: Path) -> None:
     )
     assert core_imports(file) == {"simulators", "pool", "theory"}
     file.write_text(
-        "import abcdp_core.experiments.posterior\n"
-        "from abcdp_core.experiments import Experiment, coverage as c\n"
-        "from abcdp_core.experiments.soft_abc import work\n",
+        "import abcdp_core.studies.posterior\n"
+        "from abcdp_core.studies import Experiment, coverage as c\n"
+        "from abcdp_core.studies.soft_abc import work\n",
         encoding="utf-8",
     )
     assert studies_of(file) == {"posterior", "Experiment", "coverage", "soft_abc"}

@@ -12,10 +12,10 @@ import pytest
 
 from abcdp_core import figures as fig
 from abcdp_core import lessons, runner
-from abcdp_core.experiments import Experiment
 from abcdp_core.lessons import Step, numbers
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
+from abcdp_core.studies import Experiment
 from tests import notebooks, results
 from tests.notebooks import Cell
 

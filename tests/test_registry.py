@@ -169,7 +169,7 @@ def test_what_a_mechanism_is_unless_it_says_otherwise() -> None:
     assert every["soft-weights"].spends(mechanisms.Budget(2.0, 1e-5)) == Cost(2.0, 1e-5)
     assert every["sparse-vector"].minimum_pool(None) == 1
     assert [name for name, each in every.items() if not each.sample] == ["embedding-estimate"]
-    assert [name for name, each in every.items() if not each.noise_needs_learnt] == [
+    assert [name for name, each in every.items() if not each.noise_needs_fitted] == [
         "gaussian-rejection",
         *("embedding-estimate", "embedding-noise-aware", "embedding-noise-ignored"),
         *("noisy-counts", "private-embedding", "private-summary", "private-summary-large-unit"),

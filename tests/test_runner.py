@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from abcdp_core import runner, workers
-from abcdp_core.experiments import Link
 from abcdp_core.results import Result, Tables
+from abcdp_core.studies import Chunk
 from tests import toy_chain, toy_experiment
 from tests.toy_experiment import Params, Task
 from tests.toys import (
@@ -194,9 +194,9 @@ def test_links_are_counted_and_their_rows_come_as_they_are_done(workers: int) ->
 def test_rows_of_chains_are_in_the_order_of_tasks_whatever_finishes_first() -> None:
     others_are_done = threading.Event()
 
-    def work(task: Any) -> Link:
+    def work(task: Any) -> Chunk:
         # The first chain waits after its first link.
-        if isinstance(task, toy_chain.Onward) and task.task.chain == 0:
+        if isinstance(task, toy_chain.Continuation) and task.task.chain == 0:
             assert others_are_done.wait(60)
         return toy_chain.work(task)
 
@@ -224,8 +224,8 @@ def replaceable(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_lost_workers_did_is_done_again_and_of_a_chain_one_link() -> None:
     begun: Counter[tuple[int, int]] = Counter()
 
-    def work(task: Any) -> Link:
-        onward = isinstance(task, toy_chain.Onward)
+    def work(task: Any) -> Chunk:
+        onward = isinstance(task, toy_chain.Continuation)
         here = (task.task.chain, task.done) if onward else (task.chain, 0)
         begun[here] += 1
         if begun[here] == 1 and sum(here) % 2:

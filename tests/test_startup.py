@@ -65,25 +65,25 @@ def below(package: str, modules: set[str]) -> set[str]:
 def test_what_only_names_things_imports_no_study_and_nothing_heavy(arguments: list[str]) -> None:
     modules = imported_by(COMMAND.format(arguments=arguments))
     assert {name.split(".")[0] for name in modules} & HEAVY == set()
-    assert below("abcdp_core.experiments", modules) == set()
+    assert below("abcdp_core.studies", modules) == set()
     assert below("abcdp_core.simulators", modules) == set()
     shared = {"arguments", "ending", "layout"}
-    assert below("abcdp_core.commands", modules) - shared <= {arguments[0]}
+    assert below("abcdp_core.cli", modules) - shared <= {arguments[0]}
 
 
 def test_a_command_imports_no_other_command() -> None:
     modules = imported_by(COMMAND.format(arguments=["run", "--help"]))
-    assert below("abcdp_core.commands", modules) & COMMANDS.keys() == {"run"}
-    assert below("abcdp_core.experiments", modules) == set()
+    assert below("abcdp_core.cli", modules) & COMMANDS.keys() == {"run"}
+    assert below("abcdp_core.studies", modules) == set()
     heavy = {name.split(".")[0] for name in modules} & {"autodp", "distributed", "matplotlib"}
     assert heavy == set()
 
 
 def test_the_first_page_imports_the_studies_that_it_shows_and_no_other() -> None:
     modules = imported_by(FIRST_PAGE)
-    assert below("abcdp_core.experiments", modules) == {"posterior", "expected_error"}
+    assert below("abcdp_core.studies", modules) == {"posterior", "expected_error"}
     assert below("abcdp_core.simulators", modules) == {"uniform_mixture"}
-    assert not {"abcdp_core.ledger", "abcdp_core.online", "abcdp_core.own_data.document"} & modules
+    assert not {"abcdp_core.claims", "abcdp_core.adaptive", "abcdp_core.release.document"} & modules
     never = HEAVY - {"loky", "numba", "numpy", "pandas", "plotly", "scipy", "streamlit"}
     assert {name.split(".")[0] for name in modules} & never == set()
     # Some of SciPy comes with numba, some with the interpolation of the curve of errors.

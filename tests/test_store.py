@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from abcdp_core import registry, runner
-from abcdp_core.experiments import Experiment
 from abcdp_core.results import Tables
 from abcdp_core.store import Store
+from abcdp_core.studies import Experiment
 from tests import toy_chain, toy_experiment
 from tests.toy_experiment import Params, Task
 from tests.toys import TOY, assert_same, chains_alone, last, recording, toy_with

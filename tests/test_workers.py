@@ -18,12 +18,12 @@ from distributed import KilledWorker, default_client
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import cluster as dask
-from abcdp_core import experiments, fingerprint, interruption, pool, registry, runner, workers
-from abcdp_core.commands import public_pool
-from abcdp_core.experiments import mse_curves
+from abcdp_core import fingerprint, interruption, pool, registry, runner, studies, workers
+from abcdp_core.cli import public_pool
 from abcdp_core.parameters import ParameterError
 from abcdp_core.pool import making
 from abcdp_core.results import Result
+from abcdp_core.studies import mse_curves
 from abcdp_core.workers import executor_for
 from tests import toy_chain, toy_experiment
 from tests.toy_experiment import Params
@@ -64,7 +64,7 @@ def test_chains_give_the_same_in_threads_and_in_processes(chain_plug_in: Path) -
         assert_same(last(runner.run(CHAIN, toy_chain.Params(), 1, threads)), chains_alone())
     with executor_for(2) as executor:
         assert_same(last(runner.run(CHAIN, toy_chain.Params(), 1, executor)), chains_alone())
-        plugin = experiments.load("toy-chain")
+        plugin = studies.load("toy-chain")
         results = list(runner.run(plugin, plugin.Params(), 1, executor, plugins=[chain_plug_in]))
     assert [result.done for result in results] == list(range(1, 16))
     assert_same(results[-1], chains_alone())
@@ -161,16 +161,16 @@ TINY = mse_curves.Params(
 
 @pytest.fixture(scope="module")
 def alone() -> Result:
-    return runner.run_to_end(experiments.load("mse-curves"), TINY, 1)
+    return runner.run_to_end(studies.load("mse-curves"), TINY, 1)
 
 
 @pytest.mark.usefixtures("every_result")
 def test_two_processes_give_the_same_table(alone: Result, plug_in: Path) -> None:
     with executor_for(2) as executor:
-        results = list(runner.run(experiments.load("mse-curves"), TINY, 1, executor))
+        results = list(runner.run(studies.load("mse-curves"), TINY, 1, executor))
         assert_same(results[-1], alone)
         assert len(results) == 5
-        toy = last(runner.run(experiments.load("toy"), Params(), 1, executor, plugins=[plug_in]))
+        toy = last(runner.run(studies.load("toy"), Params(), 1, executor, plugins=[plug_in]))
     assert_same(toy, runner.run_to_end(TOY, Params(), 1))
 
 
@@ -189,7 +189,7 @@ def cluster() -> Iterator[str]:
 def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
     alone: Result, plug_in: Path, cluster: str
 ) -> None:
-    toy, along = experiments.load("toy"), [plug_in]
+    toy, along = studies.load("toy"), [plug_in]
     with executor_for(1, cluster) as executor:
         assert executor is not None
         assert workers.width(executor) == 2
@@ -198,7 +198,7 @@ def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
         assert first.result() != second.result()
         with pytest.raises(ValueError, match="No clients found"):
             default_client()
-        assert_same(last(runner.run(experiments.load("mse-curves"), TINY, 1, executor)), alone)
+        assert_same(last(runner.run(studies.load("mse-curves"), TINY, 1, executor)), alone)
 
         slow = runner.run(toy, Params(size=50, pause=0.05), 1, executor, plugins=along)
         assert next(slow).is_partial
@@ -230,7 +230,7 @@ def test_a_dask_cluster_makes_the_pool_of_a_plug_in_to_the_same_bytes(
 @pytest.mark.slow
 @pytest.mark.usefixtures("empty_cache")
 def test_a_study_in_links_has_the_same_last_digits_on_a_dask_cluster(cluster: str) -> None:
-    study = experiments.load("adaptive-truncation")
+    study = studies.load("adaptive-truncation")
     params = study.Params(n=600, particles=100)
     with workers.executor_for(1, cluster) as executor:
         there = last(runner.run(study, params, 1, executor))
@@ -352,7 +352,7 @@ def nothing_added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def said(_: object) -> str:
     """What the study that is there says of itself."""
-    return str(experiments.load("says").TITLE)
+    return str(studies.load("says").TITLE)
 
 
 def asked(text: str, work: Callable[[Any], Any] = said, name: str = "says.py") -> Any:

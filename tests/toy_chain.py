@@ -9,11 +9,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core.experiments import Link
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
+from abcdp_core.studies import Chunk
 
 EXPERIMENT = "toy-chain"
 TITLE = "Sums of whole numbers, one after the other"
@@ -48,7 +48,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Onward:
+class Continuation:
     """The rest of a chain, with the sum so far."""
 
     task: Task
@@ -61,9 +61,9 @@ def tasks(params: Params, seed: int) -> list[Task]:
     return [Task(chain, params.length, params.pause, seed) for chain in range(params.size)]
 
 
-def work(task: Task | Onward) -> Link:
+def work(task: Task | Continuation) -> Chunk:
     """Add the next number; the last link alone has a row of ``ends``."""
-    here = task if isinstance(task, Onward) else Onward(task, 0, task.seed)
+    here = task if isinstance(task, Continuation) else Continuation(task, 0, task.seed)
     whole, done = here.task, here.done + 1
     time.sleep(whole.pause)
     total = here.total + done
@@ -71,8 +71,8 @@ def work(task: Task | Onward) -> Link:
     ends = pd.DataFrame(row)
     main = pd.DataFrame({**row, "link": [done]})[list(COLUMNS["main"])]
     if done < whole.links:
-        return Link({"main": main, "ends": ends.head(0)}, Onward(whole, done, total))
-    return Link({"main": main, "ends": ends}, None)
+        return Chunk({"main": main, "ends": ends.head(0)}, Continuation(whole, done, total))
+    return Chunk({"main": main, "ends": ends}, None)
 
 
 def collect(params: Params, rows: Tables) -> Result:
@@ -80,9 +80,9 @@ def collect(params: Params, rows: Tables) -> Result:
     return Result(EXPERIMENT, params, rows, f"{len(rows['main'])} links.", "Nothing private.")
 
 
-def figures(result: Result) -> dict[str, Drawn]:
+def figures(result: Result) -> dict[str, CaptionedFigure]:
     """Sums against links."""
     main = result.tables["main"]
     trace = go.Scatter(x=main["link"].to_numpy(), y=main["total"].to_numpy(), name="total")
     chart = fig.figure(TITLE, "link", "total").add_trace(trace)
-    return {"sums": fig.Drawn(chart, f"The last sum is {main.total.iloc[-1]:g}.")}
+    return {"sums": fig.CaptionedFigure(chart, f"The last sum is {main.total.iloc[-1]:g}.")}

@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -70,9 +70,9 @@ def collect(params: Params, rows: Tables) -> Result:
     return Result(EXPERIMENT, params, rows, f"{len(rows['main'])} squares.", "Nothing private.")
 
 
-def figures(result: Result) -> dict[str, Drawn]:
+def figures(result: Result) -> dict[str, CaptionedFigure]:
     """Squares against numbers."""
     main = result.tables["main"]
     trace = go.Scatter(x=main["index"].to_numpy(), y=main["square"].to_numpy(), name="square")
     chart = fig.figure(TITLE, "index", "square").add_trace(trace)
-    return {"squares": fig.Drawn(chart, f"The largest square is {main.square.max()}.")}
+    return {"squares": fig.CaptionedFigure(chart, f"The largest square is {main.square.max()}.")}

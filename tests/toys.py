@@ -10,8 +10,8 @@ from typing import Any, cast
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import runner
-from abcdp_core.experiments import Experiment, Link
 from abcdp_core.results import Result
+from abcdp_core.studies import Chunk, Experiment
 from tests import toy_chain, toy_experiment
 
 TOY = cast(Experiment, toy_experiment)
@@ -31,8 +31,8 @@ def chain_with(work: Callable[[Any], Any]) -> Experiment:
 def recording(begun: list[tuple[int, int]]) -> Experiment:
     """The toy chains; (chain, link) of what was begun goes to a list."""
 
-    def work(task: Any) -> Link:
-        onward = isinstance(task, toy_chain.Onward)
+    def work(task: Any) -> Chunk:
+        onward = isinstance(task, toy_chain.Continuation)
         begun.append((task.task.chain, task.done) if onward else (task.chain, 0))
         return toy_chain.work(task)
 

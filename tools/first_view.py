@@ -9,7 +9,6 @@ distance, the pool or the sparse vector the command has to be run again; a test 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import tempfile
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from abcdp_core import cache, experiments, runner
+from abcdp_core import cache, runner, studies
 from abcdp_core.parameters import EPSILON_TOTAL_DEFAULT
 from abcdp_core.tasks import with_values
 
@@ -43,7 +42,7 @@ def make(folder: Path) -> None:
 def draw() -> None:
     """Compute what the first page shows when nothing was moved, and the base rates of flips."""
     for name in ("posterior", "expected-error", "flip-probability"):
-        study = experiments.load(name)
+        study = studies.load(name)
         budget = (BUDGET,) if study.Params.takes_many("epsilon_total") else BUDGET
         params = with_values(study.Params(), epsilon_total=budget)
         runner.run_to_end(study, params, SEED)
@@ -59,8 +58,7 @@ def _ship(fresh: Path, folder: Path) -> None:
             label = archive.read(cache.LABEL).decode()
         arrays = cache.load(cache.Entry(file, label)) or {}
         np.savez(folder / file.name, allow_pickle=False, **arrays)
-        digest = hashlib.sha256((folder / file.name).read_bytes()).hexdigest()
-        labels[file.name] = {"label": label, "digest": digest}
+        labels[file.name] = {"label": label}
     (folder / cache.LABELS).write_text(json.dumps(labels, indent=1) + "\n")
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from abcdp_core.online import best_channel
-from abcdp_core.online.ceiling import BUDGETS, FILE
-from abcdp_core.online.families import FAMILIES
+from abcdp_core.adaptive import best_channel
+from abcdp_core.adaptive.families import FAMILIES
+from abcdp_core.adaptive.information_bound import BUDGETS, FILE
 
 COLUMNS = ("family", "score", "epsilon_total", "cells", "bound")
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from abcdp_core.experiments.ways_of_asking import CURVES, Params, told
-from abcdp_core.online.ceiling import BUDGETS
-from abcdp_core.online.families import FAMILIES
-from abcdp_core.online.intervals import SCORES
+from abcdp_core.adaptive.families import FAMILIES
+from abcdp_core.adaptive.information_bound import BUDGETS
+from abcdp_core.adaptive.intervals import SCORES
+from abcdp_core.studies.ways_of_asking import CURVES, Params, told
 
 
 def make(file: Path) -> None:

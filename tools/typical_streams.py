@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from abcdp_core.online.parameters import StreamParams
-from abcdp_core.online.typical import BUDGETS, COLUMNS, FILE, PEOPLE, RUNS, SAMPLER, SEED, WAYS
+from abcdp_core.adaptive.parameters import StreamParams
+from abcdp_core.adaptive.typical import BUDGETS, COLUMNS, FILE, PEOPLE, RUNS, SAMPLER, SEED, WAYS
 
 
 def stream(

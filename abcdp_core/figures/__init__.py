@@ -5,7 +5,7 @@ empty figures and traces that studies share; :mod:`statistics` what they draw al
 runs and errors; :mod:`mirrored` histograms with and without noise; :mod:`joined` two figures on
 the same axes; :mod:`ranked` rows of marks with names; :mod:`replicates` released numbers
 over what a model makes; :mod:`mechanisms` the colours that mechanisms and ways of asking keep. A
-study gives each figure as :class:`Drawn`.
+study gives each figure as :class:`CaptionedFigure`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from abcdp_core.figures.statistics import *
 
 
 @dataclass(frozen=True)
-class Drawn:
+class CaptionedFigure:
     """A figure and what it shows: page, alternative text and exported file say the same.
 
     Attributes:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.privacy import belief
 from abcdp_core.privacy.promise import ends, promise_in_short, reach, said
 
@@ -24,7 +24,7 @@ TRACK = 10.0  # Part of the axis, in per cent, that a text at the end of the ran
 
 
 @functools.lru_cache(maxsize=32)
-def icons(epsilon: float) -> Drawn:
+def icons(epsilon: float) -> CaptionedFigure:
     """How far a belief of 50 % can move: on a scale, and as a hundred icons, rounded outwards."""
     low, high = ends(epsilon)
     figure = fig.figure(f"What ε_total = {epsilon:g} promises one person", "", "")
@@ -66,7 +66,7 @@ def icons(epsilon: float) -> Drawn:
     figure.layout.annotations[-1].align = "left"
     figure.update_xaxes(visible=False, range=[-1.0, 101.0])
     figure.update_yaxes(visible=False, range=[-4.8, 2.2])
-    return Drawn(figure.update_layout(showlegend=False), promise_in_short(epsilon))
+    return CaptionedFigure(figure.update_layout(showlegend=False), promise_in_short(epsilon))
 
 
 def _bar(low: float, high: float, color: str, name: str) -> go.Scatter:

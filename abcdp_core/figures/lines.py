@@ -14,7 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core import summaries
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.figures.builders import ABOVE, Array, band, figure, line, no_better, panel, panels
 from abcdp_core.figures.looks import GREY, NON_PRIVATE, Style, styles
 from abcdp_core.figures.ranked import end_labels, plain_ticks
@@ -84,7 +84,7 @@ class Lines:
     curves: Callable[[Result, pd.DataFrame], list[Curve]] | None = None
     bands: Mapping[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
 
-    def __call__(self, result: Result) -> Drawn:
+    def __call__(self, result: Result) -> CaptionedFigure:
         """Draw it."""
         table = summaries.first_of(result.tables[self.table], *self.at)
         title, caption = self.says(result)
@@ -115,7 +115,7 @@ class Lines:
                 drawn.add_annotation(x=math.log10(guided(table)), **ABOVE, **words)
         elif self.looks:
             named_once(drawn)
-        return Drawn(drawn, caption)
+        return CaptionedFigure(drawn, caption)
 
     def _by(self, result: Result) -> list[str]:
         if self.by is not None:

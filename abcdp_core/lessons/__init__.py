@@ -35,7 +35,7 @@ from typing import Any
 
 import pydantic
 
-from abcdp_core import experiments
+from abcdp_core import studies
 from abcdp_core.parameters import Params, Scalar, text_of
 from abcdp_core.places import ASSETS
 from abcdp_core.schemas import Schema, Several
@@ -127,7 +127,7 @@ class Step(Schema):
             ParameterError: the study does not allow them.
         """
         run = self.runs[name]
-        study = experiments.load(run.experiment).Params
+        study = studies.load(run.experiment).Params
         known = study.specification(str(self.knobs.get("scenario", "")) or None)
         own = f"{run.experiment}."
         settings = {

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abcdp_core import figures as fig
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.lessons import Step, numbers
 
 HEIGHT = 130
 """Pixels."""
 
 
-def guessed(step: Step, guess: float, answer: float) -> Drawn:
+def guessed(step: Step, guess: float, answer: float) -> CaptionedFigure:
     """Return a figure of the guess and the answer to a step's question, on its scale."""
     question = step.question
     assert question is not None, "is called for questions only"
@@ -33,4 +33,4 @@ def guessed(step: Step, guess: float, answer: float) -> Drawn:
     figure.update_yaxes(
         range=[-0.6, 1.6], tickvals=[1, 0], ticktext=["your guess", "the answer"], showgrid=False
     )
-    return Drawn(figure, sentence)
+    return CaptionedFigure(figure, sentence)

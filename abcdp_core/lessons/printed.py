@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from abcdp_core import __version__, documents
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.lessons import Lesson, Question, Step, numbers
 from abcdp_core.output import citation, images
 from abcdp_core.output.formats import ExportError
@@ -45,7 +45,7 @@ class Picture:
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg).decode()}"
 
 
-def pictures(drawn: Mapping[int, tuple[Result, Drawn]]) -> dict[int, Picture]:
+def pictures(drawn: Mapping[int, tuple[Result, CaptionedFigure]]) -> dict[int, Picture]:
     """Return figures by their places, as SVG drawn by one browser; none where that fails."""
     if not drawn or images.obstacle() is not None:
         return {}

@@ -40,7 +40,7 @@ from abcdp_core.distances import Distance
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.privacy import Cost, Event, NonPrivate
 from abcdp_core.statistic import Statistic
-from abcdp_core.supports import Support
+from abcdp_core.transforms import Bijector
 
 Array = NDArray[np.float64]
 Measure = Literal["pure", "approximate"]
@@ -56,7 +56,7 @@ class Distances(Protocol):
 
 
 @dataclass(frozen=True)
-class Made:
+class PosteriorInfo:
     """How a posterior was made from a released vector; it follows from that, so it is public too.
 
     Attributes:
@@ -96,7 +96,7 @@ class Release:
     estimate: Array | None = None
     samples: Array | None = field(default=None, repr=False)
     exact_mean: Array | None = None
-    made: Made | None = None
+    made: PosteriorInfo | None = None
 
     def parameters(self, theta: Array) -> Array:
         """The weighted sample ``(k, d)``: draws of the pool ``(T, d)``, moved if they were."""
@@ -149,7 +149,7 @@ class PublicSide(Protocol):
     @property
     def distance(self) -> Distance: ...  # noqa: D102
     @property
-    def support(self) -> Support: ...  # noqa: D102
+    def support(self) -> Bijector: ...  # noqa: D102
     @property
     def theta(self) -> Array: ...  # noqa: D102
     @property
@@ -253,12 +253,12 @@ class Mechanism:
     calibrate: Callable[[PublicSide, Any, Any, Budget, str], Event]
     release: Callable[[Prepared, Any, np.random.Generator], tuple[Release, Any]]
     parts: Callable[[Prepared], tuple[Part, ...]]
-    learn: Callable[[PublicSide, Any], Any] = nothing
+    fit: Callable[[PublicSide, Any], Any] = nothing
     grid: Callable[[PublicSide], Mapping[str, tuple[float, ...]]] = no_grid
     refuses: Callable[[Any], str] = any_scenario
     protects: Callable[[Any], tuple[str, str]] = data_points
     minimum_pool: Callable[[Any], int] = any_pool
-    noise_needs_learnt: bool = True
+    noise_needs_fitted: bool = True
     sample: bool = True
     shown_in: tuple[str, ...] = ("compare-mechanisms", "coverage", "accounting")
 
@@ -285,12 +285,12 @@ class Mechanism:
             options: this mechanism's, such as :meth:`chosen` gives.
             budget: of one release; with an infinite ε_total there is no noise.
         """
-        learnt = self.learn(public, options)
+        fitted = self.fit(public, options)
         bare = math.isinf(budget.epsilon_total)
         event: Event = NonPrivate()
         if not bare:
-            event = self.calibrate(public, options, learnt, budget, self.accountant)
-        return Prepared(self, public, options, learnt, event)
+            event = self.calibrate(public, options, fitted, budget, self.accountant)
+        return Prepared(self, public, options, fitted, event)
 
     def spends(self, budget: Budget) -> Cost:
         """What a release within a budget may cost at most."""
@@ -312,7 +312,7 @@ class Prepared:
     mechanism: Mechanism = field(repr=False)
     public: PublicSide
     options: Any
-    learnt: Any = field(repr=False)
+    fitted: Any = field(repr=False)
     event: Event
 
     def release(self, comparison: Any, rng: np.random.Generator) -> Release:

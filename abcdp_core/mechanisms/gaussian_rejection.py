@@ -254,7 +254,7 @@ class Options(Params):
     sensitivity: str = par.SENSITIVITY.field("sharp")
 
 
-def learn(public: PublicSide, options: Options) -> float:
+def fit(public: PublicSide, options: Options) -> float:
     """B_ρ, from simulated data sets only (MATH R3)."""
     return _bound(public)
 
@@ -350,8 +350,8 @@ MECHANISMS = (
         calibrate=calibrated,
         release=released,
         parts=parts,
-        learn=learn,
+        fit=fit,
         grid=thresholds.thresholds,
-        noise_needs_learnt=False,
+        noise_needs_fitted=False,
     ),
 )

@@ -269,7 +269,7 @@ class Options(Params):
 
 
 def calibrated(
-    public: PublicSide, options: Options, learnt: None, budget: Budget, accountant: str
+    public: PublicSide, options: Options, fitted: None, budget: Budget, accountant: str
 ) -> GaussianSparseVector:
     """The noise of a run over the pool."""
     return calibrate(

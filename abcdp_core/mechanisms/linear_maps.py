@@ -84,7 +84,7 @@ class LinearMap:
         return predicted
 
 
-def learn(public: PublicSide, kind: str, axes: int) -> LinearMap:
+def fit(public: PublicSide, kind: str, axes: int) -> LinearMap:
     """A map learnt from the pool; the data set's own statistic is not looked at.
 
     Args:

@@ -226,7 +226,7 @@ class Options(Params):
 
 
 def calibrated(
-    public: PublicSide, options: Options, learnt: None, budget: Budget, accountant: str
+    public: PublicSide, options: Options, fitted: None, budget: Budget, accountant: str
 ) -> NearestSelection:
     """The noise of all rounds: ``linear`` is the pure guarantee, ``rdp`` the better of both."""
     delta = 0.0 if accountant == "linear" else budget.delta

@@ -53,7 +53,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, special
 
-from abcdp_core.mechanisms import Budget, Made, Mechanism, Part, Prepared, PublicSide, Release
+from abcdp_core.mechanisms import (
+    Budget,
+    Mechanism,
+    Part,
+    PosteriorInfo,
+    Prepared,
+    PublicSide,
+    Release,
+)
 from abcdp_core.mechanisms.private_summary import SummaryNoise, noise_for, noisy
 from abcdp_core.parameters import Parameter, Params
 from abcdp_core.privacy import Event, cost
@@ -236,7 +244,7 @@ def posterior(
         event,
         samples=shares(counts, concentration, uniform[:, cells - 1 :]),
         exact_mean=(concentration + mean) / (concentration.sum() + n),
-        made=Made("exact", 0.0, 0.0),
+        made=PosteriorInfo("exact", 0.0, 0.0),
     )
 
 
@@ -301,7 +309,7 @@ def protects(scenario: Any) -> tuple[str, str]:
 def calibrated(
     public: PublicSide,
     options: Options,
-    learnt: None,
+    fitted: None,
     budget: Budget,
     accountant: str,
 ) -> SummaryNoise:
@@ -346,6 +354,6 @@ MECHANISMS = (
         parts=parts,
         refuses=refuses,
         protects=protects,
-        noise_needs_learnt=False,
+        noise_needs_fitted=False,
     ),
 )

@@ -58,9 +58,9 @@ from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.distances.random_features import RandomFeatures
 from abcdp_core.mechanisms import (
     Budget,
-    Made,
     Mechanism,
     Part,
+    PosteriorInfo,
     Prepared,
     PublicSide,
     Release,
@@ -71,7 +71,7 @@ from abcdp_core.mechanisms.regression_adjustment import Near, near, nearest, pos
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, embedding, gaussian_series
 from abcdp_core.summaries import effective_sample_size
-from abcdp_core.supports import Support
+from abcdp_core.transforms import Bijector
 
 Array = NDArray[np.float64]
 Done = NonPrivate | NormNoise | Gaussian
@@ -130,20 +130,20 @@ def released(
 
     Of the comparison it reads the data set's own ``statistic (D,)`` and the pool's ``theta``.
     """
-    learnt: LinearMap = prepared.learnt
+    fitted: LinearMap = prepared.fitted
     event = cast(Done, prepared.event)
-    image = learnt.matrix @ comparison.statistic
-    noise = 0.0 if isinstance(event, NonPrivate) else embedding.draw(rng, event, learnt.dimension)
+    image = fitted.matrix @ comparison.statistic
+    noise = 0.0 if isinstance(event, NonPrivate) else embedding.draw(rng, event, fitted.dimension)
     vector = image + noise
-    distance = distances(vector, learnt)
+    distance = distances(vector, fitted)
     size = effective_sample_size(importance_weights(distance, event))
     trace = Trace(image, vector, distance, size)
     return select(vector, prepared, comparison.theta, rng), trace
 
 
-def distances(released: Array, learnt: LinearMap) -> Array:
+def distances(released: Array, fitted: LinearMap) -> Array:
     """Distances ``(T,)`` of a released vector ``(k,)`` to the images of the pool."""
-    return np.asarray(np.linalg.norm(learnt.images - released, axis=1))
+    return np.asarray(np.linalg.norm(fitted.images - released, axis=1))
 
 
 def select(released: Array, prepared: Prepared, theta: Array, rng: np.random.Generator) -> Release:
@@ -156,23 +156,23 @@ def select(released: Array, prepared: Prepared, theta: Array, rng: np.random.Gen
         rng: of the noise that is added to the pool's own vectors.
     """
     options: Options = prepared.options
-    learnt: LinearMap = prepared.learnt
+    fitted: LinearMap = prepared.fitted
     event, support = cast(Done, prepared.event), prepared.public.support
-    distance = distances(released, learnt)
+    distance = distances(released, fitted)
     if options.selection == "estimate":
         none = np.empty(0)
-        prediction = learnt.predict(released)
+        prediction = fitted.predict(released)
         return Release(none.astype(np.int64), none, len(theta), event, prediction)
     if options.selection == "noise-aware":
         weights = importance_weights(distance, event)
         size = effective_sample_size(weights)
         if size >= min(ENOUGH, len(theta) / 2):
-            made = Made("weighted", size, 0.0)
+            made = PosteriorInfo("weighted", size, 0.0)
             return Release(np.arange(len(theta)), weights, len(theta), event, made=made)
-        found = _near(released, event, learnt, rng)
+        found = _near(released, event, fitted, rng)
         return _posterior(found, event, support, theta, size)
     if options.selection == "noise-ignored":
-        found = _near(released, NonPrivate(), learnt, rng)
+        found = _near(released, NonPrivate(), fitted, rng)
         return _posterior(found, event, support, theta, 0.0)
     indices = nearest(distance, options.c)
     return Release(indices, np.full(len(indices), 1.0 / max(len(indices), 1)), len(theta), event)
@@ -190,16 +190,16 @@ def importance_weights(distance: Array, event: Done) -> Array:
     return weights / weights.sum()
 
 
-def _near(released: Array, model: Done, learnt: LinearMap, rng: np.random.Generator) -> Near:
+def _near(released: Array, model: Done, fitted: LinearMap, rng: np.random.Generator) -> Near:
     """Nearest draws, each with noise as the model says."""
-    images = learnt.images
+    images = fitted.images
     if not isinstance(model, NonPrivate):
-        images = images + embedding.draw(rng, model, learnt.dimension, (len(images),))
-    return near(images - released, minimum_pool(learnt.dimension))
+        images = images + embedding.draw(rng, model, fitted.dimension, (len(images),))
+    return near(images - released, minimum_pool(fitted.dimension))
 
 
 def _posterior(
-    found: Near, event: Done, support: Support, theta: Array, importance_size: float
+    found: Near, event: Done, support: Bijector, theta: Array, importance_size: float
 ) -> Release:
     """The draws near a released vector, moved to it where there are enough for that."""
     enough = len(theta) >= minimum_pool(found.away.shape[1])
@@ -248,26 +248,26 @@ def _learnt(public: PublicSide, kind: str) -> LinearMap:
     features = AXES
     if public.statistics is not None:
         features = public.statistics.shape[1] - linear_maps.constants(public.distance)
-    return linear_maps.learn(public, kind, min(AXES, features))
+    return linear_maps.fit(public, kind, min(AXES, features))
 
 
 def calibrated(
     public: PublicSide,
     options: Options,
-    learnt: LinearMap | None,
+    fitted: LinearMap | None,
     budget: Budget,
     accountant: str,
 ) -> Done:
     """The noise of the vector; of all features of an MMD if no map was learnt."""
-    if learnt is None and not isinstance(public.distance, FourierMMD | RandomFeatures):
-        learnt = learnt_from(public, options)
-    if learnt is None:
+    if fitted is None and not isinstance(public.distance, FourierMMD | RandomFeatures):
+        fitted = learnt_from(public, options)
+    if fitted is None:
         change = public.distance.sensitivity(public.n)
         point = np.zeros((1, 1, len(public.scenario.COORDINATES)))
         constant = linear_maps.constants(public.distance)
         dimension = public.distance.statistic(point).shape[-1] - constant
     else:
-        change, dimension = learnt.sensitivity, learnt.dimension
+        change, dimension = fitted.sensitivity, fitted.dimension
     if accountant == "linear":
         return embedding.calibrate(budget.epsilon_total, 0.0, change, dimension)
     series = gaussian_series.calibrate(budget.epsilon_total, budget.delta, 1, change, accountant)
@@ -314,9 +314,9 @@ NEAREST = Mechanism(
     calibrate=calibrated,
     release=released,
     parts=parts,
-    learn=learnt_from,
+    fit=learnt_from,
     refuses=refuses,
-    noise_needs_learnt=False,
+    noise_needs_fitted=False,
     shown_in=("compare-mechanisms", "accounting"),
 )
 

@@ -43,7 +43,15 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.mechanisms import Budget, Made, Mechanism, Part, Prepared, PublicSide, Release
+from abcdp_core.mechanisms import (
+    Budget,
+    Mechanism,
+    Part,
+    PosteriorInfo,
+    Prepared,
+    PublicSide,
+    Release,
+)
 from abcdp_core.parameters import Parameter, Params
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise, NoNoise
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
@@ -190,7 +198,7 @@ def _chosen(public: PublicSide, options: Options) -> Statistic:
 
 
 def calibrated(
-    public: PublicSide, options: Options, learnt: None, budget: Budget, accountant: str
+    public: PublicSide, options: Options, fitted: None, budget: Budget, accountant: str
 ) -> SummaryNoise:
     """The noise of the numbers."""
     return noise_for(_chosen(public, options), public.n, budget.epsilon_total)
@@ -208,7 +216,7 @@ def released(
     samples = None
     if found.way == "regression":
         samples = _pool(public, name, event).scale.theta(found.x)
-    made = Made(WAYS[found.way], found.effective[-1], 0.0)
+    made = PosteriorInfo(WAYS[found.way], found.effective[-1], 0.0)
     release = Release(
         found.indices, found.weights, public.pool_size, event, samples=samples, made=made
     )
@@ -269,7 +277,7 @@ SUMMARY = Mechanism(
     refuses=functools.partial(refuses, "default"),
     protects=functools.partial(protects, "default"),
     minimum_pool=functools.partial(smallest_pool, "default"),
-    noise_needs_learnt=False,
+    noise_needs_fitted=False,
     shown_in=("compare-mechanisms", "coverage"),
 )
 

@@ -3,7 +3,7 @@ r"""Draws near a released vector, moved to where it is by a local-linear regress
 The nearest draws of a pool are not quite near, so their parameters are moved along a plane through
 them, by what it says of the way to the released vector, with Epanechnikov weights (Beaumont,
 Zhang & Balding, Genetics 162, 2002). They are moved on the scale of the prior's support
-(:mod:`abcdp_core.supports`), bent within half a standard deviation of what a straight regression
+(:mod:`abcdp_core.transforms`), bent within half a standard deviation of what a straight regression
 leaves open, so that none ends outside.
 """
 
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.mechanisms import Made, Release
+from abcdp_core.mechanisms import PosteriorInfo, Release
 from abcdp_core.privacy import Event
 from abcdp_core.summaries import weighted_variance
-from abcdp_core.supports import Support
+from abcdp_core.transforms import Bijector
 
 Array = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ def nearest(distance: Array, count: int) -> NDArray[np.int64]:
 def posterior(
     found: Near,
     event: Event,
-    support: Support,
+    support: Bijector,
     theta: Array,
     *,
     move: bool,
@@ -114,11 +114,13 @@ def posterior(
     place = theta[found.indices]
     samples = _moved(found, support, theta) if move else None
     inside = support.contains(place if samples is None else samples)
-    made = Made("moved" if move else "kept", importance_size, float(found.weights[~inside].sum()))
+    made = PosteriorInfo(
+        "moved" if move else "kept", importance_size, float(found.weights[~inside].sum())
+    )
     return Release(found.indices, found.weights, len(theta), event, samples=samples, made=made)
 
 
-def _moved(found: Near, support: Support, theta: Array) -> Array:
+def _moved(found: Near, support: Bijector, theta: Array) -> Array:
     """Parameters ``(m, d)`` moved along a local-linear regression, on the support's scale."""
     place = theta[found.indices]
     left_open = weighted_variance(less_slope(place, found), found.weights)

@@ -141,7 +141,7 @@ class Options(Params):
 
 
 def calibrated(
-    public: PublicSide, options: Options, learnt: None, budget: Budget, accountant: str
+    public: PublicSide, options: Options, fitted: None, budget: Budget, accountant: str
 ) -> GaussianSeries:
     """The noise of all T distances, in units of the temperature.
 

@@ -334,7 +334,7 @@ class Options(Params):
 
 
 def calibrated(
-    public: PublicSide, options: Options, learnt: None, budget: Budget, accountant: str
+    public: PublicSide, options: Options, fitted: None, budget: Budget, accountant: str
 ) -> SparseVector:
     """The noise of a run: of the whole, or of segments of one acceptance each.
 

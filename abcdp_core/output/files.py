@@ -11,13 +11,13 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
-from abcdp_core import experiments
+from abcdp_core import studies
+from abcdp_core.output.atomic import together
 from abcdp_core.output.formats import ExportError, table_file
 from abcdp_core.output.images import Figures, draw, images_of
 from abcdp_core.output.page import LIBRARY, page
 from abcdp_core.output.settings import event_from_json, params_from_json, settings_of
 from abcdp_core.output.tables import as_csv, read_csv
-from abcdp_core.output.together import together
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 
@@ -101,7 +101,7 @@ def read(directory: Path, experiment: str) -> Result:
             is of another result.
     """
     saved = json.loads((directory / f"{experiment}.json").read_text(encoding="utf-8"))
-    params = params_from_json(experiments.load(saved["experiment"]).Params, saved["parameters"])
+    params = params_from_json(studies.load(saved["experiment"]).Params, saved["parameters"])
     tables = {}
     for name, kinds in saved["columns"].items():
         file = table_file(experiment, name)

@@ -13,12 +13,12 @@ from typing import Any
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.output import browser, citation
 from abcdp_core.output.formats import STATIC, ExportError
 from abcdp_core.results import Result
 
-Figures = Mapping[str, Drawn]
+Figures = Mapping[str, CaptionedFigure]
 """Name -> figure with its sentence."""
 
 
@@ -126,7 +126,7 @@ def _png_text(keyword: str, text: str) -> bytes:
     return struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
 
 
-def caption(result: Result, drawn: Drawn) -> str:
+def caption(result: Result, drawn: CaptionedFigure) -> str:
     """What stands below a figure in print: its settings, what it shows and what is private."""
     parts = (fig.settings_line(drawn.figure), drawn.sentence, result.privacy)
     return " ".join(

@@ -11,7 +11,7 @@ from plotly.offline import get_plotlyjs_version
 
 from abcdp_core import documents
 from abcdp_core import figures as fig
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.output import citation
 from abcdp_core.output.images import title_of
 from abcdp_core.results import Result
@@ -29,7 +29,7 @@ LIBRARY = f"plotly-{get_plotlyjs_version()}.min.js"
 pages of another one, be they somebody else's, keep theirs."""
 
 
-def page(result: Result, name: str, drawn: Drawn, plotlyjs: bool | str = True) -> str:
+def page(result: Result, name: str, drawn: CaptionedFigure, plotlyjs: bool | str = True) -> str:
     """A page that holds one figure, its caption, the privacy statement and how to cite it.
 
     Args:

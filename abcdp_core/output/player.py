@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core.experiments import adaptive_truncation as study
-from abcdp_core.online.channels import Table
+from abcdp_core.adaptive.channels import Table
 from abcdp_core.results import Result
 from abcdp_core.sentences import percent
+from abcdp_core.studies import adaptive_truncation as study
 
 Array = NDArray[np.float64]
 Runs = Mapping[str, Result | None]

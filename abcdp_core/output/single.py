@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.output.files import as_json
 from abcdp_core.output.images import caption, draw, images_of, title_of
 from abcdp_core.output.page import page
@@ -27,7 +27,9 @@ MIME = {
 """Format -> its kind; tables are for CSV."""
 
 
-def file_of(result: Result, name: str, drawn: Drawn, tables: Sequence[str], suffix: str) -> bytes:
+def file_of(
+    result: Result, name: str, drawn: CaptionedFigure, tables: Sequence[str], suffix: str
+) -> bytes:
     """A figure as a file.
 
     Args:
@@ -50,7 +52,7 @@ def file_of(result: Result, name: str, drawn: Drawn, tables: Sequence[str], suff
         return images[0].path.read_bytes()
 
 
-def _content(result: Result, drawn: Drawn, tables: Sequence[str]) -> dict[str, Any]:
+def _content(result: Result, drawn: CaptionedFigure, tables: Sequence[str]) -> dict[str, Any]:
     return {
         "title": title_of(result, drawn.figure),
         "caption": caption(result, drawn),

@@ -23,16 +23,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, fingerprint, supports
+from abcdp_core import cache, fingerprint, transforms
 from abcdp_core import parameters as par
 from abcdp_core.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.distances.standardised import Standardised
 from abcdp_core.own_model import lattice, model_table
-from abcdp_core.own_model.blame import TWICE, OwnError, check_again
 from abcdp_core.own_model.model import Model
 from abcdp_core.own_model.statistics import KEY, as_one
+from abcdp_core.own_model.user_errors import TWICE, OwnError, check_again
 from abcdp_core.statistic import Statistic, added, whole_only
 from abcdp_core.streams import generator
 
@@ -79,7 +79,7 @@ def scenario(model: Model, module: str, file: str) -> ModuleType:
         "COORDINATES": tuple(column.name for column in model.columns),
         "AXES": axes,
         "UNITS": {each.name: each.unit for each in model.parameters},
-        "SUPPORT": supports.SIMPLEX if on_simplex else supports.box(low, high),
+        "SUPPORT": transforms.SIMPLEX if on_simplex else transforms.box(low, high),
         "DOMAIN": (float(model.low.min()), float(model.high.max())),
         "OBSERVED": None,
         "N": par.Parameter("integer", label, help_, sizes[0], sizes[-1], options=sizes),

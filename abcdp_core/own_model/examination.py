@@ -25,10 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.own_model.blame import TWICE, OwnError, call, check_again, place_of
 from abcdp_core.own_model.model import Model
 from abcdp_core.own_model.model_table import check_alone
 from abcdp_core.own_model.statistics import OwnStatistic
+from abcdp_core.own_model.user_errors import TWICE, OwnError, call, check_again, place_of
 from abcdp_core.posterior.rounds import FIRST as FIRST_DRAWS
 from abcdp_core.streams import generator
 

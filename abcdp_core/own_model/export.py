@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.model import Model
 from abcdp_core.own_model.model_table import summaries_of
 from abcdp_core.own_model.parameter import Parameter
 from abcdp_core.own_model.pool_file import PoolFile
 from abcdp_core.own_model.statistics import Summary
+from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.statistic import Statistic, stated_by
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ places, the *lattice*, of which the most that one record moves the sum is $G$ = 
 
 A number is $s_j = \sum_i c_{ij} / w_j$, with $w_j = 1$ for a count and $G$ for the others: so one
 record moves each by at most 1, its *unit*. What is released is $w_j s_j$, a whole number, with
-noise of :mod:`abcdp_core.own_data.exact_noise`, where the proof goes on.
+noise of :mod:`abcdp_core.release.exact_noise`, where the proof goes on.
 
 **Proof that one record moves the numbers by at most $\Delta_1$, added up.**
 

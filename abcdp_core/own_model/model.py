@@ -15,9 +15,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.own_model.blame import OwnError, call, described
 from abcdp_core.own_model.parameter import Law, LogDensity, Parameter
 from abcdp_core.own_model.statistics import OwnStatistic, check_text, refuse, take_numbers
+from abcdp_core.own_model.user_errors import OwnError, call, described
 from abcdp_core.parameters import most_draws
 from abcdp_core.posterior import priors
 

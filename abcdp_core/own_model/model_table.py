@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 
 from abcdp_core import registry
 from abcdp_core.own_model import lattice
-from abcdp_core.own_model.blame import TWICE, OwnError, call, call_quietly, check_again, place_of
 from abcdp_core.own_model.lattice import Table, Whole, steps, whole_numbers
 from abcdp_core.own_model.model import Model
 from abcdp_core.own_model.statistics import OwnStatistic, Summary
+from abcdp_core.own_model.user_errors import (
+    TWICE,
+    OwnError,
+    call,
+    call_quietly,
+    check_again,
+    place_of,
+)
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]

@@ -50,7 +50,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import supports
+from abcdp_core import transforms
 from abcdp_core.own_model import lattice
 from abcdp_core.own_model.parameter import Parameter
 from abcdp_core.own_model.statistics import ROUNDING, Summary, as_one
@@ -99,10 +99,10 @@ class PoolFile:
         return f"{self.unit}, if the sensitivity declared for {' and '.join(names)} holds"
 
     @property
-    def support(self) -> supports.Support:
+    def support(self) -> transforms.Bijector:
         """Where the prior's draws can lie."""
         low, high = zip(*((each.low, each.high) for each in self.parameters), strict=True)
-        return supports.box(np.array(low), np.array(high))
+        return transforms.box(np.array(low), np.array(high))
 
     def moves(self) -> tuple[float, float]:
         """L1 and L2 sensitivity of all numbers together, each in its unit."""
@@ -133,7 +133,7 @@ class Side:
     n: int
     theta: Array = field(repr=False)
     numbers: Array = field(repr=False)
-    support: supports.Support = field(repr=False)
+    support: transforms.Bijector = field(repr=False)
 
     @property
     def pool_size(self) -> int:

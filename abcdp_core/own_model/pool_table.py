@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.own_model import lattice
-from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.lattice import FARTHEST, Table, Whole, steps, whole_numbers
 from abcdp_core.own_model.pool_file import PoolFile
 from abcdp_core.own_model.statistics import Summary
+from abcdp_core.own_model.user_errors import OwnError
 
 Array = NDArray[np.float64]
 

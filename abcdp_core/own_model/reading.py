@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
 from abcdp_core import schemas
-from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.model import NAME
 from abcdp_core.own_model.parameter import Parameter
 from abcdp_core.own_model.pool_file import PoolFile
 from abcdp_core.own_model.statistics import LARGEST, SMALLEST, Summary, check_text
+from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.schemas import Schema
 from abcdp_core.tabular import TableError, pools
 

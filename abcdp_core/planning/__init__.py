@@ -25,8 +25,12 @@ Nothing here is given private data, and nothing here takes any.
 
 from __future__ import annotations
 
-from abcdp_core.planning.cases import Case, Ideal, Prior, case, has_own_pools, ideal, prior
-from abcdp_core.planning.choice import (
+from abcdp_core.planning.estimates import Estimate, average, quantile, share
+from abcdp_core.planning.goal import HONEST, METRICS, Goal, other_half, per_case
+from abcdp_core.planning.sample_size import NAMES, Enough, enough, least
+from abcdp_core.planning.simulated_releases import Outcome, Setting, outcomes, settings
+from abcdp_core.planning.test_cases import Case, Ideal, Prior, case, has_own_pools, ideal, prior
+from abcdp_core.planning.tuning import (
     NOISES,
     TRIED,
     Asked,
@@ -39,10 +43,6 @@ from abcdp_core.planning.choice import (
     threshold,
     tried,
 )
-from abcdp_core.planning.enough import NAMES, Enough, enough, least
-from abcdp_core.planning.estimates import Estimate, average, quantile, share
-from abcdp_core.planning.goal import HONEST, METRICS, Goal, other_half, per_case
-from abcdp_core.planning.outcomes import Outcome, Setting, outcomes, settings
 
 __all__ = [
     "HONEST",

@@ -6,7 +6,7 @@
 """
 
 from abcdp_core.pool.comparing import (
-    Comparison,
+    DistanceTable,
     PublicSide,
     compare,
     distances,
@@ -27,7 +27,7 @@ from abcdp_core.pool.making import Pool, Progress, build, use, used
 __all__ = [
     "CHUNK",
     "KEPT_SIZE",
-    "Comparison",
+    "DistanceTable",
     "Pool",
     "PoolKey",
     "Progress",

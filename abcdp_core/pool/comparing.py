@@ -18,13 +18,13 @@ from abcdp_core.pool.key import PoolKey, key_for, median_of_simulated
 from abcdp_core.pool.making import Pool, build
 from abcdp_core.statistic import Statistic
 from abcdp_core.streams import generator
-from abcdp_core.supports import ALL_REALS, Support
+from abcdp_core.transforms import ALL_REALS, Bijector
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DistanceTable:
     """One data set against one pool: the only object that knows private data.
 
     Attributes:
@@ -91,7 +91,7 @@ class PublicSide:
         return self.key.metric()
 
     @property
-    def support(self) -> Support:
+    def support(self) -> Bijector:
         """Where the prior's draws can lie."""
         return getattr(self.scenario, "SUPPORT", ALL_REALS)
 
@@ -117,7 +117,7 @@ class PublicSide:
         """The numbers ``(T, k)`` that one of these keeps of each data set of the pool."""
         return open_pool(self.key).summaries[name][self.pseudo_n or self.n]
 
-    def simulated(self, index: int) -> Comparison:
+    def simulated(self, index: int) -> DistanceTable:
         """The ``index``-th data set simulated from a prior draw, against the pool."""
         return _simulated(self, index)
 
@@ -127,7 +127,7 @@ class PublicSide:
 
 
 @functools.lru_cache(maxsize=64)
-def _simulated(public: PublicSide, index: int) -> Comparison:
+def _simulated(public: PublicSide, index: int) -> DistanceTable:
     data = predictive_data(public.key, public.n, index)
     made = compare(open_pool(public.key), data, synthetic=True, pseudo_n=public.pseudo_n)
     # Without the pool's own numbers, which would stay in memory as long as this does.
@@ -231,7 +231,9 @@ def _data(key: PoolKey, n: int, role: str, address: tuple[int, ...], theta: Arra
 # -------------------------------------------------------------------------------------- distances
 
 
-def compare(pool: Pool, data: Array, *, synthetic: bool, pseudo_n: int | None = None) -> Comparison:
+def compare(
+    pool: Pool, data: Array, *, synthetic: bool, pseudo_n: int | None = None
+) -> DistanceTable:
     """Measure a data set ``(n, p)`` against a pool.
 
     Args:
@@ -245,13 +247,13 @@ def compare(pool: Pool, data: Array, *, synthetic: bool, pseudo_n: int | None = 
     statistics = pool.statistics[pseudo_n or len(data)]
     rho = distance.compare(statistics, statistic)
     summaries = {name: each.reduce(data) for name, each in pool.key.statistics.items()}
-    return Comparison(
+    return DistanceTable(
         pool.theta, rho, statistic, len(data), distance, synthetic, statistics, summaries
     )
 
 
 @functools.lru_cache(maxsize=32)
-def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Comparison:
+def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> DistanceTable:
     """Return the synthetic or published data of a run against its pool; kept on disk.
 
     The pool of run 0, which pages work on, is kept too. Pools of further runs are compared at every
@@ -266,11 +268,11 @@ def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Co
     precomputed = getattr(key.source, "precomputed", None)
     if precomputed is not None:
         theta, rho = precomputed(key.pool_size, n, key.run)
-        return Comparison(theta, rho, np.empty(0), n, distance, synthetic=True)
+        return DistanceTable(theta, rho, np.empty(0), n, distance, synthetic=True)
     own = {} if pseudo_n in (None, n) else {"n": n, "pseudo_n": pseudo_n}
     entry = key.entry("comparison", **own)
     arrays = cache.load_or_make(entry, lambda: _compared(key, **own))
-    return Comparison(
+    return DistanceTable(
         arrays["theta"],
         arrays[f"rho {n}"],
         arrays[f"statistic {n}"],

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.posterior.fit import Fit
 from abcdp_core.posterior.outcome import Posterior, Summary
 from abcdp_core.privacy import in_digits
@@ -107,7 +107,7 @@ def title(problem: Problem) -> str:
     return problem.source.title if isinstance(problem.source, Model) else problem.name
 
 
-def figure(problem: Problem, posterior: Summary) -> Drawn:
+def figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
     """A row for each parameter: mean and 90 % interval of the posterior, and of the prior below."""
     names = posterior.parameters
     drawn = fig.ranked(
@@ -123,10 +123,10 @@ def figure(problem: Problem, posterior: Summary) -> Drawn:
         marks = fig.row_marks(moments.mean, places + shift, style, moments.low, moments.high)
         drawn.add_trace(marks)
     fig.key(drawn, [(style.name, style.color) for style in (POSTERIOR, fig.PRIOR)])
-    return Drawn(drawn, finding(problem, posterior))
+    return CaptionedFigure(drawn, finding(problem, posterior))
 
 
-def fit_figure(problem: Problem, posterior: Summary) -> Drawn:
+def fit_figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
     """The query over what the model makes."""
     fit = cast(Fit, posterior.fit)
     made = "hardly ever makes" if fit.is_misfit else "makes"
@@ -138,4 +138,4 @@ def fit_figure(problem: Problem, posterior: Summary) -> Drawn:
         f"The model {made} such numbers",
         problem.noise.in_words(),
     )
-    return Drawn(drawn, " ".join([fit.statement, *fit.remarks]))
+    return CaptionedFigure(drawn, " ".join([fit.statement, *fit.remarks]))

@@ -41,7 +41,7 @@ class Scenario(Protocol):
         BANDWIDTH: default bandwidth of their kernel; ``None`` if they have none.
         DISTANCE_AXIS: largest distance shown on an axis.
 
-    A scenario may have ``SUPPORT``, a :class:`~abcdp_core.supports.Support`: where its prior's
+    A scenario may have ``SUPPORT``, a :class:`~abcdp_core.transforms.Bijector`: where its prior's
     draws can lie, and how they are moved without leaving it; and ``NEIGHBOURS``: ``add-remove``
     where its distance is made for a unit that is added or removed, otherwise one is replaced; and
     ``PUBLISHED``, where the published data come from, for a figure.
@@ -64,7 +64,7 @@ class Scenario(Protocol):
     ``OWN_MODEL``, a sentence on what it takes it for, and ``from_series(values)``: numbers
     ``(n,)`` in the domain as data points ``(n, p)``. If the data are of people, of whom one is
     added or removed, it has ``OWN_COLUMNS``, what a file may hold (readers of
-    :mod:`~abcdp_core.own_data.columns`); ``OWN_SIZES`` of one size only where how many rows there
+    :mod:`~abcdp_core.release.columns`); ``OWN_SIZES`` of one size only where how many rows there
     are is private, as a table is then filled up with rows of 0; ``OWN_ROWS``, what a row is where
     their number is public; ``OWN_DATA``, ``OWN_HIDDEN`` and ``OWN_REPEATED``, what the data are,
     with ``{n}`` rows, what of their size is protected and who is protected less;

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import parameters as par
-from abcdp_core import supports
+from abcdp_core import transforms
 from abcdp_core.distances import Distance
 from abcdp_core.distances.columns import Columns
 from abcdp_core.distances.kernel import median_bandwidth
@@ -46,7 +46,7 @@ AXES = {f"a{i}": (-4.0, 4.0) for i in range(4)}
 UNITS = {"a0": "cases/day³", "a1": "cases/day²", "a2": "cases/day", "a3": "cases"}
 TRUTH = None
 PRIOR_MEAN = np.zeros(4)
-SUPPORT = supports.ALL_REALS
+SUPPORT = transforms.ALL_REALS
 DOMAIN = (0.0, 5000.0)
 N = Parameter(
     kind="integer",

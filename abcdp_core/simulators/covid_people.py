@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import parameters as par
-from abcdp_core import supports
+from abcdp_core import transforms
 from abcdp_core.distances import Distance
 from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.parameters import Parameter
@@ -57,7 +57,7 @@ UNITS = {"R": "", "infectious period": "days", "log₁₀ infectious": "", "spre
 AXES = dict(zip(UNITS, zip(LOW.tolist(), HIGH.tolist(), strict=True), strict=True))
 TRUTH = None
 PRIOR_MEAN = (LOW + HIGH) / 2.0
-SUPPORT = supports.box(LOW, HIGH)
+SUPPORT = transforms.box(LOW, HIGH)
 PRIOR = Prior(tuple(Uniform(low, high) for low, high in zip(LOW, HIGH, strict=True)))
 IS_SERIES = True
 DOMAIN = (0.0, 1e6)

@@ -35,7 +35,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import supports
+from abcdp_core import transforms
 from abcdp_core.distances import Distance
 from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.parameters import Parameter
@@ -57,7 +57,7 @@ UNITS = tuberculosis.UNITS
 TRUTH = None
 PRIOR_MEAN = tuberculosis.PRIOR_MEAN
 PRIOR_SD = tuberculosis.PRIOR_SD
-SUPPORT = supports.box(np.array([1.0, 0.0, 0.0, 0.0]), np.array([20.0, 30.0, 1.0, 400.0]))
+SUPPORT = transforms.box(np.array([1.0, 0.0, 0.0, 0.0]), np.array([20.0, 30.0, 1.0, 400.0]))
 PRIOR = Prior(tuberculosis.LAWS, tuberculosis.prior, tuberculosis.log_relative)
 DOMAIN = (0.0, math.inf)
 ROWS = 1000

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import parameters as par
-from abcdp_core import supports
+from abcdp_core import transforms
 from abcdp_core.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.parameters import Parameter
@@ -32,7 +32,7 @@ AXES = {f"θ{i}": (0.0, 1.0) for i in range(1, 6)}
 UNITS = dict.fromkeys(AXES, "")
 TRUTH = np.array([0.25, 0.04, 0.33, 0.04, 0.34])
 PRIOR_MEAN = np.full(5, 0.2)
-SUPPORT = supports.SIMPLEX
+SUPPORT = transforms.SIMPLEX
 DOMAIN = (0.0, 5.0)
 OBSERVED = None
 N = Parameter(

@@ -2,7 +2,7 @@
 
     Params --tasks--> a Run each --work--> tables --collect--> Result --figures--> Drawn
 
-A study is a module of :mod:`abcdp_core.experiments` that states
+A study is a module of :mod:`abcdp_core.studies` that states
 
 * ``Params`` and ``PRESETS``: what may be chosen;
 * a ``world(run)``: what all cells of one run stand on, such as its data against its pool;
@@ -12,7 +12,7 @@ A study is a module of :mod:`abcdp_core.experiments` that states
   with its caption, such as :class:`Lines`.
 
 It hands these to :class:`Study`, which gives back the five parts that
-:class:`abcdp_core.experiments.Experiment` asks for. Seeds, repeats, grids and tables are made here.
+:class:`abcdp_core.studies.Experiment` asks for. Seeds, repeats, grids and tables are made here.
 A study with real interaction may have a ``work`` of its own and still use the rest.
 """
 
@@ -24,4 +24,4 @@ from abcdp_core.study.engine import Study
 from abcdp_core.study.errors import RIVAL, LeastError, OwnData
 from abcdp_core.study.knobs import choice, scale
 from abcdp_core.study.tables import Array, At, Cells, Linked, Rows, Total, columns
-from abcdp_core.tasks import Chain, Onward, Run
+from abcdp_core.tasks import Chain, Continuation, Run

@@ -14,11 +14,11 @@ from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study.tables import At, Cells, Linked, Rows, Total, columns, of_link, table_of
-from abcdp_core.tasks import Chain, Link, Onward, Run, per_run, per_value
+from abcdp_core.tasks import Chain, Chunk, Continuation, Run, per_run, per_value
 
 if TYPE_CHECKING:
     # Only who draws waits for Plotly.
-    from abcdp_core.figures import Drawn
+    from abcdp_core.figures import CaptionedFigure
 
 P = TypeVar("P", bound=Params)
 W = TypeVar("W")
@@ -56,7 +56,7 @@ class Study(Generic[P, W]):
     params: type[P]
     tables: Mapping[str, Cells[W] | Rows[W] | Linked]
     says: Callable[[Result], str]
-    views: Mapping[str, Callable[[Result], Drawn | None]]
+    views: Mapping[str, Callable[[Result], CaptionedFigure | None]]
     privacy: str | Callable[[P], str] = ""
     event: Callable[[At], Event] | None = None
     world: Callable[[Run[P]], W] = nothing  # type: ignore[assignment]
@@ -67,7 +67,7 @@ class Study(Generic[P, W]):
     each: tuple[str, ...] = ()
     links: Callable[[P], int] | None = None
     chains: Callable[[P, int], list[Any]] | None = None
-    link: Callable[[Onward[Any]], tuple[Mapping[str, Any], Any]] | None = None
+    link: Callable[[Continuation[Any]], tuple[Mapping[str, Any], Any]] | None = None
 
     def contract(self) -> tuple[dict[str, tuple[str, ...]], Any, Any, Any, Any]:
         """Return ``COLUMNS, tasks, work, collect, figures`` of an experiment's module."""
@@ -94,11 +94,11 @@ class Study(Generic[P, W]):
             return [Run(part.params, 0, seed) for part in per_value(params, seed, *self.each)]
         return per_run(params, seed)
 
-    def work(self, run: Run[P] | Onward[Any]) -> Tables | Link:
+    def work(self, run: Run[P] | Continuation[Any]) -> Tables | Chunk:
         """Compute the tables of a run, or of its next link."""
         tables = self.tables
         if self.link is not None:
-            here: Onward[Any] = Onward.of(run)
+            here: Continuation[Any] = Continuation.of(run)
             (rows, state), at = self.link(here), At.first(here.task)
             made = {name: of_link(each, rows.get(name), at) for name, each in tables.items()}
             return here.link(made, state)
@@ -143,7 +143,7 @@ class Study(Generic[P, W]):
             first.get("accountant", "exact"),
         )
 
-    def figures(self, result: Result) -> dict[str, Drawn]:
+    def figures(self, result: Result) -> dict[str, CaptionedFigure]:
         """Draw every view that there is something to draw of."""
         drawn = {name: view(result) for name, view in self.views.items()}
         return {name: each for name, each in drawn.items() if each is not None}

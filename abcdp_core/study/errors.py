@@ -13,7 +13,7 @@ import pandas as pd
 
 from abcdp_core import pool, simulators, summaries
 from abcdp_core.figures.lines import Lines
-from abcdp_core.pool import Comparison, PublicSide
+from abcdp_core.pool import DistanceTable, PublicSide
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import (
     AXES,
@@ -66,7 +66,7 @@ class OwnData:
         """What is public where the data have n points."""
         return PublicSide(self.key, n)
 
-    def comparison(self, n: int) -> Comparison:
+    def comparison(self, n: int) -> DistanceTable:
         """The data of n points against the pool."""
         return _comparison(self.key, n, _points(vars(self.run.params), n))
 
@@ -92,7 +92,7 @@ def _points(chosen: dict[str, Any], n: int) -> int:
 
 
 @functools.lru_cache(maxsize=8)
-def _comparison(key: pool.PoolKey, n: int, points: int) -> Comparison:
+def _comparison(key: pool.PoolKey, n: int, points: int) -> DistanceTable:
     return pool.observed_comparison(key, n, points)
 
 

@@ -12,10 +12,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from abcdp_core import summaries
+from abcdp_core.adaptive.stream import Answer
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.figures.looks import Style
 from abcdp_core.figures.mechanisms import way_of_asking
-from abcdp_core.online.stream import Answer
 from abcdp_core.results import Result
 from abcdp_core.sentences import amount, plain, runs_in_words
 from abcdp_core.study.tables import At

@@ -45,7 +45,7 @@ class At(SimpleNamespace):
         return generator(self.seed, role, self.run, getattr(self, "noise_draw", 0))
 
 
-Made = pd.DataFrame | list[Any]  # A table, or its rows as tuples or by column
+PosteriorInfo = pd.DataFrame | list[Any]  # A table, or its rows as tuples or by column
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class Rows(Generic[W]):
     """
 
     columns: str
-    make: Callable[[W, Run[Any]], Made]
+    make: Callable[[W, Run[Any]], PosteriorInfo]
 
     def of(self, world: W, run: Run[Any]) -> pd.DataFrame:
         """The rows of a run."""
         return table_of(self.columns, self.make(world, run))
 
 
-def table_of(columns: str, made: Made) -> pd.DataFrame:
+def table_of(columns: str, made: PosteriorInfo) -> pd.DataFrame:
     """Rows as a table."""
     if isinstance(made, pd.DataFrame):
         return made
@@ -152,4 +152,4 @@ class Total:
     """
 
     columns: str
-    make: Callable[[Any, Tables], Made]
+    make: Callable[[Any, Tables], PosteriorInfo]

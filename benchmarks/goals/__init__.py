@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abcdp_core import experiments, parameters, runner, summaries, workers
+from abcdp_core import parameters, runner, studies, summaries, workers
 from abcdp_core.results import Result
 
 FILE = Path(__file__).resolve().parents[1] / "goals.csv"
@@ -133,8 +133,8 @@ def study(experiment: str, preset: str | None = None, seed: int = SEED, **settin
         seed: root seed.
         settings: parameters that differ, as on the command line; lists as tuples.
     """
-    module = experiments.load(experiment)
-    base = None if preset is None else experiments.preset(module, preset)
+    module = studies.load(experiment)
+    base = None if preset is None else studies.preset(module, preset)
     texts = {key: parameters.text_of(value) for key, value in settings.items()}
     params = module.Params.from_text(texts, base)
     with workers.executor_for(workers.processor_count()) as executor:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import summaries, workers
-from abcdp_core.online.parameters import StreamParams
+from abcdp_core.adaptive.parameters import StreamParams
 from abcdp_core.streams import generator
 from benchmarks.goals import SEED, Measured, goal, ratio, share, study
 

@@ -26,9 +26,9 @@ from typing import Any
 from unittest import mock
 
 from abcdp_core.__main__ import main
-from abcdp_core.own_data import release
-from abcdp_core.own_data.exact_noise import PARTS
 from abcdp_core.privacy.discrete import laplace
+from abcdp_core.release import procedure
+from abcdp_core.release.exact_noise import PARTS
 from benchmarks.goals import SEED, Measured, goal
 
 EPSILON_TOTAL = 1.0
@@ -113,11 +113,11 @@ def released(asked: list[str], text: str, seed: int) -> dict[str, Any]:
         data, out = Path(folder, "data.csv"), Path(folder, "out.json")
         data.write_text(text, encoding="utf-8", newline="")
         line = ["release", *asked, "--data", str(data), "--out", str(out), "--yes"]
-        spend = functools.partial(release.spend, randbelow=random.Random(seed).randrange)
+        spend = functools.partial(procedure.spend, randbelow=random.Random(seed).randrange)
         # What follows from the numbers is post-processing, and takes long.
         with (
-            mock.patch.object(release, "spend", spend),
-            mock.patch.object(release, "complete", lambda document, *_: document),
+            mock.patch.object(procedure, "spend", spend),
+            mock.patch.object(procedure, "complete", lambda document, *_: document),
         ):
             code = main([*line, "--epsilon-total", str(EPSILON_TOTAL)])
         if code:

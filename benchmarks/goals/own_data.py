@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from abcdp_core import pool, registry, simulators
 from abcdp_core.mechanisms.private_summary import law, noisy
-from abcdp_core.own_data import release
-from abcdp_core.own_data.exact_noise import release_exactly
-from abcdp_core.own_data.noisy_counts import NoisyCountsDocument, NoisyCountsRequest
-from abcdp_core.own_data.simulated import model_of
-from abcdp_core.own_data.sparse_vector import SparseVectorRequest, noise_of, pool_key
-from abcdp_core.own_data.summary_posterior import Told
-from abcdp_core.own_data.summary_request import PrivateSummaryRequest, pool_of
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.rounds import Effort, Question
+from abcdp_core.release import procedure
+from abcdp_core.release.exact_noise import release_exactly
+from abcdp_core.release.noisy_counts import NoisyCountsRecord, NoisyCountsRequest
+from abcdp_core.release.simulated import model_of
+from abcdp_core.release.sparse_vector import SparseVectorRequest, noise_of, pool_key
+from abcdp_core.release.summary_posterior import Told
+from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
 from abcdp_core.simulators import covid_people, tuberculosis_patients, uniform_mixture
 from abcdp_core.streams import generator
 from benchmarks.goals import SEED, Measured, goal, mean, share
@@ -236,14 +236,14 @@ def coverage_of_file() -> Measured:
 @functools.cache
 def _by_counts(
     weights: str, epsilon_total: float = 1.0, files: int = FILES
-) -> list[tuple[Array, Array, NoisyCountsDocument]]:
+) -> list[tuple[Array, Array, NoisyCountsRecord]]:
     """Weights, the file's own shares and the document of each file."""
     request = NoisyCountsRequest("uniform-mixture", epsilon_total=epsilon_total, **DOMAIN)
     noise = random.Random(SEED).randrange
     found = []
     for file in range(files):
         theta, values = _file(weights, file)
-        made = cast(NoisyCountsDocument, release.make(request, values, noise))
+        made = cast(NoisyCountsRecord, procedure.make(request, values, noise))
         found.append((theta, _own(values), made))
     return found
 

@@ -133,6 +133,6 @@ class _Public(pool.PublicSide):
     def summaries(self, name: str) -> Array:
         return self.made.summaries[name][self.n]
 
-    def simulated(self, index: int) -> pool.Comparison:
+    def simulated(self, index: int) -> pool.DistanceTable:
         data = pool.predictive_data(self.key, self.n, index)
         return pool.compare(self.made, data, synthetic=True)

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.commands.simulations import done_by
-from abcdp_core.own_data import private_summary
-from abcdp_core.own_data.simulated import model_of, public_pool
-from abcdp_core.own_data.summary_document import PrivateSummaryDocument
-from abcdp_core.own_data.summary_request import PrivateSummaryRequest
+from abcdp_core.cli.simulations import done_by
 from abcdp_core.posterior import outcome, rounds
 from abcdp_core.posterior.rounds import Effort, Question
+from abcdp_core.release import private_summary
+from abcdp_core.release.simulated import model_of, public_pool
+from abcdp_core.release.summary_document import PrivateSummaryRecord
+from abcdp_core.release.summary_request import PrivateSummaryRequest
 from abcdp_core.streams import generator
 from abcdp_core.summaries import weighted_quantile
 from benchmarks.goals import Measured, goal, share
@@ -262,7 +262,7 @@ def seconds(scenario: str, n: int) -> Measured:
     rng = generator(1, "posterior-seconds")
     numbers = model.simulate(rng, model.prior.theta(model.prior.draw(rng, 1)))[0]
     whole = tuple(np.rint(numbers * np.array(request.event(n).whole)).astype(int).tolist())
-    document = PrivateSummaryDocument(request, n, whole)
+    document = PrivateSummaryRecord(request, n, whole)
     began = time.perf_counter()
     with done_by(None) as each:
         private_summary.infer(document, each, math.inf)

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import workers
-from abcdp_core.commands.simulations import done_by
+from abcdp_core.cli.simulations import done_by
 from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.outcome import Posterior, Summary

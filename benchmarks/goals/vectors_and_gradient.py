@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.experiments import online_gradient, vector_truncation
+from abcdp_core.studies import online_gradient, vector_truncation
 from benchmarks.goals import Measured, goal, ratio, study
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, TimeoutError
 
 from abcdp_core.parameters import text_of
 from tests.browser.conftest import CARD, PATIENCE, SIZE, WAIT_BEFORE_PROGRESS, Visit
-from ui.view import knobs, page_table
+from ui.view import controls_spec, page_table
 
 HEADLINE = "[data-testid=stMain] h1:visible"
 KNOBS = "[data-testid=stSidebar] [data-testid=stSlider]:visible"
@@ -43,7 +43,7 @@ def views(visit: Visit) -> Iterator[str]:
     keys = [key for key in page_table.by_file(visit.name).own if key.endswith(".view")]
     for key in keys:
         visit.page.set_viewport_size(SIZE)
-        for view in map(str, knobs.SCREEN[key].parameter.options):
+        for view in map(str, controls_spec.SCREEN[key].parameter.options):
             choice = visit.page.get_by_role("radio", name=view, exact=True)
             if not choice.is_checked():
                 before = visit.page.evaluate(FIRST)
@@ -76,7 +76,7 @@ def outside(visit: Visit, width: int, height: int, view: str = "") -> str:
 def _outside(visit: Visit, width: int, height: int, view: str) -> str:
     parts = {
         "headline": [visit.page.locator(HEADLINE).first],
-        "knob": visit.page.locator(KNOBS).all()[: len(knobs.FOUR)],
+        "knob": visit.page.locator(KNOBS).all()[: len(controls_spec.FOUR)],
         "figure": [] if view in TALL else _main(visit, SEEN.get((visit.name, width), 1)),
     }
     boxes = [(name, _box(element)) for name, elements in parts.items() for element in elements]
@@ -171,10 +171,10 @@ AGREE = """([path, usual, before]) => {
 
 USUAL = {
     scenario: {
-        key: text_of(knobs.find(key, scenario=scenario).default)
+        key: text_of(controls_spec.find(key, scenario=scenario).default)
         for key in ("epsilon_total", "c", "n")
     }
-    for scenario in map(str, knobs.find("scenario").parameter.options)
+    for scenario in map(str, controls_spec.find("scenario").parameter.options)
 }
 
 

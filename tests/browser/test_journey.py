@@ -19,7 +19,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from abcdp_core import __version__
 from tests.browser import screens
 from tests.browser.conftest import PATIENCE, ROOT, SIZE, Visit, watched
-from ui.view import knobs, page_table
+from ui.view import controls_spec, page_table
 
 pytestmark = [
     pytest.mark.xdist_group("browser"),
@@ -121,7 +121,7 @@ def the_full_link_holds_every_value_and_opens_the_same_view(visit: Visit) -> Non
     expect(visit.page.get_by_role("heading", name="Posterior", exact=True)).to_be_visible()
     shows(visit, "c = 37, N = 1,000")
     address = shared(visit)
-    for name in (*knobs.SHARED, "posterior.view", "version"):
+    for name in (*controls_spec.SHARED, "posterior.view", "version"):
         assert f"{name}=" in address
     chart = visit.page.get_by_test_id("stPlotlyChart").first
     title, said = visit.title, chart.get_attribute("aria-label")

@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from abcdp_core import experiments, flips
 from abcdp_core import figures as fig
+from abcdp_core import flips, studies
 from abcdp_core.results import Tables
 from tests import results
 
@@ -90,7 +90,7 @@ FIRST: dict[str, tuple[dict[str, Any], Callable[[Tables], float]]] = {
 @pytest.mark.parametrize("name", FIRST)
 def test_the_first_figure_shows_a_difference_or_says_why_there_is_none(name: str) -> None:
     settings, difference = FIRST[name]
-    study = experiments.load(name)
+    study = studies.load(name)
     known, asked = study.Params.specification(), {"epsilon_total": EPSILON_TOTAL} | settings
     params = study.Params.from_text({key: str(asked[key]) for key in known.keys() & asked})
     result = results.changed(study, params)

@@ -10,9 +10,9 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from abcdp_core import experiments, runner
 from abcdp_core import figures as fig
-from abcdp_core.experiments import posterior
+from abcdp_core import runner, studies
+from abcdp_core.studies import posterior
 
 LONG = "A title with N = 5,000 and ε_abc = 0.1 that is longer than a figure is wide " * 2
 MEDIA = pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_on_paper_title_and_legend_cost_the_plot_nothing() -> None:
 def test_on_paper_a_figure_is_as_wide_as_its_title_was_broken_for_and_itself_stays() -> None:
     figure = fig.figure("word " * 50, "x", "y", settings="N = 10")
     plain = figure.to_json()
-    alone = fig.Drawn(figure, "A sentence.").on_paper()
+    alone = fig.CaptionedFigure(figure, "A sentence.").on_paper()
     assert alone.layout.width == fig.WIDTH
     assert alone.update_layout(width=None) == fig.dressed(figure, fig.PAPER)
     assert figure.to_json() == plain
@@ -105,7 +105,7 @@ def test_settings_stand_in_smaller_lines_below_a_finding() -> None:
 def shown() -> list[go.Figure]:
     """Figures of the first screen, and one with all that a builder can write small."""
     params = posterior.Params(epsilon_total=0.2, n=100, pool_size=200)
-    found = runner.run_to_end(experiments.load("posterior"), params, 1)
+    found = runner.run_to_end(studies.load("posterior"), params, 1)
     odd = drawn("Title", names=2)
     odd.add_annotation(text='<span style="font-size:11px">small</span>', font={"size": 9})
     odd.add_shape(type="line", x0=0, x1=1, y0=0, y1=1, line={"width": 1})
@@ -113,7 +113,7 @@ def shown() -> list[go.Figure]:
     odd.add_trace(fig.points(one, one, fig.PRIVATE, one, one))
     odd.add_trace(fig.line(one, one, fig.THEORY))
     odd.add_trace(fig.points(one, one, fig.PRIVATE).update(marker={"size": np.array([5, 9])}))
-    return [odd, *(each.figure for each in experiments.load("posterior").figures(found).values())]
+    return [odd, *(each.figure for each in studies.load("posterior").figures(found).values())]
 
 
 def sizes_of_letters(plain: Any) -> Iterator[float]:

@@ -18,7 +18,7 @@ from abcdp_core.figures import looks
 from tests.figures.contrast import contrast
 
 ROOT = Path(__file__).parents[2]
-STUDIES = ROOT / "abcdp_core" / "experiments"
+STUDIES = ROOT / "abcdp_core" / "studies"
 DRAWING = sorted([*STUDIES.rglob("*.py"), *(ROOT / "ui").glob("*.py")])
 BARE = {"BLUE", "VERMILLION", "GREEN", "GREY", "BLACK", "PURPLE", "OLIVE", "PALE"}
 """Names of colours that stand for nothing: whoever draws names what it draws."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from abcdp_core import documents, experiments, lessons, summaries
+from abcdp_core import documents, lessons, summaries
 from abcdp_core.lessons import Lesson, Step, numbers, printed, reading
 from abcdp_core.lessons.guessed import guessed
 from abcdp_core.lessons.printed import Sheet
@@ -63,7 +63,7 @@ def test_every_step_computes_its_numbers_and_says_nothing_else(step: Step) -> No
         drawn = {
             f"chart-{name}-{each}"
             for name, found in studies.items()
-            for each in experiments.load(name).figures(found)
+            for each in studies.load(name).figures(found)
         }
         assert step.look in drawn
     if step.question:

@@ -17,8 +17,8 @@ from abcdp_core.distances.outbreaks import ClippedOutbreaks
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.distances.random_features import RandomFeatures
 from abcdp_core.distances.summaries import ClippedSummaries
-from abcdp_core.mechanisms.linear_maps import KINDS, LinearMap, learn, map_sensitivity
-from abcdp_core.pool import Comparison
+from abcdp_core.mechanisms.linear_maps import KINDS, LinearMap, fit, map_sensitivity
+from abcdp_core.pool import DistanceTable
 from abcdp_core.simulators import uniform_mixture
 
 Array = NDArray[np.float64]
@@ -31,13 +31,13 @@ EACH = pytest.mark.parametrize("kind", KINDS)
 
 
 @pytest.fixture(scope="module")
-def comparison() -> Comparison:
+def comparison() -> DistanceTable:
     rng = np.random.default_rng(0)
     theta = uniform_mixture.prior(rng, SIZE)
     statistics = MMD.statistic(uniform_mixture.simulate(rng, theta, N))
     statistic = MMD.statistic(uniform_mixture.simulate(rng, uniform_mixture.TRUTH[None], N)[0])
     rho = MMD.compare(statistics, statistic)
-    return Comparison(theta, rho, statistic, N, MMD, True, statistics)
+    return DistanceTable(theta, rho, statistic, N, MMD, True, statistics)
 
 
 def steps(matrix: Array, points: Array) -> Array:
@@ -66,11 +66,11 @@ def searched(matrix: Array) -> float:
 
 @EACH
 def test_no_search_finds_more_than_the_sensitivity_and_nearly_all_of_it_is_found(
-    kind: str, comparison: Comparison
+    kind: str, comparison: DistanceTable
 ) -> None:
-    learnt = learn(comparison, kind, axes=4)
-    best = searched(learnt.matrix) / N
-    assert 0.95 * learnt.sensitivity <= best <= learnt.sensitivity
+    fitted = fit(comparison, kind, axes=4)
+    best = searched(fitted.matrix) / N
+    assert 0.95 * fitted.sensitivity <= best <= fitted.sensitivity
 
 
 @settings(max_examples=25)
@@ -85,33 +85,33 @@ def test_the_sensitivity_is_a_bound_for_any_matrix(seed: int, rows: int) -> None
     assert found <= map_sensitivity(matrix, MMD, 1)
 
 
-def wrong_n(learnt: LinearMap, comparison: Comparison) -> float:
+def wrong_n(fitted: LinearMap, comparison: DistanceTable) -> float:
     """A broken twin: the size of the pool for that of the data."""
-    return map_sensitivity(learnt.matrix, comparison.distance, SIZE)
+    return map_sensitivity(fitted.matrix, comparison.distance, SIZE)
 
 
-def of_the_pool(learnt: LinearMap, comparison: Comparison) -> float:
+def of_the_pool(fitted: LinearMap, comparison: DistanceTable) -> float:
     """A broken twin: how far apart the pool's data sets are, over n."""
-    images = learnt.images
+    images = fitted.images
     return float(np.linalg.norm(images[:, None] - images[None], axis=-1).max()) / N
 
 
-def of_the_data(learnt: LinearMap, comparison: Comparison) -> float:
+def of_the_data(fitted: LinearMap, comparison: DistanceTable) -> float:
     """A broken twin: only points that the data happen to have, all near the middle."""
     points = np.random.default_rng(3).uniform(2.0, 3.0, 200)
-    return float(steps(learnt.matrix, points).max()) / N
+    return float(steps(fitted.matrix, points).max()) / N
 
 
-def test_a_sensitivity_that_is_too_small_is_found_out(comparison: Comparison) -> None:
-    learnt = learn(comparison, "axes", axes=4)
+def test_a_sensitivity_that_is_too_small_is_found_out(comparison: DistanceTable) -> None:
+    fitted = fit(comparison, "axes", axes=4)
     for twin in (wrong_n, of_the_pool, of_the_data):
-        assert searched(learnt.matrix) / N > 1.1 * twin(learnt, comparison)
+        assert searched(fitted.matrix) / N > 1.1 * twin(fitted, comparison)
 
 
-def test_all_features_have_the_sensitivity_of_the_distance(comparison: Comparison) -> None:
-    learnt = learn(comparison, "none", axes=4)
-    assert learnt.sensitivity == pytest.approx(MMD.sensitivity(N), rel=1e-8)
-    assert learnt.sensitivity >= MMD.sensitivity(N)
+def test_all_features_have_the_sensitivity_of_the_distance(comparison: DistanceTable) -> None:
+    fitted = fit(comparison, "none", axes=4)
+    assert fitted.sensitivity == pytest.approx(MMD.sensitivity(N), rel=1e-8)
+    assert fitted.sensitivity >= MMD.sensitivity(N)
 
 
 def test_without_an_interval_the_norm_of_the_matrix_is_the_bound() -> None:
@@ -126,53 +126,55 @@ def test_without_an_interval_the_norm_of_the_matrix_is_the_bound() -> None:
 
 @EACH
 @pytest.mark.parametrize("value", [math.nan, 0.0, 1e9])
-def test_a_map_does_not_look_at_the_data(kind: str, value: float, comparison: Comparison) -> None:
+def test_a_map_does_not_look_at_the_data(
+    kind: str, value: float, comparison: DistanceTable
+) -> None:
     other = dataclasses.replace(
         comparison,
         statistic=np.full_like(comparison.statistic, value),
         rho=np.full_like(comparison.rho, value),
     )
-    first, second = (learn(each, kind, axes=4) for each in (comparison, other))
+    first, second = (fit(each, kind, axes=4) for each in (comparison, other))
     assert np.array_equal(first.matrix, second.matrix)
     assert np.array_equal(first.images, second.images)
     assert first.sensitivity == second.sensitivity
 
 
-def test_all_features_are_all_but_the_constant(comparison: Comparison) -> None:
-    learnt = learn(comparison, "none", axes=4)
+def test_all_features_are_all_but_the_constant(comparison: DistanceTable) -> None:
+    fitted = fit(comparison, "none", axes=4)
     assert comparison.statistics is not None
-    assert learnt.dimension == 2 * MMD.frequencies
-    assert np.array_equal(learnt.images, comparison.statistics[:, 1:])
-    distance = np.linalg.norm(learnt.images - learnt.matrix @ comparison.statistic, axis=1)
+    assert fitted.dimension == 2 * MMD.frequencies
+    assert np.array_equal(fitted.images, comparison.statistics[:, 1:])
+    distance = np.linalg.norm(fitted.images - fitted.matrix @ comparison.statistic, axis=1)
     assert distance == pytest.approx(comparison.rho, abs=1e-12)
 
 
-def test_axes_are_orthonormal_and_carry_most_of_the_variance(comparison: Comparison) -> None:
-    learnt = learn(comparison, "axes", axes=4)
+def test_axes_are_orthonormal_and_carry_most_of_the_variance(comparison: DistanceTable) -> None:
+    fitted = fit(comparison, "axes", axes=4)
     assert comparison.statistics is not None
-    assert learnt.matrix @ learnt.matrix.T == pytest.approx(np.eye(4), abs=1e-12)
-    variance = learnt.images.var(axis=0)
+    assert fitted.matrix @ fitted.matrix.T == pytest.approx(np.eye(4), abs=1e-12)
+    variance = fitted.images.var(axis=0)
     assert np.all(np.diff(variance) < 0.0)
     assert variance.sum() > 0.98 * comparison.statistics.var(axis=0).sum()
-    fewer = learn(comparison, "axes", axes=2)
-    assert fewer.matrix == pytest.approx(learnt.matrix[:2], abs=1e-12)
-    assert [learn(comparison, "axes", axes=axes).dimension for axes in (1, 46)] == [1, 46]
+    fewer = fit(comparison, "axes", axes=2)
+    assert fewer.matrix == pytest.approx(fitted.matrix[:2], abs=1e-12)
+    assert [fit(comparison, "axes", axes=axes).dimension for axes in (1, 46)] == [1, 46]
 
 
-def test_a_regression_predicts_and_needs_no_number_too_many(comparison: Comparison) -> None:
-    learnt = learn(comparison, "regression", axes=4)
+def test_a_regression_predicts_and_needs_no_number_too_many(comparison: DistanceTable) -> None:
+    fitted = fit(comparison, "regression", axes=4)
     # Five weights that add up to 1 are four numbers.
-    assert learnt.dimension == 4
-    predictions = np.array([learnt.predict(image) for image in learnt.images])
+    assert fitted.dimension == 4
+    predictions = np.array([fitted.predict(image) for image in fitted.images])
     assert predictions.sum(axis=1) == pytest.approx(np.ones(SIZE), abs=1e-9)
     residual = ((predictions - comparison.theta) ** 2).mean()
     assert residual < 0.05 * comparison.theta.var(axis=0).mean()
-    found = learnt.predict(learnt.matrix @ comparison.statistic)
+    found = fitted.predict(fitted.matrix @ comparison.statistic)
     assert found == pytest.approx(uniform_mixture.TRUTH, abs=0.12)
 
 
-def test_a_regression_is_ridge_regression(comparison: Comparison) -> None:
-    learnt = learn(comparison, "regression", axes=4)
+def test_a_regression_is_ridge_regression(comparison: DistanceTable) -> None:
+    fitted = fit(comparison, "regression", axes=4)
     assert comparison.statistics is not None
     features, theta = comparison.statistics[:, 1:], comparison.theta
     centred = features - features.mean(axis=0)
@@ -180,7 +182,7 @@ def test_a_regression_is_ridge_regression(comparison: Comparison) -> None:
     penalty = 1e-6 * np.trace(covariance) * np.eye(len(covariance))
     joint = centred.T @ (theta - theta.mean(axis=0)) / SIZE
     expected = theta.mean(axis=0) + centred @ np.linalg.solve(covariance + penalty, joint)
-    found = np.array([learnt.predict(image) for image in learnt.images])
+    found = np.array([fitted.predict(image) for image in fitted.images])
     assert found == pytest.approx(expected, abs=1e-9)
 
 
@@ -189,24 +191,24 @@ def test_a_regression_is_ridge_regression(comparison: Comparison) -> None:
 
 @pytest.mark.parametrize("distance", [QuadraticMMD(0.6), ClippedOutbreaks()])
 def test_a_distance_without_mean_features_is_one_clear_error(
-    distance: Distance, comparison: Comparison
+    distance: Distance, comparison: DistanceTable
 ) -> None:
     name = type(distance).__name__
     with pytest.raises(ValueError, match=f"needs a distance between mean features; {name} has no"):
-        learn(dataclasses.replace(comparison, distance=distance), "none", axes=4)
+        fit(dataclasses.replace(comparison, distance=distance), "none", axes=4)
 
 
-def test_what_cannot_be_learnt_is_one_clear_error(comparison: Comparison) -> None:
+def test_what_cannot_be_learnt_is_one_clear_error(comparison: DistanceTable) -> None:
     with pytest.raises(ValueError, match="needs the pool's statistics, which were not kept"):
-        learn(dataclasses.replace(comparison, statistics=None), "axes", axes=4)
+        fit(dataclasses.replace(comparison, statistics=None), "axes", axes=4)
     with pytest.raises(ValueError, match="map = all: must be one of none, axes, regression"):
-        learn(comparison, "all", axes=4)
+        fit(comparison, "all", axes=4)
     for axes in (0, 47):
         with pytest.raises(ValueError, match=f"axes = {axes}: must be a whole number from 1 to 46"):
-            learn(comparison, "axes", axes=axes)
-    learnt = learn(comparison, "axes", axes=4)
+            fit(comparison, "axes", axes=axes)
+    fitted = fit(comparison, "axes", axes=4)
     with pytest.raises(ValueError, match="map = axes: only a regression predicts"):
-        learnt.predict(learnt.images[0])
+        fitted.predict(fitted.images[0])
 
 
 def test_a_clipped_distance_does_not_hide_what_its_statistic_moves_by() -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from abcdp_core import mechanisms, pool, simulators
-from abcdp_core.mechanisms import Budget, Made, Prepared, Release, noisy_counts
+from abcdp_core.mechanisms import Budget, PosteriorInfo, Prepared, Release, noisy_counts
 from abcdp_core.mechanisms.noisy_counts import Trace, counts_given, posterior
 from abcdp_core.mechanisms.private_summary import SummaryNoise, noisy
 from abcdp_core.privacy import NonPrivate, cost
@@ -244,7 +244,7 @@ def test_samples_are_of_the_posterior_and_their_mean_is_the_exact_one() -> None:
         assert_mean(samples[:, cell], mean[cell], 0.0, 1.0, 1e-6 / 5)
     assert found.weights.sum() == pytest.approx(1.0)
     assert (len(found.indices), found.estimate, found.stopped_at) == (0, None, 0)
-    assert found.made == Made("exact", 0.0, 0.0)
+    assert found.made == PosteriorInfo("exact", 0.0, 0.0)
 
 
 def test_with_a_large_budget_it_is_the_posterior_of_the_data() -> None:

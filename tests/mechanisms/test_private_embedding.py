@@ -15,7 +15,7 @@ from scipy import stats
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.mechanisms import (
     Budget,
-    Made,
+    PosteriorInfo,
     Prepared,
     Release,
     linear_maps,
@@ -35,12 +35,12 @@ from abcdp_core.mechanisms.private_embedding import (
     select,
 )
 from abcdp_core.parameters import ParameterError
-from abcdp_core.pool import Comparison, public_side
+from abcdp_core.pool import DistanceTable, public_side
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, cost
 from abcdp_core.privacy.embedding import calibrate, draw
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.summaries import effective_sample_size, weighted_mean
-from abcdp_core.supports import ALL_REALS, SIMPLEX, Support
+from abcdp_core.transforms import ALL_REALS, SIMPLEX, Bijector
 from tests.statistics import assert_distribution, rejects
 
 Array = NDArray[np.float64]
@@ -66,35 +66,35 @@ def make_pool() -> tuple[Array, Array]:
 THETA, STATISTICS = make_pool()
 
 
-def observe(truth: Array, rng: np.random.Generator) -> Comparison:
+def observe(truth: Array, rng: np.random.Generator) -> DistanceTable:
     statistic = MMD.statistic(uniform_mixture.simulate(rng, truth[None], N)[0])
     rho = MMD.compare(STATISTICS, statistic)
-    return Comparison(THETA, rho, statistic, N, MMD, True, STATISTICS)
+    return DistanceTable(THETA, rho, statistic, N, MMD, True, STATISTICS)
 
 
 OBSERVED = observe(uniform_mixture.TRUTH, rng_of(1))
-MAPS = {kind: linear_maps.learn(OBSERVED, kind, AXES) for kind in linear_maps.KINDS}
+MAPS = {kind: linear_maps.fit(OBSERVED, kind, AXES) for kind in linear_maps.KINDS}
 
 
 def prepared(
     epsilon_total: float = math.inf,
     delta: float = 0.0,
-    learnt: LinearMap | None = None,
-    support: Support = ALL_REALS,
+    fitted: LinearMap | None = None,
+    support: Bijector = ALL_REALS,
     event: Done | None = None,
     **options: Any,
 ) -> Prepared:
     """A release at a budget, or of an event, by one of :data:`MAPS` or a map of its own."""
     asked = Options(**({"map": "regression", "selection": "noise-aware"} | options))
-    learnt = learnt or MAPS[asked.map]
+    fitted = fitted or MAPS[asked.map]
     if event is None and math.isinf(epsilon_total):
         event = NonPrivate()
     if event is None:
-        event = calibrate(epsilon_total, delta, learnt.sensitivity, learnt.dimension)
-    return Prepared(NEAREST, SimpleNamespace(support=support), asked, learnt, event)  # type: ignore[arg-type]
+        event = calibrate(epsilon_total, delta, fitted.sensitivity, fitted.dimension)
+    return Prepared(NEAREST, SimpleNamespace(support=support), asked, fitted, event)  # type: ignore[arg-type]
 
 
-def run(asked: Prepared, seed: int = 2, data: Comparison = OBSERVED) -> tuple[Release, Trace]:
+def run(asked: Prepared, seed: int = 2, data: DistanceTable = OBSERVED) -> tuple[Release, Trace]:
     return released(asked, data, rng_of(seed))
 
 
@@ -207,7 +207,7 @@ def test_importance_weights_are_the_noise_s_density(delta: float) -> None:
     assert published.weights == pytest.approx(density / density.sum(), rel=1e-9, abs=0.0)
     assert trace.effective_sample_size == pytest.approx(effective_sample_size(published.weights))
     assert trace.effective_sample_size >= 100.0
-    assert published.made == Made("weighted", trace.effective_sample_size, 0.0)
+    assert published.made == PosteriorInfo("weighted", trace.effective_sample_size, 0.0)
 
 
 def test_where_few_draws_have_weight_the_nearest_are_moved() -> None:
@@ -220,7 +220,7 @@ def test_where_few_draws_have_weight_the_nearest_are_moved() -> None:
     assert published.weights.min() == 0.0, "of the farthest"
     # The regression sees the sum of the weights, which is always 1, and keeps it so.
     assert published.samples.sum(axis=1) == pytest.approx(np.ones(FEWEST), abs=1e-9)
-    assert published.made == Made("moved", trace.effective_sample_size, 0.0)
+    assert published.made == PosteriorInfo("moved", trace.effective_sample_size, 0.0)
 
 
 def test_the_smallest_pool_grows_with_the_regression() -> None:
@@ -230,9 +230,9 @@ def test_the_smallest_pool_grows_with_the_regression() -> None:
 @pytest.mark.parametrize("size", [299, 300])
 def test_from_a_pool_that_is_too_small_no_draw_is_moved(size: int) -> None:
     part = dataclasses.replace(OBSERVED, theta=THETA[:size], statistics=STATISTICS[:size])
-    learnt = linear_maps.learn(part, "regression", AXES)
-    published, _ = run(prepared(10.0, learnt=learnt, selection="noise-ignored"), 0, part)
-    assert published.made == Made("kept" if size < 300 else "moved", 0.0, 0.0)
+    fitted = linear_maps.fit(part, "regression", AXES)
+    published, _ = run(prepared(10.0, fitted=fitted, selection="noise-ignored"), 0, part)
+    assert published.made == PosteriorInfo("kept" if size < 300 else "moved", 0.0, 0.0)
     assert (published.samples is None) == (size < 300)
     assert len(published.indices) == size
 
@@ -247,13 +247,13 @@ def test_moved_draws_have_the_mean_and_the_spread_of_the_posterior(
     # θ ~ N(0, 1), seen as θ + N(0, 0.1²) and released with N(0, 0.4²): a posterior in closed form.
     rng = rng_of(10)
     theta = rng.standard_normal((20_000, 1))
-    learnt = line_map(theta[:, 0] + 0.1 * rng.standard_normal(20_000))
+    fitted = line_map(theta[:, 0] + 0.1 * rng.standard_normal(20_000))
     event, vector = Gaussian(1.0, 0.4), np.array([0.7])
     variance = 0.17 / 1.17
     exact = 0.7 / 1.17
 
     def moments(selection: str) -> tuple[float, float]:
-        asked = prepared(learnt=learnt, event=event, selection=selection)
+        asked = prepared(fitted=fitted, event=event, selection=selection)
         published = select(vector, asked, theta, rng_of(11))
         samples = theta[published.indices] if published.samples is None else published.samples
         mean = float(weighted_mean(samples, published.weights)[0])
@@ -279,7 +279,7 @@ def test_weights_are_used_where_a_hundred_draws_or_half_of_them_count(
     size: int, near: int, way: str
 ) -> None:
     images = np.where(np.arange(size) < near, 0.0, 1e6)
-    asked = prepared(learnt=line_map(images), event=Gaussian(1.0, 1.0), selection="noise-aware")
+    asked = prepared(fitted=line_map(images), event=Gaussian(1.0, 1.0), selection="noise-aware")
     theta = rng_of(12).standard_normal((size, 1))
     made = select(np.zeros(1), asked, theta, rng_of(13)).made
     assert made is not None

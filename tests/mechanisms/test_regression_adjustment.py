@@ -9,7 +9,7 @@ import pytest
 
 from abcdp_core.mechanisms.regression_adjustment import caution, near, nearest, posterior
 from abcdp_core.privacy import NonPrivate
-from abcdp_core.supports import ALL_REALS, box
+from abcdp_core.transforms import ALL_REALS, box
 
 ZERO_TO_TEN = box(np.zeros(1), np.full(1, 10.0))
 TOO_SMALL = "A pool of {} is too small to move {} by a regression ({}); their intervals are wide."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from abcdp_core import experiments, registry, runner
+from abcdp_core import registry, runner, studies
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.output import browser as ours
 from abcdp_core.results import Result
@@ -28,7 +28,7 @@ def toy_is_known() -> Iterator[None]:
 @pytest.fixture
 def result() -> Result:
     """A complete one of the toy experiment."""
-    made = runner.run_to_end(experiments.load("toy"), toy_experiment.Params(3), 11)
+    made = runner.run_to_end(studies.load("toy"), toy_experiment.Params(3), 11)
     return dataclasses.replace(made, event=SparseVector(0.1, 1.5, 3.0, 7, True))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pandas.testing import assert_frame_equal
 
-from abcdp_core import experiments, runner
+from abcdp_core import runner, studies
 from abcdp_core.output import citation, files
 from abcdp_core.output.bundle import zip_bytes
 from abcdp_core.output.formats import FORMATS, STATIC
@@ -25,7 +25,7 @@ def members(data: bytes) -> dict[str, bytes]:
 
 
 def test_an_archive_holds_all_results_and_how_to_make_them_again(result: Result) -> None:
-    other = runner.run_to_end(experiments.load("toy"), toy_experiment.Params(2), 5)
+    other = runner.run_to_end(studies.load("toy"), toy_experiment.Params(2), 5)
     pages = [(result, figures(result)), (other, figures(other))]
     written = members(zip_bytes(pages, ("csv", "json", "html")))
     assert list(written) == sorted(

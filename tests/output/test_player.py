@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.experiments import adaptive_truncation
-from abcdp_core.experiments.adaptive_truncation import PLACED, SYMBOLS, WAYS
 from abcdp_core.output import player
 from abcdp_core.results import Result
+from abcdp_core.studies import adaptive_truncation
+from abcdp_core.studies.adaptive_truncation import PLACED, SYMBOLS, WAYS
 
 
 def result(people: int, of: int = 1000, **params: Any) -> Result:

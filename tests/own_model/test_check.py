@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from abcdp_core.__main__ import main
-from abcdp_core.commands import check
+from abcdp_core.cli import check
 from abcdp_core.own_model import examination
 from tests.own_model.test_contract import EXAMPLES
 

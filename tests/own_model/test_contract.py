@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import fingerprint, registry, simulators, supports
+from abcdp_core import fingerprint, registry, simulators, transforms
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.distances.standardised import Standardised
 from abcdp_core.own_model import Column, Model, Parameter, contract, histogram, shares, total
-from abcdp_core.own_model.blame import OwnError
+from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.statistic import added, whole_only
 from tests.own_model.test_model import LARGEST, MODEL, changed
 from tests.own_model.test_statistics import first
@@ -164,7 +164,7 @@ def test_shares_alone_are_moved_on_their_simplex() -> None:
         ((*two, *shares(("c", "d"))), False),
     ):
         source = contract.scenario(changed(parameters=parameters), "mine_shares", "mine.py")
-        assert (source.SUPPORT is supports.SIMPLEX) == on_simplex
+        assert (source.SUPPORT is transforms.SIMPLEX) == on_simplex
         assert source.SUPPORT.contains(np.stack([source.TRUTH, source.PRIOR_MEAN])).all()
         assert source.PRIOR_MEAN[:2] == pytest.approx([0.25, 0.75], abs=0.01)
 

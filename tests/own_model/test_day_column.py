@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from abcdp_core.experiments import synthetic_data
 from abcdp_core.own_model import Column, Model, Parameter, contract
+from abcdp_core.studies import synthetic_data
 
 NAMES = ("day", "age", "minutes")
 MODEL = Model(

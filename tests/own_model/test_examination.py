@@ -20,9 +20,9 @@ from abcdp_core.own_model import (
     mean,
     total,
 )
-from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.examination import ALL, Search
 from abcdp_core.own_model.statistics import OwnStatistic
+from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.streams import generator
 from tests.own_model.test_contract import GAUSSIAN, SIR
 from tests.own_model.test_model import MODEL, changed, first

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.own_data.exact_noise import summary_noise
 from abcdp_core.own_model import (
     Column,
     Model,
@@ -25,12 +24,13 @@ from abcdp_core.own_model import (
     reading,
     total,
 )
-from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.lattice import FARTHEST, GRID, on_lattice, sensitivity, whole_numbers
 from abcdp_core.own_model.model_table import of_model, summaries_of
 from abcdp_core.own_model.pool_table import ROUNDINGS, of_pool, scenario_of
 from abcdp_core.own_model.statistics import OwnStatistic, Summary
+from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.privacy import cost
+from abcdp_core.release.exact_noise import summary_noise
 from tests.own_model import test_pool_file as pools
 
 Array = NDArray[np.float64]

@@ -20,7 +20,7 @@ from abcdp_core.own_model import (
     one_at_a_time,
     shares,
 )
-from abcdp_core.own_model.blame import OwnError
+from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.parameters import check_work
 from abcdp_core.posterior.priors import Prior
 from abcdp_core.streams import generator

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core.own_data import exact_noise, summary_request
 from abcdp_core.own_model import lattice
+from abcdp_core.release import exact_noise, summary_request
 from benchmarks.goals import neighbouring_files
 from benchmarks.goals.neighbouring_files import loss
 from tests.own_model.test_own_release import written

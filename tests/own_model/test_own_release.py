@@ -14,10 +14,10 @@ import pytest
 
 from abcdp_core import registry
 from abcdp_core.__main__ import INTERRUPTED, main
-from abcdp_core.own_data import budget_ledger, release
-from abcdp_core.own_data.budget import Budget
 from abcdp_core.own_model import lattice
 from abcdp_core.posterior import fit
+from abcdp_core.release import budget_file, procedure
+from abcdp_core.release.budget import Budget
 
 pytestmark = pytest.mark.usefixtures("own_registry", "few_simulations")
 
@@ -100,14 +100,14 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 @pytest.fixture
 def budget(tmp_path: Path) -> list[str]:
     """Options that pay from a budget of 3."""
-    amounts = map(budget_ledger.amount, ("e", "d"), ("3", "0"))
+    amounts = map(budget_file.amount, ("e", "d"), ("3", "0"))
     ledger = tmp_path / "ledger.db"
-    budget_ledger.create(ledger, Budget("study", *amounts, "patient", "replace"))
+    budget_file.create(ledger, Budget("study", *amounts, "patient", "replace"))
     return ["--budget", "study", "--ledger", str(ledger)]
 
 
 def left(budget: list[str]) -> Decimal:
-    return budget_ledger.account(Path(budget[-1]), "study").left()
+    return budget_file.account(Path(budget[-1]), "study").left()
 
 
 def asked(
@@ -232,7 +232,7 @@ def test_a_posterior_that_was_interrupted_is_completed_at_no_cost_and_without_th
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(release, "complete", stopped)
+        patch.setattr(procedure, "complete", stopped)
         code, said = command(line)
     assert code == INTERRUPTED
     assert "the same command adds what follows from it, at no" in said
@@ -300,7 +300,7 @@ def test_a_budget_takes_a_declared_sensitivity_only_from_who_answers_for_it(
     assert left(budget) == 3
     assert command(asked(file, RECORDS, *budget, "--accept-declared-sensitivity"))[0] == 0
     assert left(budget) == 2
-    (claim,) = budget_ledger.account(Path(budget[-1]), "study").reserved.values()
+    (claim,) = budget_file.account(Path(budget[-1]), "study").reserved.values()
     assert claim.what.endswith("sensitivity of middle declared")
 
 

@@ -14,7 +14,7 @@ import pytest
 from abcdp_core import tabular
 from abcdp_core.__main__ import main
 from abcdp_core.mechanisms import Budget, private_summary
-from abcdp_core.own_model import export, held_out, pool_file, reading
+from abcdp_core.own_model import export, pool_file, reading, validation
 from abcdp_core.own_model.pool_file import Numbers
 from abcdp_core.parameters import ParameterError
 from tests.own_model.test_contract import GAUSSIAN, SIR, scenario
@@ -262,7 +262,7 @@ def test_texts_in_toml_come_back_whatever_they_hold(tmp_path: Path) -> None:
 def test_held_out_draws_say_how_far_off_a_release_is(tmp_path: Path) -> None:
     pool = reading.read(made(tmp_path))
     # The mean of 50 records, with noise of 4 units of 8 / 50 at ε_total = 1 and none at 1000.
-    good, bad = (held_out.measure(pool, budget, 40, 1) for budget in (1000.0, 0.01))
+    good, bad = (validation.measure(pool, budget, 40, 1) for budget in (1000.0, 0.01))
     assert good.sets == 40
     assert good.error_low < good.error < good.error_high < bad.error_low
     assert good.error < 0.5

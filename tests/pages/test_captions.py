@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from abcdp_core import experiments, mechanisms, registry
+from abcdp_core import mechanisms, registry, studies
 from ui.figures import captions
 from ui.figures.blocks import with_formulas
 from ui.parts import overview
@@ -41,8 +41,8 @@ def test_no_formula_of_a_study_takes_the_text_after_it() -> None:
     text = "As\n\n$$a = b,\n\\quad c$$\n\nwith $x$ and\n\n* \n  $$d$$\n"
     said = "As\n\n$$\na = b,\n\\quad c\n$$\n\nwith $x$ and\n\n* \n  $$\n  d\n  $$\n"
     assert with_formulas(text) == said
-    for name in experiments.names():
-        module = sys.modules[experiments.load(name).Params.__module__]
+    for name in studies.names():
+        module = sys.modules[studies.load(name).Params.__module__]
         lines = with_formulas(inspect.getdoc(module) or "").split("\n")
         fences = [line.strip() for line in lines if re.match(r"\s*\$\$", line)]
         assert {*fences} <= {"$$"}, name

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from abcdp_core import experiments
 from abcdp_core import figures as fig
-from abcdp_core.figures import Drawn
+from abcdp_core import studies
+from abcdp_core.figures import CaptionedFigure
 from tests.pages.app import opened
 from ui.figures import charts
 
@@ -18,7 +18,7 @@ def test_a_page_that_runs_again_draws_nothing(monkeypatch: pytest.MonkeyPatch) -
     def fail(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(experiments.load("posterior"), "figures", fail)
+    monkeypatch.setattr(studies.load("posterior"), "figures", fail)
     monkeypatch.setattr(fig, "below_title", fail)
     app.run()
     assert not app.exception
@@ -29,7 +29,9 @@ def test_a_page_that_runs_again_draws_nothing(monkeypatch: pytest.MonkeyPatch) -
 
 def test_two_figures_side_by_side_have_the_same_axes_and_no_titles() -> None:
     first, second = (
-        Drawn(fig.figure("Title", "x", "y").add_scatter(x=[0, 1], y=[0, high]), f"Up to {high}.")
+        CaptionedFigure(
+            fig.figure("Title", "x", "y").add_scatter(x=[0, 1], y=[0, high]), f"Up to {high}."
+        )
         for high in (1, 50)
     )
     left, right = charts.beside(first, second)

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from tests.pages.app import opened
-from ui.view import knobs, page_table
+from ui.view import controls_spec, page_table
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_page_without_its_line_fails_at_once(
 def test_the_table_grants_only_knobs_that_exist() -> None:
     for page in page_table.TABLE:
         for key in (*page.own, *page.uses):
-            knobs.find(key, page.every)
+            controls_spec.find(key, page.every)
         assert page.view in ("", *page.own)
         shown = {name for names in page.views.values() for name in names}
         assert not page.views or shown >= {*page.every}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core import experiments, pool, workers
+from abcdp_core import pool, studies, workers
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.pool import making
 from abcdp_core.results import Result
@@ -37,7 +37,7 @@ def jobs() -> Queue:
 
 def request_of(experiment: str, **values: object) -> Request:
     """Return a request like no other."""
-    params = experiments.load(experiment).Params(**values)  # type: ignore[arg-type]
+    params = studies.load(experiment).Params(**values)  # type: ignore[arg-type]
     return Request(experiment, params, next(seeds))
 
 
@@ -250,11 +250,11 @@ def test_a_job_gets_no_more_work_than_the_server_gives(jobs: Queue, monkeypatch:
 def page() -> None:
     import streamlit as st
 
-    from abcdp_core import experiments
+    from abcdp_core import studies
     from ui.jobs import progress
     from ui.jobs.job import Request
 
-    request = Request("mse-curves", experiments.load("mse-curves").Params(), 77)
+    request = Request("mse-curves", studies.load("mse-curves").Params(), 77)
     job = progress.growing(request, lambda found: st.text(f"{found.done} of 100"))
     st.session_state["job"] = job
 

@@ -22,7 +22,7 @@ from ui.figures import charts
 from ui.jobs import progress
 from ui.jobs.job import Request
 from ui.parts import lesson, lesson_print
-from ui.view import knobs, page_table, steps
+from ui.view import controls_spec, page_table, steps
 
 STEPS = [
     (f"{each.name}-{place}", step)
@@ -48,8 +48,8 @@ def test_each_step_opens_a_page_that_has_its_knobs_and_shows_what_its_text_is_ab
         for key in step.knobs:
             page.check(key, shown)
         assert values["seed"] == steps.SEED
-        for key in knobs.BY_SCENARIO:
-            knob = knobs.find(key, page.every, scenario)
+        for key in controls_spec.BY_SCENARIO:
+            knob = controls_spec.find(key, page.every, scenario)
             assert values[key] == step.knobs.get(key, knob.default), name
             assert knob.parameter.check(key, values[key]) == values[key]
         studies = {run.experiment for run in step.runs.values()} & {*page.shown(shown)}
@@ -111,7 +111,9 @@ def test_the_address_says_what_a_step_has_set_where_it_was_opened() -> None:
     """Opened again after a move, a link that names the step alone would show other numbers."""
     app = linked("posterior", lesson="say-what-is-noise", step="2")
     sets = a_step("say-what-is-noise", 2).knobs
-    moved = {key: text_of(each) for key, each in sets.items() if each != knobs.find(key).default}
+    moved = {
+        key: text_of(each) for key, each in sets.items() if each != controls_spec.find(key).default
+    }
     assert len(moved) == 3
     assert {key: app.query_params[key] for key in moved} == moved
 

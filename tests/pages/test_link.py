@@ -6,18 +6,18 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from abcdp_core import __version__, experiments
+from abcdp_core import __version__, studies
 from abcdp_core.parameters import text_of
-from ui.view import knobs, link, page_table
+from ui.view import controls_spec, link, page_table
 from ui.view.view import View
 
-KNOWN = {*page_table.known_keys()} - {*knobs.EVERYWHERE}
+KNOWN = {*page_table.known_keys()} - {*controls_spec.EVERYWHERE}
 
 
 def test_a_link_reads_back_what_address_wrote() -> None:
-    values = {key: knobs.find(key).default for key in knobs.SHARED}
+    values = {key: controls_spec.find(key).default for key in controls_spec.SHARED}
     query = dict(parse_qsl(urlsplit(link.address("http://x/y", values)).query))
-    reading = link.read(query, {key: knobs.find(key) for key in knobs.SHARED})
+    reading = link.read(query, {key: controls_spec.find(key) for key in controls_spec.SHARED})
     texts = {key: text_of(value) for key, value in values.items()}
     assert reading == link.Reading(texts | {"version": __version__}, ())
 
@@ -35,7 +35,7 @@ def test_a_link_reads_back_what_address_wrote() -> None:
 def test_a_value_is_brought_into_its_range_and_that_is_said(
     key: str, text: str, used: str, said: str
 ) -> None:
-    reading = link.read({key: text}, {key: knobs.find(key)})
+    reading = link.read({key: text}, {key: controls_spec.find(key)})
     assert reading.query == ({key: used} if used else {})
     assert said in "".join(reading.notices)
     assert bool(reading.notices) == bool(said)
@@ -59,17 +59,17 @@ def test_a_list_of_knobs_keeps_names_that_exist(
 
 
 def test_pairs_read_back_what_was_written_and_are_brought_into_their_range() -> None:
-    known = {key: knobs.find(key) for key in knobs.SHARED}
+    known = {key: controls_spec.find(key) for key in controls_spec.SHARED}
     values = {"c": 10, "epsilon_total": 0.2, "resample": True, "sensitivity": "published"}
     assert link.read_pairs("pin", link.pairs(values), known) == (values, ())
     found, notices = link.read_pairs("pin", "c:0,c:9999,no:1,<b>,n:x,epsilon_abc:0.3,,", known)
-    assert found == {"c": 1000, "n": knobs.find("n").default, "epsilon_abc": 0.3}
+    assert found == {"c": 1000, "n": controls_spec.find("n").default, "epsilon_abc": 0.3}
     assert [notice[:8] for notice in notices] == ["In pin: "] * 5
     options = [
         str(option)
         for page in page_table.TABLE
         for key in page.knobs(None)
-        for option in knobs.find(key, page.every).parameter.options
+        for option in controls_spec.find(key, page.every).parameter.options
     ]
     assert not [option for option in options if {*",:"} & {*option}]
 
@@ -109,14 +109,14 @@ def test_the_table_of_changes_names_knobs_that_have_changed() -> None:
         )
     for change in link.CHANGES:
         for key, text in change.former.items():
-            knob = knobs.find(key)
+            knob = controls_spec.find(key)
             assert knob.parameter.parse(key, text) != knob.default
 
 
-@pytest.mark.parametrize(("old", "new"), experiments.RETIRED.items())
+@pytest.mark.parametrize(("old", "new"), studies.RETIRED.items())
 def test_a_retired_preset_is_its_successor_from_the_first(old: str, new: str) -> None:
     """The successor brings its view with it, before the address says its name."""
-    every = {name: experiments.load(name).PRESETS for name in experiments.names()}
+    every = {name: studies.load(name).PRESETS for name in studies.names()}
     assert not [name for name, presets in every.items() if old in presets]
     (study,) = (name for name, presets in every.items() if new in presets)
     page = link.owner(new, page_table.TABLE)

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import registry, simulators
-from abcdp_core.own_data import simulated, summary_request
 from abcdp_core.own_model import Model, contract
 from abcdp_core.posterior.rounds import Draws
+from abcdp_core.release import simulated, summary_request
 from tests.pages.app import button, linked, opened, settled, texts
 from tests.pages.test_your_own_data import documents, give, one_round  # noqa: F401
 from ui.jobs import queue
 from ui.jobs.job import RefusedError
-from ui.view import knobs
+from ui.view import controls_spec
 
 MODEL = """
 from abcdp_core.own_model import Column, Model, Parameter, declared, mean
@@ -55,11 +55,13 @@ def waiting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     file = tmp_path / "waiting.py"
     file.write_text(MODEL, encoding="utf-8")
     registry.add_file(file)
-    knob = knobs.SCREEN[KEY]
+    knob = controls_spec.SCREEN[KEY]
     options = (*knob.parameter.options, "waiting")
     parameter = dataclasses.replace(knob.parameter, options=options)
-    monkeypatch.setitem(knobs.SCREEN, KEY, dataclasses.replace(knob, parameter=parameter))
-    monkeypatch.setitem(knobs.NAMES, KEY, knobs.NAMES[KEY] | {"waiting": "Waiting times"})
+    monkeypatch.setitem(controls_spec.SCREEN, KEY, dataclasses.replace(knob, parameter=parameter))
+    monkeypatch.setitem(
+        controls_spec.NAMES, KEY, controls_spec.NAMES[KEY] | {"waiting": "Waiting times"}
+    )
     yield
     monkeypatch.undo()
     del sys.modules["abcdp_plugin_waiting"]
@@ -141,7 +143,7 @@ def test_a_slow_model_says_how_far_it_is_until_it_is_there_or_is_done_without(
     else:
         app = settled(button(app, "Go on without this model").click().run())
         assert not app.exception
-        assert app.session_state[KEY] == knobs.FIRST_SCENARIO
+        assert app.session_state[KEY] == controls_spec.FIRST_SCENARIO
         assert KEY not in app.query_params
         goes_on.set()
         assert asked.ended.wait(SOON)

@@ -7,13 +7,13 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core import experiments
-from abcdp_core.own_model.blame import OwnError
+from abcdp_core import studies
+from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.parameters import ParameterError
 from tests.pages.app import ROOT, gone_to, linked, opened, pictures, said_twice, settled, texts
 from ui.figures import labels
 from ui.parts import overview
-from ui.view import knobs, page_table, session
+from ui.view import controls_spec, page_table, session
 
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 
@@ -50,9 +50,11 @@ def test_page_as_it_opens_with_its_theory_and_once_more(page: str) -> None:
 def used(file: str) -> list[str]:
     """Labels of those of the four knobs that the page's first view uses, in their order."""
     page = page_table.by_file(file)
-    unused = page.unused(page.view and knobs.find(page.view, page.every).default)
+    unused = page.unused(page.view and controls_spec.find(page.view, page.every).default)
     called = {"epsilon_total": "ε_total", "epsilon_abc": "ε_abc", "c": "c", "n": "N"}
-    return [called[name] for name in knobs.FOUR if name not in unused or name in page.instead]
+    return [
+        called[name] for name in controls_spec.FOUR if name not in unused or name in page.instead
+    ]
 
 
 def knobs_in_sidebar(app: AppTest) -> list[str]:
@@ -82,7 +84,7 @@ def test_bad_link_is_said_and_survived_at_an_extreme_with_everything_hidden(
 ) -> None:
     """One extreme for each page; each study is tried at all of them by its own tests."""
     asked = BAD | BAD_LINKS[number % len(BAD_LINKS)]
-    hidden = {*page_table.known_keys()} - {*knobs.EVERYWHERE}
+    hidden = {*page_table.known_keys()} - {*controls_spec.EVERYWHERE}
     app = opened(page, **asked, hide=",".join(sorted(hidden)))
     assert not app.exception
     assert pictures(app)
@@ -138,7 +140,7 @@ def test_the_budget_of_each_person_is_a_knob_of_its_own() -> None:
 
 
 def test_a_retired_preset_leads_to_its_successor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(experiments.RETIRED, "y23-former", "y23-intervals")
+    monkeypatch.setitem(studies.RETIRED, "y23-former", "y23-intervals")
     app = opened("adaptive_truncation", preset="y23-former")
     assert not app.exception
     assert app.selectbox(key="preset").value == "y23-intervals"

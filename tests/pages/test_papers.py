@@ -8,11 +8,11 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 import streamlit as st
 
-from abcdp_core import experiments
-from abcdp_core.ledger import Run, reading, report
+from abcdp_core import studies
+from abcdp_core.claims import Run, reading, report
 from tests.pages.app import opened, texts
 from ui.parts import papers
-from ui.view import knobs, link, page_table
+from ui.view import controls_spec, link, page_table
 from ui.view.view import View
 
 TABLE = report.read().table
@@ -34,7 +34,7 @@ def test_an_item_without_a_claim_says_why_and_filters_that_nothing_fits_say_so()
     row = TABLE[TABLE["id"] == ""].iloc[0]
     found = {*zip(TABLE["source"], TABLE["verdict"], strict=True)}
     sources, verdicts = (
-        knobs.find(f"papers.{name}").parameter.options[1:] for name in ("paper", "verdict")
+        controls_spec.find(f"papers.{name}").parameter.options[1:] for name in ("paper", "verdict")
     )
     pairs = ((source, verdict) for source in sources for verdict in verdicts)
     source, verdict = next(pair for pair in pairs if pair not in found)
@@ -66,12 +66,19 @@ def test_links_to_all_runs_are_read_without_a_notice() -> None:
             continue
         page, query = found.page, dict(parse_qsl(urlsplit(found.link).query))
         chosen = query.get(page.chooser)
-        scenario = page.scenario(chosen) if chosen else knobs.FIRST_SCENARIO
-        known = {key: knobs.find(key, page.every, scenario) for key in query if key != "version"}
+        scenario = page.scenario(chosen) if chosen else controls_spec.FIRST_SCENARIO
+        known = {
+            key: controls_spec.find(key, page.every, scenario) for key in query if key != "version"
+        }
         assert link.read(query, known) == link.Reading(query, ()), run.name
         assert link.of_today(query, known, page.own) == query
-        assert {*query} <= {*knobs.SHARED, *page.own, "preset", "version"} - page.instead.keys()
-        assert {*found.left} <= {*experiments.load(run.experiment).Params.specification()}
+        assert {*query} <= {
+            *controls_spec.SHARED,
+            *page.own,
+            "preset",
+            "version",
+        } - page.instead.keys()
+        assert {*found.left} <= {*studies.load(run.experiment).Params.specification()}
         assert ("preset" in query) == papers.is_preset(run)
 
 

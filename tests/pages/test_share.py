@@ -10,7 +10,7 @@ import segno
 
 from tests.pages.app import opened, settled, shared
 from ui.server.settings import ServerSettings
-from ui.view import knobs, page_table
+from ui.view import controls_spec, page_table
 from ui.widgets import share
 
 
@@ -54,7 +54,7 @@ def test_a_projector_changes_figures_stays_on_and_is_in_no_link_that_holds_every
     usual, large = opened("posterior"), opened("posterior", c="37", projector="true")
     assert not large.warning
     sent = shared(large)
-    assert sent.keys() >= {*knobs.SHARED, "posterior.view", "figures.format", "version"}
+    assert sent.keys() >= {*controls_spec.SHARED, "posterior.view", "figures.format", "version"}
     assert sent["c"] == "37"
     assert "projector" not in sent, "who scans the code from a wall has another screen"
     sizes = [any("20px" in str(each.proto) for each in app.get("html")) for app in (usual, large)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from abcdp_core import syntax
 from tests.pages.app import ROOT, linked
 from ui.figures.verbatim import LONGEST, UNSHOWABLE, verbatim
-from ui.view import knobs, link
+from ui.view import controls_spec, link
 
 IMAGE = "![](http://192.0.2.1/seen.png)"
 HOSTILE = [
@@ -74,7 +74,7 @@ def without_code(markdown: str) -> str:
 
 @pytest.mark.parametrize("key", ["c", "preset", "scenario", "version", "no_such_knob"])
 def test_no_notice_about_a_link_has_markdown_of_the_link(key: str) -> None:
-    known = {name: knobs.find(name) for name in ("c", "preset")}
+    known = {name: controls_spec.find(name) for name in ("c", "preset")}
     for query in [each for text in HOSTILE for each in ({key: text}, {text: key})]:
         reading = link.read(query, known)
         for notice in (*reading.notices, reading.note):

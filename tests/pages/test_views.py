@@ -7,14 +7,14 @@ import re
 import pytest
 
 from abcdp_core import simulators
-from abcdp_core.experiments import accounting, change_one_person
 from abcdp_core.parameters import text_of
+from abcdp_core.studies import accounting, change_one_person
 from tests.pages.app import opened, pictures, said_twice, settled, texts
 from ui.figures import captions
-from ui.view import knobs, page_table
+from ui.view import controls_spec, page_table
 
 SCENARIOS, SHOWN = (
-    [str(option) for option in knobs.find(key).parameter.options]
+    [str(option) for option in controls_spec.find(key).parameter.options]
     for key in ("scenario", "posterior.view")
 )
 FEW = ("uniform-mixture", "tuberculosis")
@@ -32,7 +32,7 @@ the others one view each."""
 )
 def test_views_of_the_posterior_with_every_scenario_have_its_unit(scenario: str, view: str) -> None:
     usual, threshold = (
-        text_of(knobs.find(key, scenario=scenario).default) for key in ("n", "epsilon_abc")
+        text_of(controls_spec.find(key, scenario=scenario).default) for key in ("n", "epsilon_abc")
     )
     n = "100" if scenario in FEW else usual
     kind = {"posterior.view": view}
@@ -81,7 +81,7 @@ VIEWS = [
     for page in page_table.TABLE
     if page.view
     for view in page.views
-    if page.file == "case_studies" or view != knobs.find(page.view).default
+    if page.file == "case_studies" or view != controls_spec.find(page.view).default
 ]
 
 

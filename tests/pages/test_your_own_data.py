@@ -21,16 +21,16 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 from streamlit.typing import UploadedFile
 
-from abcdp_core.own_data import budget_ledger, release
-from abcdp_core.own_data.budget import Budget
-from abcdp_core.own_data.document import Document
 from abcdp_core.posterior import rounds
+from abcdp_core.release import budget_file, procedure
+from abcdp_core.release.budget import Budget
+from abcdp_core.release.document import ReleaseRecord
 from tests.pages.app import button, opened, settled, texts
 from ui.figures import downloads
 from ui.jobs import progress
 from ui.release import budget, own_data, release_state, released, uploads
 from ui.server import settings
-from ui.view import knobs
+from ui.view import controls_spec
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
@@ -75,7 +75,7 @@ def release_it(app: AppTest) -> AppTest:
     return settled(button(app, "Release").click().run())
 
 
-def documents(app: AppTest) -> list[Document]:
+def documents(app: AppTest) -> list[ReleaseRecord]:
     if release_state.STATE not in app.session_state:
         return []
     return [each.document for each in app.session_state[release_state.STATE].made]
@@ -136,7 +136,7 @@ def test_what_comes_out_is_one_document_that_the_browser_saves(
     more = {"file": "release-2.json", "text": documents(app)[1].to_json()}
     assert told_to_browser(app) == handed | more
     # A page that is drawn again makes no file.
-    monkeypatch.setattr(Document, "to_json", lambda _: 1 / 0)
+    monkeypatch.setattr(ReleaseRecord, "to_json", lambda _: 1 / 0)
     assert not app.run().exception
 
 
@@ -384,7 +384,7 @@ def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPat
         raise ZeroDivisionError(f"{SECRET}")
 
     app = page()
-    monkeypatch.setattr(release, "prepare", fail)
+    monkeypatch.setattr(procedure, "prepare", fail)
     app = release_it(app)
     assert not app.exception
     (error,) = app.error
@@ -399,7 +399,7 @@ def test_a_release_waits_its_turn_and_nothing_is_paid_if_it_is_stopped(
     monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     begun, go = threading.Event(), threading.Event()
-    prepare = release.prepare
+    prepare = procedure.prepare
 
     def wait_for_the_pool(request: Any, values: Any, check: Callable[[float], None]) -> object:
         begun.set()
@@ -409,7 +409,7 @@ def test_a_release_waits_its_turn_and_nothing_is_paid_if_it_is_stopped(
 
     app = page()
     before = arrays_held()
-    monkeypatch.setattr(release, "prepare", wait_for_the_pool)
+    monkeypatch.setattr(procedure, "prepare", wait_for_the_pool)
     # Were it called, the release would fail; it would not be stopped.
     monkeypatch.setattr(budget, "paid", None)
     app.checkbox[0].check().run()
@@ -447,10 +447,10 @@ def test_a_release_waits_its_turn_and_nothing_is_paid_if_it_is_stopped(
 
 def test_models_have_names_and_links_keep_theirs() -> None:
     app = opened("your_own_data")
-    for value in (knobs.FIRST_SCENARIO, "covid"):
+    for value in (controls_spec.FIRST_SCENARIO, "covid"):
         (seen,) = [each for each in app.get("button_group") if each.key.startswith("named-")]
         (bound,) = [each for each in app.get("button_group") if each.key == MODEL]
-        assert seen.options == [*knobs.NAMES[MODEL].values()]
+        assert seen.options == [*controls_spec.NAMES[MODEL].values()]
         assert seen.value == bound.value == app.session_state[MODEL] == value
         assert bound.proto.query_param_key == MODEL
         assert not seen.proto.query_param_key
@@ -480,7 +480,7 @@ def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, wor
 def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the server's ledger is to be, which is not there yet; it demands a budget."""
     file = tmp_path / "budgets.db"
-    monkeypatch.setenv(budget_ledger.PLACE, str(file))
+    monkeypatch.setenv(budget_file.PLACE, str(file))
     with_budget = dataclasses.replace(settings.current(), budget="income")
     monkeypatch.setattr(settings, "current", lambda: with_budget)
     return file
@@ -488,7 +488,7 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def make_budget(ledger: Path, neighbours: str) -> None:
     amounts = Decimal(75), Decimal(0)
-    budget_ledger.create(ledger, Budget("income", *amounts, "person", neighbours))
+    budget_file.create(ledger, Budget("income", *amounts, "person", neighbours))
 
 
 def test_a_release_is_taken_once_from_the_budget_that_the_server_has(ledger: Path) -> None:
@@ -499,11 +499,11 @@ def test_a_release_is_taken_once_from_the_budget_that_the_server_has(ledger: Pat
     app = page()
     assert "ε = 75 is left for one more release" in texts(app)
     app = release_it(app)
-    account = budget_ledger.account(ledger, "income")
+    account = budget_file.account(ledger, "income")
     assert account.left() == 25
     (document,) = documents(app)
     assert document.reservation is not None
-    assert budget_ledger.missing(ledger, {"it": document.reservation}) == []
+    assert budget_file.missing(ledger, {"it": document.reservation}) == []
     (error,) = app.error
     assert "ε_total = 50 does not fit" in error.value
     assert not app.checkbox
@@ -514,17 +514,17 @@ def test_of_two_at_once_the_second_reads_that_it_does_not_fit(
 ) -> None:
     make_budget(ledger, "replace")
     app = page()
-    take = budget_ledger.taken
+    take = budget_file.taken
 
     def second(*given: Any) -> object:
-        budget_ledger.reserve(*given)
+        budget_file.reserve(*given)
         return take(*given)
 
-    monkeypatch.setattr(budget_ledger, "taken", second)
+    monkeypatch.setattr(budget_file, "taken", second)
     app = release_it(app)
     assert "does not fit; 25 is left of 75. Nothing was spent." in app.error[0].value
     assert not documents(app)
-    assert budget_ledger.account(ledger, "income").left() == 25
+    assert budget_file.account(ledger, "income").left() == 25
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class Options(Params):
     c: int = par.C.field(5)
 
 
-def calibrate(public, options, learnt, budget, accountant):
+def calibrate(public, options, fitted, budget, accountant):
     change = public.distance.sensitivity(public.n)
     scale = 2.0 * options.c * change / budget.epsilon_total * (1.0 + 1e-11)
     return NoisyMinima(change, scale, options.c)

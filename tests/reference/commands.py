@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from abcdp_core import experiments, runner
-from abcdp_core.figures import Drawn
+from abcdp_core import runner, studies
+from abcdp_core.figures import CaptionedFigure
 
 FOLDER = Path(__file__).parent
 
@@ -64,15 +64,17 @@ def _command(line: str) -> Command:
 
 def computed(command: Command) -> Made:
     """Run a command."""
-    experiment = experiments.load(command.experiment)
-    base = None if command.preset is None else experiments.preset(experiment, command.preset)
+    experiment = studies.load(command.experiment)
+    base = None if command.preset is None else studies.preset(experiment, command.preset)
     params = experiment.Params.from_text(command.settings, base)
     result = runner.run_to_end(experiment, params, SEED)
     tables = {
         name: table.assign(**{key: MEASURED[key] for key in MEASURED.keys() & {*table.columns}})
         for name, table in result.tables.items()
     }
-    drawn: dict[str, Drawn] = experiment.figures(dataclasses.replace(result, tables=tables))
+    drawn: dict[str, CaptionedFigure] = experiment.figures(
+        dataclasses.replace(result, tables=tables)
+    )
     return Made(
         tables,
         {"summary": result.summary, "privacy": result.privacy}

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from abcdp_core import experiments, simulators
+from abcdp_core import simulators, studies
 from tests.reference import kept
 from tests.reference.commands import Made, commands, computed
 from tests.reference.kept import Kept
@@ -25,7 +25,7 @@ def test_what_a_study_gives_is_what_is_kept(name: str) -> None:
 
 
 def test_every_study_and_scenario_is_there_and_no_file_is_left_over() -> None:
-    assert {command.experiment for command in COMMANDS.values()} == set(experiments.names())
+    assert {command.experiment for command in COMMANDS.values()} == set(studies.names())
     for part in kept.PARTS:
         assert {file.stem for file in (kept.KEPT / part).iterdir()} == set(COMMANDS)
     scenarios = {command.settings.get("scenario") for command in COMMANDS.values()}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from abcdp_core import experiments
 from abcdp_core import parameters as par
+from abcdp_core import studies
 from abcdp_core.parameters import ParameterError
 from abcdp_core.simulators import ScenarioParams, covid, uniform_mixture
 
@@ -36,7 +36,7 @@ def test_only_what_a_study_has_follows_the_scenario() -> None:
 
 
 def test_every_study_of_several_scenarios_refuses_what_is_too_much() -> None:
-    every = [experiments.load(name).Params for name in experiments.names()]
+    every = [studies.load(name).Params for name in studies.names()]
     several = [params for params in every if "scenario" in params.specification()]
     assert len(several) > 5
     for params in several:

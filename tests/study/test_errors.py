@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from abcdp_core.experiments import mse_curves
+from abcdp_core.studies import mse_curves
 from abcdp_core.study.errors import LeastError
 from tests import results
 

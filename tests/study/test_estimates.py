@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core.experiments import online_gradient
 from abcdp_core.figures.looks import THEORY
 from abcdp_core.results import Result
+from abcdp_core.studies import online_gradient
 from abcdp_core.study.estimates import Errors, least_error
 
 SOME, MANY = [0.10, 0.11, 0.12], [0.50, 0.55, 0.60]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from abcdp_core import cache, error_curve, pool
-from abcdp_core.experiments import expected_error
 from abcdp_core.pool import making
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.studies import expected_error
 from tools import first_view
 
 REMAKE = "assets/first is of other code: run python -m tools.first_view"

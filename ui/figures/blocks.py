@@ -12,13 +12,13 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
-from abcdp_core import experiments, releases
-from abcdp_core.figures import Drawn, belief
+from abcdp_core import demonstration, studies
+from abcdp_core.figures import CaptionedFigure, belief
 from abcdp_core.parameters import Params
 from abcdp_core.privacy.promise import promise_in_full
 from abcdp_core.results import Result
 from ui.figures import charts, downloads
-from ui.view import knobs, locks
+from ui.view import controls_spec, locks
 from ui.view.view import View
 from ui.widgets import compare, controls
 from ui.widgets.compare import Pinned
@@ -79,7 +79,7 @@ def preset_note(view: View) -> None:
     if view.has_preset:
         st.info(
             "A preset is in force: the knobs that it sets cannot be moved. "
-            f"Choose *{knobs.NO_PRESET}* to move them again."
+            f"Choose *{controls_spec.NO_PRESET}* to move them again."
         )
 
 
@@ -129,7 +129,7 @@ def below(name: str, found: Result, tables: Sequence[str] = ("main",), of: str =
 
 
 def below_drawn(
-    name: str, drawn: Drawn, found: Result, tables: Sequence[str], apart: str = ""
+    name: str, drawn: CaptionedFigure, found: Result, tables: Sequence[str], apart: str = ""
 ) -> None:
     """Show what :func:`below` does for a figure that is not among its result's."""
     st.markdown(drawn.sentence)
@@ -150,7 +150,7 @@ def main_figure(
     found: Result,
     pinned: Pinned,
     tables: Sequence[str] = ("main",),
-    draw: Callable[[View, Result], Drawn] | None = None,
+    draw: Callable[[View, Result], CaptionedFigure] | None = None,
     clicked: charts.Clicked | None = None,
 ) -> None:
     """Show the figure that a page is about, which can be pinned."""
@@ -166,7 +166,11 @@ def main_figure(
 
 
 def numbers(
-    key: str, result: Result, tables: Sequence[str], name: str = "", drawn: Drawn | None = None
+    key: str,
+    result: Result,
+    tables: Sequence[str],
+    name: str = "",
+    drawn: CaptionedFigure | None = None,
 ) -> None:
     """Show the tables behind a figure, and itself as files with its caption, folded."""
     label = "Numbers" if drawn is None else "Numbers, files and caption"
@@ -207,20 +211,20 @@ def _csv_button(label: str, table: pd.DataFrame, file: str) -> None:
 
 def promise(view: View, params: Params) -> None:
     """Show what ε_total of a release means, in words and as a figure."""
-    release = cast(releases.ReleaseParams, params)
+    release = cast(demonstration.ReleaseParams, params)
     epsilon = release.epsilon_total
-    text = f"{promise_in_full(epsilon)} A record here is {releases.protected(release)}."
+    text = f"{promise_in_full(epsilon)} A record here is {demonstration.protected(release)}."
     st.markdown(text)
     with folded("Belief after the release against belief before it", "belief") as is_open:
         if is_open:
             figure = belief.belief_figure(epsilon)
-            charts.show(view, "belief", Drawn(figure, text.replace("**", "")))
+            charts.show(view, "belief", CaptionedFigure(figure, text.replace("**", "")))
 
 
 def knob_table() -> None:
     """Show each of the four knobs in plain words."""
-    for name in knobs.FOUR:
-        parameter = knobs.find(name).parameter
+    for name in controls_spec.FOUR:
+        parameter = controls_spec.find(name).parameter
         st.markdown(f"**{parameter.label}**  \n{parameter.help}")
 
 
@@ -230,7 +234,7 @@ def verdicts(view: View, experiment: str, result: Result | None) -> None:
     if result is None or chosen is None or result.params != chosen:
         return
     # Imported here: only a preset that is in force has claims.
-    from abcdp_core.ledger import judge, reading, report
+    from abcdp_core.claims import judge, reading, report
 
     claims = reading.load().for_preset(experiment, str(view["preset"]))
     if claims:
@@ -253,7 +257,7 @@ def theory(*names: str, of: Callable[..., object] | None = None) -> None:
         if not is_open:
             return
         works: list[tuple[str, list[Callable[..., object]]]] = []
-        for study in map(experiments.load, names):
+        for study in map(studies.load, names):
             # What a study computes: its cells where it is on the engine, else its work.
             engine = getattr(study, "STUDY", None)
             works.append((study.Params.__module__, engine.code if engine else [study.work]))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from abcdp_core import experiments, mechanisms
-from abcdp_core.experiments import coverage, distance_forms, flip_guideline
+from abcdp_core import mechanisms, studies
 from abcdp_core.results import Result
 from abcdp_core.sentences import amount
+from abcdp_core.studies import coverage, distance_forms, flip_guideline
 
 
 def counts(result: Result) -> str:
@@ -39,7 +39,7 @@ def mechanism(name: str) -> str:
 def papers_of(names: Sequence[str]) -> str:
     """The papers that mechanisms are from, in full; empty where there are none."""
     # Imported here: only an unfolded list needs the ledger.
-    from abcdp_core.ledger.document import PAPERS
+    from abcdp_core.claims.document import PAPERS
 
     sources = " ".join(mechanisms.load(name).source for name in names)
     return " ".join(f"[{tag}] {paper}." for tag, paper in PAPERS.items() if f"[{tag}]" in sources)
@@ -75,7 +75,7 @@ def cautions(result: Result) -> str:
 def largest(result: Result) -> tuple[str, str]:
     """By how much one person changes the chance of an outcome at most, and which person."""
     # Inside the function: one view of one page asks.
-    from abcdp_core.experiments.change_one_person import views
+    from abcdp_core.studies.change_one_person import views
 
     lead = f"{views.move_in_words(result)}. {views.bound_in_words(result)}"
     return views.largest_in_words(result), lead
@@ -83,19 +83,19 @@ def largest(result: Result) -> tuple[str, str]:
 
 def released(result: Result) -> str:
     """What somebody else released, with which noise and at what price."""
-    study: Any = experiments.load("published-query")
+    study: Any = studies.load("published-query")
     return f"{study.released_in_words(result)} {study.sample_in_words(result)}".strip()
 
 
 def problem_of(release: str) -> str:
     """The file of one of the published releases."""
-    study: Any = experiments.load("published-query")
+    study: Any = studies.load("published-query")
     return str(study.text_of(release))
 
 
 def why_symbols(result: Result) -> str:
     """Why the best symbols tell more than the best interval, where they do."""
-    study: Any = experiments.load("ways-of-asking")
+    study: Any = studies.load("ways-of-asking")
     return str(study.why(result))
 
 

@@ -16,9 +16,9 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.basedatatypes import BaseFigure
 
-from abcdp_core import experiments
 from abcdp_core import figures as fig
-from abcdp_core.figures import Drawn
+from abcdp_core import studies
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.output.page import CONFIG
 from abcdp_core.results import Result
 from ui.view.view import View
@@ -51,16 +51,16 @@ def kept(owner: object, name: Hashable, make: Callable[[], T]) -> T:
     return thing
 
 
-def drawn(found: Result) -> dict[str, Drawn]:
+def drawn(found: Result) -> dict[str, CaptionedFigure]:
     """Return the figures of a result with their sentences, the main one first."""
-    study = experiments.load(found.experiment)
+    study = studies.load(found.experiment)
     return kept(found, "figures", lambda: study.figures(found))
 
 
-def with_run(grown: Result, this: Result, earlier: tuple[float, ...] = ()) -> Drawn:
+def with_run(grown: Result, this: Result, earlier: tuple[float, ...] = ()) -> CaptionedFigure:
     """Return the errors that are exact over the noise, with one run on their curve."""
     # Imported here: few pages show them.
-    from abcdp_core.experiments import expected_error, posterior
+    from abcdp_core.studies import expected_error, posterior
 
     usual, epsilon_total = drawn(grown)["error"], float(vars(this.params)["epsilon_total"])
     error = posterior.error(this)
@@ -71,15 +71,21 @@ def with_run(grown: Result, this: Result, earlier: tuple[float, ...] = ()) -> Dr
     )
 
 
-def beside(first: Drawn, second: Drawn) -> tuple[Drawn, Drawn]:
+def beside(
+    first: CaptionedFigure, second: CaptionedFigure
+) -> tuple[CaptionedFigure, CaptionedFigure]:
     """Return two figures on the same axes, without their titles."""
 
-    def joined() -> tuple[Drawn, Drawn, Drawn]:
+    def joined() -> tuple[CaptionedFigure, CaptionedFigure, CaptionedFigure]:
         figures = fig.joined(first.figure, second.figure)
         for figure in figures:
             figure.layout.title = None
         # The first figure too: as long as it is there, its identity is its own.
-        return first, Drawn(figures[0], first.sentence), Drawn(figures[1], second.sentence)
+        return (
+            first,
+            CaptionedFigure(figures[0], first.sentence),
+            CaptionedFigure(figures[1], second.sentence),
+        )
 
     _, left, right = kept(second.figure, ("beside", id(first.figure)), joined)
     return left, right
@@ -92,7 +98,7 @@ TOOLBAR = {False: "hover", True: False}
 def show(
     view: View,
     key: str,
-    drawn: Drawn,
+    drawn: CaptionedFigure,
     clicked: Clicked | None = None,
     *,
     is_kept: bool = True,
@@ -147,13 +153,13 @@ def _tell(key: str, names: list[str], clicked: Clicked) -> None:
         clicked(names[points[0]["curve_number"]], float(points[0]["x"]))
 
 
-def _dress(figure: go.Figure, medium: fig.Medium, in_card: int) -> Dressed:
+def _dress(figure: go.Figure, medium: fig.Medium, in_card: int) -> PlotlyDict:
     if in_card:
-        return Dressed(fig.in_card(figure, medium, in_card))
-    return Dressed(fig.below_title(figure, medium))
+        return PlotlyDict(fig.in_card(figure, medium, in_card))
+    return PlotlyDict(fig.below_title(figure, medium))
 
 
-class Dressed(BaseFigure):  # type: ignore[misc]
+class PlotlyDict(BaseFigure):  # type: ignore[misc]
     """A figure that is ready for a screen, as the dictionary that Streamlit asks for.
 
     Plotly makes that dictionary anew each time, which takes longer than the rest of a page.

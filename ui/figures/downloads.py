@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.output import bundle, citation, images, single
 from abcdp_core.output.formats import FORMATS, STATIC, ExportError
 from abcdp_core.results import Result
@@ -112,7 +112,9 @@ def page_zip(results: Sequence[Result]) -> bytes:
     return bundle.zip_bytes([(result, charts.drawn(result)) for result in results], FORMATS)
 
 
-def figure(key: str, found: Result, name: str, drawn: Drawn, tables: Sequence[str]) -> None:
+def figure(
+    key: str, found: Result, name: str, drawn: CaptionedFigure, tables: Sequence[str]
+) -> None:
     """Show how to save a figure as a file with its caption, and the caption to copy."""
     why_not = images.obstacle()
     suffixes = [each for each in single.MIME if each not in STATIC or why_not is None]

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.results import Result
 from ui.figures import blocks, charts
-from ui.view import knobs, params
+from ui.view import controls_spec, params
 from ui.view.view import View
 from ui.widgets import compare
 from ui.widgets.compare import Pinned
@@ -20,13 +20,13 @@ from ui.widgets.compare import Pinned
 def exact(view: View, grown: Result, this: Result, pinned: Pinned, pinned_run: Pinned) -> None:
     """Show the errors that are exact over the noise, with one run on them."""
     # Imported here: few pages show them.
-    from abcdp_core.experiments import expected_error, posterior
+    from abcdp_core.studies import expected_error, posterior
 
-    def draw(view: View, each: Result) -> Drawn:
+    def draw(view: View, each: Result) -> CaptionedFigure:
         run = pinned_run.result if view.is_pinned else None
         return charts.with_run(each, run or this)
 
-    def below(apart: str, drawn: Drawn, each: Result) -> None:
+    def below(apart: str, drawn: CaptionedFigure, each: Result) -> None:
         run = (pinned_run.result if apart else None) or this
         blocks.below_drawn("error", drawn, each, ("main", "releases"), apart)
         st.caption(
@@ -39,25 +39,25 @@ def exact(view: View, grown: Result, this: Result, pinned: Pinned, pinned_run: P
     compare.show(view, f"{grown.experiment}-error", draw, grown, both, below)
 
 
-def by_metric(view: View, each: Result) -> Drawn:
+def by_metric(view: View, each: Result) -> CaptionedFigure:
     """Return the figure of errors of the kind that is chosen."""
     return charts.drawn(each)[params.error_metric(view)]
 
 
-def by_setting(view: View, each: Result) -> Drawn:
+def by_setting(view: View, each: Result) -> CaptionedFigure:
     """Return the figure of errors with the sidebar's setting marked and its number said."""
     # Imported here: the first page shows no errors.
-    from abcdp_core.experiments import mse_curves
+    from abcdp_core.studies import mse_curves
 
     metric = params.error_metric(view)
     usual = charts.drawn(each)[metric]
     if view.preset(each.experiment) is not None:
         return usual
-    here = {name: float(view[name]) for name in knobs.FOUR}
+    here = {name: float(view[name]) for name in controls_spec.FOUR}
 
-    def marked() -> Drawn:
+    def marked() -> CaptionedFigure:
         chart, said = mse_curves.mark(go.Figure(usual.figure), each, metric, **here)
-        return Drawn(chart, said + usual.sentence)
+        return CaptionedFigure(chart, said + usual.sentence)
 
     return charts.kept(each, (metric, *here.values()), marked)
 
@@ -78,9 +78,9 @@ def of_mechanisms(
 ) -> None:
     """Show the errors of mechanisms, with the one whose release is shown standing out."""
 
-    def draw(view: View, each: Result) -> Drawn:
+    def draw(view: View, each: Result) -> CaptionedFigure:
         # Imported here: the first page compares no mechanisms.
-        from abcdp_core.experiments import compare_mechanisms
+        from abcdp_core.studies import compare_mechanisms
 
         name, metric = str(view["mechanism-posterior.mechanism"]), params.error_metric(view)
         usual = charts.drawn(each)[metric]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from abcdp_core import cache, experiments, pool, runner, workers
+from abcdp_core import cache, pool, runner, studies, workers
 from abcdp_core.posterior.rounds import Draws, Each
 from ui.jobs.job import Job, Preparation, Request
 
@@ -44,14 +44,14 @@ def is_heavy(request: Request | Preparation, *, long: bool, limited: bool) -> bo
     """Return whether a request takes more than moments of this process."""
     if long or isinstance(request, Preparation) or missing_pools(request):
         return True
-    may_be_long = getattr(experiments.load(request.experiment), "MAY_BE_LONG", False)
+    may_be_long = getattr(studies.load(request.experiment), "MAY_BE_LONG", False)
     # A task in this process cannot be stopped at the limit.
     return (limited and may_be_long) or _slow[_kind(request)] >= SLOW_AFTER
 
 
 def missing_pools(request: Request) -> list[pool.PoolKey]:
     """Return the public pools that have to be made first."""
-    missing = getattr(experiments.load(request.experiment), "missing_pools", None)
+    missing = getattr(studies.load(request.experiment), "missing_pools", None)
     return missing(request.params, request.seed) if missing else []
 
 
@@ -60,7 +60,7 @@ def _kind(request: Request) -> tuple[str, str]:
 
 
 def _study(request: Request, job: Job, *, long: bool) -> None:
-    asked = experiments.load(request.experiment), request.params, request.seed
+    asked = studies.load(request.experiment), request.params, request.seed
     pool.make(missing_pools(request), job.progress)
     if is_heavy(request, long=long, limited=job.limit is not None):
         store = runner.Store(cache.folder() / "tasks") if long else None
@@ -124,7 +124,7 @@ def processes() -> Executor | None:
     global _loading
     with _starting:
         if _loading is None:
-            _loading = workers.processes().submit(experiments.load, "posterior")
+            _loading = workers.processes().submit(studies.load, "posterior")
     return workers.processes() if _loading.done() else None
 
 

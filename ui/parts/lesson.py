@@ -21,7 +21,7 @@ from abcdp_core.parameters import text_of
 from abcdp_core.results import Result
 from ui.figures import charts
 from ui.jobs import progress
-from ui.view import knobs, locks, page_table, session, steps
+from ui.view import controls_spec, locks, page_table, session, steps
 from ui.view.components import component
 from ui.view.page import Page
 from ui.view.view import View
@@ -39,7 +39,7 @@ BACK, NEXT = "lesson-back", "lesson-next"
 def begin(view: View) -> None:
     """At the start of a session, leave alone the knobs that a link sets beside the lesson."""
     if ENTERED not in st.session_state:
-        own = view.texts.keys() & {*page_table.known_keys()} - {*knobs.EVERYWHERE}
+        own = view.texts.keys() & {*page_table.known_keys()} - {*controls_spec.EVERYWHERE}
         st.session_state[ENTERED] = _place(view) if own else None
 
 
@@ -51,12 +51,12 @@ def enter(view: View) -> str:
     step = view.step
     if place is None or step is None:
         return ""
-    stay = {"lesson": place[0], "step": place[1], "preset": knobs.NO_PRESET}
+    stay = {"lesson": place[0], "step": place[1], "preset": controls_spec.NO_PRESET}
     opened = page_table.by_file(step.page)
     scenario = _scenario(view, step, opened)
     # The page's own knobs begin anew, but for those that a class link holds.
     own: dict[str, Any] = {
-        key: knobs.find(key, opened.every, scenario).default
+        key: controls_spec.find(key, opened.every, scenario).default
         for key in opened.own
         if key != FORMAT and not locks.is_fixed(view, key)
     }
@@ -102,7 +102,7 @@ def panel(view: View) -> DeltaGenerator | None:
 def _say_if_moved(view: View, step: Step) -> None:
     """Say that the page shows other settings than the step's, if it does."""
     set_by = steps.knobs_of(step, view.page)
-    stands = {"seed": steps.SEED, "preset": knobs.NO_PRESET}
+    stands = {"seed": steps.SEED, "preset": controls_spec.NO_PRESET}
     stands |= {key: value for key, value in set_by.items() if key in step.knobs}
     usual = {key: view.knob(key).default for key in view.knobs_of_page if key != FORMAT} | stands
     moved = [key for key in view.knobs_of_page if key != FORMAT and view.held(key) != usual[key]]
@@ -210,7 +210,7 @@ def begin_with(name: str) -> None:
 
 def leave() -> None:
     """Go back to the pages alone; the knobs stay."""
-    st.session_state["lesson"] = knobs.NO_LESSON
+    st.session_state["lesson"] = controls_spec.NO_LESSON
     st.session_state["step"] = 1
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from abcdp_core import lessons
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.lessons import Lesson, Step, numbers, printed
 from abcdp_core.lessons.printed import Picture, Sheet
 from abcdp_core.parameters import Scalar, text_of
@@ -19,7 +19,7 @@ from ui.jobs import progress
 from ui.jobs.job import Request
 from ui.parts import lesson
 from ui.server import settings
-from ui.view import knobs, link, locks, page_table, steps
+from ui.view import controls_spec, link, locks, page_table, steps
 from ui.view.page import Page
 from ui.view.view import View
 from ui.widgets import share
@@ -117,7 +117,7 @@ def settings_of(step: Step, opens: Page) -> tuple[str, ...]:
     scenario = steps.scenario_of(step, opens)
     found = []
     for key in (key for key in step.knobs if key not in unused):
-        label, value = knobs.find(key, opens.every, scenario).parameter.label, values[key]
+        label, value = controls_spec.find(key, opens.every, scenario).parameter.label, values[key]
         sign, gloss, _ = label.partition(" · ")
         text = f"{value:,}" if isinstance(value, int) else text_of(value)
         # As in `c = 10` and `Show: many releases`.
@@ -125,9 +125,9 @@ def settings_of(step: Step, opens: Page) -> tuple[str, ...]:
     return tuple(found)
 
 
-def figures_of(chosen: Lesson, found: Found) -> dict[int, tuple[Result, Drawn]]:
+def figures_of(chosen: Lesson, found: Found) -> dict[int, tuple[Result, CaptionedFigure]]:
     """Return place of a step with a question -> the figure for its answer; each figure once."""
-    figures: dict[int, tuple[Result, Drawn]] = {}
+    figures: dict[int, tuple[Result, CaptionedFigure]] = {}
     for place, step in enumerate(chosen.steps, 1):
         for request in steps.requests(step).values() if step.question else ():
             result = found[request]

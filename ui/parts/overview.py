@@ -10,12 +10,12 @@ from typing import Any, cast
 import streamlit as st
 
 from abcdp_core import figures as fig
-from abcdp_core.experiments import expected_error, posterior
-from abcdp_core.figures import Drawn, belief
+from abcdp_core.demonstration import ReleaseParams
+from abcdp_core.figures import CaptionedFigure, belief
 from abcdp_core.parameters import Params
 from abcdp_core.privacy.promise import promise_in_short
-from abcdp_core.releases import ReleaseParams
 from abcdp_core.results import Result
+from abcdp_core.studies import expected_error, posterior
 from ui.figures import blocks, charts
 from ui.view import locks, page_table
 from ui.view.components import component
@@ -116,7 +116,7 @@ def promise(view: View, params: Params) -> None:
     _card(view, "promise", belief.icons(epsilon), promise_in_short(epsilon))
 
 
-def _card(view: View, name: str, drawn: Drawn, lead: str, page: str = "") -> None:
+def _card(view: View, name: str, drawn: CaptionedFigure, lead: str, page: str = "") -> None:
     with st.container(key=f"card-{name}", horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{fig.one_line(drawn.figure)}**", width="stretch")
         if page:

@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from abcdp_core import __version__
-from abcdp_core.figures import Drawn
-from abcdp_core.ledger import Run, document, pictures, reading, report, reproduction
-from abcdp_core.ledger.report import Report, in_words
+from abcdp_core.claims import Run, document, pictures, reading, report, reproduction
+from abcdp_core.claims.report import Report, in_words
+from abcdp_core.figures import CaptionedFigure
 from ui.figures import charts
-from ui.view import knobs, locks, page_table
+from ui.view import controls_spec, locks, page_table
 from ui.view.link import VERSION
 from ui.view.page import Page
 from ui.view.view import View
@@ -91,7 +91,7 @@ def chosen_rows(view: View) -> pd.DataFrame:
     """Return the rows that the filters leave, those that nothing can judge last."""
     table = stored().table
     for key, column in FILTERS.items():
-        if (wanted := str(view[key])) != knobs.find(key).default:
+        if (wanted := str(view[key])) != controls_spec.find(key).default:
             table = table[table[column] == wanted]
     return table.sort_values("id", key=lambda ids: ids == "", kind="stable")
 
@@ -129,7 +129,7 @@ def table(view: View, rows: pd.DataFrame) -> None:
         height=36 + 3 * ROW,
         row_height=ROW,
         alt=f"{len(rows)} claims with verdicts",
-        on_select=functools.partial(_choose, view, knobs.claim_names(rows)),
+        on_select=functools.partial(_choose, view, controls_spec.claim_names(rows)),
         selection_mode="single-cell",
         column_config={**columns, "page": link},
     )
@@ -145,7 +145,7 @@ def claim(view: View) -> str:
     """Show the chosen claim; return the experiment that judges it, empty if there is none."""
     controls.widget(view, "papers.claim")
     table = stored().table
-    row = table.iloc[knobs.claim_names(table).index(str(view["papers.claim"]))]
+    row = table.iloc[controls_spec.claim_names(table).index(str(view["papers.claim"]))]
     st.subheader(f"{row['item']}, {row['place']}: {in_words(row['verdict'])}")
     if not row["id"]:
         for _, each in table[(table["item"] == row["item"]) & (table["id"] == "")].iterrows():
@@ -156,7 +156,7 @@ def claim(view: View) -> str:
     with right:
         if pd.notna(row["ours"]):
             draw = functools.partial(pictures.one, row)
-            drawn = Drawn(charts.kept(stored(), row["id"], draw), str(row["reason"]))
+            drawn = CaptionedFigure(charts.kept(stored(), row["id"], draw), str(row["reason"]))
             charts.show(view, "claim", drawn)
         _again(reading.load().runs[row["run"]])
     return str(row["experiment"])
@@ -212,7 +212,7 @@ def _settings(page: Page, run: Run) -> tuple[dict[str, str], list[str]]:
         several = params.takes_many(name) and "," in text
         if own in page.own and not several:
             query[own] = text
-        elif (name in knobs.SHARED or name == page.chooser) and not several:
+        elif (name in controls_spec.SHARED or name == page.chooser) and not several:
             query[page.key_of(name)] = text
         elif several or text != usual[name]:
             left.append(name)
@@ -229,13 +229,13 @@ def numbers(view: View, rows: pd.DataFrame) -> None:
     charts.show(view, "numbers", charts.kept(stored(), names, draw))
 
 
-def _numbers(comparable: pd.DataFrame) -> Drawn:
+def _numbers(comparable: pd.DataFrame) -> CaptionedFigure:
     chart = pictures.against_papers(comparable)
     text = "; ".join(
         f"{row['item']}: {report.measured(row)}, the paper {report.rounded(row['paper_value'])}"
         for _, row in comparable.iterrows()
     )
-    return Drawn(chart, f"{chart.layout.title.text}. {text}.")
+    return CaptionedFigure(chart, f"{chart.layout.title.text}. {text}.")
 
 
 def retired() -> None:

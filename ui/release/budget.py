@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from abcdp_core.own_data import budget_ledger
-from abcdp_core.own_data.budget import Budget, fits
-from abcdp_core.own_data.budget_ledger import Account, Taken
-from abcdp_core.own_data.request import ReleaseRequest, SeriesRequest, claim
 from abcdp_core.parameters import ParameterError
+from abcdp_core.release import budget_file
+from abcdp_core.release.budget import Budget, fits
+from abcdp_core.release.budget_file import Account, Taken
+from abcdp_core.release.request import ReleaseRequest, SeriesRequest, claim
 from ui.figures.verbatim import verbatim
 from ui.jobs.job import RefusedError
 from ui.server import render_lock, settings
@@ -25,11 +25,11 @@ def allows(request: ReleaseRequest) -> bool:
     name = settings.current().budget
     if not name:
         return True
-    place = budget_ledger.usual_place()
+    place = budget_file.usual_place()
     try:
         # Others may draw meanwhile: whoever has the file may keep it for half a minute.
         with render_lock.released():
-            account = budget_ledger.account(place, name)
+            account = budget_file.account(place, name)
     except ParameterError as error:
         st.error(f"Nothing can be released: {verbatim(error, hidden=str(place))}")
         return False
@@ -81,11 +81,11 @@ def paid(request: ReleaseRequest) -> Iterator[Taken | None]:
     with contextlib.ExitStack() as stack:
         name, taken = settings.current().budget, None
         if name:
-            place = budget_ledger.usual_place()
+            place = budget_file.usual_place()
             try:
-                unit = _unit(request, budget_ledger.account(place, name).budget)
+                unit = _unit(request, budget_file.account(place, name).budget)
                 taken = stack.enter_context(
-                    budget_ledger.taken(place, name, claim(request), unit, request.neighbours)
+                    budget_file.taken(place, name, claim(request), unit, request.neighbours)
                 )
             except ParameterError as error:
                 raise RefusedError(str(error).replace(str(place), "…")) from error

@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import streamlit as st
 
-from abcdp_core.experiments import error_by_size
-from abcdp_core.own_data import expectation, simulated, summary_request
-from abcdp_core.own_data.releasable import Expected, Releasable, Simulated, points
-from abcdp_core.own_data.request import ReleaseRequest, SeriesRequest, source_of
-from abcdp_core.own_data.sparse_vector import SparseVectorRequest
-from abcdp_core.own_data.summary_request import PrivateSummaryRequest
 from abcdp_core.privacy.promise import odds
+from abcdp_core.release import expectation, simulated, summary_request
+from abcdp_core.release.releasable import Expected, ReleaseMechanism, Simulated, points
+from abcdp_core.release.request import ReleaseRequest, SeriesRequest, source_of
+from abcdp_core.release.sparse_vector import SparseVectorRequest
+from abcdp_core.release.summary_request import PrivateSummaryRequest
 from abcdp_core.results import Result
+from abcdp_core.studies import error_by_size
 from ui.figures import blocks, charts
 from ui.jobs import progress
 from ui.jobs.job import Preparation
@@ -22,13 +22,13 @@ from ui.view import params
 from ui.view.view import View
 
 
-def studies(view: View, by: Releasable) -> tuple[str, ...]:
+def studies(view: View, by: ReleaseMechanism) -> tuple[str, ...]:
     """The study that tells what to expect of the chosen model, if one can."""
     known = by.request is SparseVectorRequest and view.scenario in error_by_size.MODELS
     return (error_by_size.EXPERIMENT,) if known else ()
 
 
-def cost(view: View, by: Releasable) -> str:
+def cost(view: View, by: ReleaseMechanism) -> str:
     """What a release costs, before it is made."""
     request = _usual(view, by)
     what = f"Another {request.unit} in place of one"
@@ -41,14 +41,14 @@ def cost(view: View, by: Releasable) -> str:
     )
 
 
-def _usual(view: View, by: Releasable) -> ReleaseRequest:
+def _usual(view: View, by: ReleaseMechanism) -> ReleaseRequest:
     """A request with the budget of the page; its own domain moves no error in percentage points."""
     domain = {"low": 0.0, "high": 1.0} if issubclass(by.request, SeriesRequest) else {}
     epsilon = float(view["epsilon_total"])
     return by.request.for_scenario(view.scenario, epsilon_total=epsilon, **domain)
 
 
-def show(view: View, by: Releasable, planned: int, width: float | None) -> str:
+def show(view: View, by: ReleaseMechanism, planned: int, width: float | None) -> str:
     """Show what to expect; return the sentence for the confirmation."""
     request = _usual(view, by)
     if not ready(request, planned):

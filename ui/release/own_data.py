@@ -10,10 +10,12 @@ from typing import Any
 
 import streamlit as st
 
-from abcdp_core.own_data import expectation, releasable
-from abcdp_core.own_data.document import Document
-from abcdp_core.own_data.releasable import Releasable
-from abcdp_core.own_data.request import (
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import in_digits
+from abcdp_core.release import expectation, releasable
+from abcdp_core.release.document import ReleaseRecord
+from abcdp_core.release.releasable import ReleaseMechanism
+from abcdp_core.release.request import (
     ReleaseRequest,
     SeriesRequest,
     model,
@@ -21,9 +23,7 @@ from abcdp_core.own_data.request import (
     question,
     rows_of,
 )
-from abcdp_core.own_data.sparse_vector import SparseVectorRequest
-from abcdp_core.parameters import ParameterError
-from abcdp_core.privacy import in_digits
+from abcdp_core.release.sparse_vector import SparseVectorRequest
 from ui.figures.verbatim import verbatim
 from ui.jobs import progress
 from ui.release import budget, expected_error, release_state
@@ -49,7 +49,7 @@ OWN_MODEL = (
 )
 
 
-def mechanism(scenario: str) -> Releasable:
+def mechanism(scenario: str) -> ReleaseMechanism:
     """The mechanism that is chosen, the recommended one to begin with."""
     known = releasable.serving(scenario)
     first = next(iter(known))
@@ -69,7 +69,7 @@ def mechanism(scenario: str) -> Releasable:
     return found
 
 
-def chosen(view: View, by: Releasable) -> tuple[ReleaseRequest | None, int]:
+def chosen(view: View, by: ReleaseMechanism) -> tuple[ReleaseRequest | None, int]:
     """What is public and chosen before looking, and how many values are planned.
 
     The request is ``None`` as long as something is missing.
@@ -95,7 +95,7 @@ def chosen(view: View, by: Releasable) -> tuple[ReleaseRequest | None, int]:
     except ParameterError as error:
         st.warning(f"These settings do not go together: {verbatim(error)}", icon="⚠️")
         return None, planned
-    st.markdown(f"**What you will learn:** {request.learnt(planned)}.")
+    st.markdown(f"**What you will learn:** {request.fitted(planned)}.")
     return request, planned
 
 
@@ -130,7 +130,7 @@ def width(request: ReleaseRequest | None) -> float | None:
     return request.high - request.low if isinstance(request, SeriesRequest) else None
 
 
-def _options(view: View, by: Releasable) -> dict[str, Any]:
+def _options(view: View, by: ReleaseMechanism) -> dict[str, Any]:
     """What a mechanism alone takes: from the sidebar, and what few need."""
     if by.request is not SparseVectorRequest:
         st.caption(
@@ -216,11 +216,11 @@ def confirm(request: ReleaseRequest, held: Held, planned: int, expected: str) ->
         st.rerun()
 
 
-def _spent(made: list[Document]) -> float:
+def _spent(made: list[ReleaseRecord]) -> float:
     return sum(document.request.epsilon_total for document in made)
 
 
-def _released(made: list[Document]) -> str:
+def _released(made: list[ReleaseRecord]) -> str:
     times, sum_of = ("once", "") if len(made) == 1 else (f"{len(made)} times", " together")
     return f"released {times} in this session, for ε_total = {in_digits(_spent(made))}{sum_of}"
 

@@ -13,11 +13,11 @@ from typing import cast
 
 import streamlit as st
 
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.parameters import ParameterError
 from abcdp_core.posterior.fit import REPLICATES, Fit
 from abcdp_core.posterior.outcome import Posterior
-from abcdp_core.published import given, inference, report
+from abcdp_core.published import inference, report, uploaded_problem
 from abcdp_core.published.pools import Pool
 from abcdp_core.published.problems import Problem
 from ui.figures import charts, labels
@@ -31,7 +31,7 @@ from ui.view.view import View
 
 STATE, TEXT = "_own_query", "own-query-text"
 
-LONGEST_PASTED = given.LARGEST_TEXT // 4
+LONGEST_PASTED = uploaded_problem.LARGEST_TEXT // 4
 """Characters of a problem that is pasted: of any kind, they are no more bytes than it may have."""
 
 TABLE_ENDS = ".csv"
@@ -75,7 +75,7 @@ class ProblemState:
         self.inference, self.problem, self.refused, self.found = Own(), None, "", None
         if self.text is not None:
             try:
-                self.problem = given.read(self.text, self.table)
+                self.problem = uploaded_problem.read(self.text, self.table)
             except ParameterError as error:
                 self.refused = str(error)
 
@@ -164,8 +164,8 @@ def _take_text() -> None:
 def _ask_for_files(here: ProblemState) -> None:
     """Take the problem, and the table of its pool."""
     file = st.file_uploader(
-        f"The problem, in TOML, of at most {given.LARGEST_TEXT // 2**10} kB; and its table, in "
-        f"CSV, of at most {given.LARGEST_TABLE // 2**20} MB, if it names a pool",
+        f"The problem, in TOML, of at most {uploaded_problem.LARGEST_TEXT // 2**10} kB; and its "
+        f"table, in CSV, of at most {uploaded_problem.LARGEST_TABLE // 2**20} MB, if it names a pool",
         key=f"own-query-file-{here.count}",
     )
     if file is not None:
@@ -208,7 +208,7 @@ def _show(view: View, problem: Problem, found: Posterior) -> None:
     shown = said.renamed(verbatim)
     if fit is not None and fit.is_misfit:
         st.warning(cast(Fit, shown.fit).statement)
-    drawn = Drawn(report.figure(problem, said).figure, report.finding(problem, said))
+    drawn = CaptionedFigure(report.figure(problem, said).figure, report.finding(problem, said))
     charts.show(view, "own-query", drawn, is_kept=False)
     if fit is not None and fit.is_misfit:
         # It stands above.

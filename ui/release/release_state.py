@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from abcdp_core.own_data import release
-from abcdp_core.own_data.document import Document
-from abcdp_core.own_data.request import ReleaseRequest
 from abcdp_core.posterior.fit import REPLICATES
+from abcdp_core.release import procedure
+from abcdp_core.release.document import ReleaseRecord
+from abcdp_core.release.request import ReleaseRequest
 from ui.jobs import work
 from ui.jobs.job import Job, UnwantedError
 from ui.jobs.progress import Own
@@ -30,7 +30,7 @@ class Released:
     """One release: the digest of the file that it is from, what came out, and that as JSON."""
 
     digest: str
-    document: Document
+    document: ReleaseRecord
     text: str
 
 
@@ -86,13 +86,13 @@ def _make(request: ReleaseRequest, held: Held, job: Job) -> None:
 
     if values is None:
         raise UnwantedError
-    prepared = release.prepare(request, values, check)
+    prepared = procedure.prepare(request, values, check)
     # Not before: many releases that are begun and cancelled would fill the ledger.
     check(1.0)
     with budget.paid(request) as paid:
         # The last moment: others may have kept it waiting for their budget.
         check(1.0)
-        job.outcome = release.spend(prepared, paid=paid)
+        job.outcome = procedure.spend(prepared, paid=paid)
 
 
 def say_limit() -> None:
@@ -104,8 +104,8 @@ def say_limit() -> None:
         )
 
 
-def _infer(document: Document, job: Job) -> None:
+def _infer(document: ReleaseRecord, job: Job) -> None:
     """Compute the posterior of a release."""
     most = getattr(document.request, "simulations", 0) + REPLICATES
     each, seconds = work.simulations(job, most), work.seconds_to_simulate(job)
-    job.outcome = release.complete(document, each, seconds)
+    job.outcome = procedure.complete(document, each, seconds)

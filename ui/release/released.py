@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.output import images, paper, single
-from abcdp_core.own_data import report
-from abcdp_core.own_data.document import Document, figure, remains, synthetic, verifying
-from abcdp_core.own_data.request import SeriesRequest
+from abcdp_core.release import report
+from abcdp_core.release.document import ReleaseRecord, figure, remains, synthetic, verifying
+from abcdp_core.release.request import SeriesRequest
 from ui.figures import charts, downloads, labels
 from ui.jobs import progress
 from ui.release import release_state
@@ -36,7 +36,7 @@ def show(view: View) -> bool:
         st.warning(words)
     if last.is_complete:
         text = f"{last.summary} {last.in_own_words}"
-        charts.show(view, "released", Drawn(figure(last), text), is_kept=False)
+        charts.show(view, "released", CaptionedFigure(figure(last), text), is_kept=False)
         st.caption(last.marks_in_words)
         release_state.say_limit()
     st.markdown(last.summary)
@@ -104,7 +104,7 @@ def _other_files(released: Released, number: int) -> None:
         downloads.prepare(f"own-{suffix}", label, name, mime, (document,), make, why_not)
 
 
-def _offers_series(document: Document) -> bool:
+def _offers_series(document: ReleaseRecord) -> bool:
     return isinstance(document.request, SeriesRequest) and len(document.sample) > 0
 
 

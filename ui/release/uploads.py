@@ -16,11 +16,11 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from abcdp_core import tabular
-from abcdp_core.own_data import columns
-from abcdp_core.own_data.columns import AS_IT_IS, DAYS, LABELS, SIZES, CumulativeError, Reading
-from abcdp_core.own_data.request import SERIES, columns_of, own_sizes, rows_of
-from abcdp_core.own_data.simulated import table_for
 from abcdp_core.own_model.lattice import RECORDS
+from abcdp_core.release import columns
+from abcdp_core.release.columns import AS_IT_IS, DAYS, LABELS, SIZES, CumulativeError, Reading
+from abcdp_core.release.request import SERIES, columns_of, own_sizes, rows_of
+from abcdp_core.release.simulated import table_for
 from abcdp_core.tabular import TableError
 from ui.figures.verbatim import verbatim
 from ui.server import streamlit_internals
@@ -98,7 +98,7 @@ class Waiting:
 
 
 @dataclass
-class Tray:
+class UploadState:
     """What a session knows of a person's file.
 
     It is changed in place: to touch the session may end a script whose page is to be redrawn, and
@@ -143,9 +143,9 @@ def _kind(scenario: str, column: str) -> str:
     return column if table_for(scenario) is None else f"{column} of {scenario}"
 
 
-def tray() -> Tray:
+def tray() -> UploadState:
     """This session's."""
-    found: Tray = st.session_state.setdefault(TRAY, Tray())
+    found: UploadState = st.session_state.setdefault(TRAY, UploadState())
     return found
 
 
@@ -189,7 +189,7 @@ def _column(scenario: str) -> str | None:
     )
 
 
-def _choose(scenario: str, kind: str, here: Tray, content: bytes) -> None:
+def _choose(scenario: str, kind: str, here: UploadState, content: bytes) -> None:
     """Ask how a file of several columns, or of totals, is read; its values are not shown."""
     waiting = here.waiting
     assert waiting is not None, "is called for a file that waits"
@@ -242,7 +242,7 @@ def _forget() -> None:
         here.held = None
 
 
-def _ask(scenario: str, column: str, here: Tray) -> None:
+def _ask(scenario: str, column: str, here: UploadState) -> None:
     """Take a file, read it, and begin again with what was read."""
     if here.held is not None:
         st.info(

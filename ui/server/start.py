@@ -11,7 +11,7 @@ import pandas as pd  # noqa: F401
 import plotly.graph_objects as go  # noqa: F401
 from starlette.middleware import Middleware
 
-from abcdp_core import experiments
+from abcdp_core import studies
 from ui.jobs import work
 from ui.server import settings, streamlit_internals
 from ui.server.http_filter import HttpFilter
@@ -29,7 +29,7 @@ def middleware() -> list[Middleware]:
         sys.exit(str(error))
     streamlit_internals.keep_page_changes()
     for name in FIRST_PAGE:
-        experiments.load(name).Params()
+        studies.load(name).Params()
     return [Middleware(HttpFilter, settings=current, preload=streamlit_internals.drawing_script())]
 
 

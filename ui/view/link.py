@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from abcdp_core import __version__, experiments
+from abcdp_core import __version__, studies
 from abcdp_core.parameters import ParameterError, Scalar, text_of
 from ui.figures.verbatim import verbatim
-from ui.view import knobs
-from ui.view.knobs import Knob
+from ui.view import controls_spec
+from ui.view.controls_spec import Knob
 from ui.view.page import Page
 
 Query = dict[str, str]
@@ -64,7 +64,7 @@ def of_today(query: Mapping[str, str], known: Collection[str], own: Collection[s
     """
     values = dict(query)
     # What concerns the screen alone asks for no numbers.
-    if not values.keys() & ({*known, VERSION} - {*knobs.EVERYWHERE}):
+    if not values.keys() & ({*known, VERSION} - {*controls_spec.EVERYWHERE}):
         return values
     made = _number(query.get(VERSION, ""))
     for change in CHANGES:
@@ -87,10 +87,8 @@ def _number(version: str) -> tuple[int, ...]:
 
 def owner(preset: str, pages: Iterable[Page]) -> Page | None:
     """The first page that has a preset or its successor, if any has."""
-    name = experiments.RETIRED.get(preset, preset)
-    having = (
-        page for page in pages for each in page.every if name in experiments.load(each).PRESETS
-    )
+    name = studies.RETIRED.get(preset, preset)
+    having = (page for page in pages for each in page.every if name in studies.load(each).PRESETS)
     return next(having, None)
 
 
@@ -122,12 +120,12 @@ def _value(key: str, text: str, known: Mapping[str, Knob]) -> tuple[Scalar | Non
     if key not in known:
         return None, f"{asked}: unknown, so left out."
     parameter = known[key].parameter
-    if key == "preset" and (successor := experiments.RETIRED.get(text)) in parameter.options:
+    if key == "preset" and (successor := studies.RETIRED.get(text)) in parameter.options:
         return successor, f"{asked}: retired. Shown instead: {verbatim(successor)}."
     try:
         return parameter.parse(key, text), ""
     except ParameterError as error:
-        value = knobs.nearest(parameter, text)
+        value = controls_spec.nearest(parameter, text)
         used = known[key].default if value is None else value
         return value, f"{verbatim(error)} Used instead: {verbatim(text_of(used))}."
 

@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from abcdp_core.parameters import Scalar
-from ui.view import knobs, session
+from ui.view import controls_spec, session
 from ui.view.view import View
 
 REASON = "Set by whoever made this link."
@@ -56,7 +56,7 @@ def reason(view: View, key: str) -> str:
         # Choosing a view lets go of the preset.
         return WOULD_MOVE
     if key == view.page.chooser:
-        knob = knobs.find(key)
+        knob = controls_spec.find(key)
         found = offered(view, key, knob.parameter.options)
         return "" if len(found) > 1 and knob.default in found else WOULD_MOVE
     return ""
@@ -64,7 +64,7 @@ def reason(view: View, key: str) -> str:
 
 def offered(view: View, key: str, options: Sequence[Scalar]) -> list[Scalar]:
     """Return the choices of a knob that move no locked one."""
-    kept = {*knobs.BY_SCENARIO, *knobs.LIMITED_BY_SCENARIO} & {*here(view)}
+    kept = {*controls_spec.BY_SCENARIO, *controls_spec.LIMITED_BY_SCENARIO} & {*here(view)}
     if key != view.page.chooser or not kept:
         return list(options)
     now = view.page.scenario(view.held(key))
@@ -78,13 +78,13 @@ def if_free(view: View, key: str, text: str) -> str:
 
 def let_go() -> None:
     """Show all knobs and let them be moved again."""
-    for key in (knobs.LOCK, knobs.HIDE):
+    for key in (controls_spec.LOCK, controls_spec.HIDE):
         st.session_state[key] = ()
 
 
 def in_link(view: View) -> dict[str, str]:
     """Return what a link says of locked and hidden knobs."""
-    lists = {knobs.LOCK: view.locked, knobs.HIDE: view.hidden}
+    lists = {controls_spec.LOCK: view.locked, controls_spec.HIDE: view.hidden}
     return {key: ",".join(names) for key, names in lists.items() if names}
 
 

@@ -8,8 +8,8 @@ import itertools
 from collections.abc import Mapping
 
 from abcdp_core.parameters import Scalar
-from ui.view import knobs
-from ui.view.knobs import SHARED
+from ui.view import controls_spec
+from ui.view.controls_spec import SHARED
 
 
 class NotGrantedError(Exception):
@@ -75,12 +75,12 @@ class Page:
 
     def in_place(self, view: Scalar | None) -> dict[str, str]:
         """Shared knob -> the own one in its place, where a view takes it."""
-        used = knobs.used_by(self.shown(view))
+        used = controls_spec.used_by(self.shown(view))
         return {name: key for name, key in self.instead.items() if name in used}
 
     def unused(self, view: Scalar | None) -> dict[str, str]:
         """Shared knob -> why it is disabled while a view is shown."""
-        used = knobs.used_by(self.shown(view)) | {*self.uses}
+        used = controls_spec.used_by(self.shown(view)) | {*self.uses}
         return {
             name: self.reasons.get(name, "Not used on this page.")
             for name in SHARED
@@ -107,7 +107,9 @@ class Page:
         Raises:
             NotGrantedError: names it, and the page.
         """
-        knobs_of_all = {*self.own, *SHARED, *knobs.EVERYWHERE, "preset"} - self.unused(view).keys()
+        knobs_of_all = {*self.own, *SHARED, *controls_spec.EVERYWHERE, "preset"} - self.unused(
+            view
+        ).keys()
         if name not in knobs_of_all | {*self.shown(view)}:
             raise NotGrantedError(
                 f"The page {self.title} asks for {name}, which its line in "

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from abcdp_core.places import ROOT
 from ui.server import settings
-from ui.view import knobs
+from ui.view import controls_spec
 from ui.view.page import Page
 
 
@@ -208,7 +208,9 @@ TABLE = (
         },
         chooser="gaussian-noise.view",
         scenarios={
-            **dict.fromkeys(("soft weights", "rejection", "what it costs"), knobs.FIRST_SCENARIO),
+            **dict.fromkeys(
+                ("soft weights", "rejection", "what it costs"), controls_spec.FIRST_SCENARIO
+            ),
             "San Francisco": "tuberculosis",
         },
         pins=True,
@@ -244,4 +246,4 @@ def path_of(name: str) -> Path:
 def known_keys() -> tuple[str, ...]:
     """Return the keys that a link may hold, whichever page it opens."""
     own = [key for page in TABLE for key in page.own]
-    return (*knobs.SHARED, *knobs.EVERYWHERE, "preset", *dict.fromkeys(own))
+    return (*controls_spec.SHARED, *controls_spec.EVERYWHERE, "preset", *dict.fromkeys(own))

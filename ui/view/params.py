@@ -8,12 +8,12 @@ from typing import Any
 
 import streamlit as st
 
-from abcdp_core import experiments, figures
+from abcdp_core import figures, studies
 from abcdp_core.parameters import ParameterError, Scalar
 from ui.figures.verbatim import verbatim
 from ui.jobs.job import Request
-from ui.view import knobs, locks
-from ui.view.knobs import SHARED
+from ui.view import controls_spec, locks
+from ui.view.controls_spec import SHARED
 from ui.view.view import View
 
 
@@ -27,7 +27,7 @@ def ask(view: View, experiment: str, **fixed: Any) -> Request:
         ParameterError: the knobs of a pinned figure do not go together.
     """
     view.page.check(experiment, view.shown)
-    params, chosen = experiments.load(experiment).Params, view.preset(experiment)
+    params, chosen = studies.load(experiment).Params, view.preset(experiment)
     names = {field.name for field in dataclasses.fields(params)} - fixed.keys()
     if chosen is not None:
         names &= {"noise_draw"}
@@ -51,7 +51,7 @@ def _value_for(view: View, experiment: str, name: str) -> Scalar | tuple[Scalar,
         return view.scenario
     if name in SHARED:
         return view[name]
-    params = experiments.load(experiment).Params
+    params = studies.load(experiment).Params
     known = "scenario" in params.specification()
     starts = params.defaults(view.scenario) if known else {}
     value: Scalar | tuple[Scalar, ...] = starts.get(name, getattr(params(), name))
@@ -60,7 +60,7 @@ def _value_for(view: View, experiment: str, name: str) -> Scalar | tuple[Scalar,
 
 def with_sidebar(view: View, experiment: str, name: str) -> tuple[Any, ...]:
     """Return an experiment's own values of a list, and the sidebar's, in order."""
-    own = getattr(experiments.load(experiment).Params(), name)
+    own = getattr(studies.load(experiment).Params(), name)
     return tuple(sorted({*own, view[name]}))
 
 
@@ -68,7 +68,7 @@ def ask_lists(view: View, experiment: str) -> Request:
     """Return what :func:`ask` does, with lists of budgets and thresholds."""
     if view.preset(experiment) is not None:
         return ask(view, experiment)
-    params = experiments.load(experiment).Params
+    params = studies.load(experiment).Params
     lists = [name for name in ("epsilon_total", "epsilon_abc") if params.takes_many(name)]
     return ask(view, experiment, **{name: with_sidebar(view, experiment, name) for name in lists})
 
@@ -83,7 +83,7 @@ def ask_budget_first(view: View, experiment: str) -> Request:
 
 def ask_as_published(view: View, experiment: str, scenario: str) -> Request:
     """Return what :func:`ask` does, for the data of a scenario that no knob sets."""
-    params: Any = experiments.load(experiment).Params
+    params: Any = studies.load(experiment).Params
     return ask(view, experiment, scenario=scenario, **params.defaults(scenario))
 
 
@@ -103,7 +103,7 @@ def ask_error_lines(view: View) -> Request:
 
 def ask_releases(view: View) -> Request:
     """Return the study of many releases, with one more for each new noise."""
-    params = experiments.load("many-releases").Params
+    params = studies.load("many-releases").Params
     own, last = int(vars(params())["releases"]), int(view["noise_draw"])
     count = min(own + last, int(params.specification()["releases"].high))
     return ask(view, "many-releases", releases=count, noise_draw=own + last - count)
@@ -126,7 +126,7 @@ CHOSEN = "_chosen_by_click"
 def choose_mechanism(view: View, called: str, epsilon_total: float | None = None) -> None:
     """Show the release of a mechanism whose mark was clicked."""
     mechanism = figures.code_name(called)
-    if mechanism in knobs.find("mechanism-posterior.mechanism").parameter.options:
+    if mechanism in controls_spec.find("mechanism-posterior.mechanism").parameter.options:
         asked: dict[str, Any] = {"mechanism-posterior.mechanism": mechanism}
         if epsilon_total is not None:
             asked["epsilon_total"] = epsilon_total

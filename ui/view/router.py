@@ -22,7 +22,7 @@ from ui.figures.verbatim import LONGEST_BLAME, verbatim
 from ui.jobs import progress
 from ui.parts import lesson
 from ui.server import render_lock
-from ui.view import knobs, page_table, session
+from ui.view import controls_spec, page_table, session
 from ui.view.link import VERSION
 from ui.view.page import Page
 from ui.view.view import View, look
@@ -66,7 +66,7 @@ def main() -> None:
 def _blame(error: ParameterError) -> None:
     """Say what a model that was added to this server does wrong; raise any other error again."""
     # Imported here: most servers have no added model.
-    from abcdp_core.own_model.blame import OwnError
+    from abcdp_core.own_model.user_errors import OwnError
 
     if not isinstance(error, OwnError):
         raise error
@@ -117,7 +117,7 @@ def _follow_lesson(page: Page) -> None:
     view = look(page)
     lesson.begin(view)
     # Knobs that have a widget here; one with a single value in a scenario has none.
-    there = {*page.own, *knobs.SHARED, "lesson", "step"} & {*st.session_state}
+    there = {*page.own, *controls_spec.SHARED, "lesson", "step"} & {*st.session_state}
     if (opens := lesson.enter(view)) in ("", page.file):
         return
     # Streamlit refuses to switch without a query, as knobs are bound to the one there is, and lets

@@ -8,8 +8,8 @@ import streamlit as st
 
 from abcdp_core import __version__
 from abcdp_core.parameters import ParameterError, Scalar, text_of
-from ui.view import knobs, link, page_table
-from ui.view.knobs import NO_PRESET, SHARED
+from ui.view import controls_spec, link, page_table
+from ui.view.controls_spec import NO_PRESET, SHARED
 from ui.view.page import Page
 from ui.view.view import View, look
 
@@ -33,7 +33,7 @@ def begin(page: Page, ready: Callable[[str], None]) -> None:
         _read_link(page)
     # An address leaves out defaults; the version says which they are.
     keep(link.VERSION, __version__)
-    for key in (knobs.LOCK, knobs.HIDE):
+    for key in (controls_spec.LOCK, controls_spec.HIDE):
         keep(key, ",".join(st.session_state.get(key, ())))
     _keep_fixed(page)
 
@@ -56,15 +56,18 @@ def follow_widgets(view: View) -> None:
 
 def of_page(page: Page) -> set[str]:
     """Return the keys of a link that mean something on a page."""
-    return {*SHARED, *knobs.EVERYWHERE, *page.own, "preset"}
+    return {*SHARED, *controls_spec.EVERYWHERE, *page.own, "preset"}
 
 
 def _keep_fixed(page: Page) -> None:
     """Have the address hold the knobs of other pages that the link locks or hides."""
-    fixed = {*st.session_state.get(knobs.LOCK, ()), *st.session_state.get(knobs.HIDE, ())}
+    fixed = {
+        *st.session_state.get(controls_spec.LOCK, ()),
+        *st.session_state.get(controls_spec.HIDE, ()),
+    }
     for key in ({*page_table.known_keys()} - of_page(page)) & fixed & {*st.session_state}:
         value = st.session_state[key]
-        keep(key, "" if value == knobs.find(key).default else text_of(value))
+        keep(key, "" if value == controls_spec.find(key).default else text_of(value))
 
 
 def keep(key: str, text: str) -> None:
@@ -88,9 +91,9 @@ def leads_to(page: Page) -> Page | None:
 
 def _read_link(page: Page) -> None:
     known = {*page_table.known_keys()}
-    notices = _read_lists(known - {*knobs.EVERYWHERE})
+    notices = _read_lists(known - {*controls_spec.EVERYWHERE})
     view, stands = look(page), st.query_params.to_dict()
-    for key in knobs.FOR_A_CLASS:
+    for key in controls_spec.FOR_A_CLASS:
         stands.pop(key, None)
     asked = link.of_today(stands, known, page.own)
     if (brought := _brought_view(view)) and asked.get(page.view) != brought:
@@ -101,7 +104,7 @@ def _read_link(page: Page) -> None:
     # What is not used here may be meant for another page, so for the scenario of the others.
     here = of_page(page) - page.unused(view.shown).keys()
     found |= {
-        key: knobs.find(key, page.every)
+        key: controls_spec.find(key, page.every)
         for key in found.keys() - here
         if not _allows(found[key], asked[key])
     }
@@ -118,19 +121,24 @@ def _read_link(page: Page) -> None:
 
 def _read_lists(known: set[str]) -> tuple[str, ...]:
     """Take the lists of knobs in the link; return notices, in Markdown, of what was in vain."""
-    found = {key: ",".join(st.query_params.get_all(key)) for key in knobs.FOR_A_CLASS}
+    found = {key: ",".join(st.query_params.get_all(key)) for key in controls_spec.FOR_A_CLASS}
     seen = {*known, "projector"}
-    locked, in_vain = link.read_names(knobs.LOCK, found[knobs.LOCK], {*seen, *knobs.ALWAYS_SEEN})
-    hidden, also = link.read_names(
-        knobs.HIDE, found[knobs.HIDE], {*seen, *knobs.ALWAYS_SEEN}, knobs.ALWAYS_SEEN
+    locked, in_vain = link.read_names(
+        controls_spec.LOCK, found[controls_spec.LOCK], {*seen, *controls_spec.ALWAYS_SEEN}
     )
-    st.session_state[knobs.LOCK], st.session_state[knobs.HIDE] = locked, hidden
+    hidden, also = link.read_names(
+        controls_spec.HIDE,
+        found[controls_spec.HIDE],
+        {*seen, *controls_spec.ALWAYS_SEEN},
+        controls_spec.ALWAYS_SEEN,
+    )
+    st.session_state[controls_spec.LOCK], st.session_state[controls_spec.HIDE] = locked, hidden
     # Read by `ui.widgets.compare` once the knobs are known.
-    st.session_state[PIN_ASKED] = found[knobs.PIN]
+    st.session_state[PIN_ASKED] = found[controls_spec.PIN]
     return in_vain + also
 
 
-def _allows(knob: knobs.Knob, text: str) -> bool:
+def _allows(knob: controls_spec.Knob, text: str) -> bool:
     try:
         knob.parameter.parse("knob", text)
     except ParameterError:
@@ -152,13 +160,13 @@ def move_to(values: Mapping[str, Scalar], here: Page, page: Page) -> None:
     bare: set[str] = set()
     if page == here:
         is_drawn = "seed" in st.session_state
-        new = {*knobs.BY_SCENARIO} if is_drawn else {*SHARED, *page.own}
+        new = {*controls_spec.BY_SCENARIO} if is_drawn else {*SHARED, *page.own}
         bare = values.keys() & new - {*st.session_state}
     for key, value in values.items():
         st.session_state[key] = value
     st.session_state[SCENARIO] = scenario = look(page).scenario
     for key in sorted(bare):
-        usual = knobs.find(key, page.every, scenario).default
+        usual = controls_spec.find(key, page.every, scenario).default
         keep(key, "" if values[key] == usual else text_of(values[key]))
     st.session_state[AGAIN] = bool(bare)
 
@@ -172,7 +180,7 @@ def begin_again() -> None:
 def leave_scenario(page: Page) -> None:
     """Have a page show the scenario that it begins with."""
     st.query_params.pop(page.chooser, None)
-    st.session_state[page.chooser] = knobs.find(page.chooser).default
+    st.session_state[page.chooser] = controls_spec.find(page.chooser).default
     # A new widget begins as the address said when the run began.
     st.session_state[AGAIN] = True
 
@@ -184,11 +192,11 @@ def _follow_scenario(page: Page) -> None:
         return
     kept = _keep_by_scenario(page, before)
     st.session_state[SCENARIO] = now
-    for key in knobs.BY_SCENARIO:
-        start = knobs.find(key, scenario=now).default
+    for key in controls_spec.BY_SCENARIO:
+        start = controls_spec.find(key, scenario=now).default
         st.session_state[key] = kept.get(now, {}).get(key, start)
     view = look(page)
-    for key in knobs.LIMITED_BY_SCENARIO:
+    for key in controls_spec.LIMITED_BY_SCENARIO:
         # A widget cannot have a value that it does not offer.
         if key in st.session_state and key in page.own:
             st.session_state[key] = view.standing(key, now)
@@ -198,5 +206,5 @@ def _keep_by_scenario(page: Page, scenario: str) -> dict[str, dict[str, Scalar]]
     """Remember the knobs' values in a scenario; return those of all."""
     view = look(page)
     kept: dict[str, dict[str, Scalar]] = st.session_state.setdefault(KEPT, {})
-    kept[scenario] = {key: view.standing(key, scenario) for key in knobs.BY_SCENARIO}
+    kept[scenario] = {key: view.standing(key, scenario) for key in controls_spec.BY_SCENARIO}
     return kept

@@ -8,7 +8,7 @@ from typing import Any
 from abcdp_core.lessons import Step
 from abcdp_core.parameters import ParameterError
 from ui.jobs.job import Request
-from ui.view import knobs
+from ui.view import controls_spec
 from ui.view.page import Page
 
 SEED = 1
@@ -23,20 +23,22 @@ def knobs_of(step: Step, page: Page, scenario: str = "") -> dict[str, Any]:
     own = scenario_of(step, page)
     scenario = scenario or own
     usual = {
-        key: knobs.find(key, scenario=scenario).default for key in knobs.SHARED if key != "seed"
+        key: controls_spec.find(key, scenario=scenario).default
+        for key in controls_spec.SHARED
+        if key != "seed"
     }
     found = {}
     for key, value in step.knobs.items():
         with contextlib.nullcontext() if scenario == own else contextlib.suppress(ParameterError):
-            found[key] = knobs.find(key, page.every, scenario).parameter.check(key, value)
+            found[key] = controls_spec.find(key, page.every, scenario).parameter.check(key, value)
     return {**usual, **found, "seed": SEED}
 
 
 def scenario_of(step: Step, page: Page) -> str:
     """Return the scenario that a step's page shows."""
     if not page.chooser:
-        return knobs.FIRST_SCENARIO
-    return page.scenario(step.knobs.get(page.chooser, knobs.find(page.chooser).default))
+        return controls_spec.FIRST_SCENARIO
+    return page.scenario(step.knobs.get(page.chooser, controls_spec.find(page.chooser).default))
 
 
 def requests(step: Step) -> dict[str, Request]:

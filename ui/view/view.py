@@ -14,11 +14,11 @@ from functools import cached_property
 
 import streamlit as st
 
-from abcdp_core import experiments, lessons
+from abcdp_core import lessons, studies
 from abcdp_core.lessons import Lesson, Step
 from abcdp_core.parameters import ParameterError, Params, Scalar
-from ui.view import knobs, page_table
-from ui.view.knobs import NO_PRESET
+from ui.view import controls_spec, page_table
+from ui.view.controls_spec import NO_PRESET
 from ui.view.page import Page
 
 
@@ -55,7 +55,7 @@ class View:
     def held(self, key: str) -> Scalar:
         """Return the value of any knob, whether or not the page uses it."""
         chooses = key == self.page.chooser
-        return self.standing(key, knobs.FIRST_SCENARIO if chooses else self.scenario)
+        return self.standing(key, controls_spec.FIRST_SCENARIO if chooses else self.scenario)
 
     def standing(self, key: str, scenario: str) -> Scalar:
         """Return a knob's value if a scenario allows it, else its default there."""
@@ -67,23 +67,23 @@ class View:
                 return knob.parameter.parse(key, self.texts[key])
         return knob.default
 
-    def knob(self, key: str, scenario: str = "") -> knobs.Knob:
+    def knob(self, key: str, scenario: str = "") -> controls_spec.Knob:
         """Return a knob with its bounds and default in a scenario, the view's own if empty."""
-        return knobs.find(key, self.page.every, scenario or self.scenario)
+        return controls_spec.find(key, self.page.every, scenario or self.scenario)
 
     @cached_property
     def scenario(self) -> str:
         """The scenario that the page shows."""
         page = self.page
         if not page.chooser:
-            return knobs.FIRST_SCENARIO
+            return controls_spec.FIRST_SCENARIO
         # A preset brings its scenario with it. To look for one loads studies.
         names = page.every if self.preset_name != NO_PRESET else ()
         brought = [vars(found) for name in names if (found := self.preset(name))]
         for values in brought:
             if "scenario" in values:
                 return str(values["scenario"])
-        return page.scenario(self.standing(page.chooser, knobs.FIRST_SCENARIO))
+        return page.scenario(self.standing(page.chooser, controls_spec.FIRST_SCENARIO))
 
     @cached_property
     def shown(self) -> Scalar | None:
@@ -103,13 +103,13 @@ class View:
     def preset_name(self) -> str:
         """Name of the preset that is asked for."""
         name = str(self.values.get("preset") or self.texts.get("preset", NO_PRESET))
-        return experiments.RETIRED.get(name, name)
+        return studies.RETIRED.get(name, name)
 
     def preset(self, experiment: str) -> Params | None:
         """Return the preset of an experiment, if one is chosen."""
         if self.preset_name == NO_PRESET:
             return None
-        return experiments.load(experiment).PRESETS.get(self.preset_name)
+        return studies.load(experiment).PRESETS.get(self.preset_name)
 
     @cached_property
     def has_preset(self) -> bool:
@@ -119,7 +119,7 @@ class View:
     @property
     def offers_presets(self) -> bool:
         """Whether the page has presets to choose from."""
-        return any(experiments.load(name).PRESETS for name in self.page.every)
+        return any(studies.load(name).PRESETS for name in self.page.every)
 
     @cached_property
     def knobs_of_page(self) -> tuple[str, ...]:
@@ -146,6 +146,6 @@ def look(page: Page) -> View:
         page,
         {key: value for key, value in values.items() if value is not None},
         st.query_params.to_dict(),
-        session.get(knobs.LOCK, ()),
-        session.get(knobs.HIDE, ()),
+        session.get(controls_spec.LOCK, ()),
+        session.get(controls_spec.HIDE, ()),
     )

@@ -16,7 +16,7 @@ import streamlit as st
 from abcdp_core import lessons
 from abcdp_core.parameters import Scalar
 from ui.server import settings
-from ui.view import knobs, link, page_table, steps
+from ui.view import controls_spec, link, page_table, steps
 from ui.view.page import Page
 from ui.view.view import View
 from ui.widgets import share
@@ -66,7 +66,11 @@ def _close() -> None:
 
 def _targets(view: View, values: Mapping[str, Scalar]) -> list[Target]:
     """Return this page, and each step of each lesson."""
-    own = {key: value for key, value in values.items() if key not in (knobs.LOCK, knobs.HIDE)}
+    own = {
+        key: value
+        for key, value in values.items()
+        if key not in (controls_spec.LOCK, controls_spec.HIDE)
+    }
     label = f"This page, {view.page.title}, as it stands"
     found = [Target(label, view.page, own, own, view.shown)]
     for number, each in enumerate(lessons.load().values(), 1):
@@ -74,10 +78,12 @@ def _targets(view: View, values: Mapping[str, Scalar]) -> list[Target]:
             opened = page_table.by_file(step.page)
             stand = steps.knobs_of(step, opened)
             asked: dict[str, Scalar] = {"lesson": each.name, "step": place}
-            usual = knobs.find(opened.view).default if opened.view else None
+            usual = controls_spec.find(opened.view).default if opened.view else None
             shown = stand.get(opened.view, usual) if opened.view else None
             label = f"Lesson {number}, step {place}: {step.title}"
-            found.append(Target(label, opened, asked, asked | stand, shown, knobs.ALWAYS_SEEN))
+            found.append(
+                Target(label, opened, asked, asked | stand, shown, controls_spec.ALWAYS_SEEN)
+            )
     return found
 
 
@@ -109,10 +115,10 @@ def _kinds(view: View, target: Target) -> dict[str, str]:
     found = {}
     with st.grid(2, min_column_width=220, gap="small"):
         for key, name in names.items():
-            value, label = target.stand.get(key), knobs.short(key)
+            value, label = target.stand.get(key), controls_spec.short(key)
             if value is not None:
-                label = f"{label} = {knobs.said(key, value)}"
-            options = [FREE, LOCKED, *([HIDDEN] if key not in knobs.ALWAYS_SEEN else [])]
+                label = f"{label} = {controls_spec.said(key, value)}"
+            options = [FREE, LOCKED, *([HIDDEN] if key not in controls_spec.ALWAYS_SEEN else [])]
             now = HIDDEN if key in view.hidden else LOCKED if key in view.locked else FREE
             kind = st.segmented_control(label, options, default=now, required=True, key=name)
             found[key] = str(kind)
@@ -121,7 +127,7 @@ def _kinds(view: View, target: Target) -> dict[str, str]:
 
 def _all(names: Mapping[str, str], kind: str) -> None:
     for key, name in names.items():
-        cannot = kind == HIDDEN and key in knobs.ALWAYS_SEEN
+        cannot = kind == HIDDEN and key in controls_spec.ALWAYS_SEEN
         st.session_state[name] = LOCKED if cannot else kind
 
 
@@ -130,7 +136,7 @@ def of(page: Page, target: Target, kinds: Mapping[str, str], *, projector: bool)
     here = share.for_visitors(st.context.url or "", settings.current())
     lists = {
         name: ",".join(key for key, each in kinds.items() if each == kind)
-        for name, kind in ((knobs.LOCK, LOCKED), (knobs.HIDE, HIDDEN))
+        for name, kind in ((controls_spec.LOCK, LOCKED), (controls_spec.HIDE, HIDDEN))
     }
     screen = {"projector": True} if projector else {}
     values = {**target.values, **{key: text for key, text in lists.items() if text}, **screen}

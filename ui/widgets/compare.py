@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from abcdp_core.figures import Drawn
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.parameters import ParameterError, Scalar
 from abcdp_core.results import Result
 from ui.figures import charts, labels
 from ui.figures.verbatim import verbatim
 from ui.jobs import progress
 from ui.jobs.job import Job, Request
-from ui.view import knobs, link, locks, session
+from ui.view import controls_spec, link, locks, session
 from ui.view.page import Page
 from ui.view.view import View, look
 
@@ -57,25 +57,25 @@ def begin(page: Page, ready: Callable[[str], None]) -> None:
         st.session_state[session.PIN_ASKED] = ""
     if st.session_state.get(HELD, ("",))[0] != page.file:
         st.session_state.pop(HELD, None)
-    session.keep(knobs.PIN, in_link(look(page)).get(knobs.PIN, ""))
+    session.keep(controls_spec.PIN, in_link(look(page)).get(controls_spec.PIN, ""))
 
 
 def leave() -> None:
     """Pin nothing, whatever the link asks for."""
     st.session_state[session.PIN_ASKED] = ""
-    st.query_params.pop(knobs.PIN, None)
+    st.query_params.pop(controls_spec.PIN, None)
 
 
 def _read(view: View, asked: str, ready: Callable[[str], None]) -> None:
     page = view.page
-    notices: tuple[str, ...] = (f"{verbatim(knobs.PIN)}: this page pins no figure.",)
+    notices: tuple[str, ...] = (f"{verbatim(controls_spec.PIN)}: this page pins no figure.",)
     if page.pins:
         pinnable = [*_standing(view)]
         chooser = {key: view.knob(key) for key in pinnable if key == page.chooser}
-        scenario = view.at(link.read_pairs(knobs.PIN, asked, chooser)[0]).scenario
+        scenario = view.at(link.read_pairs(controls_spec.PIN, asked, chooser)[0]).scenario
         ready(scenario)
         known = {key: view.knob(key, scenario) for key in pinnable}
-        values, notices = link.read_pairs(knobs.PIN, asked, known | chooser)
+        values, notices = link.read_pairs(controls_spec.PIN, asked, known | chooser)
         if values:
             st.session_state[HELD] = page.file, {**_standing(view), **values}
     st.session_state[session.NOTICES] = (*st.session_state.get(session.NOTICES, ()), *notices)
@@ -111,7 +111,7 @@ def _differences(view: View) -> dict[str, tuple[Scalar, Scalar]]:
 def in_link(view: View) -> dict[str, str]:
     """Return what a link says of A."""
     values = {key: pair[0] for key, pair in _differences(view).items()}
-    return {knobs.PIN: link.pairs(values)} if values else {}
+    return {controls_spec.PIN: link.pairs(values)} if values else {}
 
 
 def _pin(view: View) -> None:
@@ -167,13 +167,13 @@ def _request(view: View, ask: Ask) -> tuple[Request | None, str]:
         return None, f"The pinned settings do not go together: {verbatim(error)}"
 
 
-Below = Callable[[str, Drawn, Result], None]
+Below = Callable[[str, CaptionedFigure, Result], None]
 
 
 def show(
     view: View,
     key: str,
-    draw: Callable[[View, Result], Drawn],
+    draw: Callable[[View, Result], CaptionedFigure],
     found: Result,
     pinned: Pinned,
     below: Below,
@@ -212,7 +212,7 @@ def _unpin_button() -> None:
     st.button("Unpin", key="unpin", type="tertiary", on_click=_unpin, help="Lets go of A.")
 
 
-def _head(view: View, drawn: Drawn, pinned: Pinned, *, same: bool) -> None:
+def _head(view: View, drawn: CaptionedFigure, pinned: Pinned, *, same: bool) -> None:
     """Show a figure's title with the button that pins it, and why nothing is beside it."""
     with st.container(horizontal=True, gap="small", key="figure-head"):
         st.html(charts.title(drawn.figure), width="stretch")
@@ -240,10 +240,12 @@ def _changes_line(view: View) -> None:
         _unpin_button()
 
 
-def _title(view: View, at: int, drawn: Drawn, *, stale: bool = False) -> None:
+def _title(view: View, at: int, drawn: CaptionedFigure, *, stale: bool = False) -> None:
     """Show a figure's letter with what is its own, and its title."""
     pairs = _differences(view).items()
-    own = ", ".join(f"{knobs.short(key)} = {knobs.said(key, pair[at])}" for key, pair in pairs)
+    own = ", ".join(
+        f"{controls_spec.short(key)} = {controls_spec.said(key, pair[at])}" for key, pair in pairs
+    )
     told = STALE if stale else html.escape(own).replace(" = ", "&nbsp;=&nbsp;")
     st.html(f'<p class="letter"><b>{"AB"[at]}</b> {told}</p>{charts.title(drawn.figure)}')
 
@@ -251,7 +253,8 @@ def _title(view: View, at: int, drawn: Drawn, *, stale: bool = False) -> None:
 def _changes(view: View) -> str:
     """Return what differs between A and B, as in ``c = 10 → 100``."""
     told = [
-        f"{knobs.short(key)} = {knobs.said(key, then)} → {knobs.said(key, now)}"
+        f"{controls_spec.short(key)} = "
+        f"{controls_spec.said(key, then)} → {controls_spec.said(key, now)}"
         for key, (then, now) in _differences(view).items()
     ]
     more = f" and {len(told) - SAID} more" if len(told) > SAID else ""

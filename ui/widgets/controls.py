@@ -9,8 +9,8 @@ import streamlit as st
 
 from abcdp_core.parameters import Scalar, text_of
 from ui.figures import labels
-from ui.view import knobs, locks, session
-from ui.view.knobs import FOUR, MORE, SHARED
+from ui.view import controls_spec, locks, session
+from ui.view.controls_spec import FOUR, MORE, SHARED
 from ui.view.view import View
 from ui.widgets import class_link, compare, share
 
@@ -130,8 +130,8 @@ def widget(
     fixed = locks.reason(view, key)
     if fixed and key not in view.hidden:
         with st.container(key=f"locked-{key.replace('.', '-')}", gap=None):
-            value = knobs.said(key, view.held(key))
-            st.markdown(f"{knobs.short(key)} = **{value}** :material/lock:", help=fixed)
+            value = controls_spec.said(key, view.held(key))
+            st.markdown(f"{controls_spec.short(key)} = **{value}** :material/lock:", help=fixed)
             if reason:
                 st.caption(reason)
     if fixed:
@@ -163,7 +163,7 @@ def _movable(view: View, key: str, reason: str, on_change: Callable[[], None] | 
         st.text_input(parameter.label, text_of(knob.default), disabled=True, help=shared["help"])
         reason = reason or "The only value of this scenario."
     elif parameter.options or parameter.steps:
-        offered = knobs.choices(parameter, knob.default, view.held(key))
+        offered = controls_spec.choices(parameter, knob.default, view.held(key))
         st.select_slider(options=offered, value=knob.default, format_func=text_of, **shared)
     else:
         low, high = int(parameter.low), int(parameter.high)
@@ -171,11 +171,11 @@ def _movable(view: View, key: str, reason: str, on_change: Callable[[], None] | 
     return reason
 
 
-def _choice(view: View, knob: knobs.Knob, shared: dict[str, Any]) -> None:
+def _choice(view: View, knob: controls_spec.Knob, shared: dict[str, Any]) -> None:
     key, options = shared["key"], list(knob.parameter.options)
     if not shared["disabled"]:
         options = locks.offered(view, key, options)
-    if key in knobs.NAMES:
+    if key in controls_spec.NAMES:
         _named(view, knob, options, shared)
     elif side_by_side(view, key):
         st.segmented_control(options=options, default=knob.default, required=True, **shared)
@@ -189,7 +189,9 @@ def side_by_side(view: View, key: str) -> bool:
     return fits and key not in LISTS
 
 
-def _named(view: View, knob: knobs.Knob, options: list[Scalar], shared: dict[str, Any]) -> None:
+def _named(
+    view: View, knob: controls_spec.Knob, options: list[Scalar], shared: dict[str, Any]
+) -> None:
     """Show a choice by names that people have for it.
 
     Bound to the link, they would be in there, and old links would be lost. So the bound widget
@@ -209,7 +211,7 @@ def _named(view: View, knob: knobs.Knob, options: list[Scalar], shared: dict[str
         st.segmented_control(options=offered, default=knob.default, required=True, **shared)
     named: dict[str, Any] = {
         **shared,
-        **{"options": options, "format_func": knobs.NAMES[key].__getitem__},
+        **{"options": options, "format_func": controls_spec.NAMES[key].__getitem__},
         **{"key": seen, "bind": None, "on_change": hand_on},
     }
     if len(options) > MOST_SIDE_BY_SIDE:
@@ -244,7 +246,7 @@ def view(view: View) -> None:
 
     def own_settings() -> None:
         if not locks.reason(view, "preset"):
-            st.session_state["preset"] = knobs.NO_PRESET
+            st.session_state["preset"] = controls_spec.NO_PRESET
 
     with st.container(width="content"):
         widget(view, view.page.view, on_change=own_settings)

@@ -1,0 +1,449 @@
+"""What a person can set about a stream of people, and the stream that follows from it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from abcdp_core import parameters as par
+from abcdp_core.adaptive import best_channel, channels, contraction, intervals, noise
+from abcdp_core.adaptive.channels import Channel, Symbols, Table, Truncation, separate
+from abcdp_core.adaptive.families import FAMILIES
+from abcdp_core.adaptive.grid import Grid
+from abcdp_core.adaptive.latent import Latent
+from abcdp_core.adaptive.noise import NoiseFamily
+from abcdp_core.adaptive.prior import Prior
+from abcdp_core.adaptive.response import Kind
+from abcdp_core.adaptive.smc import Smc
+from abcdp_core.adaptive.stream import Sampler, Stream
+from abcdp_core.parameters import Parameter, ParameterError, Params
+from abcdp_core.privacy import Gaussian, Laplace, statement_of_largest
+from abcdp_core.sentences import estimate
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+PROTECTED = "each person's answer"
+"""One unit of a stream."""
+
+PEOPLE = Parameter(
+    kind="integer",
+    label="N · people",
+    help="Each of them answers once, with a budget of their own.",
+    low=1,
+    high=100_000,
+    steps=(10, 30, 100, 300, 1000, 3000, 5000, 10_000, 20_000),
+)
+EPSILON_TOTAL = dataclasses.replace(
+    par.EPSILON_TOTAL,
+    label="ε_total · budget of each person",
+    help="What each person's one answer may cost that person; nobody answers twice. Smaller = more "
+    "private, noisier answers.",
+)
+MU = Parameter(
+    kind="real",
+    label="True μ",
+    help="Mean of the people's values.",
+    low=-1000.0,
+    high=1000.0,
+    steps=(-200.0, -100.0, -50.0, 0.0, 50.0, 100.0, 200.0),
+)
+SIGMA = Parameter(
+    kind="real",
+    label="True σ",
+    help="Standard deviation of the people's values.",
+    low=0.01,
+    high=1000.0,
+    steps=(0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
+)
+PARTICLES = Parameter(
+    kind="integer",
+    label="Particles",
+    help="More particles make a smoother picture of the posterior and take longer.",
+    low=1,
+    high=10_000,
+    steps=(10, 30, 100, 300, 1000, 3000, 10_000),
+)
+SAMPLER = Parameter(
+    kind="choice",
+    label="Sampler",
+    help="smc: ours, on the exact likelihood. smc-latent: the paper's, which carries every "
+    "person's value. grid: the posterior computed on a grid, the reference.",
+    options=("smc", "smc-latent", "grid"),
+)
+INTERVAL = Parameter(
+    kind="choice",
+    label="Interval",
+    help="adaptive: the best one for what is known so far. fixed: the same for everybody.",
+    options=("adaptive", "fixed"),
+)
+FIXED_WIDTH = Parameter(
+    kind="real",
+    label="Half-width of the fixed interval, in σ",
+    help="The fixed interval is the true μ plus and minus this many true σ; the paper takes 10.",
+    low=0.01,
+    high=100.0,
+    steps=(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0),
+)
+SCORE = Parameter(
+    kind="choice",
+    label="The interval is best for",
+    help="mu or sigma: one of them. trace: the sum of both informations. determinant: both at "
+    "once. weights: a weighted sum.",
+    options=tuple(intervals.SCORES),
+)
+WEIGHT = Parameter(
+    kind="real",
+    label="Weight of σ",
+    help="Used by the score weights: 0 counts μ alone, 1 counts σ alone.",
+    low=0.0,
+    high=1.0,
+    steps=tuple(i / 10 for i in range(11)),
+)
+SYMMETRIC = Parameter(
+    kind="switch",
+    label="Symmetric intervals only",
+    help="Only intervals with μ in their middle; otherwise the best may lie on one side of it.",
+)
+NOISE = Parameter(
+    kind="choice",
+    label="Noise of the answers",
+    help="laplace: pure differential privacy. gaussian: with a small δ.",
+    options=("laplace", "gaussian"),
+)
+CHANNEL = Parameter(
+    kind="choice",
+    label="Way of asking",
+    help="truncation: the value clipped to an interval, plus noise. sign: on which side of a point "
+    "it lies, sometimes flipped. optimal: a few symbols, those that tell most on fine cells.",
+    options=("truncation", "sign", "optimal"),
+)
+START = Parameter(
+    kind="choice",
+    label="Start",
+    help="prior: particles and first interval from the prior. paper, for smc-latent: the first "
+    "person is asked near 0 and every particle begins at the first answer.",
+    options=("prior", "paper"),
+)
+REFRESH = Parameter(
+    kind="integer",
+    label="Values refreshed per person",
+    help="For smc-latent: how many earlier values each particle moves at a time; 0 moves all.",
+    low=0,
+    high=100_000,
+)
+RESAMPLING = Parameter(
+    kind="choice",
+    label="Resampling",
+    help="systematic: one random number for all particles. multinomial: one for each.",
+    options=("systematic", "multinomial"),
+)
+KNOWN_SIGMA = Parameter(
+    kind="switch",
+    label="σ is known",
+    help="Only μ is to be learnt; the particles hold the true σ.",
+)
+PRIOR_MEAN = Parameter(
+    kind="real",
+    label="Prior mean of μ",
+    help="The prior of μ is normal.",
+    low=-1e4,
+    high=1e4,
+    steps=(-100.0, 0.0, 50.0, 100.0),
+)
+PRIOR_VARIANCE = Parameter(
+    kind="real",
+    label="Prior variance of μ",
+    help="The paper takes 10 000, which says next to nothing.",
+    low=1e-4,
+    high=1e8,
+    steps=tuple(10.0**e for e in range(-4, 9)),
+)
+FAMILY = Parameter(
+    kind="choice",
+    label="Family of the values",
+    help="Shape of the distribution; its location and scale are what is to be learnt.",
+    options=tuple(FAMILIES),
+)
+PRIOR_SHAPE = Parameter(
+    kind="real",
+    label="Prior shape of σ²",
+    help="The prior of σ² is inverse gamma.",
+    low=0.1,
+    high=1000.0,
+    steps=(0.5, 1.0, 2.0, 5.0, 10.0),
+)
+PRIOR_RATE = Parameter(
+    kind="real",
+    label="Prior rate of σ²",
+    help="The prior of σ² is inverse gamma; its mean is rate / (shape − 1) for a shape above 1.",
+    low=1e-3,
+    high=1e6,
+    steps=(0.1, 1.0, 10.0, 40.0, 100.0),
+)
+
+TABLES = ("sign", "optimal")
+"""Channels whose answers are symbols from a table, without noise."""
+
+FOLLOW_TABLES = ("smc", "grid")
+"""Samplers that know the probability of a symbol."""
+
+VALUES_LIMIT = 20_000_000
+"""Largest ``n * particles`` of smc-latent: 160 MB of values, twice for a moment."""
+
+
+@dataclass(frozen=True)
+class StreamParams(Params):
+    """What every study of a stream takes, apart from what it varies."""
+
+    LEARNT: ClassVar[float] = contraction.LEARNT
+
+    n: int = PEOPLE.field(1000)
+    mu: float = MU.field(50.0)
+    sigma: float = SIGMA.field(math.sqrt(10.0))
+    particles: int = PARTICLES.field(1000)
+    fixed_width: float = FIXED_WIDTH.field(10.0)
+    score: str = SCORE.field("mu")
+    weight: float = WEIGHT.field(0.5)
+    symmetric: bool = SYMMETRIC.field(True)
+    noise: str = NOISE.field("laplace")
+    delta: float = par.DELTA.field(1e-5)
+    start: str = START.field("prior")
+    refresh: int = REFRESH.field(0)
+    resampling: str = RESAMPLING.field("systematic")
+    known_sigma: bool = KNOWN_SIGMA.field(False)
+    prior_mean: float = PRIOR_MEAN.field(0.0)
+    prior_variance: float = PRIOR_VARIANCE.field(1e4)
+    prior_shape: float = PRIOR_SHAPE.field(1.0)
+    prior_rate: float = PRIOR_RATE.field(1.0)
+    noise_draw: int = par.NOISE_DRAW.field(0)
+
+    def family(self) -> NoiseFamily:
+        """Family of the noise."""
+        return cast(NoiseFamily, self.noise)
+
+    def prior(self) -> Prior:
+        """Prior of (μ, σ)."""
+        return Prior(
+            self.prior_mean,
+            self.prior_variance,
+            self.prior_shape,
+            self.prior_rate,
+            self.sigma if self.known_sigma else None,
+        )
+
+    def narrower(self, sampler: str, widths: ArrayLike) -> Array:
+        """By which share each posterior of log σ is narrower than the prior; 1 if σ is known.
+
+        Args:
+            sampler: what it comes from.
+            widths: standard deviations of log σ as shares of the prior's, ``(k,)``.
+        """
+        if self.known_sigma:
+            return np.ones(np.shape(widths))
+        return contraction.narrower(widths, None if sampler == "grid" else self.particles)
+
+    def sigma_in_words(self, sampler: str, mean: float, sd: float, width: float) -> str:
+        """What is known about σ, how much narrower that is than the prior, and the truth."""
+        if self.known_sigma:
+            return f"σ = {self.sigma:.3g} is known"
+        gained = self.narrower(sampler, width).item()
+        return (
+            f"σ = {estimate(mean, sd)} (true {self.sigma:.3g}), log σ {contraction.words(gained)}"
+        )
+
+    def check_sampler(self, sampler: str) -> None:
+        """Refuse what the paper's sampler cannot hold.
+
+        Raises:
+            ParameterError: n * particles is too large.
+        """
+        if sampler == "smc-latent" and self.n * self.particles > VALUES_LIMIT:
+            raise ParameterError(
+                f"n * particles = {self.n * self.particles:,}: must be at most {VALUES_LIMIT:,} "
+                "for smc-latent, which keeps every person's value in every particle."
+            )
+
+    def people(self, seed: int, run: int, channel: str = "truncation") -> tuple[Array, Array]:
+        """Values of the people and the chance in the answer of each of them, both ``(n,)``.
+
+        That is noise of scale 1, or for a table of symbols a number between 0 and 1.
+        """
+        values = self.mu + self.sigma * generator(seed, "people", run).standard_normal(self.n)
+        rng = generator(seed, "noise", run, self.noise_draw)
+        if channel in TABLES:
+            return values, rng.random(self.n)
+        return values, noise.draw(rng, self.family(), self.n)
+
+    def sampler_of(self, name: str, channel: str = "truncation") -> Sampler:
+        """The online sampler of a name, for answers of a channel."""
+        kind: Kind = "table" if channel in TABLES else self.family()
+        if name == "grid":
+            return Grid(self.prior(), kind)
+        if name == "smc-latent":
+            return Latent(
+                self.prior(), self.family(), self.particles, self.refresh, self.resampling
+            )
+        return Smc(self.prior(), kind, self.particles, resampling=self.resampling)
+
+    def interval_of(self, name: str, unit_scale: float) -> tuple[float, float]:
+        """Ends of the ``fixed`` interval, or of the ``adaptive`` one at μ = 0 and σ = 1."""
+        if name == "fixed":
+            half = self.fixed_width * self.sigma
+            return separate(self.mu - half, self.mu + half)
+        best = intervals.best(
+            unit_scale,
+            self.noise,
+            score=self.score,
+            symmetric=self.symmetric,
+            weight=self.weight,
+        )
+        return best.a, best.b
+
+    def unit_scale(self, epsilon_total: float) -> float:
+        """Scale of the noise per unit of the interval's width."""
+        return noise.unit_scale(self.family(), epsilon_total, self.delta)
+
+    def table_of(self, channel: str, epsilon_total: float) -> Table:
+        """The table of symbols of a channel's name, best for the score asked for."""
+        return table(channel, epsilon_total, "normal", self.score, self.symmetric, self.weight)
+
+    def event(
+        self, epsilon_total: float, channel: str = "truncation"
+    ) -> Laplace | Gaussian | Symbols:
+        """What happens to one person's answer, with noise per unit of the interval's width."""
+        if channel in TABLES:
+            return Symbols(self.table_of(channel, epsilon_total).epsilon)
+        return noise.event(self.family(), self.unit_scale(epsilon_total))
+
+    def promise(self, budgets: Sequence[float], channel: str = "truncation") -> str:
+        """What each answer guarantees at the largest of some budgets, in words."""
+        return statement_of_largest(
+            budgets, lambda budget: self.event(budget, channel), PROTECTED, self.delta
+        )
+
+    def stream(
+        self,
+        epsilon_total: float,
+        sampler: str,
+        interval: str,
+        seed: int,
+        run: int,
+        channel: str = "truncation",
+    ) -> Stream:
+        """How people are asked and what is made of it; a table is placed by what is known."""
+        is_table = channel in TABLES
+        return Stream(
+            self.sampler_of(sampler, channel),
+            self.table_of(channel, epsilon_total)
+            if is_table
+            else self.truncation(interval, epsilon_total),
+            fixed=interval == "fixed" and not is_table,
+            paper_start=self.start == "paper" and sampler == "smc-latent",
+            seed=seed,
+            run=run,
+        )
+
+    def truncation(self, interval: str, epsilon_total: float) -> Truncation:
+        """The channel that clips to an interval of :data:`INTERVAL`."""
+        unit_scale = self.unit_scale(epsilon_total)
+        ends = self.interval_of(interval, unit_scale)
+        return Truncation(*ends, self.family(), unit_scale, self.delta)
+
+
+def score_in_words(score: str, weight: float) -> str:
+    """What a score is of one answer, as ``information about μ``."""
+    return {
+        "mu": "information about μ",
+        "sigma": "information about σ",
+        "trace": "sum of the information about μ and about σ",
+        "determinant": "determinant of the information about μ and σ",
+        "weights": f"weighted information about μ and σ ({weight:g} on σ)",
+    }[score]
+
+
+def check_noise(channels: Sequence[str], noise: str) -> None:
+    """Refuse noise of answers that have none.
+
+    Raises:
+        ParameterError: an answer from a table with Gaussian noise.
+    """
+    tables = [name for name in channels if name in TABLES]
+    if tables and noise == "gaussian":
+        raise ParameterError(
+            f"channel = {', '.join(tables)}: needs noise = laplace; symbols from a table have no "
+            "noise and no δ."
+        )
+
+
+def table(
+    name: str, epsilon_total: float, family: str, score: str, symmetric: bool, weight: float
+) -> Table:
+    """The table of a channel's name; arguments as of :func:`best_channel.best`."""
+    if name == "sign":
+        return channels.sign(epsilon_total)
+    return best_channel.best(epsilon_total, family, score, symmetric, weight).channel
+
+
+def check_tables(channels: Sequence[str], ways: Sequence[str], samplers: Sequence[str]) -> None:
+    """Refuse symbols that nobody can place or follow.
+
+    Args:
+        channels: options of :data:`CHANNEL`.
+        ways: options of :data:`INTERVAL`.
+        samplers: that are to follow the answers.
+
+    Raises:
+        ParameterError: no interval is adaptive, or no sampler knows answers by symbols.
+    """
+    symbols = ", ".join(name for name in channels if name in TABLES)
+    if symbols and "adaptive" not in ways:
+        raise ParameterError(
+            f"channel = {symbols}: needs interval = adaptive; symbols are placed by what is known "
+            "so far."
+        )
+    if symbols and not {*samplers} & {*FOLLOW_TABLES}:
+        raise ParameterError(
+            f"channel = {symbols}: needs sampler = smc or grid; the others know answers with noise "
+            "only."
+        )
+
+
+def channel(name: str, epsilon_total: float, score: str = "mu") -> Channel:
+    """The channel of a name that is best for normal values, its noise Laplace noise.
+
+    Args:
+        name: an option of :data:`CHANNEL`.
+        epsilon_total: of each answer.
+        score: name in :data:`abcdp_core.adaptive.intervals.SCORES`; a sign has no use for it.
+    """
+    if name in TABLES:
+        return table(name, epsilon_total, "normal", score, symmetric=True, weight=0.5)
+    unit_scale = noise.unit_scale("laplace", epsilon_total, 0.0)
+    best = intervals.best(unit_scale, score=score)
+    return Truncation(best.a, best.b, "laplace", unit_scale)
+
+
+@dataclass(frozen=True)
+class OneWayParams(Params):
+    """What a study takes that asks in one way at one budget, apart from what it varies."""
+
+    n: int = PEOPLE.field(1000)
+    epsilon_total: float = EPSILON_TOTAL.field(2.0)
+    channel: str = CHANNEL.field("truncation")
+    mu: float = MU.field(50.0)
+    sigma: float = SIGMA.field(math.sqrt(10.0))
+    known_sigma: bool = KNOWN_SIGMA.field(True)
+    particles: int = dataclasses.replace(PARTICLES, high=1000).field(100)
+    runs: int = par.RUNS.field(10)
+
+    def stream(self) -> StreamParams:
+        """The same for one stream of people."""
+        known = {each.name for each in dataclasses.fields(StreamParams)}
+        return StreamParams(**{key: value for key, value in vars(self).items() if key in known})

@@ -1,0 +1,139 @@
+"""A reproduction as a text to read, in Markdown and as a page in HTML (``assets/templates``).
+
+The page holds all it needs, the script that draws its figures included, and asks no network.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from abcdp_core import documents
+from abcdp_core import figures as fig
+from abcdp_core.claims import OUTCOMES, Ledger
+from abcdp_core.claims.report import (
+    WHOSE,
+    Report,
+    chance_words,
+    in_words,
+    measured,
+    total_words,
+)
+from abcdp_core.figures import CaptionedFigure
+from abcdp_core.output.page import part_of_page
+from abcdp_core.sentences import counted
+
+PAPERS = {
+    "P22": "Park and Jitkrittum, ABC meets differential privacy",
+    "P21": "Park, Vinaroz and Jitkrittum, ABCDP, Entropy 23(8):961, 2021",
+    "Y23": "Yıldırım, Differentially private online Bayesian estimation with adaptive truncation, "
+    "2023",
+    "X25": "Xiong, Ju and Zhang, Simulation-based Bayesian inference from privacy protected data, "
+    "TMLR, 2025",
+}
+"""Tag -> the paper."""
+
+
+def escaped(text: str) -> str:
+    """Return a text as Markdown that shows it as it is; ``*words*`` of ours stay emphasized."""
+    plain = re.sub(r"([\\`|<>~$]|(?<!\w)_|_(?!\w)|\](?=\())", r"\\\1", text)
+    return re.sub(r"(?<!\w)\*(\w[\w ]*)\*|\*", lambda m: m[0] if m[1] else r"\*", plain)
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words."""
+    return f"{seconds:.3g} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+
+
+USED = {
+    each.__name__: each
+    for each in (escaped, duration, counted, in_words, measured, total_words, chance_words)
+} | {"WHOSE": WHOSE, "PAPERS": PAPERS}
+"""Name -> what the templates use."""
+
+
+def claim_text(row: Mapping[str, Any] | pd.Series[Any], entries: Ledger) -> str:
+    """Return what there is to say of one claim in Markdown, without its heading."""
+    entry = next(each for each in entries.claims if each.id == row["id"])
+    return documents.render("claim.md", row=row, entry=entry, **USED).strip()
+
+
+def markdown(report: Report, entries: Ledger) -> str:
+    """Return the document in Markdown, without figures.
+
+    Args:
+        report: the verdicts.
+        entries: the ledger that they are about.
+    """
+    return _markdown(report, entries, marks={})
+
+
+def page(report: Report, entries: Ledger, figures: Mapping[str, CaptionedFigure]) -> str:
+    """Return the document as a page in HTML.
+
+    Args:
+        report: the verdicts.
+        entries: the ledger that they are about.
+        figures: run -> its main figure.
+    """
+    runs = [run for run, about in report.details["runs"].items() if about["summary"]]
+    body = str(documents.markdown(_markdown(report, entries, {run: f"[[{run}]]" for run in runs})))
+    for number, run in enumerate(sorted(runs, key=lambda run: run not in figures)):
+        drawn = _drawn(run, figures[run], number == 0) if run in figures else NOT_DRAWN
+        body = body.replace(f"<p>[[{run}]]</p>", drawn)
+    return documents.render("claims.html", title=TITLE, body=Markup(body))
+
+
+TITLE = "What the papers claim, and what we find"
+NOT_DRAWN = "<p>Its figure could not be drawn.</p>"
+
+
+def _markdown(report: Report, entries: Ledger, marks: Mapping[str, str]) -> str:
+    """Return the document with marks where figures go, by their runs."""
+    return documents.render(
+        "claims.md",
+        title=TITLE,
+        report=report,
+        details=report.details,
+        papers=report.table.groupby("source", sort=False),
+        runs=report.claims.groupby("run", sort=False),
+        entries=entries,
+        claim=functools.partial(claim_text, entries=entries),
+        verdicts=_verdicts,
+        verdict_names=[*map(in_words, OUTCOMES)],
+        totals=[
+            [source, WHOSE[standing][1], *(count.get(name, 0) for name in OUTCOMES)]
+            for source, parts in report.details["totals"].items()
+            for standing, count in parts.items()
+            if standing in WHOSE and count
+        ],
+        marks=marks,
+        **USED,
+    )
+
+
+def _verdicts(rows: pd.DataFrame) -> list[list[str]]:
+    """Return a row of texts for each claim of a paper."""
+    return [
+        [
+            row["item"],
+            row["claim"],
+            row["paper"],
+            measured(row),
+            row["measure"] if measured(row) else "",
+            in_words(row["verdict"]),
+            in_words(row["family_wise"]),
+        ]
+        for _, row in rows.iterrows()
+    ]
+
+
+def _drawn(run: str, drawn: CaptionedFigure, is_first: bool) -> str:
+    shown = part_of_page(drawn.figure, f"figure-{run}", is_first, fig.one_line(drawn.figure))
+    return f"{shown}<p>{html.escape(drawn.sentence)}</p>"

@@ -1,0 +1,86 @@
+"""Read and check the files of claims."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from abcdp_core import schemas
+from abcdp_core.claims import Claim, Ledger, Retired, Run, Untested
+from abcdp_core.parameters import ParameterError
+from abcdp_core.places import ASSETS
+from abcdp_core.schemas import Schema, Several
+
+FOLDER = ASSETS / "claims"
+
+T = TypeVar("T")
+
+
+class Paper(Schema):
+    """The file of a paper; a claim in it has the name of its run, which another file may state."""
+
+    items: Several[str] = ()
+    run: Several[Run] = ()
+    claim: Several[dict[str, Any]] = ()
+    untested: Several[Untested] = ()
+    retired: Several[Retired] = ()
+
+
+@functools.cache
+def load() -> Ledger:
+    """Return all claims that come with the program."""
+    return read(sorted(FOLDER.glob("*.toml")))
+
+
+def read(files: list[Path]) -> Ledger:
+    """Read and check files of claims.
+
+    Args:
+        files: one for each paper, in order.
+
+    Raises:
+        ParameterError: a file or an entry is not by its schema, two have the same name, a run or
+            an item is not there, or an item has neither a claim nor a reason why not.
+    """
+    papers = [schemas.read(file, Paper) for file in files]
+    runs = _named("run", ((run.name, run) for paper in papers for run in paper.run))
+    claims = [_claim(entry, runs) for paper in papers for entry in paper.claim]
+    _named("claim", ((claim.id, claim) for claim in claims))
+    ledger = Ledger(
+        items=tuple(item for paper in papers for item in paper.items),
+        runs=runs,
+        claims=tuple(claims),
+        untested=tuple(entry for paper in papers for entry in paper.untested),
+        retired=tuple(entry for paper in papers for entry in paper.retired),
+    )
+    _check_items(ledger)
+    return ledger
+
+
+def _claim(entry: Mapping[str, Any], runs: Mapping[str, Run]) -> Claim:
+    name, run = f"claim {entry.get('id', '')}", str(entry.get("run"))
+    if run not in runs:
+        raise ParameterError(f"{name}: there is no run {run}.")
+    return schemas.check({**entry, "run": runs[run]}, Claim, name)
+
+
+def _named(kind: str, entries: Iterable[tuple[str, T]]) -> dict[str, T]:
+    found: dict[str, T] = {}
+    for name, entry in entries:
+        if name in found:
+            raise ParameterError(f"{kind} {name}: there are two of this name.")
+        found[name] = entry
+    return found
+
+
+def _check_items(ledger: Ledger) -> None:
+    """Refuse an item that nothing answers, and an entry about none."""
+    answered = {claim.item for claim in ledger.claims} | {one.item for one in ledger.untested}
+    for item in answered:
+        if not any(known.startswith(item) for known in ledger.items):
+            raise ParameterError(f"item {item}: is not in the list of items.")
+    for item in ledger.items:
+        if item not in answered:
+            raise ParameterError(f"item {item}: has neither a claim nor a reason why not.")

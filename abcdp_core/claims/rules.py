@@ -1,0 +1,455 @@
+"""Rules: each looks at a table and says whether a claim holds.
+
+Each rule compares an *estimate* with a *limit*. Where chance is involved, the estimate has an
+interval: a claim *agrees* or *does not* if the whole interval lies on one side of the limit, and
+*cannot be told* if the interval includes it. A claim that names a size *agrees in direction* if the
+size is not met but its sign is certain. Means over runs are compared run by run by Student's t
+interval, 95 % for all comparisons of a rule together (Bonferroni). Frequencies are compared with a
+formula by exact binomial tests, at 1 % for all together.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import Field
+
+from abcdp_core import summaries
+from abcdp_core.claims.contrasts import (
+    Contrast,
+    Finding,
+    NotTestableError,
+    Outcome,
+    Side,
+    alike,
+    combinations,
+    everywhere,
+    matches,
+    pair_by_pair,
+    select,
+    somewhere,
+)
+from abcdp_core.schemas import Schema, Several
+
+Array = NDArray[np.float64]
+
+Scalar = int | float | bool | str
+Selection = Mapping[str, Scalar | list[Scalar]]
+
+LEVEL = 0.05
+"""The intervals of all comparisons of one rule miss with at most this probability."""
+
+JOINT_LEVEL = 0.01
+"""Level of the joint test of frequencies against a formula."""
+
+
+class Rule(Schema):
+    """A way to judge a table; its fields are the settings that an entry may give.
+
+    Attributes:
+        kind: which way.
+        where: the rows that the claim is about; all if not given.
+    """
+
+    kind: str
+    where: Selection = Field(default={})
+
+    @property
+    def chance(self) -> bool:
+        """Whether its verdict rests on intervals or tests, so that it can be wrong by chance."""
+        return False
+
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
+        """Judge a table.
+
+        Args:
+            table: the rows.
+            level: probability that the intervals of all comparisons may miss.
+
+        Raises:
+            NotTestableError: it does not have what the rule needs.
+        """
+        raise NotImplementedError
+
+
+class Paired(Rule):
+    """A rule that compares means of one column between groups of rows.
+
+    Attributes:
+        column: what is compared.
+        within: the claim is made at each combination of these columns' values.
+        pair: rows of two groups with the same value here belong together.
+    """
+
+    column: str
+    within: Several[str] = ()
+    pair: str = "run"
+
+    @property
+    def chance(self) -> bool:
+        """Means over runs have intervals."""
+        return True
+
+    def steps(
+        self, rows: pd.DataFrame, along: str, values: Iterable[tuple[Any, Any]]
+    ) -> list[Contrast]:
+        """Return contrasts of pairs of values of a column, at each combination of ``within``."""
+        contrasts = []
+        for setting, pair in itertools.product(list(combinations(rows, self.within)), values):
+            first, second = (
+                Side(select(rows, here), self.column, here)
+                for here in ({along: value, **setting} for value in pair)
+            )
+            contrasts.append(Contrast.of(first, second, self.pair))
+        return contrasts
+
+
+class Less(Paired):
+    """The mean of a column under one selection is below that under another.
+
+    At every combination of ``within`` (``less``), at one at least (``less_somewhere``), or the two
+    differ by at most ``margin`` either way (``alike``). What the selections leave open is averaged
+    within each pair.
+
+    Attributes:
+        a, b: the two selections. Where ``b`` names a column of ``within``, all combinations are
+            compared with its choice.
+        other: the column taken under ``b``; the same one if not given.
+        margin: how much smaller at least, in the column's unit.
+        factor: of the second one, at most 1; 0.5 asks for less than half. Of ``less`` only.
+    """
+
+    kind: Literal["less", "less_somewhere", "alike"] = "less"
+    a: Selection
+    b: Selection
+    other: str | None = None
+    margin: float = 0.0
+    factor: float = 1.0
+
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
+        """Compare at every combination."""
+        contrasts = self.contrasts(table)
+        if self.kind == "less_somewhere":
+            return somewhere(contrasts, self.margin, level)
+        if self.kind == "alike":
+            return alike(contrasts, self.margin, level)
+        scaled = [contrast.scaled(self.factor) for contrast in contrasts]
+        finding = everywhere(scaled, self.margin, level)
+        names_size = self.factor < 1.0 and finding.outcome != "agrees"
+        if names_size and everywhere(contrasts, 0.0, level).outcome == "agrees":
+            return dataclasses.replace(finding, outcome="agrees in direction")
+        return finding
+
+    def contrasts(self, table: pd.DataFrame) -> list[Contrast]:
+        """Return one contrast for each combination."""
+        rows = select(table, self.where)
+        first, second = select(rows, self.a), select(rows, self.b)
+        contrasts = []
+        for setting in combinations(first, self.within):
+            shared = {name: value for name, value in setting.items() if name not in self.b}
+            a = Side(select(first, setting), self.column, {**self.a, **setting})
+            b = Side(select(second, shared), self.other or self.column, {**self.b, **shared})
+            contrasts.append(Contrast.of(a, b, self.pair))
+        return contrasts
+
+
+class LowestAt(Paired):
+    """Over the values of one column, the mean of another is lowest at a named one.
+
+    At every combination of ``within``, or for ``lowest_at_most`` at more than half of them.
+
+    Attributes:
+        along: the column whose values compete.
+        value: the one that is claimed to win.
+        margin: by how much at least, in the column's unit.
+    """
+
+    kind: Literal["lowest_at", "lowest_at_most"] = "lowest_at"
+    along: str
+    value: Scalar
+    margin: float = 0.0
+
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
+        """Compare with every rival."""
+        rows = select(table, self.where)
+        if self.kind == "lowest_at":
+            return everywhere(self._against_rivals(rows), self.margin, level)
+        settings = list(combinations(rows, self.within))
+        each = [
+            everywhere(self._against_rivals(select(rows, one)), self.margin, level / len(settings))
+            for one in settings
+        ]
+        agree = sum(finding.outcome == "agrees" for finding in each)
+        differ = sum(finding.outcome == "does not" for finding in each)
+        outcome: Outcome = "cannot be told"
+        if 2 * agree > len(each):
+            outcome = "agrees"
+        elif 2 * differ >= len(each):
+            outcome = "does not"
+        statement = (
+            f"Of {len(each)} settings the lowest {self.column} is at {self.along} = {self.value:g} "
+            f"in {agree}, elsewhere in {differ} and cannot be told in "
+            f"{len(each) - agree - differ}; claimed is more than half."
+        )
+        low, high = agree / len(each), 1.0 - differ / len(each)
+        return Finding(outcome, statement, low, low, high, 0.5)
+
+    def _against_rivals(self, rows: pd.DataFrame) -> list[Contrast]:
+        rivals = sorted(rows.loc[~matches(rows[self.along], self.value), self.along].unique())
+        return self.steps(rows, self.along, [(self.value, rival) for rival in rivals])
+
+
+class Along(Paired):
+    """A rule about the change of a column from each value of another to the next larger one.
+
+    Attributes:
+        along: the other column.
+    """
+
+    along: str
+
+    def upwards(self, table: pd.DataFrame) -> list[Contrast]:
+        """Return contrasts of each value with the one before; turned round for an increase."""
+        rows = select(table, self.where)
+        pairs = itertools.pairwise(sorted(rows[self.along].unique()))
+        steps = self.steps(rows, self.along, [(after, before) for before, after in pairs])
+        return [step.turned() for step in steps] if "increases" in self.kind else steps
+
+
+class Decreases(Along):
+    """The mean of a column falls (rises) in every step at every combination.
+
+    Attributes:
+        margin: the least change of each step, in the column's unit.
+    """
+
+    kind: Literal["decreases", "increases"] = "decreases"
+    margin: float = 0.0
+
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
+        """Compare the means of every step."""
+        return everywhere(self.upwards(table), self.margin, level)
+
+
+class DecreasesEverywhere(Along):
+    """A column never rises (falls) in any pair, and falls (rises) in the mean.
+
+    For values of a formula, where chance plays no part. Undecided if a step changes nothing.
+    """
+
+    kind: Literal["decreases_everywhere", "increases_everywhere"] = "decreases_everywhere"
+
+    @property
+    def chance(self) -> bool:
+        """A formula has none."""
+        return False
+
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
+        """Compare every pair of every step."""
+        return pair_by_pair(self.upwards(table))
+
+
+class AtMost(Rule):
+    """In every row the size of a column is at most a multiple of another column.
+
+    Attributes:
+        column: what is bounded; its sign does not matter.
+        other: the bound.
+        factor: of the bound.
+        low, high: columns with the interval of ``column`` where it is an estimate: a row then
+            decides only if its whole interval lies on one side of the bound.
+        tolerance: relative excess that counts as rounding.
+    """
+
+    kind: Literal["at_most"] = "at_most"
+    column: str
+    other: str
+    factor: float = 1.0
+    low: str | None = None
+    high: str | None = None
+    tolerance: float = 1e-9
+
+    @property
+    def chance(self) -> bool:
+        """Estimates have intervals, each at the level of its table."""
+        return self.low is not None
+
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
+        """Compare every row that has a value."""
+        rows = select(table, self.where)
+        rows = rows[rows[self.column].notna()]
+        if rows.empty:
+            raise NotTestableError(f"no row has a value of {self.column}")
+        size, nearest, furthest = self._shares(rows)
+        failing, passing = nearest > 1.0 + self.tolerance, furthest <= 1.0 + self.tolerance
+        outcome: Outcome = (
+            "does not" if failing.any() else "agrees" if passing.all() else "cannot be told"
+        )
+        worst = int(np.argmax(nearest if failing.any() else furthest))
+        numbers = (float(size[worst]), float(nearest[worst]), float(furthest[worst]))
+        interval = f" (interval {numbers[1]:.3g} to {numbers[2]:.3g})" if self.low else ""
+        bound = self.other if self.factor == 1.0 else f"{self.factor:.6g} × {self.other}"
+        statement = (
+            f"The size of {self.column} is at most {bound} in {int(passing.sum()):,} of "
+            f"{len(rows):,} rows and above it in {int(failing.sum()):,}; in the least favourable "
+            f"row it is {numbers[0]:.4g} times the bound{interval}."
+        )
+        return Finding(outcome, statement, *numbers, 1.0)
+
+    def _shares(self, rows: pd.DataFrame) -> tuple[Array, Array, Array]:
+        """Return shares of the bound ``(k,)``: as estimated, and at the ends of the interval.
+
+        An interval with a missing end is unbounded there.
+        """
+        value = rows[self.column].to_numpy(float)
+        low = rows[self.low or self.column].fillna(-np.inf).to_numpy(float)
+        high = rows[self.high or self.column].fillna(np.inf).to_numpy(float)
+        nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
+        furthest = np.maximum(np.abs(low), np.abs(high))
+        limit = self.factor * rows[self.other].to_numpy(float)
+        size, nearest, furthest = (
+            np.divide(part, limit, out=np.where(part > 0, np.inf, 0.0), where=limit > 0)
+            for part in (np.abs(value), nearest, furthest)
+        )
+        return size, nearest, furthest
+
+
+class Near(Rule):
+    """In every row some columns lie within a distance of a value.
+
+    For what a single run shows, where there is no interval. A missing value is far away.
+
+    Attributes:
+        each: the columns.
+        value: what they are to be near.
+        distance: how far away is still near, in the columns' unit.
+    """
+
+    kind: Literal["near"] = "near"
+    each: Several[str]
+    value: float
+    distance: float
+
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
+        """Measure every row."""
+        rows = select(table, self.where)[list(self.each)].to_numpy(float)
+        away = np.where(np.isnan(rows), np.inf, np.abs(rows - self.value))
+        near, farthest = int((away <= self.distance).sum()), float(away.max())
+        statement = (
+            f"Of {away.size:,} values of {' and '.join(self.each)} {near:,} lie within "
+            f"{self.distance:.4g} of {self.value:g}; the farthest is {farthest:.4g} away."
+        )
+        outcome: Outcome = "agrees" if near == away.size else "does not"
+        return Finding(outcome, statement, farthest, farthest, farthest, self.distance)
+
+
+class PowerLaw(Rule):
+    """In every row a column is a factor times powers of other columns, up to rounding.
+
+    Attributes:
+        column: the column.
+        factor: the factor.
+        powers: other column -> its power.
+        tolerance: relative deviation that counts as rounding.
+    """
+
+    kind: Literal["power_law"] = "power_law"
+    column: str
+    factor: float
+    powers: Mapping[str, int | float]
+    tolerance: float = 1e-9
+
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
+        """Compare every row."""
+        rows = select(table, self.where)
+        expected = np.full(len(rows), self.factor)
+        for name, power in self.powers.items():
+            expected *= rows[name].to_numpy(float) ** power
+        worst = float(np.abs(rows[self.column].to_numpy(float) / expected - 1.0).max())
+        powers = (f"{name}^{power:g}" for name, power in self.powers.items())
+        statement = (
+            f"Over {len(rows):,} rows {self.column} differs from "
+            f"{' · '.join([f'{self.factor:g}', *powers])} by at most {worst:.2g} of its value; "
+            f"up to {self.tolerance:g} is rounding."
+        )
+        outcome: Outcome = "agrees" if worst <= self.tolerance else "does not"
+        return Finding(outcome, statement, worst, worst, worst, self.tolerance)
+
+
+class Agrees(Rule):
+    """Simulated frequencies come from their formula: the joint test at 1 % does not reject.
+
+    Agreement is seen only as finely as there are trials: undecided if the interval of some
+    frequency reaches further than ``margin`` to either side. ``differs`` holds where it fails.
+
+    Attributes:
+        column: frequencies.
+        formula: the probability of each.
+        trials: the number of trials of each.
+        margin: the deviation that must not go unnoticed.
+        same_trials: every row has as many trials as the row with most.
+    """
+
+    kind: Literal["agrees", "differs"] = "agrees"
+    column: str
+    formula: str
+    trials: str
+    margin: float
+    same_trials: bool = False
+
+    @property
+    def chance(self) -> bool:
+        """It is a test."""
+        return True
+
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
+        """Test all frequencies together."""
+        rows = select(table, self.where)
+        trials = rows[self.trials].to_numpy(float)
+        trials = np.full(len(rows), trials.max()) if self.same_trials else trials
+        known = (trials > 0) & rows[self.column].notna().to_numpy()
+        if not known.any():
+            raise NotTestableError(f"no row of {self.column} has any trials")
+        frequency, expected = (
+            rows[name].to_numpy(float)[known] for name in (self.column, self.formula)
+        )
+        joint_level = JOINT_LEVEL * level / LEVEL
+        trials = trials[known]
+        counts = np.rint(frequency * trials)
+        p_values = summaries.binomial_p_values(counts, trials, expected)
+        worst = int(np.argmin(p_values))
+        smallest = float(p_values[worst])
+        largest = min(1.0, len(counts) * smallest)
+        low, high = summaries.binomial_interval(counts, trials, joint_level / len(counts))
+        reach = float(((high - low) / 2.0).max())
+        rejects = largest < joint_level
+        differences = np.array([counts[worst] / trials[worst], low[worst], high[worst]])
+        statement = (
+            f"Of {len(counts):,} frequencies {self.column} the least likely is "
+            f"{differences[0]:.4g} against {self.formula} = {expected[worst]:.4g} in "
+            f"{trials[worst]:,.0f} trials; the joint test at {100 * joint_level:.3g} % "
+            f"{'rejects' if rejects else 'does not reject'} agreement (p from {smallest:.2g} to "
+            f"{largest:.2g}, Bonferroni), with intervals of at most ±{reach:.2g} where "
+            f"±{self.margin:g} was wanted."
+        )
+        outcome: Outcome = (
+            "does not" if rejects else "agrees" if reach <= self.margin else "cannot be told"
+        )
+        opposite: dict[Outcome, Outcome] = {"agrees": "does not", "does not": "agrees"}
+        if self.kind == "differs":
+            outcome = opposite.get(outcome, outcome)
+        estimate, lower, upper = (differences - expected[worst]).tolist()
+        return Finding(outcome, statement, estimate, lower, upper, 0.0)
+
+
+AnyRule = Annotated[
+    Less | LowestAt | Decreases | DecreasesEverywhere | AtMost | Near | PowerLaw | Agrees,
+    Field(discriminator="kind"),
+]
+"""A rule as an entry of the claims files states it, by its ``kind``."""

@@ -1,0 +1,241 @@
+"""Options that several commands take, and the checks of what they are given."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from abcdp_core import registry, studies
+from abcdp_core.parameters import Parameter, ParameterError, Params, shown
+
+if TYPE_CHECKING:
+    from abcdp_core.own_model.pool_file import PoolFile
+
+# ------------------------------------------------------------------ plug-ins
+
+NEEDED = ("TITLE", "Params", "PRESETS", "COLUMNS", "tasks", "work", "collect", "figures")
+"""What an experiment has to define."""
+
+
+def add_plugins(parser: argparse.ArgumentParser, *, pools: bool = False) -> None:
+    """Add the option that :func:`plug_in` reads."""
+    metavar, words = "FILE.py", "a scenario, mechanism or experiment in a file"
+    if pools:
+        metavar, words = "FILE", "a model of your own, FILE.py, or a pool, FILE.toml"
+    parser.add_argument("--plugin", action="append", default=[], type=Path, metavar=metavar,
+                        help=words)  # fmt: skip
+
+
+def read_pool(file: Path) -> PoolFile:
+    """Return a pool by its TOML file.
+
+    Raises:
+        ParameterError: one line names the file and what is wrong where.
+    """
+    # What reads tables is imported late, so that `list` is quick.
+    from abcdp_core.own_model import reading
+
+    try:
+        return reading.read(file)
+    except OSError as error:
+        raise ParameterError(f"{file.name}: {error.strerror}.") from error
+
+
+def plug_in_pool(file: Path) -> str:
+    """Add a pool that was made elsewhere, and return its name as a scenario.
+
+    Raises:
+        ParameterError: it cannot be read, or has the name of something else; why, in a line.
+    """
+    from abcdp_core.own_model import pool_table
+
+    module = pool_table.scenario_of(read_pool(file))
+    registry.add_module(module)
+    try:
+        _check_names(module)
+    except ValueError as error:
+        raise ParameterError(f"plugin = {file}: cannot be used ({error}).") from error
+    name: str = module.SCENARIO
+    return name
+
+
+def plug_in(files: Sequence[Path], *, pools: bool = False) -> None:
+    """Add plug-ins.
+
+    Args:
+        files: that state them.
+        pools: whether one may be a pool in a TOML file, which no study takes.
+
+    Raises:
+        ParameterError: one of them cannot be loaded; its author learns in a line why.
+    """
+    for number, file in enumerate(files):
+        if file.name in [other.name for other in files[:number]]:
+            raise ParameterError(f"plugin = {file}: another one has this file name; rename one.")
+        if pools and file.suffix == ".toml":
+            plug_in_pool(file)
+            continue
+        try:
+            module = registry.add_file(file)
+            _check_names(module)
+        except (Exception, SystemExit) as error:
+            from abcdp_core.own_model.user_errors import described
+
+            if str(error).startswith(begin := f"plug-in {file}: "):
+                said = str(error).removeprefix(begin)
+                raise ParameterError(f"plugin = {file}: {said}") from error
+            reason = described(error, file.name)
+            raise ParameterError(f"plugin = {file}: cannot be loaded ({reason}).") from error
+        if hasattr(module, "EXPERIMENT"):
+            missing = [name for name in NEEDED if not hasattr(module, name)]
+            if missing:
+                raise ParameterError(f"plugin = {file}: lacks {', '.join(missing)}.")
+            if not (isinstance(module.Params, type) and issubclass(module.Params, Params)):
+                raise ParameterError(f"plugin = {file}: Params must be a class made from Params.")
+
+
+def _check_names(module: ModuleType) -> None:
+    """Fail if the name that a plug-in goes by is taken."""
+    from abcdp_core import mechanisms, simulators
+
+    folders = {"SCENARIO": simulators, "MECHANISMS": mechanisms, "EXPERIMENT": studies}
+    for marker, folder in folders.items():
+        if hasattr(module, marker):
+            folder.names()
+
+
+def check_scenario(name: str | None, taken: Sequence[object], files: Sequence[Path]) -> None:
+    """Say what helps where a scenario is not taken; the parameters refuse it anyway.
+
+    Args:
+        name: asked for, if any.
+        taken: by a study; empty if it has no choice.
+        files: plug-ins that were added.
+
+    Raises:
+        ParameterError: it is a model of one's own, or might be one whose file was not named.
+    """
+    if name is None or name in taken:
+        return
+    # Importing scenarios takes a while.
+    from abcdp_core import simulators
+
+    known, choice = name in simulators.names(), ", ".join(map(str, taken))
+    if known and hasattr(simulators.load(name), "MODEL"):
+        raise ParameterError(
+            f"scenario = {name}: this study is of {choice or 'its own scenario'} alone; "
+            f"`plan {name}` says what releases of yours come to."
+        )
+    if taken and not (known or files):
+        raise ParameterError(
+            f"scenario = {shown(name)}: must be one of {choice}; a model of your own needs "
+            f"--plugin FILE.py."
+        )
+
+
+# ---------------------------------------------------------- seeds and workers
+
+WORKERS = Parameter("integer", "Workers", low=1, high=1024)
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """Add the option that :func:`seed` reads."""
+    parser.add_argument("--seed", default="1", metavar="S",
+                        help="root seed of all random numbers (1)")  # fmt: skip
+
+
+def seed(text: str) -> int:
+    """Return a root seed.
+
+    Raises:
+        ParameterError: the text is not one.
+    """
+    from abcdp_core.streams import SEED_LIMIT
+
+    if not (text.isascii() and text.isdecimal()) or len(text) > 19 or int(text) >= SEED_LIMIT:
+        raise ParameterError(f"seed = {text}: must be a whole number from 0 to {SEED_LIMIT - 1}.")
+    return int(text)
+
+
+def add_workers(parser: Any, words: str = "one per core") -> None:
+    """Add the option that :func:`workers` reads."""
+    parser.add_argument("--workers", metavar="W", help=f"processes on this machine ({words})")
+
+
+def add_place(parser: argparse.ArgumentParser, words: str = "one per core") -> None:
+    """Add the options that say where tasks run."""
+    place = parser.add_mutually_exclusive_group()
+    add_workers(place, words)
+    place.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to use instead")
+
+
+def workers(text: str | None, tasks: int) -> int:
+    """Return as many as asked for, else one per processor; never more than there are tasks.
+
+    Raises:
+        ParameterError: ``text`` is not a number of workers.
+    """
+    from abcdp_core.workers import processor_count
+
+    asked = processor_count() if text is None else int(WORKERS.parse("workers", text))
+    return max(1, min(asked, tasks))
+
+
+# ------------------------------------------------------------------- folders
+
+
+def path(text: str) -> Path:
+    """Return a path as it was given; an empty one would be the working directory, by mistake.
+
+    Raises:
+        argparse.ArgumentTypeError: it is empty.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return Path(text)
+
+
+def add_out(parser: argparse.ArgumentParser, words: str = "where files go", *,
+            required: bool = True) -> None:  # fmt: skip
+    """Add the option with the folder of all results."""
+    parser.add_argument("--out", type=path, required=required, metavar="DIR", help=words)
+
+
+@contextlib.contextmanager
+def writing(name: str, folder: Path, unless: str = ".") -> Iterator[None]:
+    """Make an error of the file system in the block one line.
+
+    Args:
+        name: of the option that has the folder.
+        folder: where files are written.
+        unless: how the line ends.
+
+    Raises:
+        ParameterError: there was one.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        words = f"must be a folder that can be written ({reason})"
+        raise ParameterError(f"{name} = {folder}: {words}{unless}") from error
+
+
+UNCHANGED = "; an earlier result there is as it was."
+
+
+def check_writable(name: str, folder: Path) -> None:
+    """Make a folder if it is not there, and refuse one that cannot be written.
+
+    Raises:
+        ParameterError: it is such a one.
+    """
+    with writing(name, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass

@@ -1,0 +1,138 @@
+"""``abcdp budget``: what may be spent on a data set in all, and what is left of it.
+
+``budget create NAME --epsilon 3 --unit person`` makes a budget; ``release ... --budget NAME`` takes
+from it before the data are read, and refuses what does not fit; ``budget show`` says what is left.
+A budget is never changed or deleted. The ledger is one file in the user's data folder, or where
+``--ledger`` or ABCDP_LEDGER says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from abcdp_core.cli import arguments
+from abcdp_core.cli.ending import say
+from abcdp_core.parameters import ParameterError
+from abcdp_core.release import budget_file
+from abcdp_core.release.budget import NEIGHBOURS, Budget
+from abcdp_core.release.budget_file import Account, Reservation
+
+ARTICLE = re.compile(r"(one|an?|the)\b", re.IGNORECASE)
+"""Before a noun; what is said of a unit has one already."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parts = parser.add_subparsers(dest="what", required=True, metavar="create | show")
+    create = parts.add_parser("create", help="make a budget", allow_abbrev=False)
+    create.add_argument("name", metavar="NAME")
+    create.add_argument("--epsilon", required=True, metavar="E",
+                        help="of all releases from the data together")  # fmt: skip
+    create.add_argument("--delta", default="0", metavar="D",
+                        help="of all together (0: pure differential privacy)")  # fmt: skip
+    create.add_argument("--unit", required=True, metavar="UNIT",
+                        help="what is protected, as person, patient, value or day")  # fmt: skip
+    create.add_argument("--neighbours", default=NEIGHBOURS[0], metavar="N",
+                        help=f"{' or '.join(NEIGHBOURS)} ({NEIGHBOURS[0]})")  # fmt: skip
+    show = parts.add_parser("show", help="what is left", allow_abbrev=False)
+    show.add_argument("name", nargs="?", metavar="NAME")
+    show.add_argument("--documents", nargs="+", type=arguments.path, default=[], metavar="FILE",
+                      help="released documents that the ledger has to know of")  # fmt: skip
+    for part in (create, show):
+        add_ledger(part)
+
+
+def add_ledger(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says where the ledger is."""
+    parser.add_argument("--ledger", type=arguments.path, metavar="FILE",
+                        default=budget_file.usual_place(),
+                        help="where budgets are (%(default)s)")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make a budget, or say what is left.
+
+    Raises:
+        ParameterError: something is not possible, or a document is not in the ledger.
+    """
+    if options.what == "create":
+        _create(options)
+    else:
+        _show(options)
+    return 0
+
+
+def _create(options: argparse.Namespace) -> None:
+    if ARTICLE.match(options.unit):
+        raise ParameterError(f"unit = {options.unit}: is a noun by itself, such as person.")
+    budget = Budget(
+        options.name,
+        budget_file.amount("epsilon", options.epsilon),
+        budget_file.amount("delta", options.delta),
+        options.unit,
+        options.neighbours,
+    )
+    budget_file.create(options.ledger, budget)
+    say(f"{_promise(budget)} In {options.ledger}")
+
+
+def _show(options: argparse.Namespace) -> None:
+    if options.name is None:
+        known = budget_file.accounts(options.ledger)
+        lines = [f"{_promise(each.budget)} Left: {_left(each)}" for each in known.values()]
+        say(*lines or ["There is no budget yet."])
+    else:
+        account = budget_file.account(options.ledger, options.name)
+        say(_promise(account.budget), *_history(account), f"Left: {_left(account)}")
+    documents = {str(file): _reservation(file) for file in options.documents}
+    if missing := budget_file.missing(options.ledger, documents):
+        raise ParameterError(
+            f"ledger = {options.ledger}: does not count {', '.join(missing)}; it is another "
+            f"ledger, an older copy or changed, and more is spent than it says."
+        )
+    if documents:
+        many = len(documents) > 1
+        which = f"All {len(documents)} documents are" if many else "The document is"
+        say(f"{which} in the ledger.")
+    for file, found in documents.items():
+        if options.name not in (None, found.budget):
+            say(f"{file} was taken from another budget, {found.budget}.")
+
+
+def _promise(budget: Budget) -> str:
+    delta = f", δ = {budget.delta}" if budget.delta else ""
+    return (
+        f"{budget.name}: ε = {budget.epsilon}{delta} for all releases together; protects one "
+        f"{budget.unit} ({budget.neighbours})."
+    )
+
+
+def _left(account: Account) -> str:
+    return f"ε = {account.left():f} for one more pure release."
+
+
+def _history(account: Account) -> list[str]:
+    returned = {e.content["entry"] for e in account.entries if e.kind == "return"}
+    lines = []
+    for entry in (each for each in account.entries if each.kind == "reserve"):
+        content = entry.content
+        delta = f", δ = {content['delta']}" if content["delta"] != "0" else ""
+        back = " (given back: nothing was released)" if entry.number in returned else ""
+        spent = f"ε = {content['epsilon']}{delta}"
+        lines.append(f"  {content['day']}  {spent}  {content['what']}{back}")
+    return lines
+
+
+def _reservation(file: Path) -> Reservation:
+    """Return what a released document says of the ledger."""
+    # What reads documents is imported late, so that other commands are quick.
+    from abcdp_core.release.verification import read_file
+
+    try:
+        return budget_file.reservation_in(read_file(file)[1])
+    except FileNotFoundError as error:
+        raise ParameterError(f"documents = {file}: there is no such file.") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ParameterError(f"documents = {file}: says nothing of a ledger.") from error

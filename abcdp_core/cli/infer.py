@@ -1,0 +1,108 @@
+"""``abcdp infer``: the posterior from what somebody else released, noise and all.
+
+PROBLEM.toml holds the query, its noise, and which simulator or pool is to explain it; three are in
+the folder ``examples``. It costs no privacy budget: nothing private is read. Written are
+``infer.csv`` (weighted draws), ``infer.summary.csv``, ``infer.json`` and ``infer.html``, all or
+none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import shlex
+import time
+from pathlib import Path
+from typing import Any
+
+from plotly.offline import get_plotlyjs
+
+from abcdp_core.cli import arguments
+from abcdp_core.cli.ending import say
+from abcdp_core.cli.simulations import done_by
+from abcdp_core.output import citation
+from abcdp_core.output.atomic import together
+from abcdp_core.output.files import as_json
+from abcdp_core.output.page import LIBRARY, page
+from abcdp_core.output.tables import as_csv, column_kinds
+from abcdp_core.parameters import Params
+from abcdp_core.posterior.outcome import Posterior
+from abcdp_core.published import inference, problems, report
+from abcdp_core.published.models import Model
+from abcdp_core.published.problems import Problem
+from abcdp_core.results import Result, versions
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("problem", type=arguments.path, metavar="PROBLEM.toml")
+    arguments.add_workers(parser)
+    arguments.add_out(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, check, compute, write.
+
+    Raises:
+        ParameterError: something asked for is not possible.
+        KeyboardInterrupt, LostWorkersError, MemoryError: before the end; nothing is written.
+    """
+    problem = problems.read(options.problem)
+    arguments.workers(options.workers, 1)
+    arguments.check_writable("out", options.out)
+    started = time.monotonic()
+    with done_by(options.workers) as each:
+        posterior = inference.infer(problem, each)
+    taken = time.monotonic() - started
+    written = _write(problem, posterior, taken, options.out)
+    say(report.sentence(problem, posterior.summary))
+    say(f"Computed in {taken:.1f} s. Files:", *(f"  {file}" for file in written))
+    return 0
+
+
+def _write(problem: Problem, posterior: Posterior, taken: float, directory: Path) -> list[Path]:
+    """Write files, all of them or none."""
+    drawn, main = report.figure(problem, posterior.summary), report.table(posterior.summary)
+    privacy = f"{report.NO_COST} {report.spent(problem)}"
+    result = Result("infer", Params(), {"main": main}, drawn.sentence, privacy, seed=problem.seed)
+    texts = {
+        "infer.csv": as_csv(report.draws(posterior)),
+        "infer.summary.csv": as_csv(main),
+        "infer.json": as_json(record(problem, posterior, taken, privacy)),
+        "infer.html": page(result, "infer", drawn, LIBRARY),
+        LIBRARY: get_plotlyjs(),
+    }
+    with arguments.writing("out", directory, arguments.UNCHANGED), together(directory) as folder:
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    return [directory / name for name in texts]
+
+
+def record(problem: Problem, posterior: Posterior, seconds: float, privacy: str) -> dict[str, Any]:
+    """Return what was done, ready for JSON."""
+    name, file = problem.name, shlex.quote(f"{problem.name}.toml")
+    found = posterior.summary
+    tables = {"posterior": report.draws(posterior), "summary": report.table(found)}
+    rounds = [{"draws": draws, "effective_sample_size": ess} for draws, ess in posterior.rounds]
+    return {
+        "problem": name,
+        "simulator" if isinstance(problem.source, Model) else "pool": problem.simulator,
+        "query": problem.query.tolist(),
+        "noise": problem.noise.in_words(),
+        "effective_sample_size_wanted": problem.wanted,
+        "seed": problem.seed,
+        "command": f"abcdp infer {file} --out {shlex.quote(f'results/{name}')}",
+        "way": report.WAYS[found.way],
+        "effective_sample_size": found.effective,
+        "simulated": found.simulated,
+        "failed": found.failed,
+        "rounds": rounds,
+        "fit": found.fit and found.fit.record(),
+        "summary": report.sentence(problem, found),
+        "privacy": privacy,
+        "spent_by_the_release": problem.spent and dataclasses.asdict(problem.spent),
+        "run_time_seconds": round(seconds, 3),
+        "versions": versions(),
+        "citation": citation.TEXT,
+        "columns": {name: column_kinds(each) for name, each in tables.items()},
+    }

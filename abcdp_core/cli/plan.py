@@ -1,0 +1,180 @@
+"""``abcdp plan``: which mechanism to run for N people and a budget.
+
+It ranks every mechanism that serves a scenario, at its best public setting, by the error that is
+predicted for it; for an error or a length of intervals that is wanted it says which mechanisms keep
+it, and what budget or how many people would be enough. Only simulated data are looked at, so it
+costs no privacy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any, cast
+
+import pandas as pd
+
+from abcdp_core import studies
+from abcdp_core.cli import arguments
+from abcdp_core.cli.ending import say
+from abcdp_core.cli.layout import between, folded, number, table
+from abcdp_core.cli.run import compute, ended
+from abcdp_core.output import files
+from abcdp_core.parameters import EPSILON_TOTAL_DEFAULT, ParameterError
+from abcdp_core.results import Result
+from abcdp_core.sentences import amount, counted
+
+STUDY, FORMATS = "plan", ("csv", "json", "html")
+
+OPTIONS = {
+    "n": ("N", "points of the private data (the scenario's)"),
+    "epsilon_total": ("E", f"privacy budget ({EPSILON_TOTAL_DEFAULT:g})"),
+    "delta": ("D", "δ of mechanisms that are not pure (1e-6)"),
+    "probability": (
+        "Q",
+        "share of all releases that is to keep the error; on average if not given",
+    ),
+    "metric": ("NAME", "error: rmse or mae (rmse)"),
+    "mechanism": ("NAMES", "mechanisms, separated by commas (all that serve the scenario)"),
+    "pool_size": ("T", "public prior draws (the scenario's)"),
+    "runs": ("R", "simulated data sets (256)"),
+}
+"""Option that is a parameter of the study by the same name -> its value, and what it is."""
+
+GOALS = {"error_below": "error-below", "interval_below": "interval-below"}
+"""Option with a number that is wanted -> the goal of the study."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("scenario", metavar="SCENARIO")
+    goals = parser.add_mutually_exclusive_group()
+    goals.add_argument("--error-below", metavar="X", help="an error that is good enough")
+    goals.add_argument("--interval-below", metavar="W",
+                       help="a length of 90 %% intervals that is good enough")  # fmt: skip
+    for name, (value, words) in OPTIONS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar=value, help=words)
+    arguments.add_seed(parser)
+    arguments.add_place(parser)
+    arguments.add_out(parser, "where tables and figures go, if anywhere", required=False)
+    arguments.add_plugins(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compute and print; write files if asked to.
+
+    Returns:
+        0, or the code of :func:`~abcdp_core.cli.run.ended`.
+
+    Raises:
+        ParameterError: something asked for is not possible.
+        KeyboardInterrupt: before anything was known.
+        LostWorkersError, MemoryError: before the end; what was known until then is printed.
+    """
+    arguments.plug_in(options.plugin)
+    study = studies.load(STUDY)
+    taken = study.Params.specification()["scenario"].options
+    arguments.check_scenario(options.scenario, taken, options.plugin)
+    params = study.Params.from_text(settings(options))
+    seed = arguments.seed(options.seed)
+    workers = arguments.workers(options.workers, len(study.tasks(params, seed)))
+    if options.out is not None:
+        arguments.check_writable("out", options.out)
+    options.store = None
+    result, stop = compute(study, params, seed, workers, options)
+    if result is not None:
+        figures = study.figures(result)
+        say(*lines(result, figures["plan"].sentence))
+        if options.out is not None:
+            with arguments.writing("out", options.out, arguments.UNCHANGED):
+                written = files.write(result, figures, options.out, FORMATS)
+            say("", "Files:", *(f"  {file}" for file in written))
+    return ended(result, stop)
+
+
+def settings(options: argparse.Namespace) -> dict[str, str]:
+    """Return parameters of the study as text.
+
+    Raises:
+        ParameterError: a probability is given without an error that is to be kept with it.
+    """
+    given = vars(options)
+    texts = {name: given[name] for name in ("scenario", *OPTIONS) if given[name] is not None}
+    for option, goal in GOALS.items():
+        if given[option] is not None:
+            texts |= {"goal": goal, "wanted": given[option]}
+    if "probability" in texts and given["error_below"] is None:
+        raise ParameterError(
+            f"probability = {texts['probability']}: needs --error-below, an error that is to be "
+            f"kept with it."
+        )
+    return texts
+
+
+def lines(result: Result, advice: str) -> list[str]:
+    """Return the lines of a plan on a terminal, with its advice."""
+    params: Any = result.params
+    main, goal = result.tables["main"], result.tables["goal"]
+    rest = f"Partial result: {result.done} of {result.total} tasks were done."
+    if main.empty:
+        return [folded(advice), rest]
+    head = (
+        f"{params.scenario}: N = {params.n:,}, ε_total = {params.epsilon_total:g}, "
+        f"δ = {params.delta:g}, {counted(int(goal.data_sets.max()), 'simulated data set')}."
+    )
+    ranked = f"Ranked by {goal.quantity.iloc[0]}:"
+    found = [folded(head), "", ranked, *table(_ranking(main, goal)), ""]
+    found.append(folded(advice))
+    intervals = result.tables["intervals"]
+    if len(intervals):
+        found += ["", "90 % intervals:", *table(_intervals(intervals))]
+    enough = result.tables["enough"]
+    if len(enough):
+        found += ["", f"To keep {amount(params.wanted, 6)}:", *table(_enough(enough))]
+    refused = result.tables["refused"]
+    if len(refused):
+        found += ["", "Cannot serve this scenario:"]
+        found += [folded(f"{row['mechanism']}: {row['why']}", 2) for row in _records(refused)]
+    found += ["", folded(result.privacy)]
+    if result.is_partial:
+        found.append(rest)
+    return found
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", table.to_dict("records"))
+
+
+def _ranking(main: pd.DataFrame, goal: pd.DataFrame) -> list[list[str]]:
+    rows = [["mechanism", "c", "ε_abc", "δ", "value", "95 % interval", "meets"]]
+    for row, of in zip(_records(main), _records(goal), strict=True):
+        rows.append([
+            row["mechanism"],
+            f"{row['c']:,}" if row["c"] else "",
+            number(row["epsilon_abc"]),
+            f"{row['delta']:g}" if row["delta"] else "pure",
+            number(of["value"]),
+            between(of["value_low"], of["value_high"], "more"),
+            "yes" if row["meets"] else "no",
+        ])  # fmt: skip
+    return rows
+
+
+def _intervals(table: pd.DataFrame) -> list[list[str]]:
+    rows = [["mechanism", "length", "hold the truth in", "95 % interval"]]
+    for row in _records(table):
+        held = between(row["coverage_low"], row["coverage_high"])
+        rows.append([row["mechanism"], number(row["width"]), f"{row['coverage']:.2f}", held])
+    return rows
+
+
+def _enough(table: pd.DataFrame) -> list[list[str]]:
+    rows = [["mechanism", "enough", "95 % interval", ""]]
+    for row in _records(table):
+        name = "ε_total" if row["knob"] == "epsilon_total" else "N"
+        enough = (
+            f"{name} = {number(row['enough'])}" if math.isfinite(row["enough"]) else f"no {name}"
+        )
+        ends = between(row["enough_low"], row["enough_high"])
+        rows.append([row["mechanism"], enough, ends, row["why"]])
+    return rows

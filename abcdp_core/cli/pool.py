@@ -1,0 +1,108 @@
+"""``abcdp pool SCENARIO --out pool.csv``: a public pool as a table and a TOML file.
+
+The table has a row for each draw from the prior: its parameters, and the numbers that its simulated
+data are reduced to. The TOML file of the same name says what they are, how far one record moves
+them and whose privacy that is. ``check pool.toml`` reads both; so may any other program. A pool
+that is made is kept, so the same one is never made twice; of a model of one's own that takes long
+the parts are kept as they are made, so after Ctrl-C the same command goes on from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from abcdp_core import pool as pools
+from abcdp_core import simulators
+from abcdp_core.cli import arguments, progress, public_pool
+from abcdp_core.cli.ending import say
+from abcdp_core.output.atomic import together
+from abcdp_core.own_model import export
+from abcdp_core.parameters import Parameter, ParameterError
+
+SUFFIXES = (".csv", ".parquet")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("scenario", metavar="SCENARIO")
+    parser.add_argument("--n", metavar="N", help="records of a data set (the scenario's)")
+    parser.add_argument("--pool-size", metavar="T", help="draws (the scenario's)")
+    arguments.add_seed(parser)
+    arguments.add_place(parser, "a thread per core")
+    parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE",
+                        help="table, .csv or .parquet; the TOML file goes beside it")  # fmt: skip
+    arguments.add_plugins(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make the pool unless it is kept, and write it.
+
+    Returns:
+        0.
+
+    Raises:
+        ParameterError: something asked for is not possible.
+        KeyboardInterrupt: before the pool was there.
+    """
+    arguments.plug_in(options.plugin)
+    known = Parameter("choice", "Scenario", options=tuple(simulators.names()))
+    arguments.check_scenario(options.scenario, known.options, options.plugin)
+    source: Any = simulators.load(str(known.check("scenario", options.scenario)))
+    n = source.N_DEFAULT if options.n is None else int(source.N.parse("n", options.n))
+    size = source.POOL_SIZE_DEFAULT
+    if options.pool_size is not None:
+        size = int(source.POOL_SIZE.parse("pool_size", options.pool_size))
+    seed = arguments.seed(options.seed)
+    out: Path = options.out
+    if out.suffix not in SUFFIXES:
+        raise ParameterError(f"out = {out}: must end with {' or '.join(SUFFIXES)}.")
+    arguments.check_writable("out", out.parent)
+    beside = out.with_suffix(".toml")
+    _check_place(out, beside, source.SCENARIO)
+    statistic = export.statistic_of(source)
+    public = pools.public_side(source.SCENARIO, n, size, seed)
+    asked = 1 if options.workers is None else arguments.workers(options.workers, size)
+    with (
+        public_pool.made_by(asked, options.scheduler, options.plugin),
+        progress.of_fraction("public pool") as told,
+    ):
+        pools.make([] if pools.is_kept(public.key) else [public.key], told)
+    made, values = export.pool_of(source, public.theta, public.summaries(statistic.name), n, beside)
+    with (
+        arguments.writing("out", out.parent, arguments.UNCHANGED),
+        together(out.parent) as folder,
+    ):
+        # Minutes may have passed, and from here on nobody else writes there.
+        _check_place(out, beside, source.SCENARIO)
+        there = dataclasses.replace(made, file=folder / beside.name)
+        export.write(there, values, folder / out.name)
+    same = hasattr(source, "precomputed_pool")
+    say(
+        f"{size:,} draws of {source.SCENARIO} with N = {n:,}: {out} and {beside.name}.",
+        *["They come with the program and are the same for every seed."] * same,
+        f"`abcdp check {shlex.quote(str(beside))}` says what a release from it would come to.",
+    )
+    return 0
+
+
+def _check_place(out: Path, beside: Path, scenario: str) -> None:
+    """Refuse to write over anything but an earlier pool of the scenario in the same table.
+
+    Raises:
+        ParameterError: there is something else.
+    """
+    there = [file for file in (out, beside) if file.exists()]
+    earlier: dict[str, Any] = {}
+    with contextlib.suppress(OSError, ValueError):
+        earlier = tomllib.loads(beside.read_text(encoding="utf-8-sig"))
+    if there and (earlier.get("pool"), earlier.get("name")) != (out.name, scenario):
+        raise ParameterError(
+            f"out = {out}: {there[0].name} is there already, and no pool of {scenario} that was "
+            f"made there before; choose a new file."
+        )

@@ -1,0 +1,126 @@
+"""``release ... --rehearse``: what a release would come to, with data that are simulated.
+
+A truth is drawn from the prior, data are simulated there, and their numbers get noise as a release
+would. Nothing is read, and nothing is spent. It also says how long a posterior may take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.cli import arguments, progress
+from abcdp_core.cli.ending import say
+from abcdp_core.cli.simulations import done_by
+from abcdp_core.output.atomic import replace
+from abcdp_core.output.page import figure_page, part_of_page
+from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.posterior.fit import REPLICATES
+from abcdp_core.release import private_summary
+from abcdp_core.release.document import unit_of
+from abcdp_core.release.exact_noise import with_noise
+from abcdp_core.release.request import ReleaseRequest, own_sizes
+from abcdp_core.release.simulated import model_of, public_pool
+from abcdp_core.release.summary_document import PrivateSummaryRecord, fit_figure
+from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
+from abcdp_core.sentences import duration, plain
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+ROWS = Parameter("integer", "Rows of the data", low=1, high=10_000_000)
+
+TIMED = 50
+"""Simulations that tell how long others take."""
+
+
+def estimate(request: ReleaseRequest, n: int, workers: str | None) -> str:
+    """How long the posterior takes here, from a few simulations; empty where there are none."""
+    if not isinstance(request, PrivateSummaryRequest):
+        return ""
+    model = model_of(request.scenario, n)
+    if model is None:
+        return ""
+    rng = generator(request.pool_seed, "timed")
+    theta = model.prior.theta(model.prior.draw(rng, TIMED))
+    model.simulate(rng, theta[:1])  # the first call may compile
+    began = time.perf_counter()
+    model.simulate(rng, theta)
+    each = (time.perf_counter() - began) / TIMED / arguments.workers(workers, 1024)
+    least = each * min(request.simulations, 2 * request.first) + each * REPLICATES
+    most = each * (request.simulations + REPLICATES)
+    density = ""
+    if not model.prior.has_density:
+        density = " The prior has no log_prior, so every data set is simulated at a draw from it."
+    return (
+        f"The posterior needs at most {request.simulations:,} simulated data sets and the check "
+        f"of the fit {REPLICATES:,}; simulating them takes about {duration(least)} to "
+        f"{duration(most)} "
+        f"here.{density}"
+    )
+
+
+def run(request: ReleaseRequest, options: argparse.Namespace) -> None:
+    """Simulate data, add noise, infer, and say and draw what came of it.
+
+    Raises:
+        ParameterError: the mechanism has nothing to rehearse, or the file cannot be written.
+    """
+    if not isinstance(request, PrivateSummaryRequest):
+        raise ParameterError(f"rehearse: is for private-summary, and this is {request.mechanism}.")
+    if options.out.suffix.lower() != ".html":
+        raise ParameterError(f"out = {options.out}: a rehearsal writes a page; end it in .html.")
+    n = own_sizes(request.scenario)[1]
+    if options.rows is not None:
+        n = int(ROWS.parse("rows", options.rows))
+    request.check_size(n)
+    with progress.of_fraction("Public pool") as told:
+        public_pool(request.scenario, n, request.pool_seed, request.first, told)
+    say(estimate(request, n, options.workers))
+    theta, numbers = _simulated(request, n)
+    event = request.event(n)
+    released = with_noise(numbers, event.steps().tolist())
+    began = time.monotonic()
+    with done_by(options.workers, options.plugin) as each:
+        made = private_summary.infer(
+            PrivateSummaryRecord(request, n, tuple(released)), each, math.inf
+        )
+    axes = zip(made.parameters, theta.tolist(), strict=False)
+    truth = "; ".join(f"{axis.name}: {plain(value)}{unit_of(axis)}" for axis, value in axes)
+    say(
+        "A rehearsal: the data were simulated; nothing was read, spent or released.",
+        f"Truth, drawn from the prior: {truth}.",
+        made.summary,
+        made.in_own_words,
+        f"{made.how} In {duration(time.monotonic() - began)}.",
+    )
+    drawn = fit_figure(made)
+    title = f"Rehearsal: {drawn.figure.layout.title.text}"
+    figure = part_of_page(drawn.figure, "fit", plotlyjs=True)
+    replace(options.out, figure_page(title, figure, [drawn.sentence]))
+    say(f"Written to {options.out}")
+
+
+def _simulated(request: PrivateSummaryRequest, n: int) -> tuple[Array, list[int]]:
+    """A truth ``(p,)`` and whole numbers of data there; of a pool made elsewhere, one of its draws.
+
+    Raises:
+        ParameterError: the simulation failed.
+    """
+    model, rng = model_of(request.scenario, n), np.random.default_rng()
+    if model is None:
+        public = pool_of(request, n)
+        row = rng.integers(len(public.theta))
+        theta, numbers = public.theta[row], public.numbers[row]
+    else:
+        theta = model.prior.theta(model.prior.draw(rng, 1))
+        numbers = model.simulate(rng, theta)[0]
+        theta = theta[0]
+    if not np.isfinite(numbers).all():
+        raise ParameterError("rehearse: the simulation failed at the truth that was drawn; again?")
+    whole = np.array(request.event(n).whole)
+    return theta, [round(number) for number in (numbers * whole).tolist()]

@@ -1,0 +1,123 @@
+"""Judge the papers' claims again: compute what they need, each run once, and write a report.
+
+A CLAIM is the id of a claim, an item of a paper or its beginning (P22-F3), or a paper (P21);
+without one, all are judged. On two cores the quick profile takes up to ten minutes, the full one up
+to ninety. It goes on where it was stopped, as long as DIR is the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from tqdm import tqdm
+
+from abcdp_core.claims import Run, document, reading, report, reproduction
+from abcdp_core.claims.reproduction import Computed, Hired, Plan
+from abcdp_core.cli import arguments, progress
+from abcdp_core.cli.ending import say
+from abcdp_core.figures import CaptionedFigure
+from abcdp_core.output.atomic import together
+from abcdp_core.sentences import counted
+from abcdp_core.store import Store
+from abcdp_core.workers import executor_for
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("claims", nargs="*", metavar="CLAIM",
+                        help="a claim's id, an item or its beginning, or a paper")  # fmt: skip
+    parser.add_argument("--profile", choices=reproduction.PROFILES, default="quick",
+                        help="how many repeats: quick or full (quick)")  # fmt: skip
+    arguments.add_seed(parser)
+    arguments.add_place(parser)
+    arguments.add_out(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check, compute, judge, write; what was not computed is said in the report.
+
+    Raises:
+        ParameterError: something asked for is not possible.
+        KeyboardInterrupt, UnheardError: before the end, with what was done written.
+    """
+    seed = arguments.seed(options.seed)
+    plan = reproduction.plan(reading.load(), options.claims, options.profile, seed)
+    tasks = [
+        reproduction.study_of(run).tasks(reproduction.params_of(run, plan.profile), seed)
+        for run in plan.runs
+    ]
+    workers = arguments.workers(options.workers, max(map(len, tasks), default=1))
+    arguments.check_writable("out", options.out)
+    hire = functools.partial(executor_for, workers, options.scheduler)
+    done: list[Computed] = []
+    written: list[str] = []
+    try:
+        try:
+            _compute(plan, hire, Store(options.out / "store", keep_all=True), done)
+        finally:
+            if done or not plan.runs:
+                written = _write(plan, done, options.out)
+    except BaseException as stop:
+        stop.add_note("the same command goes on from the finished tasks that were kept.")
+        raise
+    say(*written)
+    return 0
+
+
+def _compute(plan: Plan, hire: Callable[[], Hired], store: Store, done: list[Computed]) -> None:
+    """Fill ``done`` run by run, and say how far it is."""
+    others = counted(len(plan.untested), "other item")
+    rest = f"; nothing can be run for {others}" if plan.untested else ""
+    say(
+        f"{plan.profile.capitalize()} profile, seed {plan.seed}: {counted(len(plan.runs), 'run')} "
+        f"for {counted(len(plan.claims), 'claim')}{rest}."
+    )
+    bars = contextlib.ExitStack()
+    bar: tqdm[NoReturn] | None = None
+
+    def watch(run: Run, done: int, total: int) -> None:
+        nonlocal bar
+        if not done or bar is None:
+            bar = bars.enter_context(progress.of_tasks(total, run.name, leave=False))
+        bar.total = total
+        bar.update(done - bar.n)
+
+    with bars:
+        for computed in reproduction.carry_out(plan, hire, store, watch):
+            bars.close()
+            done.append(computed)
+            said = f"{computed.seconds:.1f} s" + (f", {computed.reason}" if computed.reason else "")
+            say(f"[{len(done)}/{len(plan.runs)}] {computed.run.name}: {said}")
+
+
+def _write(plan: Plan, done: list[Computed], folder: Path) -> list[str]:
+    """Judge what is done, write the report in all its forms or in none; return what to say."""
+    complete = reproduction.unfinished(plan, done)
+    found = report.make(plan, reproduction.judge(plan, complete), complete)
+    texts = {
+        "reproduce.md": document.markdown(found, plan.ledger),
+        "reproduce.html": document.page(found, plan.ledger, _figures(complete)),
+    }
+    with arguments.writing("out", folder, arguments.UNCHANGED), together(folder) as place:
+        written = report.write(found, place)
+        for name, text in texts.items():
+            (place / name).write_text(text, encoding="utf-8", newline="\n")
+    names = (*(file.name for file in written), *texts)
+    return [report.total_words(found.table), "Files:", *(f"  {folder / name}" for name in names)]
+
+
+def _figures(done: list[Computed]) -> dict[str, CaptionedFigure]:
+    """Return run -> its main figure, for those that can be drawn."""
+    figures: dict[str, CaptionedFigure] = {}
+    for computed in done:
+        # A figure that fails must not cost the verdicts; the report says that it is missing.
+        with contextlib.suppress(Exception):
+            if computed.result is not None:
+                drawn = reproduction.study_of(computed.run).figures(computed.result)
+                figures[computed.run.name] = next(iter(drawn.values()))
+    return figures

@@ -1,0 +1,81 @@
+"""Do the simulations of a posterior: in this process for a second, then in its workers."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from abcdp_core.cli import arguments, progress
+from abcdp_core.interruption import held
+from abcdp_core.posterior.rounds import Draws, Each
+from abcdp_core.workers import LostWorkersError, executor_for, width, with_plug_ins
+
+AHEAD = 2
+"""Tasks that are given out for each worker."""
+
+ALONE = 1.0
+"""Seconds before workers are started, which takes them about as long."""
+
+
+@contextmanager
+def done_by(workers: str | None, plugins: Sequence[Path] = ()) -> Iterator[Each]:
+    """Give a function that does tasks, in order, and shows how far it is.
+
+    Args:
+        workers: processes on this machine, as they were asked for; one per core if ``None``.
+        plugins: files that workers have to add first.
+
+    Raises:
+        ParameterError: ``workers`` is not a number of them.
+    """
+    count, began = arguments.workers(workers, 1024), time.monotonic()
+    with ExitStack() as stack:
+        executor: Executor | None = None
+
+        def each(name: str, work: Callable[[Any], Draws], tasks: Sequence[Any]) -> Iterable[Draws]:
+            nonlocal executor
+            waiting = deque(tasks)
+            with progress.of_tasks(len(tasks), name, leave=False) as bar:
+                while waiting and (count == 1 or time.monotonic() - began < ALONE):
+                    yield work(waiting.popleft())
+                    bar.update()
+                if waiting and executor is None:
+                    executor = stack.enter_context(executor_for(count))
+                for draws in _given(executor, work, waiting, plugins):
+                    bar.update()
+                    yield draws
+
+        yield each
+
+
+def _given(
+    executor: Executor | None,
+    work: Callable[[Any], Draws],
+    tasks: Iterable[Any],
+    plugins: Sequence[Path],
+) -> Iterable[Draws]:
+    """Yield results of the tasks, in order; few are given out ahead, so that all end soon."""
+    if executor is None:
+        yield from map(work, tasks)
+        return
+    plugged, packed = with_plug_ins(work, plugins)
+    waiting, running = iter(tasks), deque[Future[Draws]]()
+    try:
+        while True:
+            with held():
+                for task in itertools.islice(waiting, AHEAD * width(executor) - len(running)):
+                    running.append(executor.submit(plugged, packed(task)))
+            if not running:
+                return
+            yield running.popleft().result()
+    except (BrokenExecutor, CancelledError) as error:
+        raise LostWorkersError(
+            "a worker process was lost: it was killed, as by a system short of memory, or crashed. "
+            "With --workers 1 there are none to be lost."
+        ) from error

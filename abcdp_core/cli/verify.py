@@ -1,0 +1,44 @@
+"""``abcdp verify release.json``: does a document say what follows from its release?
+
+What is public is computed again and compared, a line each; then it says what cannot be computed
+again. A document that differs anywhere is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from abcdp_core.cli import arguments
+from abcdp_core.cli.ending import say
+from abcdp_core.cli.simulations import done_by
+from abcdp_core.parameters import ParameterError
+from abcdp_core.release import verification
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("document", type=arguments.path, metavar="FILE.json",
+                        help="what `release` wrote")  # fmt: skip
+    arguments.add_workers(parser)
+    arguments.add_plugins(parser, pools=True)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare and say what agrees.
+
+    Raises:
+        ParameterError: the file is no document of a release, or something in it differs.
+    """
+    arguments.plug_in(options.plugin, pools=True)
+    _, content = verification.read_file(options.document)
+    try:
+        with done_by(options.workers, options.plugin) as simulations:
+            findings = verification.verify(content, simulations)
+        for each in findings:
+            say(f"{'agrees ' if each.agrees else 'DIFFERS'}  {each.what}")
+        for words in verification.cannot_be_known(content):
+            say(f"not recomputed: {words}")
+        verification.check(findings)
+    except ParameterError as error:
+        raise ParameterError(f"{options.document}: {error}") from error
+    return 0

@@ -1,0 +1,184 @@
+"""Every setting tried on a few cases, the best one chosen, and what is chosen tried on others."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from abcdp_core import cache, fingerprint, mechanisms
+from abcdp_core.mechanisms import Budget
+from abcdp_core.planning.simulated_releases import Outcome, Setting, outcomes, settings
+from abcdp_core.planning.test_cases import case, ideal, prior
+
+INTERVAL_SCORE = "interval_score"
+"""The score by which settings are chosen where intervals are looked at."""
+
+TRIED = 16
+"""Cases on which settings are chosen; those that follow are predicted on."""
+
+NOISES = 4
+"""Draws of the noise in each of the latter."""
+
+LOOKED_UP = ("abcdp_core.mechanisms", "abcdp_core.simulators")
+"""Packages whose plug-ins are found by scanning."""
+
+ROWS = (
+    *("mechanism", "setting", "c", "index", "noise", "epsilon_abc", *Outcome._fields),
+    *("prior_mse", "prior_mae", "ideal_mse", "ideal_expected"),
+)
+"""Columns of outcomes: ``setting`` is the place among :func:`.outcomes.settings`, c is 0 and ε_abc
+NaN where there is none; ``prior_mse`` and ``prior_mae`` are the prior mean's errors in the case,
+the last two those of :class:`.Ideal`."""
+
+WHOLE = ("setting", "c", "index", "noise")
+"""Those that hold whole numbers."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What settings are tried for.
+
+    Attributes:
+        scenario: its name.
+        n: points of the data.
+        epsilon_total, delta: budget of a release.
+        mechanism: names of the mechanisms.
+        pool_size: draws of the pool.
+        score: column of outcomes whose mean the best setting has the least of.
+    """
+
+    scenario: str
+    n: int
+    epsilon_total: float
+    delta: float
+    mechanism: tuple[str, ...]
+    pool_size: int
+    score: str
+
+    @property
+    def intervals(self) -> bool:
+        """Whether intervals are looked at."""
+        return self.score == INTERVAL_SCORE
+
+    def settings(self, mechanism: str, seed: int) -> tuple[Setting, ...]:
+        """Those of a mechanism that are tried."""
+        budget = Budget(self.epsilon_total, self.delta)
+        return settings(mechanism, budget, self.scenario, self.n, self.pool_size, seed)
+
+
+def tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
+    """Every setting of every mechanism in one case, with one draw of the noise."""
+    every = [
+        (place, setting)
+        for name in asked.mechanism
+        for place, setting in enumerate(asked.settings(name, seed))
+    ]
+    return table(every, seed, index, 1, intervals=asked.intervals)
+
+
+def kept(asked: Asked, seed: int, index: int) -> pd.DataFrame:
+    """The same, from disk where some process has done it: what is chosen rests on it."""
+    code = fingerprint.of(__name__, folders=LOOKED_UP)
+    entry = cache.entry("plan-tried", asdict(asked) | {"seed": seed, "index": index}, code)
+
+    def make() -> cache.Arrays:
+        rows = tried(asked, seed, index)
+        places = rows.mechanism.map(asked.mechanism.index)
+        numbers = rows.drop(columns="mechanism").to_numpy(float)
+        return {"mechanism": places.to_numpy(np.int64), "numbers": numbers}
+
+    arrays = cache.load_or_make(entry, make)
+    rows = pd.DataFrame(arrays["numbers"], columns=[name for name in ROWS if name != "mechanism"])
+    rows = rows.astype(dict.fromkeys(WHOLE, np.int64))
+    rows.insert(0, "mechanism", [asked.mechanism[place] for place in arrays["mechanism"]])
+    return rows
+
+
+def predicted(asked: Asked, seed: int, index: int) -> pd.DataFrame:
+    """The best setting of every mechanism in one case, with several draws of the noise."""
+    every = [
+        (place, asked.settings(name, seed)[place]) for name, place in chosen(asked, seed).items()
+    ]
+    return table(every, seed, index, NOISES, exact=True, intervals=asked.intervals)
+
+
+def table(
+    every: Sequence[tuple[int, Setting]],
+    seed: int,
+    index: int,
+    noises: int,
+    *,
+    exact: bool = False,
+    intervals: bool = False,
+) -> pd.DataFrame:
+    """Outcomes of some settings in one case, with the columns :data:`ROWS`.
+
+    Args:
+        every: the settings, of one scenario, n and pool size, each with its place.
+        seed, index, noises, exact, intervals: as :func:`.outcomes.outcomes` has them.
+    """
+    any_of = every[0][1]
+    known = prior(any_of.scenario)
+    at = case(any_of.scenario, any_of.n, any_of.pool_size, seed, index)
+    best_there_is = ideal(any_of.scenario, at)
+    controls = *known.errors(known.mean, at.truth), best_there_is.mse, best_there_is.expected_mse
+    rows = []
+    for place, setting in every:
+        found = outcomes(setting, seed, index, noises, exact=exact, intervals=intervals)
+        c, epsilon_abc = acceptances(setting), threshold(setting)
+        for noise, outcome in enumerate(found):
+            of = setting.mechanism, place, c, index, noise, epsilon_abc
+            rows.append((*of, *outcome, *controls))
+    return pd.DataFrame(rows, columns=list(ROWS))
+
+
+@functools.lru_cache(maxsize=32)
+def chosen(asked: Asked, seed: int) -> Mapping[str, int]:
+    """Mechanism -> place of its best setting, by the first :data:`TRIED` cases; kept on disk."""
+    return best(pd.concat([kept(asked, seed, index) for index in range(TRIED)]), asked.score)
+
+
+HONEST_OF_FEW = 0.82
+"""Share of 90 % intervals in few cases that hold the truth, from which they are taken for such."""
+
+
+def best(rows: pd.DataFrame, score: str) -> dict[str, int]:
+    """Mechanism -> place of the setting with the least mean score; of equal ones the first.
+
+    Where intervals are scored, of the settings whose intervals hold the truth often enough, if
+    there are any; where there are no intervals, by mean squared errors.
+    """
+    found: dict[str, int] = {}
+    for name, part in rows.groupby("mechanism", sort=False):
+        places, which = np.unique(part["setting"].to_numpy(), return_inverse=True)
+        scores = _means(part[score], which)
+        if np.isnan(scores).any():
+            scores = _means(part["mse"], which)
+        elif score == INTERVAL_SCORE:
+            honest = _means(part["coverage"], which) >= HONEST_OF_FEW
+            scores = np.where(honest | ~honest.any(), scores, np.inf)
+        found[str(name)] = int(places[int(np.argmin(scores))])
+    return found
+
+
+def _means(values: pd.Series[float], which: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Means over the rows of each setting: tables of groups take ten times as long."""
+    means: NDArray[np.float64] = np.bincount(which, values.to_numpy()) / np.bincount(which)
+    return means
+
+
+def acceptances(setting: Setting) -> int:
+    """The setting's c; 0 where its mechanism takes none."""
+    takes = mechanisms.load(setting.mechanism).takes
+    return int(vars(setting.options)["c"]) if "c" in takes else 0
+
+
+def threshold(setting: Setting) -> float:
+    """The setting's ε_abc; NaN where it has none."""
+    return float(vars(setting.options).get("epsilon_abc", math.nan))

@@ -1,0 +1,445 @@
+"""The file of budgets, the *ledger*: what may be spent, and what was taken before noise is drawn.
+
+What flows, in this order::
+
+    Budget ──create──► file                     once, by whoever is responsible for the data
+    Claim ──reserve──► Reservation              on the disk before any noise is drawn
+    ... the release ...
+    Reservation ──give_back──► file             only where no noise was drawn
+
+A reservation counts as spent from the moment it is made, and a crash leaves it spent. Only the
+process that made it gives it back, when it knows that nothing was released.
+
+**The file** has one line for each entry. One process at a time adds a line, and the line is on the
+disk before anything goes on. A last line without its end was told to nobody: it does not count, and
+the next line is written over it. An entry has the digest of itself and, through the one before, of
+all before it; a released document carries that of its reservation. So :func:`accounts` finds an
+entry that was edited, and :func:`missing`, with documents at hand, an older copy of the file.
+
+Nothing in it depends on data: names, amounts, public settings, the day.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from filelock import FileLock, Timeout
+
+from abcdp_core.interruption import held
+from abcdp_core.parameters import ParameterError
+from abcdp_core.release.budget import NEIGHBOURS, Budget, Claim, fits, left
+
+PLACE = "ABCDP_LEDGER"
+"""Environment variable: the file, where it is not the usual one."""
+
+HEADER = b'{"a": "ledger of privacy budgets", "version": 2}\n'
+
+WAIT = 30.0
+"""Seconds to wait until others are done with the file."""
+
+TEXT = re.compile(r"\w[\w .,()/-]{0,99}")
+"""A name, or what a unit is."""
+
+EPSILONS = (Decimal("1e-6"), Decimal("1e6"))
+"""Smallest and largest ε of a budget: beyond, floating point cannot tell what is left."""
+
+SMALLEST_DELTA = Decimal("1e-30")
+"""Smallest δ above 0."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the file.
+
+    Attributes:
+        number: from 1 on.
+        kind: ``create``, ``reserve`` or ``return``.
+        budget: whose.
+        content: all else.
+        digest: of this line and all before.
+    """
+
+    number: int
+    kind: str
+    budget: str
+    content: Mapping[str, Any]
+    digest: str
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """What a document says of the ledger.
+
+    Attributes:
+        budget: what it was taken from.
+        entry: number of the line.
+        digest: of that line.
+    """
+
+    budget: str
+    entry: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """A budget and its history.
+
+    Attributes:
+        budget: which.
+        entries: its lines, in order.
+    """
+
+    budget: Budget
+    entries: tuple[Entry, ...]
+
+    @property
+    def reserved(self) -> dict[int, Claim]:
+        """Number of the entry -> what counts as spent."""
+        return {each.number: _claim(each.content) for each in _counting(self.entries)}
+
+    def left(self) -> Decimal:
+        """The largest ε of one more pure release that fits."""
+        return left(self.budget, [*self.reserved.values()]).normalize()
+
+
+def reservation_in(document: Mapping[str, Any]) -> Reservation:
+    """What the content of a document's file says of the ledger.
+
+    Raises:
+        KeyError, TypeError, ValueError: it says nothing, or not in this form.
+    """
+    found = Reservation(**document["ledger"])
+    if [*map(type, vars(found).values())] != [str, int, str]:
+        raise ValueError("no reservation")
+    return found
+
+
+def usual_place() -> Path:
+    """Where the file is if nobody says."""
+    given = os.environ.get(PLACE)
+    return Path(given or Path(platformdirs.user_data_dir("abcdp-explorer"), "budgets.db"))
+
+
+def amount(name: str, text: str) -> Decimal:
+    """A number as it was typed.
+
+    Raises:
+        ParameterError: it is none.
+    """
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ParameterError(f"{name} = {text[:40]}: must be a number.") from None
+
+
+# ------------------------------------------------------------------------------- what can be done
+
+
+def create(file: Path, budget: Budget) -> None:
+    """Add a budget, and make the file if there is none.
+
+    Raises:
+        ParameterError: there is one of this name, it makes no sense, or the file cannot be used.
+    """
+    _check(budget)
+    with _changed(file, make=True) as ledger:
+        if budget.name in {each.budget for each in ledger.entries}:
+            raise ParameterError(
+                f"budget = {budget.name}: there is one already, and a budget is never changed."
+            )
+        content = {
+            "epsilon": str(budget.epsilon),
+            "delta": str(budget.delta),
+            "unit": budget.unit,
+            "neighbours": budget.neighbours,
+        }
+        ledger.add("create", budget.name, content)
+
+
+def _check(budget: Budget) -> None:
+    low, high = EPSILONS
+    epsilon, delta = budget.epsilon, budget.delta
+    for name, text in (("budget", budget.name), ("unit", budget.unit)):
+        if not TEXT.fullmatch(text):
+            raise ParameterError(f"{name}: must be 1 to 100 letters, digits, spaces or .,()/-_.")
+    if not (epsilon.is_finite() and low <= epsilon <= high):
+        raise ParameterError(f"epsilon = {epsilon}: must lie between {low:f} and {high:f}.")
+    if not (delta.is_finite() and (delta == 0 or SMALLEST_DELTA <= delta < 1)):
+        raise ParameterError(f"delta = {delta}: must be 0, or from {SMALLEST_DELTA} to below 1.")
+    if budget.neighbours not in NEIGHBOURS:
+        raise ParameterError(
+            f"neighbours = {budget.neighbours}: must be one of {', '.join(NEIGHBOURS)}."
+        )
+
+
+def accounts(file: Path) -> dict[str, Account]:
+    """Name -> budget with its history.
+
+    Raises:
+        ParameterError: the file cannot be used, or an entry was changed.
+    """
+    return _accounts(_read(file).entries)
+
+
+def account(file: Path, name: str) -> Account:
+    """One budget with its history.
+
+    Raises:
+        ParameterError: there is none of this name, or the file cannot be used.
+    """
+    return _one(accounts(file), name, file)
+
+
+def _one(known: Mapping[str, Account], name: str, file: Path) -> Account:
+    if name not in known:
+        raise ParameterError(f"budget = {name}: {file} has {', '.join(known) or 'no budget yet'}.")
+    return known[name]
+
+
+def reserve(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> Reservation:
+    """Take what a release costs from a budget; it is on the disk when this returns.
+
+    Args:
+        file: the ledger.
+        name: of the budget.
+        claim: what the release may cost.
+        unit: what it protects.
+        neighbours: of the data sets that it cannot tell apart.
+
+    Raises:
+        ParameterError: it does not fit, protects something else, or the file cannot be used.
+    """
+    with _changed(file) as ledger:
+        there = _one(_accounts(ledger.entries), name, file)
+        budget = there.budget
+        if (unit, neighbours) != (budget.unit, budget.neighbours):
+            raise ParameterError(
+                f"budget = {name}: is for a {budget.unit} ({budget.neighbours}), and this release "
+                f"protects a {unit} ({neighbours})."
+            )
+        if not fits(budget, [*there.reserved.values(), claim]):
+            delta = f" for a pure release, of δ = {claim.delta} asked" if claim.delta else ""
+            raise ParameterError(
+                f"budget = {name}: {claim.epsilon} does not fit; {there.left():f} is left of "
+                f"{budget.epsilon}{delta}. Nothing was spent."
+            )
+        content = {
+            "epsilon": str(claim.epsilon),
+            "delta": str(claim.delta),
+            "rho": None if claim.rho is None else claim.rho.hex(),
+            "what": claim.what,
+            "day": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            # The same release made again has another digest.
+            "random": secrets.token_hex(16),
+        }
+        added = ledger.add("reserve", name, content)
+    return Reservation(name, added.number, added.digest)
+
+
+def give_back(file: Path, reservation: Reservation) -> None:
+    """Undo a reservation from which nothing was released; it stays in the history.
+
+    Raises:
+        ParameterError: there is no such reservation, or it was given back; or the file cannot be
+            used.
+    """
+    with _changed(file) as ledger:
+        if reservation not in map(_reservation, _counting(ledger.entries)):
+            raise ParameterError(f"ledger = {file}: has no such reservation, or has it back.")
+        ledger.add("return", reservation.budget, {"entry": reservation.entry})
+
+
+def missing(file: Path, documents: Mapping[str, Reservation]) -> list[str]:
+    """Names of documents whose reservations do not count: the file is older, or another one.
+
+    Raises:
+        ParameterError: the file cannot be used, or an entry was changed.
+    """
+    known = {_reservation(each) for each in _counting(_read(file).entries)}
+    return [name for name, each in documents.items() if each not in known]
+
+
+@dataclass
+class Taken:
+    """A reservation that is given back unless it is kept.
+
+    Attributes:
+        reservation: what a document says of it.
+        is_kept: whether noise may have been drawn.
+    """
+
+    reservation: Reservation
+    is_kept: bool = False
+
+    def keep(self) -> None:
+        """Noise is about to be drawn: from here on it is spent."""
+        self.is_kept = True
+
+
+@contextlib.contextmanager
+def taken(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> Iterator[Taken]:
+    """What :func:`reserve` does, given back if the block ends, however, before it is kept.
+
+    Raises:
+        ParameterError: as there; and if it cannot be given back, which leaves it spent.
+    """
+    found = None
+    try:
+        # A signal waits, so that nobody is left in doubt whether the file was changed.
+        with held():
+            found = Taken(reserve(file, name, claim, unit, neighbours))
+        yield found
+    finally:
+        if found is not None and not found.is_kept:
+            try:
+                with held():
+                    give_back(file, found.reservation)
+            except ParameterError as error:
+                raise ParameterError(
+                    f"{error} Nothing was released, and yet its cost may count as spent: see "
+                    "`budget show`."
+                ) from error
+
+
+# -------------------------------------------------------------------------------------- the lines
+
+
+@dataclass(frozen=True)
+class _Ledger:
+    """The entries of a file, and how many bytes of it they take."""
+
+    file: Path
+    entries: list[Entry]
+    end: int
+
+    def add(self, kind: str, budget: str, content: Mapping[str, Any]) -> Entry:
+        """Add an entry; it is on the disk when this returns.
+
+        Raises:
+            OSError: it is not, and does not count.
+        """
+        number, before = len(self.entries) + 1, _digest_of_last(self.entries)
+        text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+        digest = _digest(before, number, kind, budget, text)
+        line = json.dumps([number, kind, budget, text, digest], ensure_ascii=False).encode()
+        left_to_write = memoryview((b"" if self.end else HEADER) + line + b"\n")
+        with self.file.open("r+b", buffering=0) as opened:
+            try:
+                opened.truncate(self.end)
+                opened.seek(self.end)
+                while left_to_write:
+                    left_to_write = left_to_write[opened.write(left_to_write) :]
+                os.fsync(opened.fileno())
+            except BaseException:
+                opened.truncate(self.end)
+                raise
+        return Entry(number, kind, budget, content, digest)
+
+
+@contextlib.contextmanager
+def _changed(file: Path, *, make: bool = False) -> Iterator[_Ledger]:
+    """A file that nobody else adds to meanwhile; made if there is none and ``make`` says so."""
+    try:
+        if make:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        elif not file.exists():
+            raise FileNotFoundError
+        # By whatever link the file is reached, the lock is the same.
+        with FileLock(f"{file.resolve()}.lock", timeout=WAIT):
+            if make:
+                file.touch()
+            yield _read(file, make=make)
+    except Timeout:
+        raise _refused(file, f"is in use by others for more than {WAIT:.0f} s") from None
+    except FileNotFoundError as error:
+        raise _refused(file, MISSING) from error
+    except OSError as error:
+        raise _refused(file, f"cannot be written ({error.strerror})") from error
+
+
+MISSING = "there is none; `budget create` makes one"
+
+
+def _read(file: Path, *, make: bool = False) -> _Ledger:
+    """What counts of a file.
+
+    Raises:
+        ParameterError: it is missing or no ledger, or an entry was changed.
+    """
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError as error:
+        raise _refused(file, MISSING) from error
+    except OSError as error:
+        raise _refused(file, f"cannot be read ({error.strerror})") from error
+    if not content.startswith(HEADER):
+        if HEADER.startswith(content) and make:
+            return _Ledger(file, [], 0)
+        raise _refused(file, "is no ledger of this version" if content else MISSING)
+    end = content.rindex(b"\n") + 1
+    entries: list[Entry] = []
+    for place, line in enumerate(content[len(HEADER) : end].splitlines(), start=1):
+        try:
+            number, kind, budget, text, digest = json.loads(line)
+            expected = _digest(_digest_of_last(entries), place, kind, budget, text)
+            if (number, digest) != (place, expected):
+                raise ValueError("another digest")
+            entries.append(Entry(place, kind, budget, json.loads(text), digest))
+        except (ValueError, TypeError) as error:
+            raise _refused(file, f"entry {place} was changed") from error
+    return _Ledger(file, entries, end)
+
+
+def _refused(file: Path, why: str) -> ParameterError:
+    return ParameterError(f"ledger = {file}: {why}.")
+
+
+def _digest_of_last(entries: list[Entry]) -> str:
+    return entries[-1].digest if entries else "0" * 64
+
+
+def _digest(before: str, number: int, kind: str, budget: str, content: str) -> str:
+    line = json.dumps([before, number, kind, budget, content], ensure_ascii=False)
+    return hashlib.sha256(line.encode()).hexdigest()
+
+
+def _accounts(entries: list[Entry]) -> dict[str, Account]:
+    histories: dict[str, list[Entry]] = {}
+    for each in entries:
+        histories.setdefault(each.budget, []).append(each)
+    # The first line of each says what it is.
+    return {name: Account(_budget(own[0]), tuple(own)) for name, own in histories.items()}
+
+
+def _counting(entries: Sequence[Entry]) -> list[Entry]:
+    """Reservations that were not given back."""
+    returned = {each.content["entry"] for each in entries if each.kind == "return"}
+    return [each for each in entries if each.kind == "reserve" and each.number not in returned]
+
+
+def _reservation(entry: Entry) -> Reservation:
+    return Reservation(entry.budget, entry.number, entry.digest)
+
+
+def _budget(entry: Entry) -> Budget:
+    content = entry.content
+    epsilon, delta = Decimal(content["epsilon"]), Decimal(content["delta"])
+    return Budget(entry.budget, epsilon, delta, content["unit"], content["neighbours"])
+
+
+def _claim(content: Mapping[str, Any]) -> Claim:
+    rho = None if content["rho"] is None else float.fromhex(content["rho"])
+    return Claim(Decimal(content["epsilon"]), Decimal(content["delta"]), rho, content["what"])

@@ -1,0 +1,111 @@
+"""The error to expect of a release, where a formula tells it, against the number of values."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import figures as fig
+from abcdp_core import sentences
+from abcdp_core.release import releasable
+from abcdp_core.release.releasable import Expected
+from abcdp_core.release.request import ReleaseRequest, own_sizes
+from abcdp_core.release.sparse_vector import SparseVectorRequest
+
+Array = NDArray[np.float64]
+
+POINTS = 60
+"""Sizes at which the curves are computed."""
+
+TICKS = (10, 30, 100, 300, 1000, 3000, 10_000)
+"""Sizes with a tick."""
+
+HEIGHT = 380
+"""Pixels: the figure and its headline are on one screen."""
+
+LITTLE = 1.1
+"""Times the error without noise up to which a budget costs little."""
+
+
+def answer(found: Expected, n: int) -> str:
+    """Whether so many values are enough, in a line."""
+    values = f"With {n:,} values"
+    if said := sentences.little(found.error, found.prior, "no data"):
+        return f"{n:,} values are too few: {said}"
+    if found.error <= LITTLE * found.plain:
+        return f"{values} privacy adds at most 10 % to the error"
+    return f"{values} privacy makes the error up to {found.error / found.plain:.1f} times as large"
+
+
+def enough(request: ReleaseRequest, n: int, planned: int, expected: str) -> str:
+    """Return what to expect of `n` values where a formula tells it, else of as many as planned.
+
+    Args:
+        request: the settings.
+        n: number of values there are.
+        planned: number that `expected` is for.
+        expected: what public simulations say.
+    """
+    if (known := releasable.of(request).expected(request, n)) is not None:
+        headline = f"**{answer(known, n)}.** " if isinstance(known, Expected) else ""
+        return f"{headline}{known.in_words(n)}"
+    other = "" if n == planned else f" This is for {planned:,} values; your file has {n:,}."
+    if isinstance(request, SparseVectorRequest):
+        usual = SparseVectorRequest.defaults(request.scenario)
+        if request.bandwidth != usual["bandwidth"]:
+            other += " It is for the usual bandwidth, not for yours."
+        if request.distance != usual["distance"]:
+            other += f" It is for the distance *values*, not for *{request.distance}*."
+    return f"{expected}{other}"
+
+
+def drawn(request: ReleaseRequest, planned: int) -> fig.CaptionedFigure | None:
+    """The error of shares against the number of values; ``None`` where no formula tells it.
+
+    Args:
+        request: whose budget counts; not its domain.
+        planned: the size that is marked.
+    """
+    here = _formula(request, planned)
+    if here is None:
+        return None
+    low, high = own_sizes(request.scenario)
+    sizes = np.unique(np.rint(np.geomspace(low, high, POINTS)).astype(int))
+    every = [_formula(request, n) for n in sizes.tolist()]
+    private, plain = (
+        100.0 * np.array([getattr(each, name) for each in every]) for name in ("error", "plain")
+    )
+    top = 120.0 * here.prior
+    figure = fig.figure(
+        answer(here, planned),
+        "number of values N",
+        "error, percentage points",
+        height=HEIGHT,
+        settings=f"{request.spends}, {releasable.of(request).title.lower()}",
+    )
+    figure.update_xaxes(
+        type="log",
+        range=np.log10([low, high]).tolist(),
+        tickvals=TICKS,
+        ticktext=[f"{size:,}" for size in TICKS],
+        showgrid=False,
+    )
+    figure.update_yaxes(range=[0.0, top])
+    fig.no_better(figure, 100.0 * here.prior)
+    fig.note(figure, low, top, " no better than no data", fig.PRIOR.color, "top left")
+    for y, style, words in (
+        (private, fig.PRIVATE, "with the noise, at most"),
+        (plain, fig.NON_PRIVATE, "without noise"),
+    ):
+        figure.add_trace(fig.line(sizes.astype(float), y, style).update(name=words))
+    name, error = f"your {planned:,} values", 100.0 * here.error
+    figure.add_trace(fig.own_mark(planned, error, name).update(showlegend=False))
+    side = "right" if planned > high / 10 else "left"
+    fig.note(figure, planned, error, f" {name} ", fig.PRIVATE.color, f"bottom {side}")
+    figure.update_layout(showlegend=True)
+    return fig.CaptionedFigure(figure, f"{answer(here, planned)}. {here.in_words(planned)}")
+
+
+def _formula(request: ReleaseRequest, n: int) -> Expected | None:
+    found = releasable.of(request).expected(request, n)
+    return found if isinstance(found, Expected) else None

@@ -1,0 +1,125 @@
+r"""Release of a few numbers of a person's data, and the posterior given these (MATH E5, M9, E8).
+
+A scenario of people states numbers of its data that one person who is added or removed moves by at
+most $\Delta_1$ in sum. They are released once, in whole numbers
+(:mod:`~abcdp_core.release.exact_noise` has the noise and the proof); that document is written
+before anything else is done. The posterior is computed from that and from public simulations
+(:mod:`abcdp_core.posterior`), with the privacy noise inside the intervals, and can be computed
+again at no further cost. Beside the parameters it has quantities that each draw has too, as the
+share of recent transmission in its report, and what each was without the data.
+
+The number of people is in nothing that comes out, except as a number with noise where the scenario
+has it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import pool
+from abcdp_core.mechanisms.private_summary import law
+from abcdp_core.posterior import outcome
+from abcdp_core.posterior.rounds import Each, Effort, Question
+from abcdp_core.privacy.discrete import RandBelow
+from abcdp_core.release.document import whole_numbers
+from abcdp_core.release.exact_noise import with_noise
+from abcdp_core.release.releasable import ReleaseMechanism
+from abcdp_core.release.request import source_of
+from abcdp_core.release.simulated import (
+    model_of,
+    names_of,
+    public_pool,
+    size_of,
+    statistic_of,
+)
+from abcdp_core.release.summary_document import PrivateSummaryRecord
+from abcdp_core.release.summary_posterior import Inferred
+from abcdp_core.release.summary_request import (
+    PrivateSummaryRequest,
+    expected,
+    pool_of,
+    pool_with_noise,
+)
+
+Array = NDArray[np.float64]
+
+
+def measure(
+    request: PrivateSummaryRequest, values: Array, progress: pool.Progress | None
+) -> list[int]:
+    """The numbers of the data, whole, and before these the public pool. Private."""
+    public_pool(request.scenario, len(values), request.pool_seed, request.first, progress)
+    if progress is not None:
+        progress(1.0)
+    return statistic_of(request.scenario).whole_of(source_of(request).from_series(values))
+
+
+def draw(
+    request: PrivateSummaryRequest, n: int, numbers: list[int], randbelow: RandBelow
+) -> PrivateSummaryRecord:
+    """Release the numbers; what follows from them is another step."""
+    released = with_noise(numbers, request.event(n).steps().tolist(), randbelow)
+    return PrivateSummaryRecord(request, n, tuple(released))
+
+
+def infer(document: PrivateSummaryRecord, each: Each, seconds: float) -> PrivateSummaryRecord:
+    """Add what follows from the released numbers; computed again, by the rounds that it says.
+
+    Args:
+        document: released.
+        each: does simulations.
+        seconds: after which no round of them begins.
+    """
+    request, n, z = document.request, document.n, document.z
+    model, public = model_of(request.scenario, n), pool_of(request, n)
+    if model is None:
+        names = tuple(own.name for own in document.parameters)
+        found = outcome.of_pool(
+            pool_with_noise(request, n), z, names, names_of(request.scenario, n)
+        )
+    else:
+        effort = Effort(
+            request.effective_sample_size, request.simulations, seconds, document.rounds
+        )
+        question = Question(model, law(document.event, len(z)), z, request.pool_seed)
+        found = outcome.of_model(question, effort, each, public.draws)
+    values = public.told(found.theta, found.numbers)
+    inferred = Inferred.of(found, values, public.values, request)
+    return dataclasses.replace(document, inferred=inferred, rounds=inferred.rounds)
+
+
+def read(
+    request: PrivateSummaryRequest, n: int, content: Mapping[str, Any]
+) -> PrivateSummaryRecord:
+    """The document of some released numbers, with the rounds of the posterior that follows.
+
+    Raises:
+        ParameterError: they are none.
+        KeyError, TypeError, ValueError: the content is of another form.
+    """
+    found, size = content["release"]["whole_numbers"], size_of(request.scenario, n)
+    numbers = whole_numbers(found, size, "numbers of the scenario's data")
+    rounds = (content["posterior"] or {}).get("rounds", ())
+    is_possible = all(type(each) is int and each > 0 for each in rounds)
+    if not is_possible or sum(rounds[1:]) > request.simulations:
+        raise ValueError("rounds: must be whole numbers above 0, and no more than were allowed.")
+    return PrivateSummaryRecord(request, n, tuple(numbers), rounds=tuple(rounds))
+
+
+RELEASABLE = ReleaseMechanism(
+    request=PrivateSummaryRequest,
+    title="Private summary",
+    reason="A few numbers of the data are released once, with noise in whole numbers, and the "
+    "posterior is simulated with that noise inside.",
+    rank=0,
+    measure=measure,
+    draw=draw,
+    read=read,
+    infer=infer,
+    expected=expected,
+)

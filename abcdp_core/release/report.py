@@ -1,0 +1,162 @@
+"""A released document for people to read: one page that can be attached to a publication.
+
+All on it follows from the document. It needs no script, no network and no other file, reads on a
+telephone and prints on A4 and Letter (``assets/templates/release.html``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from decimal import ROUND_UP, Decimal
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from abcdp_core import documents
+from abcdp_core.output import citation
+from abcdp_core.parameters import shown
+from abcdp_core.privacy.accounting import NEIGHBOURS, in_digits
+from abcdp_core.privacy.promise import odds, presence_in_short, promise_in_short
+from abcdp_core.release import picture, releasable
+from abcdp_core.release.document import ReleaseRecord, axis_of, picture_rows, unit_of, verifying
+from abcdp_core.release.picture import PRIOR
+from abcdp_core.release.request import ends, rows_of, source_of
+from abcdp_core.release.verification import cannot_be_known
+from abcdp_core.sentences import amount
+
+
+def page(document: ReleaseRecord, file: bytes, name: str = "release.json", about: str = "") -> str:
+    """The report as a page in HTML.
+
+    Args:
+        document: what was released.
+        file: its file, which the report is known to belong to by the digest.
+        name: of that file.
+        about: what the data are, as described by the author of the report; empty for nothing.
+    """
+    content = document.content()
+    header, rows = _table(document)
+    facts, promise = _label(content)
+    fitted, caption = document.fit_rows()
+    made_by = json.loads(file).get("versions") or {}
+    return documents.render(
+        "release.html",
+        said=_said,
+        title=document.finding,
+        document=document,
+        content=content,
+        mechanism=releasable.of(document.request),
+        about=about,
+        spent=_spent(content),
+        strips=picture.strips(picture_rows(document)),
+        axis=axis_of(document),
+        header=header,
+        rows=rows,
+        fit_strips=picture.strips(fitted) if fitted else [],
+        fit_caption=caption,
+        facts=facts,
+        promise=promise,
+        # What is exact has its own section.
+        unprotected=[each for each in content["remains"] if each != document.exactness()],
+        model=getattr(source_of(document.request), "OWN_MODEL", ""),
+        asked=_asked(document, content),
+        noise=_noise(content["event"]),
+        digest=hashlib.sha256(file).hexdigest(),
+        command=verifying(shlex.quote(shown(name)), document),
+        not_known=cannot_be_known(content),
+        made_by=", ".join(f"{key} {value}" for key, value in made_by.items()),
+        citation=citation.TEXT,
+    )
+
+
+def _spent(content: Mapping[str, Any]) -> str:
+    """ε_total, and δ where there is one."""
+    spent = content["cost"]
+    delta = f", δ = {spent['delta']:.3g}" if spent["delta"] else ""
+    return f"ε_total = {in_digits(spent['epsilon'])}{delta}"
+
+
+def _table(document: ReleaseRecord) -> tuple[list[str], list[list[str]]]:
+    """What is known of every parameter, and what was expected before any data."""
+    table = document.table()
+    header = [str(name) for name in table.columns]
+    rows = [[str(item) for item in row] for row in table.itertuples(index=False)]
+    parameters = document.parameters
+    if len(rows) == len(parameters) and not any("prior" in name for name in header):
+        header.append("before any data")
+        for place, (row, parameter) in enumerate(zip(rows, parameters, strict=True)):
+            before = [x for style, x in document.marks(place) if style is PRIOR]
+            row.append(f"{amount(float(before[0][0]))}{unit_of(parameter)}" if before else "")
+    return header, rows
+
+
+def _label(content: Mapping[str, Any]) -> tuple[dict[str, str], str]:
+    """Facts of the privacy label, and what they mean to a person."""
+    spent, protected = content["cost"], content["protected"]
+    # Rounded upwards: what is said of it are bounds.
+    epsilon = float(_up(spent["epsilon"], 4))
+    facts = {
+        "protected": protected[:1].upper() + protected[1:],
+        "ε_total": f"{epsilon:g}",
+        "kind": "pure, δ = 0",
+        "odds change by at most": odds(epsilon),
+    }
+    if spent["delta"]:
+        facts["kind"] = f"approximate, δ = {spent['delta']:.3g}"
+        del facts["odds change by at most"]
+        return facts, (
+            "Two data sets that differ in what is protected give any set of results with "
+            f"probabilities that differ by at most {odds(epsilon)}, and beyond that by at most δ."
+        )
+    if NEIGHBOURS["add-remove"] in content["statement"]:
+        facts["odds change by at most"] += " (whether somebody is among the data)"
+        return facts, presence_in_short(epsilon)
+    return facts, promise_in_short(epsilon)
+
+
+def _up(value: float, digits: int) -> Decimal:
+    """A positive number to so many digits, never below it."""
+    exact = Decimal(repr(value))
+    return exact.quantize(Decimal(1).scaleb(exact.adjusted() + 1 - digits), ROUND_UP)
+
+
+def _asked(document: ReleaseRecord, content: Mapping[str, Any]) -> dict[str, str]:
+    """Each setting by its label, with its value."""
+    request, public = document.request, dict(content["public"])
+    known = request.specification(request.scenario)
+    rows = {
+        "Mechanism": releasable.of(request).title,
+        "Scenario": f"{source_of(request).TITLE} ({public.pop('scenario')})",
+    }
+    public.pop("scenario_domain", None)
+    if public.keys() >= {"low", "high"}:
+        domain = " to ".join(ends(float(public.pop("low")), float(public.pop("high"))))
+        rows["Range that the values were known to have"] = domain.replace("-", "\u2212")
+    if "n" in content:
+        rows[f"Number of {rows_of(request.scenario)}"] = _value(content["n"])
+    return rows | {known[name].label: _value(value) for name, value in public.items()}
+
+
+def _noise(event: Mapping[str, Any]) -> str:
+    """The fields of an event."""
+    fields = (f"{k.replace('_', ' ')} {_value(v)}" for k, v in event.items() if k != "kind")
+    return f"{event['kind']}: {', '.join(fields)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = f"{value:,}" if isinstance(value, int) and abs(value) < 10**15 else shown(value)
+    return text if isinstance(value, str) else text.replace("-", "\u2212")
+
+
+def _said(text: str) -> Markup:
+    """A text in HTML; ``*words*`` of ours are emphasized, `code` is set as such."""
+    found = re.sub(r"(?<!\w)\*(\w[\w ?]*)\*", r"<em>\1</em>", str(escape(text)))
+    found = re.sub(r"`([^`]+)`", r"<code>\1</code>", found)
+    # What belongs together stays on one line.
+    return Markup(re.sub(r"(?<=\d) (?=%)|(?<=ε_total) (?==)|(?<=ε_total =) ", "\u00a0", found))

@@ -1,0 +1,429 @@
+"""The document of released numbers, and what follows from them, in words (MATH E5, E9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from abcdp_core import figures as fig
+from abcdp_core.privacy.discrete import deviation
+from abcdp_core.release.budget_file import Reservation
+from abcdp_core.release.document import LEVEL, ReleaseRecord, unit_of
+from abcdp_core.release.picture import (
+    ESTIMATE,
+    INTERVAL,
+    MADE,
+    PRIOR,
+    PRIOR_INTERVAL,
+    RELEASED,
+    Marks,
+    Row,
+)
+from abcdp_core.release.request import rows_of, source_of
+from abcdp_core.release.simulated import names_of, table_for
+from abcdp_core.release.summary_posterior import Inferred, Inverse
+from abcdp_core.release.summary_request import PrivateSummaryRequest
+from abcdp_core.sentences import counted, decimals, fixed
+
+Array = NDArray[np.float64]
+
+FINEST = 1e-3
+"""Part of the prior's interval below which nothing is said, however narrow the posterior is."""
+
+SHOWN = 8
+"""Numbers in the report's picture of the fit, at most: unusual ones first."""
+
+
+class InWords(NamedTuple):
+    """A value in words: with the data, and without them."""
+
+    name: str
+    unit: str
+    mean: str
+    low: str
+    high: str
+    prior: str
+    prior_low: str
+    prior_high: str
+
+
+@dataclass(frozen=True)
+class PrivateSummaryRecord(ReleaseRecord):
+    """Numbers with noise, and what follows from them.
+
+    Attributes:
+        request: the settings.
+        n: rows of the data, public.
+        released: whole numbers ``(k,)``; noise may have made one negative.
+        reservation: what it was taken from, if from a budget.
+        inferred: what follows from the numbers; ``None`` until it is computed.
+        rounds: draws of each round of a posterior that is computed again.
+    """
+
+    request: PrivateSummaryRequest
+    n: int
+    released: tuple[int, ...]
+    reservation: Reservation | None = None
+    inferred: Inferred | None = field(default=None, repr=False)
+    rounds: tuple[int, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether what follows from the numbers is computed."""
+        return self.inferred is not None
+
+    @property
+    def found(self) -> Inferred:
+        """What follows from the numbers.
+
+        Raises:
+            ValueError: it is not computed yet.
+        """
+        if self.inferred is None:
+            raise ValueError("what follows from the released numbers is not computed yet.")
+        return self.inferred
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """By what each whole number is divided ``(k,)``."""
+        return self.request.event(self.n).whole or ()
+
+    @property
+    def z(self) -> Array:
+        """The released numbers ``(k,)``."""
+        return np.array(self.released, dtype=float) / np.array(self.whole)
+
+    @property
+    def natural(self) -> Array | None:
+        """The released numbers ``(k,)`` as counts, means and sums, for a model of one's own."""
+        table = table_for(self.request.scenario)
+        return None if table is None else table.natural(self.z, self.n)
+
+    @property
+    def sample(self) -> Array:
+        """Draws from the posterior."""
+        return self.found.draws
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the released numbers."""
+        return names_of(self.request.scenario, self.n)
+
+    @property
+    def summary(self) -> str:
+        """What was released."""
+        if table_for(self.request.scenario) is not None:
+            each = "; ".join(self._in_their_units())
+            return f"Released, with noise (its standard deviation in brackets): {each}."
+        numbers = zip(self.names, self.released, self.whole, strict=True)
+        each = "; ".join(f"{name}: {_number(Fraction(made, of))}" for name, made, of in numbers)
+        return f"Released, with noise: {each}."
+
+    def _in_their_units(self) -> list[str]:
+        """Each released number with the standard deviation of its noise."""
+        table, natural = table_for(self.request.scenario), self.natural
+        assert table is not None
+        assert natural is not None
+        deviations = np.array(
+            [deviation(step) for step in self.request.event(self.n).steps().tolist()]
+        )
+        noise = deviations / np.array(self.whole) * np.abs(table.per_unit(self.n))
+        found = []
+        for each, value, spread in zip(table.summaries, natural, noise.tolist(), strict=True):
+            is_count = each.kind == "count"
+            # A number with a unit may be as small as that; of a count it is nothing.
+            least = 1e-4 if is_count else 1e-12
+            size = fixed(spread, decimals(spread)) if spread >= least else "below 0.0001"
+            digits = 0 if is_count else decimals(spread)
+            found.append(f"{each.name}: {fixed(value, digits)} ({size})")
+        return found
+
+    @property
+    def in_own_words(self) -> str:
+        """A misfit first; means and intervals, answers to the questions, how they were made."""
+        if not self.is_complete:
+            return "The posterior is not computed yet."
+        fit = self.found.fit
+        each = "; ".join(
+            f"{row.name}: {row.mean} ({row.low} to {row.high}){row.unit}" for row in self.rows()
+        )
+        said = [f"Means, with 90 % intervals: {each}."]
+        for name, unit, here, _ in self._inverses():
+            middle, ends = here.in_words(unit)
+            said.append(f"{name[0].upper()}{name[1:]}: median {middle}, 90 % interval {ends}.")
+        said += self.answers()
+        told = [*self.misfit, *said] if fit.is_misfit else [*said, fit.statement]
+        return " ".join([*told, *fit.remarks])
+
+    @property
+    def misfit(self) -> tuple[str, ...]:
+        """Sentences to be said before the result where the model does not fit."""
+        if not (self.is_complete and self.found.fit.is_misfit):
+            return ()
+        fit, limit = self.found.fit, getattr(source_of(self.request), "OWN_JAGGED", "")
+        return (fit.statement, limit) if fit.is_jagged and limit else (fit.statement,)
+
+    def answers(self) -> list[str]:
+        """A sentence for each question, with its probability in the prior beside it."""
+        return [
+            f"P({words}) is {here}; without the data {there}. {remark}".rstrip()
+            for words, here, there, remark in self._probabilities()
+        ]
+
+    def _probabilities(self) -> list[tuple[str, str, str, str]]:
+        """Each question: words, its probability, that in the prior, and a remark."""
+        told, prior = self.found.told.probabilities, self.found.prior.probabilities
+        asked = zip(source_of(self.request).OWN_QUESTIONS, told, prior, strict=True)
+        return [
+            (
+                each.words,
+                _probability(here, forced=there in (0.0, 1.0)),
+                _probability(there, forced=True),
+                each.remark,
+            )
+            for each, here, there in asked
+        ]
+
+    def rows(self) -> list[InWords]:
+        """Each value in words."""
+        told, prior = self.found.told, self.found.prior
+        found = []
+        for i, each in enumerate(self.parameters):
+            low, _, high = told.quantiles[:, i]
+            digits = _decimals(high - low, prior.quantiles[:, i], high)
+            least = 0.1 * abs(prior.quantiles[0, i])
+            if high > max(low, least) and least > 0.0 and float(f"{high:.{digits}f}") == 0.0:
+                # One of the small values of a prior over many decades.
+                digits = decimals(high - low)
+            numbers = (told.mean[i], low, high, prior.mean[i], *prior.quantiles[[0, 2], i])
+            found.append(InWords(each.name, unit_of(each), *(fixed(x, digits) for x in numbers)))
+        return found
+
+    def _inverses(self) -> list[tuple[str, str, Inverse, Inverse]]:
+        """Inverses of quantities: name and unit; with the data, and without them."""
+        source, found = source_of(self.request), []
+        told, prior = self.found.told.quantiles, self.found.prior.quantiles
+        for i, each in enumerate(source.OWN_QUANTITIES, start=len(source.AXES)):
+            if each.inverse is not None:
+                name, unit, factor = each.inverse
+                here, there = Inverse.of(told[:, i], factor), Inverse.of(prior[:, i], factor)
+                found.append((name, unit, here, there))
+        return found
+
+    @property
+    def finding(self) -> str:
+        """The value that the scenario is asked for most, if the model fits."""
+        if not self.is_complete:
+            return "Released; the posterior is not computed yet"
+        if self.found.fit.is_misfit:
+            return "The model hardly ever makes such numbers"
+        source = source_of(self.request)
+        row = next(row for row in self.rows() if row.name == source.OWN_HEADLINE)
+        return source.OWN_FINDING.format(low=row.low, high=row.high)
+
+    @property
+    def settings(self) -> str:
+        """Budget, mechanism and, where it is public, size."""
+        rows = rows_of(self.request.scenario)
+        size = f", {self.n:,} {rows}" if self.request.tells_size else ""
+        return f"{self.request.spends}, private summary{size}; mean, 90 % interval"
+
+    @property
+    def marks_in_words(self) -> str:
+        """Mean, interval, and the prior's."""
+        return (
+            "Diamond: mean. Line: 90 % interval, with the noise inside. Grey: mean and 90 % "
+            f"interval without the data (prior). {self.how if self.is_complete else ''}".rstrip()
+        )
+
+    def table(self) -> pd.DataFrame:
+        """Each value with its 90 % interval, and what they were without the data."""
+        if not self.is_complete:
+            return pd.DataFrame({"released": list(self.names), "with noise": self.z})
+        rows = [
+            (row.name, f"{row.mean}{row.unit}", f"{row.low} to {row.high}{row.unit}",
+             f"{row.prior}{row.unit}", f"{row.prior_low} to {row.prior_high}{row.unit}")
+            for row in self.rows()
+        ]  # fmt: skip
+        for name, unit, here, there in self._inverses():
+            rows.append((f"{name} (median)", *here.in_words(unit), *there.in_words(unit)))
+        for words, now, before, remark in self._probabilities():
+            alone = ", by the prior alone" if remark else ""
+            rows.append((f"P({words}){alone}", now, "", before, ""))
+        heads = ["quantity", "mean", "90 % interval", "prior mean", "prior 90 % interval"]
+        return pd.DataFrame(rows, columns=heads)
+
+    def exactness(self) -> str:
+        """Numbers are whole; the posterior is simulated."""
+        own = ""
+        if table_for(self.request.scenario) is not None:
+            own = " What is released is rounded to a public lattice first."
+        return (
+            "The numbers, their noise and the sums are exact, in whole numbers. The posterior is "
+            "computed from what was released, by public simulations, so it is approximate; it "
+            f"holds if the data follow the model.{own}"
+        )
+
+    @property
+    def how(self) -> str:
+        """How the posterior was computed, by how many simulations."""
+        summary, simulations = self.found.summary, counted(sum(self.found.rounds), "simulation")
+        size = f"effective sample size {summary.effective:,.0f}"
+        way = {
+            "weights": f"Computed by importance weights: {simulations}, {size}.",
+            "regression": "Approximate: computed by a regression on the nearest of "
+            f"{simulations}, as importance weights do not carry ({size}).",
+            "nearest": f"Approximate: the nearest of {simulations}, too few to be moved to what "
+            f"was released, as importance weights do not carry ({size}).",
+        }[summary.way]
+        wider = " Two regressions differ; the wider is shown." if summary.differ else ""
+        failed = f" {counted(summary.failed, 'simulation')} failed and count for nothing."
+        return f"{way}{wider}{failed if summary.failed else ''}"
+
+    def contents(self) -> dict[str, Any]:
+        """The numbers, and means, intervals, probabilities and draws."""
+        table, natural = table_for(self.request.scenario), self.natural
+        model = {} if table is None else {"model": {"file": table.file, "sha256": table.digest}}
+        units = {} if natural is None else {"in_their_units": natural.tolist()}
+        return {
+            **model,
+            "release": {
+                "names": list(self.names),
+                "whole_numbers": list(self.released),
+                "divided_by": list(self.whole),
+                **units,
+            },
+            "posterior": self._posterior() if self.is_complete else None,
+        }
+
+    def _posterior(self) -> dict[str, Any]:
+        """What follows from the numbers, ready for JSON."""
+        found, told, prior = self.found, self.found.told, self.found.prior
+        asked = zip(
+            source_of(self.request).OWN_QUESTIONS,
+            told.probabilities,
+            prior.probabilities,
+            strict=True,
+        )
+        return {
+            "way": found.summary.way,
+            "effective_sample_size": found.summary.effective,
+            "rounds": list(found.rounds),
+            "failed": found.summary.failed,
+            "fit": found.fit.record(),
+            "parameters": [each.name for each in self.parameters],
+            "units": [each.unit for each in self.parameters],
+            "level": LEVEL,
+            "means": told.mean.tolist(),
+            "intervals": told.quantiles[[0, 2]].T.tolist(),
+            "prior_means": prior.mean.tolist(),
+            "prior_intervals": prior.quantiles[[0, 2]].T.tolist(),
+            "further": [
+                {"name": name, "unit": unit, "median": here.median,
+                 "interval": [here.shortest, here.longest], "prior_median": there.median,
+                 "prior_interval": [there.shortest, there.longest]}
+                for name, unit, here, there in self._inverses()
+            ],
+            "probabilities": [
+                {"statement": each.words, "probability": here, "prior": there,
+                 "remark": each.remark}
+                for each, here, there in asked
+            ],
+            "weights": "equal",
+            "draws": self.sample.tolist(),
+        }  # fmt: skip
+
+    def axes(self) -> list[tuple[float, float]]:
+        """Of each row: the scenario's, and what the intervals need."""
+        source = source_of(self.request)
+        more = [(each.low, each.high) for each in source.OWN_QUANTITIES]
+        usual = np.array([*source.AXES.values(), *more]).T
+        told, prior = self.found.told.quantiles, self.found.prior.quantiles
+        low = np.minimum.reduce([usual[0], told[0], prior[0]])
+        high = np.maximum.reduce([usual[1], told[2], prior[2]])
+        return [*zip(low.tolist(), high.tolist(), strict=True)]
+
+    def marks(self, row: int) -> Marks:
+        """Interval and mean, with the data and without them."""
+        told, prior = self.found.told, self.found.prior
+        return [
+            (PRIOR_INTERVAL, prior.quantiles[[0, 2], row]),
+            (PRIOR, prior.mean[row : row + 1]),
+            (INTERVAL, told.quantiles[[0, 2], row]),
+            (ESTIMATE, told.mean[row : row + 1]),
+        ]
+
+    def said(self, row: int) -> str:
+        """Mean and interval."""
+        found = self.rows()[row]
+        return f"{found.mean} ({found.low} to {found.high}){found.unit}"
+
+    def fit_rows(self) -> tuple[list[Row], str]:
+        """Some of the released numbers over what the model makes, and a caption."""
+        if not self.is_complete:
+            return [], ""
+        fit, names = self.found.fit, self.names
+        odd = {each.name for each in fit.numbers}
+        shown = sorted(range(len(names)), key=lambda place: names[place] not in odd)[:SHOWN]
+        rows = []
+        for place in sorted(shown):
+            value, (low, middle, high) = self.z[place], fit.band[:, place]
+            reach = 0.2 * max(high - low, 1e-9)
+            ends = min(low, value) - reach, max(high, value) + reach
+            marks = [(MADE, np.array([low, high])), (RELEASED, np.array([value]))]
+            rows.append(Row(names[place], f"{value:,.4g}; usual: {middle:,.4g}", *ends, marks))
+        left_out = len(names) - len(rows)
+        more = f" {counted(left_out, 'other number')} not shown." if left_out else ""
+        return rows, f"Point: released. Line: {MADE.name}.{more}"
+
+    def pictures(self) -> dict[str, fig.CaptionedFigure]:
+        """The released numbers over what the model makes."""
+        return {"released-fit": fit_figure(self)} if self.is_complete else {}
+
+
+def fit_figure(document: PrivateSummaryRecord) -> fig.CaptionedFigure:
+    """The released numbers over what the model makes."""
+    fit = document.found.fit
+    made = "hardly ever makes" if fit.is_misfit else "makes"
+    drawn = fig.replicates(
+        document.names,
+        document.z,
+        fit.band,
+        [each.name for each in fit.numbers],
+        f"The model {made} such numbers",
+        document.settings,
+        is_series=bool(getattr(source_of(document.request), "IS_SERIES", False)),
+    )
+    return fig.CaptionedFigure(drawn, " ".join([fit.statement, *fit.remarks]))
+
+
+def _number(number: Fraction) -> str:
+    """A number that is a whole one or has thirds."""
+    text = str(number) if number.denominator == 1 else f"{float(number):.2f}"
+    return text.replace("-", "\u2212")
+
+
+def _decimals(width: float, prior: Array, high: float) -> int:
+    """Decimals of an interval of this width, given three quantiles of its prior ``(3,)``.
+
+    Of a prior over decades the narrower half counts, which has the smallest values; and where the
+    interval is a single value, that half or the value.
+    """
+    halves = np.diff(prior)
+    half = float(min(halves[halves > 0.0], default=0.0))
+    finest = 2.0 * FINEST * half
+    if width > 0.0:
+        return decimals(max(width, finest))
+    return max(decimals(half), decimals(max(abs(high), finest)) if high else 0)
+
+
+def _probability(share: float, *, forced: bool) -> str:
+    """A share of some 1000 draws; 0 and 1 only where nothing else can be."""
+    if forced and share in (0.0, 1.0):
+        return f"{share:.0f}"
+    return "above 0.99" if share > 0.99 else "below 0.01" if share < 0.01 else f"{share:.2f}"

@@ -1,0 +1,94 @@
+r"""What does one person change?
+
+Differential privacy compares two data sets that differ in one point. Here one point of $Y^*$ is
+replaced by the worst one that a search finds, the pair (point, new value) that moves the
+distances near the threshold most. Every distance $\rho_t$ moves by at most the sensitivity
+$\Delta$ (MATH M2); under the *same* noise, few decisions change. And over all noises, no outcome
+becomes more than $e^{\epsilon_{total}}$ times as likely or as unlikely:
+
+$$e^{-\epsilon_{total}} \le \frac{P(\text{outcome} \mid Y^*)}{P(\text{outcome} \mid Y^{*\prime})}
+\le e^{\epsilon_{total}} \qquad \text{(MATH S2)}$$
+
+The outcome shown is how many draws the run looks at until the c-th acceptance, or that the pool
+ends before. Its probabilities are exact, without any simulated noise (MATH E6), so whatever
+difference is seen is the person's. The bound holds for every outcome and every pair of data sets;
+one person rarely comes near it, because it is made for the worst of all data sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from abcdp_core import demonstration, simulators
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.parameters import ParameterError
+from abcdp_core.studies.change_one_person import computing, views
+from abcdp_core.study import Rows, Study, scale
+
+EXPERIMENT = "change-one-person"
+TITLE = "What one person changes"
+
+WORST = "worst"  # The move that the search found
+
+MOVED_TO = scale(
+    "Move the point to",
+    "Place in the range of possible values: 0 is the lowest, 1 the highest. worst: the place "
+    "that moves the distances most, of those tried.",
+    tuple(i / 20 for i in range(21)),
+    special=(WORST,),
+)
+
+
+@dataclass(frozen=True)
+class Params(demonstration.ReleaseParams):
+    """A release's parameters, and where the person's point goes, as a part of the domain."""
+
+    moved_to: float | str = MOVED_TO.field(WORST)
+
+    def check_together(self) -> None:
+        """Refuse also a scenario in which no point can be replaced."""
+        super().check_together()
+        if not serves(self.scenario):
+            raise ParameterError(
+                f"scenario = {self.scenario}: no point of its data can be replaced; choose another."
+            )
+
+
+def serves(scenario: str) -> bool:
+    """Whether a point of a scenario's data can be replaced; of some only distances are kept."""
+    source = simulators.load(scenario)
+    if hasattr(source, "precomputed"):
+        return False
+    return sparse_vector.LINEAR.protects(source)[1] == "replace"
+
+
+missing_pools = demonstration.missing_pools
+
+
+STUDY = Study(
+    EXPERIMENT,
+    Params,
+    world=computing.Pair.of,
+    tables={
+        "main": Rows(
+            "looked_at stopped stopped_neighbour allowed_low allowed_high", computing.curves
+        ),
+        "ratio": Rows(
+            "outcome low high probability probability_neighbour log_ratio epsilon_total",
+            computing.ratios,
+        ),
+        "largest": Rows(
+            "outcome probability probability_neighbour log_ratio at_least epsilon_total",
+            computing.largest,
+        ),
+        "movement": Rows("t rho rho_neighbour movement sensitivity", computing.movement),
+        "decisions": Rows("t original neighbour", computing.decisions),
+        "data": Rows("place amount", computing.data),
+        "person": Rows("place_before amount_before place_after amount_after", computing.person),
+    },
+    says=views.summary,
+    privacy=demonstration.privacy_of,
+    release=demonstration.event_of,
+    views={"outcomes": views.outcomes, "movement": views.movement, "person": views.person},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()

@@ -1,0 +1,200 @@
+"""What the comparison of mechanisms says and draws."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from abcdp_core import figures as fig
+from abcdp_core import mechanisms, simulators, summaries
+from abcdp_core.figures.lines import Lines
+from abcdp_core.mechanisms import noisy_counts, private_summary
+from abcdp_core.results import Result
+from abcdp_core.sentences import (
+    ALIKE,
+    amount,
+    budget_name,
+    counted,
+    listed,
+    little,
+    percent,
+    plain,
+    settings_line,
+    with_budget,
+)
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.study import mechanisms as shared
+
+SETTING = ("mechanism", "c", "epsilon_total")  # Columns that make one mark
+
+UNITS = tuple(each.name for each in private_summary.MECHANISMS)
+"""The same numbers of the data, released for units of two sizes."""
+
+ENDS = {"mse": (1e-5, 0.1), "mae": (0.002, 0.2)}
+"""Axes of the mixture are fixed, so that a knob moves the marks and not the axis."""
+
+
+def column_of(params: Any, short: str) -> str:
+    """Return the column of an error: scaled where the parameters have several units."""
+    several = simulators.has_several_units(params.source)
+    return f"{short}_scaled" if several else short
+
+
+class Errors:
+    """The errors of one kind in one table of a result: in words, as rows or as curves.
+
+    Attributes:
+        table: of all runs so far.
+        column: of the errors.
+        words: the kind of error, and the unit where it is not the usual one.
+        prior: error of the prior mean.
+    """
+
+    def __init__(self, result: Result, name: str, short: str) -> None:
+        """Look up the errors ``short``, mae or mse, in the table ``main`` or ``common``."""
+        self.result, self.name, self.short = result, name, short
+        self.params: Any = result.params
+        self.table, self.column = result.tables[name], column_of(self.params, short)
+        self.words = f"{summaries.METRICS[short]}{shared.in_units(self.params)}"
+        self.prior = float(result.tables["prior"][self.column].mean())
+
+    @property
+    def axis(self) -> tuple[float, float]:
+        """Ends of an axis: fixed for the mixture, else around what is drawn."""
+        if self.params.scenario == uniform_mixture.SCENARIO and self.column in ENDS:
+            return ENDS[self.column]
+        found = summaries.over_runs(self.table, self.column, SETTING)
+        published = self.result.tables["published"].get(self.column, ())
+        shown = np.array([*found["mean"], *found.low, *found.high, self.prior, *published], float)
+        shown = shown[np.isfinite(shown) & (shown > 0.0)]
+        return (shown.min() / 1.3, shown.max() * 1.3) if len(shown) else (0.1, 1.0)
+
+    @property
+    def where(self) -> str:
+        """At which thresholds mechanisms are compared."""
+        common = settings_line(self.params, ["epsilon_abc"])
+        return f"{common} for all" if self.name == "common" else "best public settings"
+
+    def called(self, mechanism: str) -> str:
+        """A mechanism in words; its unit where the units are compared."""
+        if set(self.params.mechanism) != set(UNITS):
+            return fig.called(mechanism)
+        source = self.params.source
+        return f"{mechanisms.load(mechanism).protects(source)[0]} protected"
+
+    def says(self) -> tuple[str, str]:
+        """Compare the smallest error with the sparse vector's, or else with the largest."""
+        params, table = self.params, self.table
+        budget = shared.nearest_one(table.epsilon_total.unique())
+        here = table[(table.epsilon_total == budget) & (table.c == table.c.iloc[0])]
+        means = here.groupby("mechanism")[self.column].mean().sort_values(kind="stable")
+        known = "sparse-vector" in means.index[1:]
+        ends = [str(means.index[0]), "sparse-vector" if known else str(means.index[-1])]
+        (best, other), (least, more) = map(self.called, ends), means[ends]
+        title = _title(best, other, least, more, self.prior)
+        if len(set(table.epsilon_total)) > 1:
+            title += f" at {budget_name(budget)}"
+        if not set(params.mechanism) <= set(table.mechanism):
+            # One that is missing may be the best.
+            title = f"So far, {title[0].lower()}{title[1:]}"
+        both = dict.fromkeys([f"{amount(least, 2)} with {best}", f"{amount(more, 2)} with {other}"])
+        return title, (
+            f"Over {counted(here.run.nunique(), 'run')} {with_budget(budget)}, c = "
+            f"{here.c.iloc[0]:,} and {self.where}, the {summaries.METRICS[self.short]} is "
+            f"{listed(list(both))}{shared.in_units(params)}; the prior mean's is "
+            f"{amount(self.prior, 2)}.{summaries.empty_note(here.accepted.dropna())}"
+        )
+
+    def rows(self) -> fig.CaptionedFigure:
+        """Draw a row for each mechanism, the smallest error on top; those without any last."""
+        title, caption = self.says()
+        found = summaries.over_runs(self.table, self.column, ["mechanism"])
+        found = found.sort_values("mean", kind="stable", ignore_index=True)
+        names = found.mechanism.tolist()
+        errors = zip(names, found["mean"], strict=True)
+        labels = [f"{fig.called(name)} {amount(error, 2)}" for name, error in errors]
+        labels += [f"{fig.called(name)} …" for name in self.params.mechanism if name not in names]
+        marks = found.rename(columns={"mean": "value", "empty_share": "open"})
+        marks = marks.assign(place=found.index, style=found.mechanism.map(fig.mechanism))
+        named = ("epsilon_total", "c", "n", "pool_size")
+        settings = settings_line(self.params, named, runs=self.table.run.nunique())
+        words = title, self.words, f"{settings}, {self.where}"
+        figure = fig.marked(labels, marks, words, self.axis, prior=self.prior)
+        for place, name in enumerate(names):
+            for _, stars in self.expected(name):
+                figure.add_trace(stars.update(x=stars.y, y=[place]))
+        return fig.CaptionedFigure(figure, caption)
+
+    def curves(self) -> fig.CaptionedFigure:
+        """Draw lines against the budget, with a panel for each c."""
+        drawn = Lines(
+            self.column,
+            "epsilon_total",
+            says=lambda _: self.says(),
+            by=("mechanism", "c"),
+            settings=("c", "n", "pool_size"),
+            table=self.name,
+            prior=lambda _: self.prior,
+            y_range=lambda _: self.axis,
+            y_title=self.words.replace(", ", ",<br>"),
+            looks={name: fig.mechanism(name) for name in self.params.mechanism},
+        )(self.result)
+        drawn.figure.layout.title.subtitle.text += f", {self.where}"
+        for name in self.params.mechanism:
+            for c, stars in self.expected(name):
+                index = self.params.c.index(c) if len(self.params.mechanism) > 1 else 0
+                drawn.figure.add_trace(stars.update(fig.panel(index)))
+        return drawn
+
+    def expected(self, mechanism: str) -> list[tuple[int, go.Scatter]]:
+        """For each c, marks of the error that the posterior of the published data expects."""
+        table, found = self.result.tables["published"], []
+        style = fig.mechanism(mechanism).called("expected for published data", marker="star-open")
+        if self.name == "main":
+            for c, part in table[table.mechanism == mechanism].groupby("c"):
+                errors = part.groupby("epsilon_total")[self.column].mean()
+                marks = fig.points(errors.index.to_numpy(), errors.to_numpy(), style)
+                found.append((int(str(c)), marks.update(marker={"size": 14}, showlegend=False)))
+        return found
+
+
+def _title(best: str, other: str, least: float, more: float, prior: float) -> str:
+    """Which mechanism has the smallest error, beside the error of another."""
+    if little(least, prior):
+        return "No mechanism is clearly better than the prior"
+    if other == best:
+        return f"The error with {best} is {percent(least / prior)} of the prior's error"
+    if more <= ALIKE * least:
+        return f"The error is about the same with {best} and {other}"
+    times = plain(more / least if least else math.inf, 2)
+    return f"The error is smallest with {best}; with {other} it is {times} times as large"
+
+
+def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
+    """Draw each mechanism's error at its best setting, and at the common one.
+
+    Rows of marks if there is one budget and one c, else lines against the budget.
+    """
+    params: Any = result.params
+    single, source = len(params.epsilon_total) == len(params.c) == 1, params.source
+    draw = Errors.rows if single else Errors.curves
+    then = [noisy_counts.rival(source)]
+    if len(result.tables["published"]):
+        whose = getattr(source, "PUBLISHED", "published data")
+        then.insert(0, f"Stars are the errors that the posterior for {whose} expects.")
+    drawn = {}
+    for short in summaries.METRICS:
+        best = draw(Errors(result, "main", short))
+        drawn[short] = fig.CaptionedFigure(best.figure, " ".join([best.sentence, *then]))
+    return drawn | {"common": draw(Errors(result, "common", "mse"))}
+
+
+def choose(drawn: fig.CaptionedFigure, mechanism: str) -> fig.CaptionedFigure:
+    """Return the figure with one mechanism's marks larger and ringed."""
+    figure = go.Figure(drawn.figure)
+    ring = {"size": 16, "line": {"width": 2, "color": fig.BOTH.color}}
+    figure.update_traces(marker=ring, selector={"name": fig.called(mechanism)})
+    return fig.CaptionedFigure(figure, drawn.sentence)

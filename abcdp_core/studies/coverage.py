@@ -1,0 +1,334 @@
+r"""How often do private intervals hold the truth?
+
+A 90 % interval of a posterior should hold the truth in 90 % of all data sets that the prior and the
+simulator produce. Here $\theta$ is drawn from the prior and $Y^*$ simulated at it, again and again,
+against one public pool. Each mechanism gives an interval for each parameter, from the 5 % to the
+95 % quantile of its release, at the common ε_abc and c if it has them.
+
+* *embedding-noise-aware* and *embedding-noise-ignored*: one noisy vector (MATH E1-E3). The first
+  conditions on the vector *with* its noise, the second is far too sure where noise dominates.
+* *sparse-vector*: the accepted draws of ABCDP (MATH S1-S3). Where noise decides, they are a sample
+  from the prior: their intervals hold the truth as often, and nothing was learned.
+* *non-private*: the $c$ draws nearest to the data without noise, the same at every budget.
+
+**How many draws an interval takes.** An interval from $c$ equal draws never reaches beyond the
+smallest and the largest draw. So it holds a further draw from the same distribution with
+probability at most $(c - 1)/(c + 1)$: 0 with one draw and 0.82 with 10; 0.9 takes 19.
+
+**Along an edge.** No posterior promises 90 % at a single truth, only on average over the prior.
+With *edge*, one weight in turn is drawn from the prior given that it is at most 0.02, and only that
+weight is counted. An interval that leaves out as much below as above ends above 0, so even an exact
+posterior misses the weights nearest to 0 where noise is large: at $\epsilon_{total} = 0.01$ exact
+intervals hold 0.65 of them (1000 data sets).
+
+An interval that holds the truth can be useless, so look at its width too. Coverage is a mean over
+data sets and parameters. The parameters of one data set depend on each other, so the 95 % interval
+of the coverage (Clopper-Pearson) counts each data set once, as if its parameters were covered all
+together or not at all: longer than needed if they are not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from abcdp_core import figures as fig
+from abcdp_core import mechanisms, pool, simulators, summaries
+from abcdp_core import parameters as par
+from abcdp_core.mechanisms import Budget, PosteriorInfo, Release
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import UNPROTECTED, NonPrivate
+from abcdp_core.sentences import (
+    amount,
+    budget_name,
+    counted,
+    from_to,
+    percent,
+    settings_line,
+    with_budget,
+)
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.streams import generator
+from abcdp_core.study import Array, BaseParams, Parameter, Result, Tables, choice, columns, scale
+from abcdp_core.study import mechanisms as shared
+from abcdp_core.tasks import Part, in_parts
+
+EXPERIMENT = "coverage"
+TITLE = "How often private intervals hold the truth"
+COLUMNS = columns(
+    main="mechanism epsilon_total dataset parameter low high truth",
+    summary="mechanism epsilon_total coverage coverage_low coverage_high mean_width empty_share "
+    "outside_share",
+    releases="mechanism epsilon_total dataset accepted draws way importance_effective_sample_size "
+    "outside_share",
+)
+"""In *releases*, ``draws`` are those that the interval is made of: the prior's if none is accepted.
+``way`` is how they came to be, :class:`~abcdp_core.mechanisms.PosteriorInfo` or ``accepted``."""
+
+LEVEL = 0.9  # Probability that an interval should hold the truth
+WHOLE = percent(LEVEL)
+
+DRAWS_NEEDED = math.ceil((1.0 + LEVEL) / (1.0 - LEVEL) - 1e-9)
+"""Draws between whose smallest and largest a further one lies with that probability."""
+
+EDGE = 0.02  # Largest weight that counts as one along an edge
+WEIGHTS = len(uniform_mixture.AXES)
+CHUNK = 5  # Data sets of a task
+NON_PRIVATE = "non-private"  # The c draws nearest to the data
+
+ROLES = {"sparse-vector": "coverage-sparse-vector"}
+"""Mechanisms whose noise has its own stream; changing that would change their numbers."""
+
+SAMPLING = {name: each for name, each in mechanisms.every().items() if each.sample}
+SHOWN = tuple(name for name, each in SAMPLING.items() if EXPERIMENT in each.shown_in)
+"""Mechanisms whose intervals are measured by default."""
+
+TRUTHS = choice(
+    "Truths",
+    "prior: drawn from the prior, where intervals should hold 90 %. edge: one weight near 0, "
+    "and only that weight is counted.",
+    ("prior", "edge"),
+)
+
+
+@dataclass(frozen=True)
+class Params(shared.MechanismParams):
+    """Every budget is spent on the same data sets, pool and noise."""
+
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((0.01, 0.1, 1.0), many=True)
+    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(0.05)
+    c: int = par.C.field(100)
+    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
+    truths: str = TRUTHS.field("prior")
+    runs: int = scale(
+        "Data sets",
+        "Each is simulated at its own draw from the prior and released with its own noise.",
+        (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000),
+    ).field(50)
+    mechanism: tuple[str, ...] = choice(
+        "Mechanism", "What releases the draws that intervals come from.", tuple(SAMPLING)
+    ).field(SHOWN, many=True)
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """The scenario's own sizes and threshold bounds, and the truths that it can have."""
+        general = super().specification(scenario)
+        if scenario in (None, uniform_mixture.SCENARIO):
+            return general
+        return general | {"truths": dataclasses.replace(TRUTHS, options=("prior",))}
+
+    def check_together(self) -> None:
+        """Refuse too much work, more acceptances than draws, and what cannot be measured."""
+        super().check_together()
+        if self.truths == "edge" and self.scenario != uniform_mixture.SCENARIO:
+            raise ParameterError("truths = edge: only the mixture's weights have that edge.")
+
+
+PRESETS: dict[str, BaseParams] = {"full-size": Params(runs=200)}
+
+Task = Part[Params]
+missing_pools = shared.missing_pools
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """Return tasks of :data:`CHUNK` data sets each; the last one has what is left."""
+    return in_parts(params, seed, CHUNK)
+
+
+def work(task: Task) -> Tables:
+    """Compute intervals by every mechanism for some data sets."""
+    params, public = task.params, shared.public_side(task.params, task.seed)
+    theta, every = public.theta, []
+    for budget in params.epsilon_total:
+        for mechanism in map(mechanisms.load, params.mechanism):
+            options = mechanism.chosen(
+                epsilon_abc=params.epsilon_abc, c=params.c, sensitivity=params.sensitivity
+            )
+            prepared = mechanism.prepare(public, options, Budget(budget, params.delta))
+            every.append((mechanism.name, budget, prepared))
+    rows, releases = [], []
+    for dataset in task.pieces:
+        truth, comparison = _observe(public, task, dataset)
+        released = []
+        for name, budget, prepared in every:
+            # The same noise at every budget.
+            role = ROLES.get(name, "coverage-embedding")
+            rng = generator(task.seed, role, dataset, params.noise_draw)
+            released.append((name, budget, prepared.release(comparison, rng)))
+        nearest = np.sort(np.argsort(comparison.rho, kind="stable")[: params.c])
+        weights = np.full(len(nearest), 1.0 / len(nearest))
+        plain = Release(nearest, weights, len(theta), NonPrivate())
+        for *of, release in [*released, (NON_PRIVATE, math.inf, plain)]:
+            ends = zip(
+                public.scenario.AXES, *shared.interval(release, theta, LEVEL), truth, strict=True
+            )
+            rows += [(*of, dataset, *each) for each in ends]
+            accepted, made = (
+                len(release.weights),
+                release.made or PosteriorInfo("accepted", 0.0, 0.0),
+            )
+            draws = int(np.count_nonzero(release.weights)) if accepted else len(theta)
+            releases.append((*of, dataset, accepted, draws, *dataclasses.astuple(made)))
+    found = {"main": rows, "releases": releases}
+    return {name: pd.DataFrame(made, columns=COLUMNS[name]) for name, made in found.items()}
+
+
+def _observe(public: pool.PublicSide, task: Task, dataset: int) -> tuple[Array, pool.DistanceTable]:
+    """A truth ``(d,)``, and data simulated at it against the pool."""
+    source, along_edge = public.scenario, task.params.truths == "edge"
+
+    def drawn(*again: int) -> tuple[Array, Array]:
+        rng = generator(task.seed, "coverage-prior", dataset, *again)
+        near = partial(uniform_mixture.prior_near_edge, which=dataset % WEIGHTS, most=EDGE)
+        truth = near(rng) if along_edge else source.prior(rng, 1)[0]
+        chance = generator(task.seed, "coverage-data", dataset, *again)
+        return truth, source.simulate(chance, truth[None], task.params.n)[0]
+
+    truth, data = drawn(*pool.unfailed(source, lambda *again: drawn(*again)[1]))
+    return truth, pool.compare(pool.open_pool(public.key), data, synthetic=True)
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """Put the intervals so far together, and say how often they hold the truth."""
+    tables = {**rows, "summary": summary(params, rows)}
+    privacy = f"{shared.each_release(params)} {UNPROTECTED}"
+    result = Result(EXPERIMENT, params, tables, "", privacy)
+    return dataclasses.replace(result, summary=" ".join([_share(result)[1], *cautions(result)]))
+
+
+def summary(params: Params, rows: Tables) -> pd.DataFrame:
+    """Return coverage with its 95 % interval, mean width and more, by mechanism and budget."""
+    each, main, source = ["mechanism", "epsilon_total"], rows["main"], params.source
+    unit = dict.fromkeys(source.AXES, 1.0)
+    if simulators.has_several_units(source):
+        draws = source.prior(generator(0, "coverage-units"), 10_000)
+        unit = dict(zip(source.AXES, draws.std(axis=0), strict=True))
+    if params.truths == "edge":
+        near = np.array(list(uniform_mixture.AXES))[main.dataset % WEIGHTS]
+        main = main[main.parameter == near]
+    made = dict(list(rows["releases"].groupby(each)))
+    found = []
+    for of, part in main.groupby(each):
+        covered = ((part.low <= part.truth) & (part.truth <= part.high)).mean()
+        sets = part.dataset.nunique()
+        low, high = summaries.binomial_interval(covered * sets, sets)
+        width = ((part.high - part.low) / part.parameter.map(unit)).mean()
+        empty, outside = (made[of].accepted == 0).mean(), made[of].outside_share.mean()
+        found.append((*of, covered, float(low), float(high), width, empty, outside))
+    return pd.DataFrame(found, columns=list(COLUMNS["summary"]))
+
+
+def _over(result: Result) -> str:
+    return counted(result.tables["main"].dataset.nunique(), "data set")
+
+
+def _of_what(params: Params) -> str:
+    return f"a weight of at most {EDGE:g}" if params.truths == "edge" else "the truth"
+
+
+def _share(result: Result) -> tuple[str, str]:
+    """Whose intervals hold the truth least often, and whether that is clearly too seldom."""
+    table, hold = result.tables["summary"], f"hold {_of_what(cast(Params, result.params))}"
+    worst = table[np.isfinite(table.epsilon_total)].sort_values("coverage", kind="stable").iloc[0]
+    name, at = fig.called(worst.mechanism), with_budget(worst.epsilon_total)
+    share, low, high = map(percent, (worst.coverage, worst.coverage_low, worst.coverage_high))
+    title = f"No mechanism's {WHOLE} intervals clearly {hold} too seldom"
+    if worst.coverage_high < LEVEL:
+        title = f"{WHOLE} intervals from {name} {hold} only {share} of the time {at}"
+    return title, (
+        f"Over {_over(result)}, the lowest share of {WHOLE} intervals that {hold} is {share} "
+        f"(95 % interval {low} to {high}), from {name} {at}."
+    )
+
+
+def _width(result: Result) -> tuple[str, str]:
+    """How wide intervals are at the smallest budget, and without noise."""
+    table, params = result.tables["summary"], cast(Params, result.params)
+    budget = min(params.epsilon_total)
+    wide = from_to(table.mean_width[table.epsilon_total == budget], 2)
+    bare = amount(table.mean_width[np.isinf(table.epsilon_total)].item(), 2)
+    at = with_budget(budget)
+    return f"Intervals are {wide} wide {at}, {bare} without noise", (
+        f"Over {_over(result)}, the mean width of {WHOLE} intervals is {wide} {at} and {bare} "
+        f"without noise{shared.in_units(params)}."
+    )
+
+
+def cautions(result: Result) -> list[str]:
+    """Say what keeps intervals from holding the truth at these settings; a sentence each."""
+    params, releases = cast(Params, result.params), result.tables["releases"]
+    by_regression = releases.mechanism[releases.way.isin(["moved", "kept"])].unique()
+    found = [shared.small_pool(params, by_regression)]
+    if params.truths == "edge":
+        found.append(
+            f"Even an exact posterior's intervals hold the truth {WHOLE} of the time only on "
+            f"average over the prior, not along an edge."
+        )
+    if few := _counts(releases.draws < DRAWS_NEEDED, releases):
+        found.append(
+            f"An interval from fewer than {DRAWS_NEEDED} draws of an exact posterior holds the "
+            f"truth less than {WHOLE} of the time; there are fewer in {few}."
+        )
+    if none := _counts(releases.accepted == 0, releases):
+        found.append(f"In {none} no draw was kept; the interval is the prior's.")
+    return [each for each in found if each]
+
+
+def _counts(chosen: pd.Series[bool], releases: pd.DataFrame) -> str:
+    """How many of the releases are chosen, and by which mechanisms; nothing of none."""
+    names = ", ".join(_called(name) for name in releases.mechanism[chosen].unique())
+    return f"{chosen.sum():,} of {counted(len(releases), 'release')} ({names})" if names else ""
+
+
+def _called(name: str) -> str:
+    return "without noise" if name == NON_PRIVATE else fig.called(name)
+
+
+def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
+    """Draw coverage, and mean width, for every mechanism and budget."""
+    params, widths = cast(Params, result.params), result.tables["summary"].mean_width
+    label, whole = f"share that hold {_of_what(params)}", (LEVEL, fig.THEORY, f"{LEVEL:g}")
+    (title, caption), marks = _share(result), {"coverage": "value"}
+    marks |= {"coverage_low": "low", "coverage_high": "high"}
+    coverage = fig.CaptionedFigure(_in_rows(result, marks, (title, label), None, whole), caption)
+    label = f"mean width of an interval{shared.in_units(params)}"
+    shown = [float(each) for each in widths if each > 0.0] or [1.0]
+    # Fixed for the mixture, so that a knob moves the marks and not the axis.
+    is_mixture = params.scenario == uniform_mixture.SCENARIO
+    ends = (0.001, 1.0) if is_mixture else (min(shown) / 1.5, max(shown) * 1.5)
+    title, caption = _width(result)
+    width = fig.CaptionedFigure(
+        _in_rows(result, {"mean_width": "value"}, (title, label), ends), caption
+    )
+    return {"coverage": coverage, "width": width}
+
+
+def _in_rows(
+    result: Result,
+    columns: dict[str, str],
+    words: tuple[str, str],
+    ends: tuple[float, float] | None,
+    *lines: tuple[float, fig.Style, str],
+) -> go.Figure:
+    """A row for each mechanism, and in it a mark for each budget, the smallest on top."""
+    params, table = cast(Params, result.params), result.tables["summary"]
+    names, budgets = [*params.mechanism, NON_PRIVATE], sorted(params.epsilon_total)
+    # Marks of a row are nearer to each other than to the next row.
+    half = min(0.32, 0.16 * (len(budgets) - 1))
+    offsets = dict(zip(budgets, np.linspace(-half, half, len(budgets)), strict=True))
+    looks = dict(zip(budgets, fig.styles([budget_name(each) for each in budgets]), strict=True))
+    looks[math.inf] = fig.NON_PRIVATE.called("no noise")
+    marks = table.sort_values("epsilon_total").rename(columns=columns)
+    marks["style"] = marks.epsilon_total.map(looks)
+    marks["place"] = marks.mechanism.map(names.index) + marks.epsilon_total.map(offsets).fillna(0.0)
+    settings = f"{_over(result)}, {settings_line(params, ('n', 'c', 'epsilon_abc'))}"
+    called, height = [_called(name) for name in names], 14 + 13 * len(budgets)
+    drawn = fig.marked(called, marks, (*words, settings), ends, lines, row_height=height)
+    return drawn.update_layout(showlegend=True).update_yaxes(showgrid=False)

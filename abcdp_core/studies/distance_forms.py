@@ -1,0 +1,266 @@
+r"""Which form of the distance, and with which bandwidth?
+
+The maximum mean discrepancy (MMD) compares two data sets by the Gaussian kernel
+$k(x, y) = \exp(-(x - y)^2 / 2\ell^2)$ of bandwidth $\ell$ (MATH M1). By its definition every pair
+of points is visited; there are cheaper forms.
+
+* *exact*: the trapezoid rule in frequency reduces each data set to $2K + 1$ numbers, once;
+  distances between them are those of the definition up to rounding (MATH M3).
+* *random features*: $F$ random frequencies instead (MATH M4), as *paired* sines and cosines, the
+  form of the published code (there $F = 50$), or *shifted*, as [P22] writes it. Here each pair of
+  data sets has its own frequencies.
+* *linear-time*: an unbiased estimate of the square from disjoint pairs (MATH M5). It may be
+  negative, which counts as 0 here, and is not a distance.
+
+Noise is calibrated to the most that one point can change. That is $\sqrt{2}/N$ for the exact form,
+$2/N$ for paired and $2\sqrt{2}/N$ for shifted features; the paper's Lemma 1 has $2/N$ (MATH M2).
+For the root of the linear-time estimate it is up to $2/\sqrt{N}$, which falls more slowly.
+
+The bandwidth must come from public simulations (MATH M6). One point changes the distance by as much
+whatever the bandwidth, so a good one is where the distances of good and of bad draws are far
+apart. All data sets here are simulated from the prior; nothing is private.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+from abcdp_core import figures as fig
+from abcdp_core import pool
+from abcdp_core.distances import Distance, linear_time
+from abcdp_core.distances.quadratic import QuadraticMMD
+from abcdp_core.distances.random_features import RandomFeatures
+from abcdp_core.sentences import amount, counted, plain
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.streams import generator
+from abcdp_core.study import Array, BaseParams, Chain, Continuation, Lines, Linked, Result, Study
+from abcdp_core.study.knobs import scale
+
+EXPERIMENT = "distance-forms"
+TITLE = "Forms of the distance: error, time, sensitivity, bandwidth"
+MAY_BE_LONG = True
+MAIN = "form numbers pair definition value error seconds"
+FEATURES = (25, 50, 100, 200)  # Numbers of random frequencies
+
+CLOSENESS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""How far the second data set's parameters are on the way to another draw of the prior."""
+
+LARGEST = 1000  # Points per data set at most: the definition visits all pairs
+BANDWIDTHS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
+
+DATA_SETS, DRAWS, NEAREST = 20, 500, 20
+"""Data sets that each bandwidth is tried on, prior draws for them, and how many of these are kept.
+"""
+
+PART = 20  # Pairs in a part of the task, which take about a second
+
+SMALLEST_ERROR = 1e-5
+"""Smaller errors are drawn here: the axis has no 0, and a threshold is far larger."""
+
+PAIRS = scale(
+    "Pairs of data sets",
+    "Simulated from the prior; from nearly alike to unlike.",
+    (6, 12, 24, 60, 120, 200),
+)
+BANDWIDTH = scale(
+    "Bandwidth of the kernel", "In the unit of the points, which lie between 0 and 5.", BANDWIDTHS
+)
+
+
+@dataclass(frozen=True)
+class Params(BaseParams):
+    """Size of the data sets, bandwidth, and how many pairs are compared."""
+
+    n: int = uniform_mixture.N.field(1000)
+    bandwidth: float = BANDWIDTH.field(uniform_mixture.BANDWIDTH)
+    pairs: int = PAIRS.field(12)
+
+    @property
+    def points(self) -> int:
+        """Points per data set that are compared."""
+        return min(self.n, LARGEST)
+
+
+def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], None]:
+    """Compare all forms on the next pairs; before the first, sensitivities and bandwidths."""
+    params, seed, first = here.task.params, here.task.seed, here.done * PART
+    rows = {"main": _compared(params, seed, range(first, min(first + PART, params.pairs)))}
+    if first == 0:
+        rows |= {"sensitivity": _sensitivities(params), "bandwidth": _bandwidths(params, seed)}
+    return rows, None
+
+
+def _pairs(params: Params, seed: int) -> list[tuple[Array, Array]]:
+    """Data sets ``(n, 1)`` two by two; the second's parameters are near the first's or not."""
+    rng = generator(seed, "pairs")
+    pairs = []
+    for number in range(params.pairs):
+        theta, other = uniform_mixture.prior(rng, 2)
+        near = theta + CLOSENESS[number % len(CLOSENESS)] * (other - theta)
+        first, second = uniform_mixture.simulate(rng, np.stack([theta, near]), params.points)
+        pairs.append((first, second))
+    return pairs
+
+
+def _forms(bandwidth: float, seed: int) -> dict[str, Distance | None]:
+    """Form -> the distance of each; the linear-time form has none."""
+    forms: dict[str, Distance | None] = {
+        "definition": QuadraticMMD(bandwidth),
+        "exact": uniform_mixture.distance(bandwidth),
+    }
+    for count in FEATURES:
+        for name, paired in (("paired features", True), ("shifted features", False)):
+            forms[f"{name}, {count}"] = RandomFeatures(bandwidth, 1, count, paired, seed)
+    return forms | {"linear-time": None}
+
+
+def _measure(form: Distance | None, bandwidth: float, x: Array, y: Array) -> tuple[int, float]:
+    """How many numbers a form makes of each of two data sets, and their distance."""
+    if form is None:
+        squared, _ = linear_time.linear_time_squared_mmd(x, y, bandwidth)
+        return 0, math.sqrt(max(squared, 0.0))
+    statistic = form.statistic(x)
+    return statistic.size, float(form.compare(statistic[None], form.statistic(y))[0])
+
+
+def _compared(params: Params, seed: int, numbers: range) -> pd.DataFrame:
+    """Value and time of every form on some of the pairs."""
+    pairs = _pairs(params, seed)
+    rows = []
+    for number in numbers:
+        forms = _forms(params.bandwidth, number)
+        # Its first call compiles, so that is not timed.
+        _, known = _measure(forms["definition"], params.bandwidth, *pairs[number])
+        for name, form in forms.items():
+            start = time.perf_counter()
+            size, value = _measure(form, params.bandwidth, *pairs[number])
+            seconds = time.perf_counter() - start
+            rows.append((name, size, number, known, value, abs(value - known), seconds))
+    return pd.DataFrame(rows, columns=MAIN.split())
+
+
+def _sensitivities(params: Params) -> pd.DataFrame:
+    """The most that one point can change, by form and size."""
+    exact = uniform_mixture.distance(params.bandwidth)
+    forms: dict[str, Callable[[int], float]] = {
+        "exact, sharp": exact.sensitivity,
+        "exact, as published": partial(exact.sensitivity, which="published"),
+        "shifted features": RandomFeatures(params.bandwidth, paired=False).sensitivity,
+        "linear-time (square)": linear_time.sensitivity,
+    }
+    sizes = [int(size) for size in uniform_mixture.N.options]
+    rows = [(form, n, bound(n)) for form, bound in forms.items() for n in sizes]
+    return pd.DataFrame(rows, columns=["form", "n", "sensitivity"])
+
+
+def _bandwidths(params: Params, seed: int) -> pd.DataFrame:
+    """For every bandwidth, how far bad draws are from good ones, and how good the nearest are."""
+    scenario = uniform_mixture.SCENARIO
+    median = pool.key_for(scenario, params.n, DRAWS, seed, bandwidth="median").bandwidth
+    rng = generator(seed, "bandwidths")
+    theta = uniform_mixture.prior(rng, DATA_SETS)
+    points = uniform_mixture.simulate(rng, theta, params.points)
+    rows = []
+    for bandwidth in sorted({*BANDWIDTHS, cast(float, median)}):
+        public = pool.build(pool.PoolKey(scenario, bandwidth, DRAWS, params.points, seed))
+        spreads, errors = [], []
+        for data, truth in zip(points, theta, strict=True):
+            rho = pool.compare(public, data, synthetic=True).rho
+            spreads.append(np.median(rho) - np.quantile(rho, 0.01))
+            nearest = public.theta[np.argsort(rho)[:NEAREST]].mean(axis=0)
+            errors.append(np.abs(nearest - truth).mean())
+        rows.append((bandwidth, np.mean(spreads), np.mean(errors), bandwidth == median))
+    return pd.DataFrame(rows, columns=["bandwidth", "spread", "error", "chosen"])
+
+
+def sensitivities(result: Result) -> pd.DataFrame:
+    """Tabulate what one point can change: forms down, the size in force and three others across."""
+    table, n = result.tables["sensitivity"], cast(Params, result.params).n
+    sizes = sorted(set(table.n))
+    here = min(sizes, key=lambda size: abs(size - n))
+    shown = sorted({sizes[0], sizes[len(sizes) // 2], here, sizes[-1]})
+    return table.pivot_table(index="form", columns="n", values="sensitivity", sort=False)[shown]
+
+
+def quickest(result: Result) -> tuple[str, str]:
+    """Say how much faster than the definition the exact form is, and how far off others are."""
+    forms = result.tables["main"].groupby("form")
+    seconds, error = forms.seconds.median(), forms.error.mean()
+    times = plain(seconds["definition"] / seconds["exact"], 2)
+    return f"The exact form matches the definition to rounding, at {times} times its speed", (
+        f"The mean error of the distance is {amount(error['paired features, 50'], 2)} with 50 "
+        f"random frequencies, as in the published code, and {amount(error['linear-time'], 2)} with "
+        f"the linear-time form."
+    )
+
+
+def best_bandwidth(result: Result) -> tuple[str, str]:
+    """Compare the median heuristic with the best bandwidth."""
+    table = result.tables["bandwidth"]
+    median, least = table[table.chosen].iloc[0], table.iloc[table.error.argmin()]
+    times = plain(median.error / least.error, 2)
+    return f"The median heuristic's error is {times} times the least error", (
+        f"Over {DATA_SETS} simulated data sets the error of the nearest draws is least at "
+        f"bandwidth {amount(least.bandwidth, 2)}; the median heuristic gives "
+        f"{amount(median.bandwidth, 2)}."
+    )
+
+
+def errors(result: Result) -> fig.CaptionedFigure:
+    """Draw error against time, a mark for each form and number of frequencies."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    title, caption = quickest(result)
+    pairs = counted(main.pair.nunique(), "pair")
+    x, y = "milliseconds for a pair of data sets", "mean error, at least 0.00001"
+    settings = f"N = {params.points:,}, bandwidth {params.bandwidth:g}, {pairs}"
+    figure = fig.figure(title, x, y, settings=settings)
+    forms = main.groupby("form", sort=False)
+    times, means = 1e3 * forms.seconds.median(), forms.error.mean().clip(lower=SMALLEST_ERROR)
+    figure.update_xaxes(fig.plain_ticks(times.min() / 2.0, 2.0 * times.max()))
+    figure.update_yaxes(fig.plain_ticks(SMALLEST_ERROR, 1.0, most=6))
+    families = times.index.str.split(",").str[0]
+    for style in fig.styles(list(families.unique())):
+        here = families == style.name
+        marks = fig.line(times[here].to_numpy(), means[here].to_numpy(), style)
+        looks = {"symbol": style.marker, "size": 11}
+        figure.add_trace(marks.update(mode="lines+markers", marker=looks))
+    return fig.CaptionedFigure(figure, caption)
+
+
+SPREAD, ERROR = fig.styles(["spread (high is good)", "error (low is good)"])
+MEDIAN = fig.GUIDE.called("median heuristic")
+
+STUDY: Study[Params, None] = Study(
+    EXPERIMENT,
+    Params,
+    tables={
+        "main": Linked(MAIN),
+        "sensitivity": Linked("form n sensitivity"),
+        "bandwidth": Linked("bandwidth spread error chosen"),
+    },
+    says=lambda result: f"{quickest(result)[1]} {best_bandwidth(result)[1]}",
+    privacy="Uses public simulations only; costs no privacy.",
+    views={
+        "error": errors,
+        "bandwidth": Lines(
+            {"spread": SPREAD, "error": ERROR},
+            "bandwidth",
+            says=best_bandwidth,
+            table="bandwidth",
+            y_title="spread, or error",
+            guide=(MEDIAN, lambda part: part.bandwidth[part.chosen].iloc[0]),
+        ),
+    },
+    # All pairs in one process, so that times can be compared.
+    links=lambda params: -(-params.pairs // PART),
+    link=link,
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()

@@ -1,0 +1,295 @@
+r"""Is this enough data? The error to expect of a release from so many values.
+
+Series are simulated from the model itself: parameters $\theta$ drawn from the prior, then $N$
+values drawn from $\theta$. Each series is compared with the same public pool, as a private one
+would be. The error of a release is
+
+$$\sqrt{E\,|\hat\theta - \theta|^2 / d}$$
+
+with $\hat\theta$ the mean of the accepted draws (the prior mean if there are none) and $d$ the
+number of parameters: shares, for the uniform mixture. For the cubic (``covid``) it is the error of
+the curve, the root of its mean square over the rows, as a share of the range of possible values;
+series are then drawn from those curves of the prior that stay within the range, as yours do. The
+mean over the noise is exact (MATH E6); the mean over series is an average with a 95 % interval. A
+data set of $N$ values is the first $N$ of one stream (for the cubic, $N$ rows spread over the same
+curve), so one series serves all sizes and the curve is smoother than its band.
+
+This holds for series that follow the model, on average over its prior. Nothing here reads any data,
+so you may look at it before you spend a budget. Between two sizes the error is taken from a
+straight line on logarithmic scales.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+from abcdp_core import error_curve, pool, summaries
+from abcdp_core import figures as fig
+from abcdp_core import parameters as par
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.sentences import amount, counted, from_to, noise_cost
+from abcdp_core.simulators import ScenarioParams, covid, uniform_mixture
+from abcdp_core.streams import generator
+from abcdp_core.study import Array, Lines, Parameter, Result, Rows, Run, Study, choice, scale
+
+EXPERIMENT = "error-by-size"
+TITLE = "The error to expect from so many values"
+
+
+@dataclass(frozen=True)
+class Params(ScenarioParams):
+    """The setting, the largest size, and how many series are averaged."""
+
+    scenario: str = choice(
+        "Scenario",
+        "The model that series are simulated from.",
+        (uniform_mixture.SCENARIO, covid.SCENARIO),
+    ).field(uniform_mixture.SCENARIO)
+    epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
+    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
+    c: int = par.C.field(uniform_mixture.C_DEFAULT)
+    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
+    resample: bool = par.RESAMPLE.field(False)
+    runs: int = scale(
+        "Simulated series",
+        "Each from its own parameters, drawn from the prior.",
+        (2, 4, 8, 12, 16, 32),
+        high=100,
+    ).field(12)
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """Return the scenario's own bounds; for the cubic, the sizes that a file may have."""
+        known = super().specification(scenario)
+        if scenario != covid.SCENARIO:
+            return known
+        low, high = covid.OWN_SIZES
+        return known | {"n": dataclasses.replace(covid.N, low=low, high=high, options=())}
+
+
+def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
+    """Return the public pool if it is needed and its distances are not at hand."""
+    key = _key(params, params.n, seed)
+    needed = params.scenario == uniform_mixture.SCENARIO and not pool.is_ready(key)
+    return [key] if needed else []
+
+
+def _key(params: Params, n: int, seed: int) -> pool.PoolKey:
+    return pool.key_for(uniform_mixture.SCENARIO, n, params.pool_size, seed)
+
+
+def far_enough(scenario: str, planned: int, pool_size: int) -> int:
+    """Return the size of the usual pool, or of a larger one for planned values that can be made."""
+    if scenario == covid.SCENARIO:
+        return covid.OWN_SIZES[1]
+    possible = [size for size in SIZES if size * pool_size <= par.WORK_LIMIT]
+    far = [size for size in possible if size >= max(planned, uniform_mixture.N_DEFAULT)]
+    return min(far, default=max(possible))
+
+
+Compared = tuple[Array, float, Array, Array, Array]
+"""A series against the pool: distances ``(T,)``, their sensitivity, and what is estimated: for each
+draw ``(T, d)``, for the truth and for the prior mean ``(d,)``."""
+
+
+def errors_of(_: None, run: Run[Params]) -> list[tuple[float, ...]]:
+    """Compute the errors of one series at every size, with the noise and without."""
+    params, model, rows = run.params, MODELS[run.params.scenario], []
+    for n in (*(size for size in model.sizes if size < params.n), params.n):
+        rho, sensitivity, values, truth, nothing = model.compared(run, n)
+        asked = params.epsilon_total, sensitivity, params.c
+        event = sparse_vector.calibrate(*asked, resample=params.resample)
+        private = error_curve.averaged(event, params.epsilon_abc, rho, values, truth, nothing)
+        plain, _trace = sparse_vector.non_private(rho, params.epsilon_abc, params.c)
+        kept = values[plain.indices]
+        mean = kept.mean(axis=0) if len(kept) else nothing
+        others = (summaries.errors(each, truth)[0] for each in (mean, nothing))
+        rows.append((n, run.run, private, *others))
+    return rows
+
+
+def _shares(run: Run[Params], n: int) -> Compared:
+    public = pool.PublicSide(_key(run.params, n, run.seed), n)
+    against, theta = public.simulated(run.run), public.simulated_theta(run.run)
+    return against.rho, against.sensitivity(), against.theta, theta, uniform_mixture.PRIOR_MEAN
+
+
+def _curve(run: Run[Params], n: int) -> Compared:
+    metric, days, root = covid.distance(), covid.days(n), curve_root(n)
+    # Far more draws than a run looks at: some 8 of 100 are close at the usual threshold.
+    draws = min(run.params.pool_size, max(2000, 40 * run.params.c))
+    theta = covid.prior(generator(run.seed, "curves"), draws)
+    truth = within(generator(run.seed, "curve", run.run))
+    statistics = metric.statistic(covid.with_days(covid.curves(theta, days)))
+    series = covid.with_days(covid.curves(truth[None], days)[0])
+    rho = metric.compare(statistics, metric.statistic(series))
+    return rho, metric.sensitivity(n), theta @ root, truth @ root, covid.PRIOR_MEAN @ root
+
+
+def within(rng: np.random.Generator) -> Array:
+    """Draw parameters ``(4,)`` from the prior whose curve stays in the range of possible values."""
+    low, high = covid.DOMAIN
+    while True:
+        theta = covid.prior(rng, 200)
+        curves = covid.curves(theta, covid.days(covid.OWN_SIZES[1]))
+        fits = ((low <= curves) & (curves <= high)).all(axis=1)
+        if fits.any():
+            return theta[int(fits.argmax())]
+
+
+def curve_root(n: int) -> Array:
+    """Return ``(4, 4)``: coefficients times this have the mean square of their curve.
+
+    That is the mean over ``n`` rows, as a part of the range of possible values.
+    """
+    d = len(covid.PRIOR_MEAN)
+    rows = np.vander(covid.days(n), d) / (covid.DOMAIN[1] - covid.DOMAIN[0])
+    triangle: Array = np.linalg.qr(rows / math.sqrt(n)).R
+    return math.sqrt(d) * triangle.T
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a scenario's error is of.
+
+    Attributes:
+        compared: one series of so many values, against the pool.
+        sizes: that are looked at.
+        typical: what the error is of.
+        unit: of the error, in hundredths.
+        top: the highest error that is drawn.
+    """
+
+    compared: Callable[[Run[Params], int], Compared]
+    sizes: tuple[int, ...]
+    typical: str
+    unit: str
+    top: float
+
+
+SIZES = tuple(int(size) for size in uniform_mixture.N.options)
+MODELS = {
+    uniform_mixture.SCENARIO: Model(
+        _shares, SIZES, "the typical error of each share", "percentage points", 19.5
+    ),
+    covid.SCENARIO: Model(
+        _curve, (4, 7, 10, 18, 40, 100), "the typical error of the curve", "% of your range", 60.0
+    ),
+}
+
+
+def curves(result: Result) -> pd.DataFrame:
+    """Return root mean squares over noise and series in hundredths, a row for each size.
+
+    These are ``error`` with ``low`` and ``high``, its 95 % interval, which one series does not
+    have; ``plain`` without noise; and ``prior`` without any data.
+    """
+    error, plain, prior = (
+        100.0 * summaries.root_over_runs(result.tables["main"], column, "n").set_index("n")
+        for column in ("mse", "non_private_mse", "prior_mse")
+    )
+    return error[["error", "low", "high"]].assign(plain=plain.error, prior=prior.error)
+
+
+def at(result: Result, n: int) -> pd.Series[float] | None:
+    """Return these at a size, between two sizes of the curve too; ``None`` beyond it."""
+    table = curves(result)
+    known = table.index.to_numpy()
+    if not known[0] <= n <= known[-1]:
+        return None
+    x, logs = np.log(known), table.clip(lower=1e-4).apply(np.log)
+    return pd.Series({name: math.exp(np.interp(math.log(n), x, logs[name])) for name in table})
+
+
+def _model(result: Result) -> Model:
+    return MODELS[cast(Params, result.params).scenario]
+
+
+def _average(result: Result) -> str:
+    runs = result.tables["main"].run.nunique()
+    return f"noise and {counted(runs, 'simulated series', 'simulated series')}"
+
+
+def says(result: Result, n: int) -> tuple[str, str]:
+    """Say whether so many values are enough, and the error with its uncertainty."""
+    found, model = at(result, n), _model(result)
+    if found is None:
+        title = "The error to expect, by the number of values"
+        return title, f"The error to expect with {n:,} values is not known."
+    cost = noise_cost(found.error, found.plain, found.prior, "no data")
+    ends = f" (95 % interval {from_to((found.low, found.high), 2)})"
+    return f"With {counted(n, 'value')} {cost}", (
+        f"Averaged over {_average(result)}, {model.typical} is {amount(found.error, 2)} "
+        f"{model.unit}{ends if math.isfinite(found.high) else ''}; without noise it is "
+        f"{amount(found.plain, 2)}."
+    )
+
+
+def said(result: Result, planned: int) -> str:
+    """Return what to expect with so many values, in Markdown."""
+    title, sentence = says(result, planned)
+    return f"**{title}.** {sentence}"
+
+
+def headline(result: Result, planned: int, width: float | None = None) -> tuple[str, str, str]:
+    """Return a number, the sentence it begins, and how sure it is, in the scale of a range."""
+    found, model = at(result, planned), _model(result)
+    if found is None:
+        return "?", f"Nothing is known for {planned:,} values.", ""
+    error, plain, prior = (amount(found[name], 2) for name in SHOWN)
+    _, sign, unit = model.unit.rpartition("% ")
+    words = (
+        f"{unit}: {model.typical} with {planned:,} values. "
+        f"**Without noise {plain}, without any data {prior}.**"
+    )
+    rest = f"Average over {_average(result)} that follow the model."
+    if sign and width is not None:
+        rest = f"With your range that is {amount(width * found.error / 100.0, 2)}. {rest}"
+    return f"{error} {sign}".rstrip(), words, rest
+
+
+SHOWN = {
+    "error": fig.PRIVATE.called("with the noise"),
+    "plain": fig.NON_PRIVATE.called("without noise"),
+    "prior": fig.PRIOR_MEAN.called("without any data"),
+}
+
+
+def marked(result: Result, n: int) -> fig.CaptionedFigure:
+    """Draw the curves, and on them a size of the user's if they reach it."""
+    model, found, (title, rest) = _model(result), at(result, n), says(result, n)
+    lines = Lines(
+        SHOWN,
+        x="n",
+        says=lambda _: (title, f"{title}. {rest}"),
+        bands={"error": ("low", "high")},
+        settings=("epsilon_total", "epsilon_abc", "c"),
+        linear=True,
+        y_range=lambda _: (0.0, model.top),
+        y_title=f"error, {model.unit}",
+    )
+    drawn = lines(dataclasses.replace(result, tables={"main": curves(result).reset_index()}))
+    # Low enough for the headline and the progress to be on one screen with it.
+    drawn.figure.update_layout(height=380)
+    if found is not None:
+        drawn.figure.add_trace(fig.own_mark(n, found.error, f"your {n:,} values"))
+    return drawn
+
+
+STUDY = Study(
+    EXPERIMENT,
+    Params,
+    tables={"main": Rows("n run mse non_private_mse prior_mse", errors_of)},
+    says=lambda result: ". ".join(says(result, vars(result.params)["n"])),
+    privacy="No data are read here, so nothing is spent.",
+    views={EXPERIMENT: lambda result: marked(result, vars(result.params)["n"])},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()

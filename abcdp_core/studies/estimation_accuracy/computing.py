@@ -1,0 +1,182 @@
+"""What can be chosen for estimates from truncated answers, and how a method follows a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from abcdp_core import parameters as par
+from abcdp_core import summaries
+from abcdp_core.adaptive import contraction
+from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive.batch import Batch
+from abcdp_core.adaptive.channels import answer
+from abcdp_core.parameters import ParameterError
+from abcdp_core.streams import generator
+from abcdp_core.study import Array, Chain, Continuation, choice, scale
+from abcdp_core.study.estimates import ask
+from abcdp_core.tasks import with_values
+
+BATCH = ("mhaar", "mh")
+SAMPLER = choice(
+    "Samplers",
+    "smc, smc-latent and grid follow people online; mhaar and mh come after the last one.",
+    (*online.SAMPLER.options, *BATCH),
+)
+ITERATIONS = scale(
+    "Iterations of a batch sampler",
+    "Steps of its chain; the paper takes 100 000.",
+    (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
+    low=100,
+    high=1_000_000,
+)
+BURN_IN = scale(
+    "Burn-in",
+    "Share of a chain that estimates leave out; its step adapts meanwhile.",
+    (0.1, 0.2, 0.5, 0.8),
+    low=0.0,
+    high=0.95,
+)
+CANDIDATES = scale(
+    "Candidates of mhaar",
+    "Candidate values per person and iteration; the paper takes 20.",
+    (2, 5, 10, 20, 50, 100),
+    high=1000,
+)
+
+RUNS = dataclasses.replace(par.RUNS, high=2000)
+"""So many tell a few per cent between ways of asking."""
+
+
+@dataclass(frozen=True)
+class Params(online.StreamParams):
+    """Every budget with every method, on the same people within a run."""
+
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0), many=True)
+    sampler: tuple[str, ...] = SAMPLER.field("smc", many=True)
+    interval: tuple[str, ...] = online.INTERVAL.field(("adaptive", "fixed"), many=True)
+    runs: int = RUNS.field(10)
+    iterations: int = ITERATIONS.field(10_000)
+    burn_in: float = BURN_IN.field(0.2)
+    candidates: int = CANDIDATES.field(20)
+    channel: tuple[str, ...] = online.CHANNEL.field(("truncation",), many=True)
+
+    def check_together(self) -> None:
+        """Refuse a study without a method, or what a sampler or a way of asking cannot do."""
+        for sampler in self.sampler:
+            self.check_sampler(sampler)
+        online.check_noise(self.channel, self.noise)
+        online.check_tables(self.channel, self.interval, self.sampler)
+        if not self.methods():
+            raise ParameterError(
+                f"sampler = {', '.join(self.sampler)}: a batch sampler needs interval = fixed."
+            )
+
+    def tables(self) -> list[str]:
+        """Channels whose answers are symbols from a table."""
+        return [name for name in self.channel if name in online.TABLES]
+
+    def ways(self) -> list[str]:
+        """Ways of asking: the intervals of truncation, and the names of other channels."""
+        return [*(self.interval if "truncation" in self.channel else ()), *self.tables()]
+
+    def methods(self) -> list[tuple[str, str]]:
+        """Ways of inferring and asking: (sampler, interval or name of a table)."""
+        able: dict[str, Any] = dict.fromkeys(online.TABLES, online.FOLLOW_TABLES)
+        able |= {"adaptive": online.SAMPLER.options, "fixed": SAMPLER.options}
+        every = itertools.product(self.sampler, self.ways())
+        return [(sampler, way) for sampler, way in every if sampler in able[way]]
+
+
+LINKS = 20  # Parts that a run of one method is done in, so that it can be stopped
+
+CLOSE = 10**-0.5
+"""Standard deviation of μ, in σ, that ``reach`` waits for: that of the mean of ten exact values."""
+
+Row = dict[str, Any]
+Part = tuple[Any, Row, dict[str, Row]]
+"""The state after a part of a run, the estimate then, and the row of each table that has one."""
+
+
+def chains(params: Params, seed: int) -> list[Chain[Params]]:
+    """All methods of a run, then the next run: the study can be stopped at any time."""
+    singles = []
+    for budget, (sampler, way) in itertools.product(params.epsilon_total, params.methods()):
+        asked = ("adaptive", way) if way in online.TABLES else (way, "truncation")
+        own = {"epsilon_total": budget, "sampler": sampler, "runs": 1}
+        single = with_values(params, **own, interval=asked[0], channel=asked[1])
+        links = min(LINKS, params.iterations if sampler in BATCH else params.n)
+        singles.append((single, links))
+    runs = range(params.runs)
+    return [Chain(single, run, seed, links) for run in runs for single, links in singles]
+
+
+def advance(here: Continuation[Chain[Params]]) -> tuple[dict[str, list[Row]], Any]:
+    """Do the next part of one method's run; the last one has its estimate."""
+    params, (state, seconds) = here.task.params, here.state or (None, 0.0)
+    start = time.perf_counter()
+    follow = _batch if params.sampler[0] in BATCH else _online
+    state, estimate, rows = follow(here, state)
+    seconds += time.perf_counter() - start
+    if here.is_last:
+        rows["main"] = estimate | {"seconds": seconds}
+    # A table of symbols has its name for an interval.
+    way = {"interval": params.ways()[0]}
+    return {name: [row | way] for name, row in rows.items()}, (state, seconds)
+
+
+def _estimate(params: Params, mu: float, sigma: float, width: float) -> Row:
+    errors = {"error_mu": abs(mu - params.mu), "error_sigma": abs(sigma - params.sigma)}
+    return {"mean_mu": mu, "mean_sigma": sigma, "sigma_width": width} | errors
+
+
+def _online(here: Continuation[Chain[Params]], state: Any) -> Part:
+    """Ask the next people; what is known then."""
+    params, (known, reached) = here.task.params, state or (None, 1)
+    known, asked = ask(here.task, known, here.part(params.n))
+    reached = max(
+        (row.t + 1 for row in asked if row.sd_mu >= CLOSE * params.sigma), default=reached
+    )
+    # Half of it first: the ends may be as far away as a computer counts.
+    centres = np.array([0.5 * row.left + 0.5 * row.right for row in asked])
+    last = asked[-1]
+    estimate = _estimate(params, last.mean_mu, last.mean_sigma, last.sigma_width)
+    spread = {"t": last.t, "sd_mu": last.sd_mu, "sd_sigma": last.sd_sigma}
+    rows = {"course": {**estimate, **spread, "centre_sd": float(centres.std())}}
+    if here.is_last:
+        rows["reach"] = {"people": reached}
+    return (known, reached), estimate, rows
+
+
+def _batch(here: Continuation[Chain[Params]], walk: Any) -> Part:
+    """The next iterations of a chain; at its end its means and how well it moved."""
+    task, params, prior = here.task, here.task.params, here.task.params.prior()
+    candidates = params.candidates if params.sampler[0] == "mhaar" else 0
+    sampler = Batch(prior, params.family(), params.iterations, params.burn_in, candidates)
+    answers, rng = responses(task), generator(task.seed, "chain", task.run, here.done)
+    walk = sampler.start(rng, answers) if walk is None else walk
+    part = here.part(params.iterations)
+    walk = sampler.go_on(rng, walk, answers, part.stop - part.start)
+    if not here.is_last:
+        return walk, {}, {}
+    kept = sampler.kept(walk)
+    mu, sigma = (summaries.autocorrelation_time(column) for column in kept.T)
+    chain = {"autocorrelation_mu": mu, "autocorrelation_sigma": sigma}
+    chain["acceptance"] = walk.accepted / params.iterations
+    width = contraction.width(float(kept[:, 1].std()), prior)
+    means = float(kept[:, 0].mean()), float(np.exp(kept[:, 1]).mean())
+    return walk, _estimate(params, *means, width), {"chains": chain}
+
+
+def responses(task: Chain[Params]) -> Array:
+    """Everybody's answer in the fixed interval, ``(n, 4)``."""
+    params = task.params
+    unit_scale = params.unit_scale(params.epsilon_total[0])
+    left, right = params.interval_of("fixed", unit_scale)
+    turns = zip(*params.people(task.seed, task.run), strict=True)
+    return np.array([answer(value, scaled, left, right, unit_scale) for value, scaled in turns])

@@ -1,0 +1,155 @@
+r"""How much does one release depend on its noise?
+
+A single private release is one draw of the noise. Here the same data go through the same pool many
+times, each time with new noise, so the spread between releases is the privacy noise and nothing
+else. *In practice you release only once*: every release spends its own budget, so $k$ of them
+spend $k\,\epsilon_{total}$.
+
+Each release is drawn at the mean of the draws that it kept, or at the prior mean if it kept none,
+beside the estimate without noise, the prior mean and the truth.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+from abcdp_core import demonstration, summaries
+from abcdp_core import figures as fig
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import against_no_noise, budget_name, counted, from_to
+from abcdp_core.streams import generator
+from abcdp_core.study import Array, columns, scale
+from abcdp_core.tasks import SingleTask, single_task
+
+EXPERIMENT = "many-releases"
+TITLE = "Many releases of the same data"
+COLUMNS = columns(
+    main="release_number sample parameter value weight",
+    errors="release_number accepted mse mae",
+    references="parameter non_private non_private_accepted prior truth prior_low prior_high",
+)
+"""In *references*, the means of the run without noise and of the prior, the truth if it is known,
+and the ends of the prior's draws but for 1 in 100."""
+
+RELEASES = scale(
+    "Releases", "How many times the noise is drawn anew.", (1, 2, 5, 10, 20, 30, 50, 100, 200)
+)
+
+
+@dataclass(frozen=True)
+class Params(demonstration.ReleaseParams):
+    """A release's parameters, and how many of them; ``noise_draw`` is the number of the first."""
+
+    releases: int = RELEASES.field(30)
+
+
+missing_pools = demonstration.missing_pools
+tasks = single_task
+
+
+def work(task: SingleTask[Params]) -> Tables:
+    """Release the same data again and again."""
+    params, source = task.params, task.params.source
+    comparison, event = (
+        demonstration.comparison_of(params, task.seed),
+        demonstration.event_of(params),
+    )
+    kept, errors = [], []
+    for number in range(params.noise_draw, params.noise_draw + params.releases):
+        rng = generator(task.seed, "noise", 0, number)
+        release, _ = sparse_vector.run(comparison.rho, params.epsilon_abc, event, rng)
+        kept.append(demonstration.kept(params, comparison, release, release_number=number))
+        mean = release.mean(comparison.theta, source.PRIOR_MEAN)
+        errors.append((number, len(release.indices), *summaries.errors(mean, source.TRUTH)))
+    plain, _ = sparse_vector.non_private(comparison.rho, params.epsilon_abc, params.c)
+    low, high = np.quantile(comparison.theta, (0.005, 0.995), axis=0)
+    references = {
+        "parameter": list(source.AXES),
+        "non_private": plain.mean(comparison.theta, source.PRIOR_MEAN),
+        "non_private_accepted": len(plain.indices),
+        "prior": np.asarray(source.PRIOR_MEAN, dtype=float),
+        "truth": np.nan if source.TRUTH is None else source.TRUTH,
+        "prior_low": low,
+        "prior_high": high,
+    }
+    return {
+        "main": pd.concat(kept, ignore_index=True),
+        "errors": pd.DataFrame(errors, columns=list(COLUMNS["errors"])),
+        "references": pd.DataFrame(references),
+    }
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """Say how far the releases' errors spread, and what all releases would cost together."""
+    errors = rows["errors"]
+    unknown = errors.mae.isna().all()
+    spread = "unknown, as the true parameters are" if unknown else from_to(errors.mae)
+    said = f"The mean absolute error of {counted(len(errors), 'release')} of the same data is "
+    said += f"{spread}.{summaries.empty_note(errors.accepted)}"
+    privacy = demonstration.privacy_of(params)
+    if len(errors) > 1:
+        total = budget_name(len(errors) * params.epsilon_total)
+        privacy += f" All {len(errors)} together would cost {total}."
+    return Result(EXPERIMENT, params, rows, said, privacy, demonstration.event_of(params))
+
+
+def means(result: Result) -> Array:
+    """Mean of each release ``(releases, d)``, the prior mean where no draw was kept."""
+    references, numbers = result.tables["references"], result.tables["errors"].release_number
+    main = result.tables["main"]
+    weighted = main.assign(value=main.value * main.weight)
+    sums = weighted.pivot_table("value", "release_number", "parameter", "sum")
+    found = sums.reindex(index=numbers, columns=references.parameter)
+    return np.asarray(found.fillna(references.set_index("parameter").prior), dtype=float)
+
+
+def finding(result: Result) -> str:
+    """Say what noise does to a release that is neither lucky nor unlucky, in a line."""
+    errors, references = result.tables["errors"], result.tables["references"]
+    if errors.accepted.max() == 0:
+        return "No release kept a draw, so every estimate is the prior mean"
+    if errors.mae.isna().all():
+        return f"{counted(len(errors), 'release')} of the same data, and the estimate without noise"
+    plain = math.sqrt(((references.non_private - references.truth) ** 2).mean())
+    what = "The typical error of a release" if len(errors) > 1 else "The error of this release"
+    return f"{what} is {against_no_noise(float(np.sqrt(errors.mse).median()), plain)}"
+
+
+SPREAD, GOLDEN = 1.1, (math.sqrt(5.0) - 1.0) / 2.0
+"""Part of half a strip that dots are spread over, and the step that spreads any number of them."""
+
+
+def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
+    """Draw the means of all releases as a strip for each parameter."""
+    params, references = cast(Params, result.params), result.tables["references"]
+    axes = list(params.source.AXES.values())
+    plain, prior, truth = (
+        references[[name]].to_numpy(float) for name in ("non_private", "prior", "truth")
+    )
+    ends = fig.shown_ends(axes, references[["prior_low", "prior_high"]].to_numpy(), truth[:, 0])
+    figure = fig.figure(finding(result), "", "", settings=demonstration.settings(params))
+    figure.update_layout(fig.strips(list(references.parameter), ends, "mean of the kept draws", 66))
+    number = result.tables["errors"].release_number.to_numpy()
+    height, each = SPREAD * ((number * GOLDEN) % 1.0 - 0.5), means(result).T
+    newest = {"size": 13, "line": {"width": 2, "color": fig.BOTH.color}}
+    marks = (
+        (prior, np.zeros(1), fig.PRIOR, {"size": 11}),
+        (each, height, fig.PRIVATE, {"size": 7, "opacity": 0.7}),
+        (each[:, -1:], height[-1:], fig.PRIVATE, newest),
+        (plain, np.zeros(1), fig.NON_PRIVATE, {"size": 12}),
+        (truth, np.zeros(1), fig.TRUTH, {"size": 34}),
+    )
+    for index, (x, y, style, look) in itertools.product(range(len(axes)), marks):
+        trace = fig.points(x[index], y, style)
+        figure.add_trace(fig.in_panel(trace.update(marker=look), index))
+    words = {"● releases": fig.PRIVATE, "■ without noise": fig.NON_PRIVATE, "◆ prior": fig.PRIOR}
+    words |= {} if np.isnan(truth).all() else {"│ truth": fig.TRUTH}
+    fig.key(figure, [(text, style.color) for text, style in words.items()])
+    return {EXPERIMENT: fig.CaptionedFigure(figure, result.summary)}

@@ -1,0 +1,178 @@
+r"""What is the posterior from one release by one mechanism?
+
+Accepted draws have equal weights; soft weights and importance weights differ. All are weighted
+samples: the histograms show shares, and the effective sample size $(\sum w)^2 / \sum w^2$ says how
+many draws of equal weight a sample is worth. A released estimate is a point and not a sample, so it
+has a mean only. A posterior that is known exactly gives independent draws of equal weight, and its
+mean is the exact one.
+
+A noise-aware posterior is made in one of three ways (MATH E3). If its importance weights are worth
+enough draws, the draws keep these weights. If not, other draws are kept after noise is added to
+each, and moved along a regression; from a pool too small for a regression they are not moved. In
+all three cases the table gives the effective sample size of the importance weights.
+
+The threshold or temperature is the best public one for the mechanism, chosen on simulated data sets
+as in the comparison of all mechanisms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from abcdp_core import demonstration, mechanisms, privacy, summaries, trials
+from abcdp_core import figures as fig
+from abcdp_core import parameters as par
+from abcdp_core.mechanisms import Budget, Release
+from abcdp_core.sentences import amount, budget_name, counted, little, percent, settings_line
+from abcdp_core.streams import generator
+from abcdp_core.study import Parameter, Result, Rows, Run, Study, samples
+from abcdp_core.study import mechanisms as shared
+
+EXPERIMENT = "mechanism-posterior"
+TITLE = "Posterior from one release by a chosen mechanism"
+
+
+@dataclass(frozen=True)
+class Params(shared.MechanismParams):
+    """One release by one mechanism."""
+
+    mechanism: str = trials.MECHANISM.field("private-embedding")
+    epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
+    c: int = par.C.field(10)
+    pool_size: int = par.POOL_SIZE.field(10_000)
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """The scenario's own sizes, and what can serve it."""
+        general = super().specification(scenario)
+        if scenario is None or scenario not in general["scenario"].options:
+            return general
+        return general | {"mechanism": trials.able(general["mechanism"], scenario)}
+
+
+def released(run: Run[Params]) -> dict[str, Any]:
+    """Choose the threshold on simulated data, release once, and put the prior beside it."""
+    params, public = run.params, shared.public_side(run.params, run.seed)
+    mechanism, budget = mechanisms.load(params.mechanism), _budget(params)
+    threshold = public.scenario.EPSILON_ABC_DEFAULT
+    asked = mechanism.chosen(c=params.c, sensitivity=params.sensitivity, epsilon_abc=threshold)
+    options = trials.best(params.mechanism, public, asked, budget, run.seed)
+    trial, rng = trials.own(public, 0), generator(run.seed, "noise", 0, params.noise_draw)
+    release = mechanism.prepare(public, options, budget).release(trial.comparison, rng)
+
+    names, theta = public.scenario.AXES, public.theta
+    sample, prior = release.parameters(theta), theta[: demonstration.PRIOR_SHOWN]
+    shown, shares = samples.thinned(release.weights)
+    even = np.full(len(prior), 1.0 / len(prior))
+    of = {"release": "private", "mechanism": params.mechanism}
+    main = [
+        samples.table(names, sample[shown], shares, **of),
+        samples.table(names, prior, even, release="prior", mechanism="prior"),
+    ]
+    way, made = _way(release), release.made
+    worth, outside = summaries.effective_sample_size(release.weights), 0.0
+    if made is not None and way != "exact":
+        worth, outside = made.importance_size, made.outside
+    mean = np.asarray(public.scenario.PRIOR_MEAN)
+    error = summaries.errors(release.mean(theta, mean), trial.truth)
+    chosen = getattr(options, "epsilon_abc", math.nan)
+    first = (*of.values(), way, chosen, len(sample), worth, outside, *error)
+    of_prior = (0.0, len(prior), float(len(prior)), 0.0, *summaries.errors(mean, trial.truth))
+    errors = [first, (*["prior"] * 3, *of_prior)]
+    return {"main": pd.concat(main, ignore_index=True), "errors": errors}
+
+
+def _budget(params: Params) -> Budget:
+    return Budget(params.epsilon_total, params.delta)
+
+
+def _way(release: Release) -> str:
+    """How a release came to be."""
+    if release.made is not None:
+        return release.made.way
+    if release.estimate is not None:
+        return "estimate"
+    weights = release.weights
+    return "weighted" if len(weights) and np.ptp(weights) > 0.0 else "accepted"
+
+
+def says(result: Result) -> str:
+    """Say what was released, how large its error is, and what a small pool does to it."""
+    params = cast(Params, result.params)
+    private, prior = result.tables["errors"].to_dict("records")
+    name, budget = private["mechanism"], budget_name(params.epsilon_total)
+    said = [f"With {budget}, {fig.called(name)} gave {_gave(private)}."]
+    if math.isnan(private["mae"]):
+        said.append("The true parameters are unknown, so there is no error to report.")
+    else:
+        error, of_prior = amount(private["mae"]), amount(prior["mae"])
+        said.append(f"The mean absolute error is {error}; the prior mean's is {of_prior}.")
+    if private["way"] in ("moved", "kept"):
+        said.append(shared.small_pool(params, [name]))
+    return " ".join(filter(None, said))
+
+
+def _gave(private: Mapping[Any, Any]) -> str:
+    """What a release consists of."""
+    way, draws = private["way"], counted(private["accepted"], "draw")
+    if way == "accepted" and private["accepted"] == 0:
+        return "no draw, so its estimate is the prior mean"
+    size = amount(private["effective_sample_size"])
+    return {
+        "estimate": "a point estimate, not a sample",
+        "accepted": draws,
+        "exact": f"{draws} from the exact posterior given the release",
+        "weighted": f"{draws} with weights, effective sample size {size}",
+        "moved": f"{draws} near the release, moved along a regression",
+        "kept": f"{draws} near the release",
+    }[way]
+
+
+def promise(params: Params) -> str:
+    """State what the release guarantees."""
+    mechanism, source = mechanisms.load(params.mechanism), params.source
+    return privacy.guarantee(mechanism.spends(_budget(params)), *mechanism.protects(source))
+
+
+def posterior(result: Result) -> fig.CaptionedFigure:
+    """Draw histograms of the parameters; the title compares the error with the prior's."""
+    params = cast(Params, result.params)
+    source = params.source
+    private, prior = result.tables["errors"].mae
+    title = f"This release is {little(private, prior)}"
+    if math.isnan(private):
+        title = "The posterior from one release"
+    elif not little(private, prior):
+        title = f"The error of this release is {percent(private / prior)} of the prior's error"
+    asked = ["epsilon_total", *{"c"}.intersection(mechanisms.load(params.mechanism).takes), "n"]
+    settings = f"{fig.called(params.mechanism)}, {settings_line(params, asked)}"
+    figure = fig.mirrored(source.AXES, source.TRUTH, result.tables["main"], title, settings)
+    return fig.CaptionedFigure(figure, result.summary)
+
+
+STUDY = Study(
+    EXPERIMENT,
+    Params,
+    world=released,
+    tables={
+        "main": Rows(
+            "release mechanism sample parameter value weight", lambda found, _: found["main"]
+        ),
+        "errors": Rows(
+            "release mechanism way epsilon_abc accepted effective_sample_size outside_share mse "
+            "mae",
+            lambda found, _: found["errors"],
+        ),
+    },
+    says=says,
+    privacy=promise,
+    views={"posterior": posterior},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()
+missing_pools = shared.missing_pools

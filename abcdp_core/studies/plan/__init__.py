@@ -1,0 +1,234 @@
+r"""With N people and a budget, or for an error wanted: which mechanism to run?
+
+Every mechanism that serves a scenario is tried on data sets simulated at truths from the prior, in
+the place of private data, each with its own public pool, or with a shared one where pools take long
+to make; nothing here is given private data. What is predicted is the error of a release *on average
+over the prior*: for one data set, whose truth nobody knows, it may be smaller or larger.
+
+**Errors.** With $\hat\theta$ the estimate of a release, $\theta$ the truth and $d$ parameters, the
+root mean squared error is $\sqrt{E\,|\hat\theta - \theta|^2 / d}$, and the mean absolute error
+$E \sum_j |\hat\theta_j - \theta_j| / d$, over truths, data, pools and noise. Where parameters have
+different units each is divided by its prior standard deviation. The error of the sparse vector with
+Laplace noise is averaged over all noise exactly (MATH E6). Part of the chance is known and taken
+out by control variates: the errors of the prior mean and of the exact posterior mean.
+
+**Best public setting.** Every combination of a grid of thresholds $\epsilon_{abc}$, temperatures
+and acceptances c is tried on the first 16 data sets, and the one with the least error is predicted
+on the others, so the choice flatters no prediction.
+
+**A goal.** *error below*: on average, or as the quantile of the error of single releases. *interval
+below*: 90 % intervals are to be no longer than that on average. An interval that misses the truth
+too often may be as short as you like, so settings are chosen by the interval score (Gneiting &
+Raftery 2007), and only intervals that hold the truth in nearly 90 % of all cases meet the goal.
+
+**Enough.** For a goal, the same is done at other budgets and other N, for 8 data sets; the goal's
+quantity is taken to change by the ratio of the average errors, or lengths, of these 8. In between,
+lines are straight in logarithms, so the number is rough where the curve bends. Noise follows
+$N\epsilon_{total}$, so twice as many people do as much for it as twice the budget; the error of N
+points without noise is a limit to every budget.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from abcdp_core import mechanisms, planning, pool, trials
+from abcdp_core import parameters as par
+from abcdp_core.parameters import ParameterError
+from abcdp_core.planning import Asked, Goal
+from abcdp_core.simulators import ScenarioParams, uniform_mixture
+from abcdp_core.studies.plan import computing, views
+from abcdp_core.studies.plan.computing import ELSEWHERE, KNOBS
+from abcdp_core.study import Parameter, Result, Tables, choice, scale
+from abcdp_core.tasks import with_values
+
+EXPERIMENT = "plan"
+TITLE = "What to run for N people and a budget"
+COLUMNS = computing.COLUMNS
+
+NOT_ADVISED = ("embedding-noise-ignored",)
+"""Mechanisms that are there to show what goes wrong: in no plan unless somebody names them."""
+
+BUDGETS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # Other budgets
+LEAST, ERROR, INTERVAL = GOALS = ("smallest-error", "error-below", "interval-below")
+AVERAGE, EVERY = "average", "every"
+WANTED = scale(
+    "Wanted",
+    "The error or the length of an interval that is good enough, in the unit of the "
+    "parameters; in prior standard deviations where they have several.",
+    (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0),
+    low=1e-60,
+    high=1e60,
+)
+
+
+@dataclass(frozen=True)
+class Params(ScenarioParams):
+    """What there is, and what is wanted."""
+
+    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
+    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
+    delta: float = par.DELTA.field(1e-6)
+    goal: str = choice(
+        "Goal",
+        "smallest-error: the least there is. error-below: an error of at most what is wanted. "
+        "interval-below: 90 % intervals no longer than that, which hold the truth that often.",
+        GOALS,
+    ).field(LEAST)
+    wanted: float = WANTED.field(0.02)
+    probability: float | str = scale(
+        "On average, or in a share of releases",
+        "average: the error is kept on average over releases. A probability: in that share of all "
+        "releases, which is harder to keep if it is large.",
+        (0.5, 0.8, 0.9, 0.95, 0.99),
+        special=(AVERAGE,),
+    ).field(AVERAGE)
+    metric: str = choice(
+        "Error",
+        "rmse: root mean squared error, in which large errors count more. mae: mean absolute "
+        "error.",
+        tuple(planning.METRICS),
+    ).field("rmse")
+    mechanism: tuple[str, ...] = dataclasses.replace(
+        trials.MECHANISM,
+        help="What answers to the data; every: all that serve the scenario, but for those that "
+        "are there to show what goes wrong.",
+        options=(EVERY, *trials.MECHANISM.options),
+    ).field(EVERY, many=True)
+    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
+    runs: int = scale(
+        "Data sets",
+        "Simulated at truths from the prior, each with its own pool where that is cheap. "
+        "Settings are chosen on the first 16 and predicted on the others.",
+        (2, 16, 32, 64, 128, 256, 512, 1000),
+    ).field(256)
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """Return the usual one; any N within its bounds where data sets of any size are at hand."""
+        known = super().specification(scenario)
+        is_known = scenario in known["scenario"].options
+        if scenario is None or (is_known and planning.has_own_pools(scenario)):
+            steps = tuple(float(size) for size in known["n"].options)
+            known["n"] = dataclasses.replace(known["n"], options=(), steps=steps)
+        return known
+
+    @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:
+        """Return the scenario's own size and pool, and an error of an eighth of the prior's."""
+        few = float(f"{math.sqrt(planning.prior(scenario).mse) / 8.0:.1g}")
+        return super().defaults(scenario) | {"wanted": min(max(few, WANTED.low), WANTED.high)}
+
+    @property
+    def planned(self) -> tuple[str, ...]:
+        """Names of the mechanisms that are planned with."""
+        if EVERY not in self.mechanism:
+            return self.mechanism
+        names = tuple(name for name in mechanisms.names() if name not in NOT_ADVISED)
+        return trials.serving(names, self.scenario)
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether a number is wanted."""
+        return self.goal != LEAST
+
+    @property
+    def wish(self) -> Goal:
+        """What is wanted."""
+        of_releases = self.goal == ERROR and self.probability != AVERAGE
+        wanted = self.wanted if self.has_goal else None
+        share = float(self.probability) if of_releases else None
+        return Goal(self.metric, wanted, share, intervals=self.goal == INTERVAL)
+
+    def check_together(self) -> None:
+        """Refuse pools that are too large, and mechanisms that cannot serve scenario or goal."""
+        # Not for the plan, which may need no such pool, but for what is planned.
+        par.check_work(self.n, self.pool_size)
+        trials.check_mechanisms(self.scenario, self.planned)
+        sampling = any(mechanisms.load(name).sample for name in self.planned)
+        if self.goal == INTERVAL and not sampling:
+            names = ", ".join(self.mechanism)
+            raise ParameterError(f"mechanism = {names}: releases no draws, so no interval.")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One data set.
+
+    Attributes:
+        params: as if there were the fewest data sets, and no number were wanted.
+        part: ``tried``, every setting; ``predicted``, the chosen ones; ``budget`` and ``size``,
+            every setting at another one.
+        index: of the data set.
+        seed: root seed.
+    """
+
+    params: Params
+    part: str
+    index: int
+    seed: int
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """Return data sets one by one; for a goal, then some at other budgets and sizes."""
+    fewest = int(params.specification()["runs"].low)
+    same = {"mechanism": params.planned, "wanted": 1.0, "probability": AVERAGE, "runs": fewest}
+    # Of what is wanted, outcomes depend on no more than whether it is about intervals.
+    plain = with_values(params, goal=INTERVAL if params.goal == INTERVAL else LEAST, **same)
+    few, runs = planning.TRIED, params.runs
+    first = [Task(plain, "tried", index, seed) for index in range(min(few, runs))]
+    rest = [Task(plain, "predicted", index, seed) for index in range(few, runs)]
+    others = [
+        Task(with_values(plain, **{knob: value}), part, index, seed)
+        for part, knob in KNOBS.items()
+        for value in _others(params, knob) * params.has_goal
+        for index in range(min(ELSEWHERE, runs))
+    ]
+    # The main question first, then the others, before what only makes it more certain.
+    return [*first, *others, *rest]
+
+
+def _others(params: Params, knob: str) -> list[float]:
+    """Return other budgets or sizes."""
+    sizes = [int(size) for size in params.source.N.options]
+    values = {"epsilon_total": BUDGETS, "n": sizes}[knob]
+    return [value for value in values if value != getattr(params, knob)]
+
+
+def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
+    """Return the public pool where all data sets share one that is not at hand."""
+    key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
+    return [] if planning.has_own_pools(params.scenario) or pool.is_kept(key) else [key]
+
+
+def asked(params: Params) -> Asked:
+    """Return what settings are tried for."""
+    there_is = params.n, params.epsilon_total, params.delta
+    return Asked(params.scenario, *there_is, params.planned, params.pool_size, params.wish.score)
+
+
+def work(task: Task) -> Tables:
+    """Compute outcomes of one data set."""
+    params = task.params
+    make = {"tried": planning.kept, "predicted": planning.predicted}.get(task.part, planning.tried)
+    rows = make(asked(params), task.seed, task.index)
+    where = rows.assign(part=task.part, epsilon_total=params.epsilon_total, n=params.n)
+    return {"outcomes": where}
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """Return the plan so far."""
+    others = {knob: _others(params, knob) for knob in KNOBS.values()}
+    tables = computing.tables(params, rows["outcomes"], others)
+    privacy = views.guarantee(params, tables["main"])
+    result = Result(EXPERIMENT, params, tables, views.NOT_YET, privacy)
+    # A plan for another budget keeps what this one takes for its other budgets.
+    known = len(tables["main"]) > 0
+    return dataclasses.replace(result, summary=views.advice(result)) if known else result
+
+
+figures = views.figures

@@ -1,0 +1,171 @@
+"""What a plan says and draws."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from abcdp_core import figures as fig
+from abcdp_core import mechanisms, planning, privacy
+from abcdp_core.mechanisms import Budget, noisy_counts
+from abcdp_core.results import Result
+from abcdp_core.sentences import above, amount, counted, from_to, percent, setting, settings_line
+from abcdp_core.study import mechanisms as shared
+
+if TYPE_CHECKING:
+    from abcdp_core.studies.plan import Params
+
+NOT_YET = "Only other budgets and sizes are known yet, not those that were asked for."
+ROOM = 1.4  # Times the largest number to which an axis reaches
+
+
+def title(result: Result) -> str:
+    """Return the finding."""
+    main, has_goal = result.tables["main"], cast("Params", result.params).has_goal
+    meeting = int(main.meets.sum())
+    if not meeting:
+        does = "predicted to meet the goal" if has_goal else "clearly better than the prior"
+        return f"No mechanism is {does}"
+    if has_goal:
+        return f"The goal is predicted to be met by {meeting} of {counted(len(main), 'mechanism')}"
+    return f"{fig.called(main.mechanism[0]).capitalize()} is predicted to err least"
+
+
+def advice(result: Result) -> str:
+    """Return what to run, in a few sentences."""
+    params, main = cast("Params", result.params), result.tables["main"]
+    best, goal = result.tables["goal"].iloc[0], params.wish
+    texts = [f"{title(result)} with N = {params.n:,} and ε_total = {params.epsilon_total:g}."]
+    if math.isfinite(best.value):
+        value = amount(best.value, 2)
+        prior = goal.of_prior(planning.prior(params.scenario))
+        reference = f"the prior mean's is {amount(prior, 2)}"
+        if params.has_goal:
+            reference = f"at most {amount(params.wanted, 6)} is wanted"
+            value = above(best.value, params.wanted) if best.value > params.wanted else value
+        ends = best.value_low, best.value_high
+        value += f" (95 % interval {from_to(ends, 2)})" * math.isfinite(sum(ends))
+        texts.append(
+            f"The {goal.quantity} with {_named(main.iloc[0])} is {value}{shared.in_units(params)}; "
+            f"{reference}."
+        )
+    if params.has_goal and main.meets.any() and best.value_high > params.wanted:
+        texts.append("The interval reaches above what is wanted, so this is not certain.")
+    if params.has_goal and not main.meets.any():
+        held = result.tables["intervals"].coverage[:1]
+        too_few = held[held < planning.HONEST]
+        texts += [f"Its intervals hold the truth in {percent(each)} of cases." for each in too_few]
+        texts += [
+            f"{enough_title(result, knob)}." for knob in result.tables["enough"].knob.unique()
+        ]
+    return " ".join([*texts, "Averaged over truths from the prior."])
+
+
+def _named(row: Any) -> str:
+    """Return a row's mechanism with its setting."""
+    known = {"c": row.c > 0, "epsilon_abc": math.isfinite(row.epsilon_abc)}
+    parts = ", ".join(setting(name, row[name]) for name, has_it in known.items() if has_it)
+    return f"{fig.called(row.mechanism)} ({parts})" if parts else fig.called(row.mechanism)
+
+
+def guarantee(params: Params, main: pd.DataFrame) -> str:
+    """Return what a release as planned would guarantee."""
+    if main.empty:
+        return "Nothing is released; only simulated data are looked at."
+    best, source = mechanisms.load(main.mechanism[0]), params.source
+    budget = Budget(params.epsilon_total, params.delta)
+    promised = privacy.guarantee(best.spends(budget), *best.protects(source))
+    return (
+        f"Only simulated data are looked at: planning costs no privacy. A release by the first, "
+        f"{fig.called(best.name)}: {promised}"
+    )
+
+
+def enough_title(result: Result, knob: str) -> str:
+    """Return the least that is enough, and by which mechanism; or that nothing is."""
+    table, name = result.tables["enough"], planning.NAMES[knob]
+    first = table[table.knob == knob].iloc[0]
+    if math.isinf(first.enough):
+        return f"No {name} that was looked at is predicted to be enough"
+    by = fig.called(first.mechanism)
+    return f"{name} = {amount(first.enough)} is predicted to be enough, with {by}"
+
+
+def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
+    """Draw the ranked mechanisms and, for a goal, what would be enough."""
+    main = result.tables["main"]
+    if main.empty:
+        return {
+            "plan": fig.CaptionedFigure(fig.ranked([""], "Nothing is predicted yet", ""), NOT_YET)
+        }
+    drawn = {"plan": _ranked(result)}
+    for knob, key in (("epsilon_total", "enough-budget"), ("n", "enough-people")):
+        if knob in set(result.tables["enough"].knob):
+            drawn[key] = _enough_rows(result, knob)
+    return drawn
+
+
+def _ranked(result: Result) -> fig.CaptionedFigure:
+    params, main, goal = cast("Params", result.params), result.tables["main"], result.tables["goal"]
+    wish, source = params.wish, params.source
+    sets = counted(goal.data_sets.max(), "data set")
+    filled = "meets the goal" if params.has_goal else "clearly better than the prior"
+    settings = settings_line(params, ("n", "epsilon_total", "pool_size"))
+    words = (
+        title(result),
+        f"{wish.quantity}{shared.in_units(params)}",
+        f"{settings}, {sets}, 95 % intervals; filled: {filled}",
+    )
+    rows = goal.assign(open=~main.meets)
+    wanted = [(params.wanted, fig.GUIDE, "wanted")] * params.has_goal
+    prior = None if wish.intervals else wish.of_prior(planning.prior(params.scenario))
+    figure = _rows(rows, ("value", "no draws"), words, wanted, prior)
+    units = {str(name): mechanisms.load(name).protects(source)[0] for name in main.mechanism}
+    others = [
+        f"{fig.called(name).capitalize()} protects {unit}."
+        for name, unit in units.items()
+        if unit != units[main.mechanism[0]]
+    ]
+    return fig.CaptionedFigure(
+        figure, " ".join([result.summary, *others, noisy_counts.rival(source)])
+    )
+
+
+def _enough_rows(result: Result, knob: str) -> fig.CaptionedFigure:
+    params, table = cast("Params", result.params), result.tables["enough"]
+    rows = table[table.knob == knob].reset_index(drop=True)
+    (other,) = {"epsilon_total", "n"} - {knob}
+    given, name = settings_line(params, [other]), planning.NAMES[knob]
+    words = enough_title(result, knob), f"{name} that is enough", given
+    yours = (float(getattr(params, knob)), fig.GUIDE, "yours")
+    what = f"{params.wish.quantity} at {amount(params.wanted, 6)} or below"
+    said = f"The smallest {name} predicted to keep the {what}, with {given}."
+    return fig.CaptionedFigure(_rows(rows, ("enough", "none"), words, [yours]), said)
+
+
+def _rows(
+    rows: pd.DataFrame,
+    of: tuple[str, str],
+    words: tuple[str, str, str],
+    lines: list[tuple[float, fig.Style, str]],
+    prior: float | None = None,
+) -> go.Figure:
+    """Draw a row for each mechanism; ``of`` is the column and what an infinite value is called."""
+    column, nothing = of
+    columns = [column, f"{column}_low", f"{column}_high"]
+    marks = rows.rename(columns=dict(zip(columns, ("value", "low", "high"), strict=True)))
+    marks = marks.assign(place=rows.index, style=rows.mechanism.map(fig.mechanism))
+    names = [
+        f"{style.name} {amount(value, 2) if math.isfinite(value) else nothing}"
+        for style, value in zip(marks["style"], marks.value, strict=True)
+    ]
+    numbers = rows[columns].to_numpy(float)
+    known = [*numbers[np.isfinite(numbers) & (numbers > 0.0)], *(line[0] for line in lines)]
+    known += [] if prior is None else [prior]
+    ends = min(known) / ROOM, ROOM * max(known)
+    # Twelve mechanisms fit on the first screen of a small laptop.
+    return fig.marked(names, marks, words, ends, lines, prior=prior, row_height=30)

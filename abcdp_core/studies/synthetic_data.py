@@ -1,0 +1,189 @@
+r"""Data sets that contain nobody's data.
+
+The parameters that a private run keeps are released; simulating data from them costs no further
+privacy, however often it is done (post-processing). The papers name such *synthetic data* as a
+natural by-product of ABCDP: they may be published and shared. They show nothing of the real data
+that the model does not have, and intervals computed from them as if they were real leave out the
+noise. Each set here is simulated at one kept draw and shown beside the observed data, which are
+synthetic or published themselves. With your own data that would be a release.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from abcdp_core import demonstration, pool, simulators
+from abcdp_core import figures as fig
+from abcdp_core.privacy import UNPROTECTED
+from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import against_no_noise, amount, listed
+from abcdp_core.streams import generator
+from abcdp_core.study import Array, columns, scale
+from abcdp_core.tasks import SingleTask, single_task
+
+EXPERIMENT = "synthetic-data"
+TITLE = "Synthetic data from a private posterior"
+COLUMNS = columns(
+    main="source data_set sample point coordinate value",
+    compared="source coordinate mean standard_deviation data_sets",
+)
+
+SOURCES = ("private", "non-private")
+OBSERVED = fig.TRUTH.called("observed", marker="circle")
+CALLED = {
+    "observed": "in the observed data",
+    "private": "in private data sets",
+    "non-private": "without noise",
+}
+
+SETS = scale(
+    "Data sets",
+    "How many are simulated, each at one of the kept draws, in their order.",
+    (1, 2, 3, 5, 10, 20),
+)
+
+
+@dataclass(frozen=True)
+class Params(demonstration.ReleaseParams):
+    """A release's parameters, and how many data sets are simulated from it."""
+
+    data_sets: int = SETS.field(3)
+
+
+missing_pools = demonstration.missing_pools
+tasks = single_task
+
+
+def work(task: SingleTask[Params]) -> Tables:
+    """Release, simulate at the kept draws, and put the observed data beside them."""
+    params, source = task.params, task.params.source
+    comparison = demonstration.comparison_of(params, task.seed)
+    pair = demonstration.both(params, comparison, task.seed)
+    observed = pool.observed_data(demonstration.pool_key(params, task.seed), params.n)
+    tables = [_table("observed", np.array([-1]), source.COORDINATES, observed[None])]
+    for number, release in enumerate((pair.private, pair.plain)):
+        chosen, data = simulators.simulate_round_robin(
+            source,
+            comparison.theta[release.indices],
+            params.n,
+            params.data_sets,
+            generator(task.seed, "synthetic", params.noise_draw, number),
+        )
+        draws = release.indices[chosen]
+        tables.append(_table(SOURCES[number], draws, source.COORDINATES, data))
+    main = pd.concat(tables, ignore_index=True)
+    compared = main.groupby(["source", "coordinate"], sort=False).agg(
+        mean=("value", "mean"),
+        standard_deviation=("value", lambda values: values.std(ddof=0)),
+        data_sets=("data_set", "nunique"),
+    )
+    return {"main": main, "compared": compared.reset_index()}
+
+
+def _table(
+    source: str, draws: NDArray[np.int64], names: tuple[str, ...], data: Array
+) -> pd.DataFrame:
+    """Return data sets ``(s, n, p)`` of some draws ``(s,)`` with a row for each number."""
+    data_set, point, coordinate = (each.ravel() for each in np.indices(data.shape))
+    table = pd.DataFrame({"source": source, "data_set": data_set, "sample": draws[data_set]})
+    return table.assign(point=point, coordinate=np.array(names)[coordinate], value=data.ravel())
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """Compare the means of the last coordinate."""
+    name = params.source.COORDINATES[-1]
+    compared = rows["compared"]
+    means = compared[compared.coordinate == name].set_index("source")["mean"]
+    found = listed([f"{amount(mean)} {CALLED[str(source)]}" for source, mean in means.items()])
+    why = "Each data set is simulated at one kept draw, so sets differ even without noise."
+    privacy = f"{demonstration.privacy_of(params)} Simulating from it adds nothing to that."
+    said, event = f"The mean of {name} is {found}. {why}", demonstration.event_of(params)
+    return Result(EXPERIMENT, params, rows, said, f"{privacy} {UNPROTECTED}", event)
+
+
+BINS = 25  # Bars of a histogram, of which only the outline is drawn
+SHOWN = 0.99  # Part of all values that an axis without ends of its own shows
+
+Panel = tuple[Array, dict[str, Array]]
+"""One coordinate: places along the axis ``(k,)``, and source -> heights of its sets ``(s, k)``."""
+
+
+def is_series(source: simulators.Scenario) -> bool:
+    """Return whether the order of the points matters, so that they are drawn over their days."""
+    # Records of a model of one's own may each have a day of their own, and more than one number.
+    return source.COORDINATES[0] == "day" and not hasattr(source, "MODEL")
+
+
+def panels(source: simulators.Scenario, main: pd.DataFrame) -> dict[str, Panel]:
+    """Return what is drawn of each coordinate: its distribution, or the series."""
+    n, names = int(main.point.max()) + 1, source.COORDINATES
+    values: dict[str, dict[str, Array]] = {name: {} for name in names}
+    for (name, of), part in main.groupby(["coordinate", "source"], sort=False):
+        values[str(name)][str(of)] = part.value.to_numpy(float).reshape(-1, n)
+    if is_series(source):
+        return {names[-1]: (values[names[0]][OBSERVED.name][0], values[names[-1]])}
+    return {name: _histograms(source.DOMAIN, sets) for name, sets in values.items()}
+
+
+def _histograms(domain: tuple[float, float], sets: dict[str, Array]) -> Panel:
+    """Shares of the points between the same ends; points beyond count in the outermost bar."""
+    every = np.concatenate([each.ravel() for each in sets.values()])
+    low, high = domain
+    if not math.isfinite(high):
+        low, high = float(every.min()), float(np.quantile(every, SHOWN))
+    step = (high - low) / BINS or 1.0
+    if (every == np.round(every)).all():
+        # Whole numbers are in the middle of their bar.
+        low, step = low - 0.5, float(math.ceil(step))
+    count = max(1, math.ceil((high - low) / step - 1e-9))
+    edges = low + step * np.arange(count + 1)
+
+    def outline(values: Array) -> Array:
+        counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
+        return np.repeat(counts / len(values), 2)
+
+    heights = {source: np.stack([outline(one) for one in each]) for source, each in sets.items()}
+    return np.repeat(edges, 2)[1:-1], heights
+
+
+def finding(shown: dict[str, Panel]) -> str:
+    """Compare how far private data sets and others are from the observed one, as they are drawn."""
+    far: dict[str, list[float]] = {source: [] for source in SOURCES}
+    for _, sets in shown.values():
+        for source in set(SOURCES) & set(sets):
+            far[source].append(np.abs(sets[source] - sets[OBSERVED.name]).sum(axis=1).mean())
+    if not all(far.values()):
+        return "Not both runs kept a draw, with noise and without"
+    private, plain = (float(np.mean(each)) for each in far.values())
+    found = against_no_noise(private, plain, "distance")
+    return f"The distance of private data sets from the observed data is {found}"
+
+
+def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
+    """Draw every coordinate's distribution, or the series where the order of points matters."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    source = params.source
+    shown, series = panels(source, main), is_series(source)
+    x_title, height = source.COORDINATES[0], 150 if len(shown) > 1 else 300
+    words = finding(shown), x_title, height, demonstration.settings(params)
+    figure = fig.rows(list(shown), *words, shared=series)
+    for index, (x, sets) in enumerate(shown.values()):
+        traces = []
+        for style in (fig.NON_PRIVATE, fig.PRIVATE):
+            if style.name in sets:
+                every, of_mean = sets[style.name], style.called(f"{style.name}, mean")
+                mean = fig.line(x, every.mean(axis=0), of_mean).update(line={"width": 3})
+                traces += [fig.together(x, every, style), mean]
+        draw = fig.points if series else fig.line
+        traces.append(draw(x, sets[OBSERVED.name][0], OBSERVED))
+        figure.add_traces([trace.update(fig.panel(index)) for trace in traces])
+    styles = (fig.NON_PRIVATE, fig.PRIVATE, OBSERVED)
+    fig.key(figure, [(f"{style.name} data", style.color) for style in styles])
+    figure.update_yaxes(rangemode="tozero").update_layout(showlegend=False)
+    return {EXPERIMENT: fig.CaptionedFigure(figure, result.summary)}

@@ -1,0 +1,338 @@
+r"""Where should a response be truncated?
+
+Person $t$ answers $Y = \mathrm{clip}(X, a, b) + $ noise, and the noise is proportional to the width
+$b - a$ (MATH A1). A narrow interval clips more values, but clipping loses little about $\mu$: most
+of the information is on which side of $\mu$ a value lies. So a narrower interval with less noise
+can carry more. A response carries the Fisher information $F$ about $(\mu, \sigma)$ at $(0, 1)$
+(MATH A3), and the best interval maximizes a score of it,
+
+$$(a^*, b^*) = \arg\max_{a < b}\ \mathrm{score}\bigl(F(a, b)\bigr), \qquad
+l = \mu + \sigma a^*, \quad r = \mu + \sigma b^*. \tag{A4}$$
+
+The best interval of the base distribution serves every $\mu$ and $\sigma$ of the family.
+
+**A correction.** [Y23] reports the half-widths 0.06, 0.12, 0.54 and 0.96 for $\epsilon_{total}$ =
+1, 2, 5 and 10, from steps of 0.06 and with Monte Carlo noise. The exact maximizers are 0.0706,
+0.2234, 0.7281 and 1.2244. The curve is flat, so the paper's intervals lose only 0.003, 0.3, 0.8 and
+1.1 percent of the information.
+
+**What is not learned.** As the width goes to 0 the response becomes a noisy sign, with information
+about $\mu$, but next to none about $\sigma$. At $\epsilon_{total} = 1$ a response in
+the best interval for $\mu$ has an information on $\log\sigma$ of $5 \cdot 10^{-5}$, less than in a
+fixed interval 20 $\sigma$ wide, $7 \cdot 10^{-5}$; at 5 it is 0.18 against 0.007. If $\sigma$
+matters, choose a score that counts it.
+
+For the same $\epsilon_{total}$ a person can answer by a symbol (MATH A14, *ways-of-asking*). The
+column ``bound`` is what no answer on the same cells exceeds, where it is known, for $\mu$.
+
+The published runs drew their noise too small by the factor $\sqrt{2}$, so they cost $\sqrt{2}$
+times the budget they state (MATH A11).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from abcdp_core import figures as fig
+from abcdp_core import parameters as par
+from abcdp_core.adaptive import best_channel, information, intervals, noise
+from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive.families import FAMILIES
+from abcdp_core.sentences import AXES, amount, budget_name, listed, percent, plain, settings_line
+from abcdp_core.study import Array, At, BaseParams, Cells, Lines, Result, Rows, Run, Study
+from abcdp_core.study.knobs import choice, scale
+
+EXPERIMENT = "truncation-interval"
+TITLE = "The interval whose noisy answers tell most"
+MAY_BE_LONG = True
+
+INTEGRATION = choice(
+    "Integration",
+    "exact: quadrature. monte-carlo: the paper's nested estimate and its search in steps.",
+    ("exact", "monte-carlo"),
+)
+DRAWS = scale(
+    "Draws of the Monte Carlo integration",
+    "Responses per interval, and values weighted for each response.",
+    (10, 20, 50, 100, 200, 500, 1000),
+)
+
+BEST_FOR = {"sign": ("mu",), "optimal": ("mu", "trace", "determinant", "sigma")}
+"""Scores for which the best symbols are shown beside intervals."""
+
+FIXED, FIXED_HALF_WIDTH = "fixed, μ ± 10σ", 10.0  # The fixed interval that the paper compares with
+NARROW, WIDE = 0.01, 10.0
+HALF_WIDTHS = np.unique([*np.geomspace(NARROW, WIDE, 60), 2.0, 3.0, 5.0])
+"""Of the symmetric intervals that are compared, in σ; round ones among them, for claims."""
+
+CENTRES, HALVES, CELLS = 25, np.geomspace(NARROW, WIDE, 37), 40
+"""How many centers, and which half-widths, the plane has; cells of the surface either way."""
+
+
+@dataclass(frozen=True)
+class Params(BaseParams):
+    """Budgets, family, what to learn, and how to integrate."""
+
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0), many=True)
+    family: str = online.FAMILY.field("normal")
+    score: str = online.SCORE.field("mu")
+    weight: float = online.WEIGHT.field(0.5)
+    symmetric: bool = online.SYMMETRIC.field(True)
+    integration: str = INTEGRATION.field("exact")
+    noise: str = online.NOISE.field("laplace")
+    delta: float = par.DELTA.field(1e-5)
+    draws: int = DRAWS.field(200)
+    channel: tuple[str, ...] = online.CHANNEL.field(("truncation",), many=True)
+
+    def check_together(self) -> None:
+        """Refuse noise of answers that have none."""
+        online.check_noise(self.channel, self.noise)
+
+
+PRESETS: dict[str, BaseParams] = {"y23-intervals": Params()}
+
+
+def best_interval(run: Run[Params]) -> At:
+    """The settings of a task, which has one budget, with its best interval and what that scores."""
+    at = At(**vars(run.params) | {"epsilon_total": run.params.epsilon_total[0]})
+    scale, weight = unit_scale(at), at.weight
+    exact = intervals.best(scale, at.noise, at.family, at.score, at.symmetric, weight)
+    if at.integration == "exact":
+        return At(**vars(at), a=exact.a, b=exact.b, found=exact.score, exact=exact.score)
+    settings = scale, at.noise, at.family, at.score, weight
+    half, found = intervals.searched(run.seed, at.draws, *settings)
+    return At(**vars(at), a=-half, b=half, found=found, exact=exact.score)
+
+
+def unit_scale(at: At) -> float:
+    """Scale of the noise per unit of width (MATH A1, A12)."""
+    return noise.unit_scale(at.noise, at.epsilon_total, at.delta)
+
+
+def score(at: At, F: Array) -> Array:
+    """Score ``(...)`` of an information ``(..., 2, 2)``."""
+    return intervals.SCORES[at.score](F, at.weight)
+
+
+def scores(at: At, a: Array, b: Array) -> Array:
+    """Exact score ``(...)`` of intervals with these ends ``(...)``."""
+    told = information.NOISES[at.noise].information(FAMILIES[at.family], a, b, unit_scale(at))
+    return score(at, told)
+
+
+def best_of(world: At, at: At) -> dict[str, float]:
+    """The best question of one way of asking, its score, and the paper's interval."""
+    if at.channel == "truncation":
+        found = {"a": world.a, "b": world.b, "information": world.found}
+        half = intervals.PAPER_HALF_WIDTHS.get(at.epsilon_total)
+        if half is not None and (at.family, at.noise, at.score) == ("normal", "laplace", "mu"):
+            told = float(scores(at, np.array(-half), np.array(half)))
+            found |= {"paper_a": -half, "paper_b": half, "paper_information": told}
+    else:
+        settings = at.family, at.score, at.symmetric, at.weight
+        table = online.table(at.channel, at.epsilon_total, *settings)
+        told = float(score(at, table.information(FAMILIES[at.family])))
+        bound = _bound(at.epsilon_total, at.family) if at.score == "mu" else np.nan
+        found = {"symbols": len(table.weights), "information": told, "bound": bound}
+    return dict.fromkeys(FOUND.split(), np.nan) | found
+
+
+FOUND = "a b symbols information bound paper_a paper_b paper_information"
+
+
+@functools.lru_cache(maxsize=256)
+def _bound(epsilon_total: float, family: str) -> float:
+    """What no answer on the best table's cells tells more about μ than (MATH A14)."""
+    grid = best_channel.cells(FAMILIES[family], best_channel.best(epsilon_total, family).cells)
+    return best_channel.upper_bound(grid, epsilon_total, "mu")
+
+
+def surface(best: At, _: Run[Params]) -> pd.DataFrame:
+    """Exact score of all intervals with ends on a grid that holds the best one."""
+    ends = np.linspace(-1.0, 1.0, CELLS + 1) * max(3.0, 1.25 * max(-best.a, best.b))
+    a, b = (ends[index] for index in np.triu_indices(len(ends), 1))
+    found = {"a": a, "b": b, "information": scores(best, a, b)}
+    return pd.DataFrame({"epsilon_total": best.epsilon_total, **found})
+
+
+def plane(best: At, _: Run[Params]) -> pd.DataFrame:
+    """Exact score by center, right of μ as mirror images tell the same, and half-width."""
+    centres = np.linspace(0.0, max(3.0, 1.25 * 0.5 * abs(best.a + best.b)), CENTRES)
+    centre, half = (axis.ravel() for axis in np.meshgrid(centres, HALVES))
+    found = {"half_width": half, "information": scores(best, centre - half, centre + half)}
+    return pd.DataFrame({"epsilon_total": best.epsilon_total, "centre": centre, **found})
+
+
+def widths(best: At, _: Run[Params]) -> pd.DataFrame:
+    """Exact score of symmetric intervals, of half-width 0 in the limit, beside the best one's."""
+    limit = information.NOISES[best.noise].limit(FAMILIES[best.family], 0.0, unit_scale(best))
+    found = [float(score(best, limit)), *scores(best, -HALF_WIDTHS, HALF_WIDTHS)]
+    half = {"epsilon_total": best.epsilon_total, "half_width": [0.0, *HALF_WIDTHS]}
+    return pd.DataFrame({**half, "information": found, "best_information": best.exact})
+
+
+def ways(at: At, _: Run[Params]) -> list[tuple[Any, ...]]:
+    """What one answer tells about μ and about log σ, by the way of asking."""
+    scale, family, half = unit_scale(at), FAMILIES[at.family], FIXED_HALF_WIDTH
+    told = {}
+    for each in ("mu", "trace", "sigma"):
+        best = intervals.best(scale, at.noise, at.family, each, symmetric=each == "mu")
+        told[f"best for {each}"] = best.a, best.b, best.information
+    ends = np.array(-half), np.array(half)
+    told[FIXED] = -half, half, information.NOISES[at.noise].information(family, *ends, scale)
+    for channel in at.channel:
+        for each in BEST_FOR.get(channel, ()):
+            table = online.table(channel, at.epsilon_total, at.family, each, True, 0.5)
+            way = channel if channel == "sign" else f"{channel} for {each}"
+            told[way] = np.nan, np.nan, table.information(family)
+    return [(at.epsilon_total, way, a, b, F[0, 0], F[1, 1]) for way, (a, b, F) in told.items()]
+
+
+def truncated(main: pd.DataFrame) -> pd.DataFrame:
+    """The rows of truncation, one of each budget, the smallest first."""
+    return main[main.channel == "truncation"].sort_values("epsilon_total")
+
+
+def best_intervals(result: Result) -> tuple[str, str]:
+    """Where they are at the smallest and the largest budget, and what the paper's lose."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    rows = truncated(main)
+    if rows.empty:
+        here = main[main.epsilon_total == main.epsilon_total.min()]
+        at = budget_name(main.epsilon_total.min())
+        scores = listed([*map("{} with {}".format, here.information.map(amount), here.channel)])
+        return f"Information at {at}: {scores}", f"At {at} the score is {scores}."
+    ends = rows.iloc[[0, -1]] if len(rows) > 1 else rows
+    each = map(_where, ends.epsilon_total, ends.a, ends.b)
+    how = "" if params.integration == "exact" else ", by a noisy search,"
+    around = " around μ" if params.symmetric else ""
+    title = f"The best interval{around}{how} is {listed([*each])}"
+    known = rows.dropna(subset="paper_b")
+    if known.empty or params.integration != "exact":
+        return title, f"{title}."
+    lost = percent((1.0 - known.paper_information / known.information).max())
+    return title, f"{title}. The intervals that the paper reports lose at most {lost}."
+
+
+def _where(epsilon_total: float, a: float, b: float) -> str:
+    middle, half = 0.5 * (a + b), 0.5 * (b - a)
+    width = plain(half, 2)
+    place = f"μ + ({plain(middle, 2)} ± {width}) σ" if middle > 1e-9 else f"μ ± {width} σ"
+    end = ", the narrowest tried" if half < 1.01 * intervals.NARROWEST else ""
+    return f"{place} at {budget_name(epsilon_total)}{end}"
+
+
+def narrowest(result: Result) -> tuple[str, str]:
+    """What the limit of width 0 keeps at the smallest budget, and which interval is the best."""
+    width = result.tables["width"]
+    curve = width[width.epsilon_total == width.epsilon_total.min()].sort_values("half_width")
+    share = (curve.information / curve.best_information).to_numpy()
+    title = f"At {budget_name(width.epsilon_total.min())} an answer from an interval of width 0"
+    kept, best = percent(share[0]), plain(curve.half_width.iloc[share.argmax()], 2)
+    return f"{title} keeps {kept} of the most", (
+        f"{title} keeps, in the limit, {kept} of the most that one in any interval tells; the best "
+        f"half-width shown is {best} σ."
+    )
+
+
+def compared_with_fixed(result: Result) -> tuple[str, str]:
+    """How the best interval for μ compares with the fixed one at the smallest budget."""
+    table = result.tables["ways"]
+    rows = table[table.epsilon_total == table.epsilon_total.min()].set_index("way")
+    ratio, at = rows.loc["best for mu"] / rows.loc[FIXED], budget_name(table.epsilon_total.min())
+    mu, sigma = plain(ratio.information_mu, 2), plain(ratio.information_sigma, 2)
+    title = (
+        f"At {at} the best interval for μ tells {mu} times as much about μ as the fixed one, and "
+        f"about σ {sigma} times"
+    )
+    return title, f"{title}."
+
+
+OURS, _, PAPERS = fig.styles(["best", "fixed", "the paper's"])
+MARKS = (
+    (OURS.called("best", marker="diamond"), ["a", "b"], "top right"),
+    (PAPERS.called("the paper's", marker="x"), ["paper_a", "paper_b"], "bottom right"),
+)
+"""Style of an interval, the columns of its ends, and where its name is."""
+
+LEVELS = ((0.5, "dot"), (0.9, "dash"), (0.99, "solid"))
+"""Shares of the best information that have a contour, and its dash."""
+
+
+def contours(result: Result) -> fig.CaptionedFigure:
+    """Lines through intervals that tell a share of the most that one in any interval tells."""
+    (title, caption), params = best_intervals(result), cast(Params, result.params)
+    budgets = result.tables["width"].epsilon_total.unique()[:4]
+    axes = "middle, in σ from μ", AXES["half_width"]
+    what = online.score_in_words(params.score, params.weight)
+    settings = f"share of the largest {what}, {settings_line(params, ('family', 'noise'))}"
+    names = [budget_name(each) for each in budgets]
+    figure = fig.panels(names, title, *axes, settings=settings)
+    main, plane = truncated(result.tables["main"]), result.tables["plane"]
+    whole = result.tables["width"].groupby("epsilon_total").best_information.first()
+    for index, budget in enumerate(budgets):
+        here = plane[plane.epsilon_total == budget]
+        told = here.pivot_table(index="half_width", columns="centre", values="information")
+        shares = told / max(told.to_numpy().max(), whole[budget])
+        for share, dash in LEVELS:
+            line = {"color": fig.THEORY.color, "dash": dash, "width": 2.0}
+            level = {"start": share, "end": share, "size": 1.0, "coloring": "none"}
+            contour = go.Contour(name=percent(share), contours=level, line=line, showscale=False)
+            contour.update(x=shares.columns, y=shares.index, z=shares.to_numpy())
+            figure.add_trace(fig.in_panel(contour, index))
+        for style, ends, side in MARKS:
+            for a, b in main.loc[main.epsilon_total == budget, ends].dropna().to_numpy():
+                half = 0.5 * (b - a)
+                place = np.array([0.5 * (a + b)]), np.array([half]).clip(NARROW, WIDE)
+                mark = fig.points(*place, style).update(mode="markers+text", textposition=side)
+                mark.update(text=f"{style.name} {plain(half, 2)}", textfont={"color": style.color})
+                figure.add_trace(mark.update(showlegend=False, **fig.panel(index)))
+    figure.update_yaxes(**fig.plain_ticks(NARROW, WIDE))
+    figure.update_xaxes(range=[-0.15, plane.centre.max()], dtick=1)
+    return fig.CaptionedFigure(figure, caption)
+
+
+STUDY = Study(
+    EXPERIMENT,
+    Params,
+    each=("epsilon_total",),
+    world=best_interval,
+    tables={
+        "main": Cells(f"epsilon_total channel family score {FOUND}", best_of),
+        "surface": Rows("epsilon_total a b information", surface),
+        "plane": Rows("epsilon_total centre half_width information", plane),
+        "width": Rows("epsilon_total half_width information best_information", widths),
+        "ways": Rows("epsilon_total way a b information_mu information_sigma", ways),
+    },
+    says=lambda result: best_intervals(result)[1],
+    privacy="Reads no data: everything here follows from theory and is public.",
+    views={
+        "surface": contours,
+        "width": Lines(
+            "information",
+            "half_width",
+            table="width",
+            says=narrowest,
+            settings=("family", "noise"),
+            x_range=(NARROW, WIDE),
+            y_title="information of one answer",
+            linear=True,
+        ),
+        "ways": Lines(
+            "information_sigma",
+            "epsilon_total",
+            table="ways",
+            says=compared_with_fixed,
+            by=("way",),
+            settings=("family", "noise"),
+            y_title="information of one answer about log σ",
+        ),
+    },
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()

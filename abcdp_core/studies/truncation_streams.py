@@ -1,0 +1,189 @@
+r"""Figure 2 of the adaptive-truncation paper: one stream for each budget and each way of asking.
+
+The same people with the same noise answer at each $\epsilon_{total}$ twice: once in intervals that
+follow what is known, once all in the same wide one, $\mu \pm 10\sigma$ (MATH A4, A5, A10). What is
+known is shown as a cloud: particles of equal weight every so many people, their mean, the truth,
+and for $\mu$ where people were asked.
+
+[Y23] concludes that the spread falls with time, that accuracy rises with $\epsilon_{total}$, and
+that the adaptive cloud gathers more and much sooner. For $\mu$ that can be seen here. For $\sigma$
+it depends on the budget: at a small one an answer in the best interval for $\mu$ carries next to no
+information about $\sigma$, and the cloud is drawn grey until $\log\sigma$ is half as wide as its
+prior.
+
+One stream is one draw of chance; the claims are judged over the 30 runs of ``estimation-accuracy``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from abcdp_core import figures as fig
+from abcdp_core import parameters as par
+from abcdp_core.adaptive import contraction
+from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive.particles import picture
+from abcdp_core.adaptive.stream import Answer
+from abcdp_core.sentences import budget_name, counted, estimate, exact, listed
+from abcdp_core.study import BaseParams, Chain, Continuation, Linked, Result, Study, scale
+from abcdp_core.study.estimates import ASKED, SYMBOL, ask, contrast
+from abcdp_core.tasks import per_value
+
+EXPERIMENT = "truncation-streams"
+TITLE = "The same people at several budgets, with moving and with fixed intervals"
+
+EVERY = scale(
+    "People between two pictures",
+    "The particles are kept after every so many people; the paper takes 20.",
+    (1, 2, 5, 10, 20, 50, 100, 1000),
+    high=100_000,
+)
+
+PICTURES, KEPT = 100, 100
+"""Pictures of a stream at most, and particles of each, which have equal weight."""
+
+
+@dataclass(frozen=True)
+class Params(online.StreamParams):
+    """Every budget with each way of asking, on the same people."""
+
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0), many=True)
+    sampler: str = online.SAMPLER.field("smc")
+    interval: tuple[str, ...] = online.INTERVAL.field(("adaptive", "fixed"), many=True)
+    every: int = EVERY.field(20)
+
+    def check_together(self) -> None:
+        """Refuse what the sampler cannot do."""
+        self.check_sampler(self.sampler)
+
+    def pictures(self) -> list[int]:
+        """Numbers of people after which a picture is kept: multiples of ``every``, and all."""
+        whole = -(-self.n // self.every)
+        count = min(PICTURES, whole)
+        return [min(self.n, part * whole // count * self.every) for part in range(1, count + 1)]
+
+
+PRESETS: dict[str, BaseParams] = {
+    "y23-figure-2": Params(sampler="smc-latent", start="paper", resampling="multinomial")
+}
+
+
+def streams(params: Params, seed: int) -> list[Chain[Params]]:
+    """One stream for each budget and way of asking."""
+    links = len(params.pictures())
+    singles = per_value(params, seed, "epsilon_total", "interval")
+    return [Chain(single.params, 0, seed, links) for single in singles]
+
+
+def follow(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], Any]:
+    """Ask the next people of a stream, and keep a picture of the particles."""
+    params = here.task.params
+    first, last = [0, *params.pictures()][here.done : here.done + 2]
+    state, answers = ask(here.task, here.state, slice(first, last))
+    particles = pd.DataFrame({"t": last, **picture(state, min(KEPT, params.particles))})
+    return {"main": [each._asdict() for each in answers], "particles": particles}, state
+
+
+def says(result: Result) -> tuple[str, str]:
+    """Return how the spreads of μ compare at the smallest budget, and what is known of μ there."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    budget = main.epsilon_total.min()
+    each = dict(list(main[main.epsilon_total == budget].groupby("interval", sort=False)))
+    t = min(len(stream) for stream in each.values())
+    ends = {ASKED[way].name: stream.iloc[t - 1] for way, stream in each.items()}
+    spreads = {way: float(end.sd_mu) for way, end in ends.items()}
+    title = "What is known of μ and σ, answer by answer"
+    if len(spreads) == 2 and min(spreads.values()) > 0.0:
+        title = f"At {budget_name(budget)}, {contrast('spread of μ', spreads)}"
+    means = [f"{estimate(end.mean_mu, end.sd_mu)} with {way}" for way, end in ends.items()]
+    return title, (
+        f"After {counted(t, 'person', 'people')} at {budget_name(budget)}, the posterior gives "
+        f"μ = {listed(means)}; the truth is {exact(params.mu)}."
+    )
+
+
+SHOWN, DRAWN, POINTS, MOST = 15, 50, 150, 5
+"""Most particles of a picture, pictures and points of a stream, and budgets that are drawn."""
+
+REACH = 11.0
+"""Ends of the axis of μ, in σ from the truth: a little beyond the fixed interval of the paper."""
+
+ENDS = fig.GUIDE.called("ends of the intervals", dash="solid")
+
+
+def drawn(result: Result) -> fig.CaptionedFigure:
+    """Small multiples: a column for each budget, rows for the ways of asking and the parameters."""
+    params, (title, caption) = cast(Params, result.params), says(result)
+    every = pd.DataFrame({"budget": sorted(params.epsilon_total)})
+    budgets = fig.evenly(every, MOST).budget.tolist()
+    rows = list(itertools.product(SYMBOL, params.interval))
+    titles = [budget_name(budget) for budget in budgets] + [""] * (len(rows) - 1) * len(budgets)
+    size = len(rows), 160 + 210 * len(rows)
+    settings = f"N = {params.n:,}, {params.sampler}, {len(budgets)} of {len(every)} budgets"
+    figure = fig.panels(titles, title, "people asked", "", *size, 0.035, settings)
+    figure.update_layout(legend={"itemsizing": "constant"})
+    for index, ((name, way), budget) in enumerate(itertools.product(rows, budgets)):
+        row, column = divmod(index, len(budgets))
+        x, y = (fig.panel(index)[axis].replace(axis[0], axis) for axis in ("xaxis", "yaxis"))
+        around = [params.mu - REACH * params.sigma, params.mu + REACH * params.sigma]
+        figure.layout[y].update(
+            # Those of a row share their axis.
+            matches=fig.panel(row * len(budgets))["yaxis"] if column else None,
+            range=around if name == "mu" else [0, 3.2 * params.sigma],
+            title={"text": f"{SYMBOL[name]}, {way}"} if column == 0 else None,
+        )
+        last = row == len(rows) - 1
+        figure.layout[x].update(range=[0, params.n], showticklabels=last, nticks=4)
+        main, particles = (
+            table[(table.epsilon_total == budget) & (table.interval == way)]
+            for table in (result.tables["main"], result.tables["particles"])
+        )
+        if len(main):
+            traces = _panel(params, name, main, particles, ASKED[way])
+            figure.add_traces([trace.update(**fig.panel(index)) for trace in traces])
+    fig.named_once(figure)
+    return fig.CaptionedFigure(figure, caption)
+
+
+def _panel(
+    params: Params, name: str, main: pd.DataFrame, particles: pd.DataFrame, way: fig.Style
+) -> Iterator[go.Scatter]:
+    """What one panel shows of a stream: σ grey while it is not learnt."""
+    times = fig.evenly(particles[["t"]].drop_duplicates(), DRAWN).t
+    ordered = particles[particles.t.isin(times)].sort_values(["t", name])
+    shown = pd.concat([fig.evenly(cloud, SHOWN) for _, cloud in ordered.groupby("t")])
+    widths = shown.t.map(main.set_index("t").sigma_width)
+    is_grey = (name == "sigma") & (params.narrower(params.sampler, widths) < contraction.LEARNT)
+    for style, chosen in ((way, shown[~is_grey]), (fig.UNLEARNT, shown[is_grey])):
+        if len(chosen):
+            trace = fig.points(chosen.t.to_numpy(float), chosen[name].to_numpy(), style)
+            yield trace.update(marker={"size": 4, "opacity": 0.5})
+    lines = fig.evenly(main, POINTS)
+    t = lines.t.to_numpy(float)
+    for edge in ("left", "right") if name == "mu" else ():
+        yield fig.line(t, lines[edge].to_numpy(), ENDS).update(line={"width": 1.2})
+    yield fig.line(t, lines[f"mean_{name}"].to_numpy(), way.called("posterior mean", dash="solid"))
+    yield fig.line(np.array([0.0, params.n]), np.full(2, getattr(params, name)), fig.TRUTH)
+
+
+STUDY: Study[Params, None] = Study(
+    EXPERIMENT,
+    Params,
+    chains=streams,
+    link=follow,
+    tables={
+        "main": Linked(f"epsilon_total interval {' '.join(Answer._fields)}"),
+        "particles": Linked("epsilon_total interval t particle mu sigma"),
+    },
+    says=lambda result: says(result)[1],
+    privacy=lambda params: params.promise(params.epsilon_total),
+    views={"streams": drawn},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()

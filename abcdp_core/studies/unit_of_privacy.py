@@ -1,0 +1,179 @@
+r"""What does it cost to protect a larger unit?
+
+The same published numbers are released repeatedly at the same $\epsilon_{total}$, in one of two
+ways. One protects a single *person*, who adds little to each number. The other protects the *larger
+unit* that the papers take for a data point, a day's national count or a whole outbreak, which can
+change each number by all of its public range (MATH M9). Both add (discrete) Laplace noise once,
+
+$$z = s(Y^*) + \nu, \qquad b = \frac{\Delta_1}{\epsilon_{total}},$$
+
+and both posteriors use the distribution of this noise (MATH E5). Only $\Delta_1$ differs, the most
+that one unit changes the numbers in sum. For the six numbers of a tuberculosis report it is 13/3
+for a patient and 2760 for the outbreak; for daily counts of cases it is 1 for a person and 500 for
+a day, as larger counts are cut to 500.
+
+The interval for a parameter is from the 5 % to the 95 % quantile of the posterior. Its width is
+compared with the width between the same quantiles of the pool, which are the prior's: at 100 %
+nothing was learned. The truth behind published data is unknown, so there are no errors.
+
+Neither unit is wrong. If you protect the outbreak, the release cannot show which outbreak it was,
+so nothing can be learned about it. If you protect the patients, the release cannot show whether any
+one of them was there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from abcdp_core import figures as fig
+from abcdp_core import parameters as par
+from abcdp_core import pool, privacy, simulators, summaries, trials
+from abcdp_core.mechanisms import Budget, private_summary
+from abcdp_core.sentences import amount, settings_line
+from abcdp_core.simulators import ScenarioParams, tuberculosis_patients
+from abcdp_core.streams import generator
+from abcdp_core.study import Result, Rows, Run, Study, Tables, Total, choice, scale
+from abcdp_core.study import mechanisms as shared
+from abcdp_core.tasks import SingleTask, single_task
+
+EXPERIMENT = "unit-of-privacy"
+TITLE = "What protecting a larger unit costs"
+
+MECHANISMS = (private_summary.SUMMARY, private_summary.LARGE_UNIT)
+
+
+SCENARIO = choice(
+    "Scenario",
+    "Published data for which two units are stated.",
+    tuple(
+        name
+        for name in simulators.names()
+        if private_summary.statistic_of(simulators.load(name), "larger") is not None
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Params(ScenarioParams):
+    """One budget, spent for each unit."""
+
+    epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
+    pool_size: int = tuberculosis_patients.POOL_SIZE.field(tuberculosis_patients.POOL_SIZE_DEFAULT)
+    runs: int = scale(
+        "Releases",
+        "Of the same data, each with its own noise.",
+        (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
+    ).field(20)
+    scenario: str = SCENARIO.field(tuberculosis_patients.SCENARIO)
+
+    def check_together(self) -> None:
+        """Refuse too much work; the size is that of the published data."""
+        par.check_work(self.source.N_DEFAULT, self.pool_size)
+
+
+def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -> list[Any]:
+    """Means and intervals of the prior, of a release without noise, and of those for each unit."""
+    params, source = task.params, public.scenario
+    even = np.full(params.pool_size, 1.0 / params.pool_size)
+    samples = [("prior", "", 0, public.theta, even)]
+    private = ("private", params.epsilon_total, params.runs)
+    ways = [(MECHANISMS[0], "", "non-private", math.inf, 1)]
+    ways += [(each, each.protects(source)[0], *private) for each in MECHANISMS]
+    comparison = trials.own(public, 0).comparison
+    for mechanism, unit, release, epsilon_total, runs in ways:
+        prepared = mechanism.prepare(public, mechanism.options, Budget(epsilon_total))
+        for run in range(runs):
+            made = prepared.release(comparison, generator(task.seed, "noise", 0, run))
+            samples.append((release, unit, run, made.parameters(public.theta), made.weights))
+    rows = []
+    for *of, sample, weights in samples:
+        low, high = summaries.weighted_quantile(sample, weights, (0.05, 0.95))
+        mean = summaries.weighted_mean(sample, weights)
+        rows += [(*of, *each) for each in zip(source.AXES, mean, low, high, strict=True)]
+    return rows
+
+
+def widths(_: Params, rows: Tables) -> pd.DataFrame:
+    """Mean width of intervals over the prior's, and that of the runs with least and most."""
+    wide = rows["main"].assign(width=rows["main"].high - rows["main"].low)
+    prior = wide[wide.release == "prior"].set_index("parameter").width
+    shares = wide.assign(share=wide.width / wide.parameter.map(prior))
+    runs = shares.groupby(["release", "unit", "run"], sort=False).share.mean()
+    each = runs.groupby(["release", "unit"], sort=False)
+    found = {"": each.mean(), "_low": each.min(), "_high": each.max()}
+    return pd.DataFrame({f"width_share{end}": part for end, part in found.items()}).reset_index()
+
+
+def promise(params: Params) -> str:
+    """State both promises, of which each release keeps one, in a sentence."""
+    source = params.source
+    cost = MECHANISMS[0].spends(Budget(params.epsilon_total))
+    one, other = (privacy.guarantee(cost, *each.protects(source)) for each in MECHANISMS)
+    first, rest = one.split(". ", 1)
+    return f"{first}; or p{other.split('. ', 1)[0][1:]}. {rest}"
+
+
+def _shares(result: Result) -> str:
+    """Say how wide intervals are with each unit protected, and which units."""
+    table = result.tables["widths"].query("release == 'private'")
+    shares = [f"{amount(100.0 * share, 2)} %" for share in table.width_share]
+    (small, large), (share, other) = table.unit, shares
+    return (
+        f"{share} as wide as the prior's with {small} protected and {other} as wide with {large} "
+        f"protected"
+    )
+
+
+def says(result: Result) -> str:
+    """Say how wide intervals are with each unit protected, and what a small pool does to them."""
+    budget = settings_line(result.params, ["epsilon_total"])
+    caution = shared.small_pool(result.params, [each.name for each in MECHANISMS])
+    return f"With {budget}, 90 % intervals are on average {_shares(result)}. {caution}".strip()
+
+
+def drawn(result: Result) -> fig.CaptionedFigure:
+    """Draw intervals of each parameter: the prior's, without noise, and for each unit."""
+    main = result.tables["main"]
+    source = cast(Params, result.params).source
+    small, large = main.unit[main.release == "private"].unique()
+    looks = {
+        "prior": fig.PRIOR,
+        "non-private": fig.NON_PRIVATE.called("no noise"),
+        small: fig.PRIVATE.called(small),
+        large: fig.styles([large])[0].called(large, marker="triangle-up"),
+    }
+    means = main.groupby(["release", "unit", "parameter"])[["mean", "low", "high"]].mean()
+    marks = means.rename(columns={"mean": "value"}).reset_index()
+    row = marks.unit.where(marks.unit != "", marks.release)
+    marks = marks.assign(place=row.map(list(looks).index), style=row.map(looks))
+    marks = marks.assign(panel=marks.parameter.map(list(source.AXES).index))
+    ranges = {
+        ", ".join(filter(None, (name, source.UNITS[name]))): ends
+        for name, ends in source.AXES.items()
+    }
+    whose = str(getattr(source, "PUBLISHED", "published data"))
+    settings = settings_line(result.params, ["epsilon_total"], runs=main.run.nunique())
+    words = f"Intervals are {_shares(result)}", f"Mean and 90 % interval for {whose}, {settings}"
+    names = [style.name for style in looks.values()]
+    return fig.CaptionedFigure(fig.marked_panels(ranges, names, marks, words), result.summary)
+
+
+STUDY = Study(
+    EXPERIMENT,
+    Params,
+    world=lambda task: shared.public_side(task.params, task.seed),
+    tables={"main": Rows("release unit run parameter mean low high", intervals)},
+    totals={"widths": Total("release unit width_share width_share_low width_share_high", widths)},
+    says=says,
+    privacy=promise,
+    views={EXPERIMENT: drawn},
+)
+COLUMNS, _, work, collect, figures = STUDY.contract()
+# All releases are of the same data, and quick.
+tasks = single_task
+missing_pools = shared.missing_pools

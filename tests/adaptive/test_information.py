@@ -1,0 +1,165 @@
+"""Fisher information of a truncated, private response: its definition and its limits."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+from abcdp_core.adaptive import information
+from abcdp_core.adaptive.families import FAMILIES, NORMAL, Family
+from abcdp_core.adaptive.information import NOISES, Noise
+from abcdp_core.streams import generator
+
+EVERY = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
+EITHER = pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES.keys())
+INTERVALS = pytest.mark.parametrize(
+    ("a", "b", "epsilon_total"),
+    [(-0.07, 0.07, 1.0), (-1.0, 2.0, 5.0), (0.5, 0.9, 0.3), (-6.0, 5.0, 2.0), (-1.0, 1.5, 20.0)],
+)
+
+
+def noise_density(noise: Noise, z: float, s: float) -> float:
+    norm = 2.0 * s if noise.name == "laplace" else math.sqrt(2.0 * math.pi) * s
+    return math.exp(float(noise.log_density(np.array(z / s)))) / norm
+
+
+def density_of(
+    noise: Noise, family: Family, y: float, interval: tuple[float, float], s: float, power: int
+) -> tuple[float, float]:
+    """Density of a response and, for power 0 or 1, its derivative by μ or σ, by quadrature."""
+    a, b = interval
+
+    def slope(z: float) -> float:
+        gap = (y - z) / s
+        rate = math.copysign(1.0, gap) if noise.name == "laplace" else gap
+        return rate / s
+
+    def integrand(z: float, by: bool) -> float:
+        value = float(family.density(np.array(z))) * noise_density(noise, y - z, s)
+        return value * z**power * slope(z) if by else value
+
+    near = [y - 8.0 * s, y - 2.0 * s, y, y + 2.0 * s, y + 8.0 * s]
+    edges = [a, *sorted({e for e in (0.0, *near) if a < e < b}), b]
+    parts = np.zeros(2)
+    for low, high in itertools.pairwise(edges):
+        for index in (0, 1):
+            parts[index] += integrate.quad(
+                integrand, low, high, args=(bool(index),), epsabs=1e-14, epsrel=1e-11
+            )[0]
+    ends = float(family.cdf(np.array(a))) * noise_density(noise, y - a, s)
+    ends += float(family.survival(np.array(b))) * noise_density(noise, y - b, s)
+    return ends + float(parts[0]), float(parts[1])
+
+
+def by_quadrature(
+    noise: Noise, family: Family, a: float, b: float, unit_scale: float, power: int
+) -> float:
+    """F₁₁ or F₂₂ from the definition."""
+    s = (b - a) * unit_scale
+
+    def integrand(y: float) -> float:
+        p, slope = density_of(noise, family, y, (a, b), s, power)
+        return slope**2 / p
+
+    reach = (30.0 if noise.name == "laplace" else 8.0) * s
+    edges = sorted({a - reach, a, b, b + reach, *([0.0] if a < 0.0 < b else [])})
+    return math.fsum(
+        integrate.quad(integrand, low, high, epsabs=1e-15, epsrel=1e-10, limit=100)[0]
+        for low, high in itertools.pairwise(edges)
+    )
+
+
+@EVERY
+@INTERVALS
+def test_laplace_noise_against_the_definition(
+    family: Family, a: float, b: float, epsilon_total: float
+) -> None:
+    found = information.laplace(family, a, b, 1.0 / epsilon_total)
+    expected = by_quadrature(information.LAPLACE, family, a, b, 1.0 / epsilon_total, 0)
+    assert found[0, 0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("a", "b", "unit_scale"), [(-0.3, 0.3, 1.0), (-1.0, 2.0, 0.4)])
+@pytest.mark.parametrize("power", [0, 1])
+@EITHER
+def test_both_noises_against_the_definition(
+    noise: Noise, power: int, a: float, b: float, unit_scale: float
+) -> None:
+    found = noise.information(NORMAL, a, b, unit_scale)[power, power]
+    expected = by_quadrature(noise, NORMAL, a, b, unit_scale, power)
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+@EITHER
+@EVERY
+def test_a_mirrored_interval_tells_the_same(noise: Noise, family: Family) -> None:
+    a, b = np.array([-0.3, 0.2, -2.0]), np.array([1.0, 4.0, 0.1])
+    found, mirrored = noise.information(family, a, b, 0.5), noise.information(family, -b, -a, 0.5)
+    np.testing.assert_allclose(found, mirrored * np.array([[1, -1], [-1, 1]]), rtol=1e-11)
+
+
+@EITHER
+@EVERY
+@pytest.mark.parametrize("unit_scale", [0.05, 1.0, 100.0])
+def test_the_limit_of_width_zero(noise: Noise, family: Family, unit_scale: float) -> None:
+    for point in (-1.2, 0.3):
+        narrow = noise.information(family, point - 1e-7, point + 1e-7, unit_scale)
+        np.testing.assert_allclose(narrow, noise.limit(family, point, unit_scale), rtol=3e-6)
+
+
+@EITHER
+@EVERY
+def test_extremes_are_finite_and_positive(noise: Noise, family: Family) -> None:
+    a = np.array([-20.0, -5e-5, 0.0, 25.0, -40.0, -1.0])
+    b = np.array([20.0, 5e-5, 1e-4, 40.0, 0.0, 39.0])
+    for unit_scale in (0.05, 1000.0):
+        found = noise.information(family, a, b, unit_scale)
+        assert np.isfinite(found).all()
+        assert (np.diagonal(found, axis1=1, axis2=2) >= 0.0).all()
+    assert np.isfinite(information.laplace(family, a, b, 1e-3)).all()
+
+
+def test_shapes_are_kept_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = np.full((3, 1), -1.0), np.array([0.5, 1.0, 2.0, 3.0])
+    found = information.laplace(NORMAL, a, b, 0.3)
+    assert found.shape == (3, 4, 2, 2)
+    monkeypatch.setattr(information, "CHUNK", 1)
+    np.testing.assert_allclose(
+        information.laplace(NORMAL, a, b, 0.3), found, rtol=1e-11, atol=1e-15
+    )
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "u"),
+    [
+        *((1.0, 1.0, 1.0), (0.0, np.nan, 1.0), (0.0, 1.0, 0.0), (0.0, 1.0, math.inf)),
+        *((0.0, 1.0, math.nan), ([0.0, 1.0], 1.0, 1.0)),
+    ],
+)
+@EITHER
+def test_what_has_no_information_is_refused(
+    noise: Noise, a: float | list[float], b: float, u: float
+) -> None:
+    with pytest.raises(ValueError, match="a < b"):
+        noise.information(NORMAL, a, b, u)
+
+
+@EITHER
+@EVERY
+def test_monte_carlo_agrees_within_its_own_error(noise: Noise, family: Family) -> None:
+    # Five standard errors and as much as the bias again: a false alarm below 1e-6 for a normal
+    # mean. An estimate with the noise off by √2 is farther away.
+    interval, unit_scale = (-0.9, 1.1), 0.4
+    found = information.monte_carlo(
+        generator(1, "information"), noise, family, interval, unit_scale, 4000, 200
+    )
+    expected = noise.information(family, *interval, unit_scale)
+    allowed = 5.0 * found.standard_error + 2.0 * np.abs(found.bias)
+    assert (np.abs(found.information - expected) <= allowed).all()
+    assert found.error[0, 0] < 0.1 * expected[0, 0]
+    wrong = noise.information(family, *interval, unit_scale / math.sqrt(2.0))
+    assert abs(found.information[0, 0] - wrong[0, 0]) > allowed[0, 0]

@@ -1,0 +1,126 @@
+"""The poll: exact chances, a posterior that another grid confirms, and replay."""
+
+from __future__ import annotations
+
+from decimal import Decimal, getcontext
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from abcdp_core.adaptive import poll
+from abcdp_core.adaptive.poll import CHANCES, Design, Poll, Question
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import cost
+from tests.statistics import assert_frequencies, rejects
+
+DESIGN = Design(0.0, 24.0, 2.0)
+BUDGETS = np.linspace(0.25, 4.0, 26).tolist()
+
+
+@pytest.mark.parametrize("epsilon", BUDGETS)
+def test_no_word_is_more_than_e_to_the_epsilon_times_as_likely(epsilon: float) -> None:
+    """In whole numbers against 80 digits; one more for the true word would be too many."""
+    getcontext().prec = 80
+    wrong, right = poll.chances(epsilon)
+    allowed = Decimal(epsilon).exp()
+    assert 2 * wrong + right == CHANCES
+    assert Decimal(right) / wrong <= allowed
+    assert Decimal(right + 2) / (wrong - 1) > allowed
+    assert cost(Design(0, 1, epsilon).event).epsilon == epsilon
+
+
+def test_the_chances_are_those_that_were_computed_elsewhere() -> None:
+    known = {
+        0.5: (1177115756, 1940735784),
+        1.0: (910282059, 2474403178),
+        2.0: (457443992, 3380079312),
+        4.0: (75885295, 4143196706),
+    }
+    assert {epsilon: poll.chances(epsilon) for epsilon in known} == known
+
+
+def live(people: int, epsilon: float = 2.0, late: int = 0) -> Poll:
+    """A poll of simulated people, whose answers come some questions late."""
+    rng = np.random.default_rng([people, late])
+    now, waiting = Poll(Design(0.0, 24.0, epsilon)), []
+    for number, value in enumerate(rng.normal(7.2, 1.3, people)):
+        question = now.ask(rng, number)
+        waiting.append((question, poll.answered(question, value, epsilon, rng)))
+        if len(waiting) > late:
+            now = now.take(*waiting.pop(0))
+    for each in waiting:
+        now = now.take(*each)
+    return now
+
+
+@pytest.mark.parametrize(("people", "late"), [(10, 0), (80, 0), (80, 20)])
+def test_the_posterior_is_that_of_a_finer_grid(people: int, late: int) -> None:
+    now = live(people, late=late)
+    means = np.linspace(0.0, 24.0, 1202)[1:-1, None]
+    spreads = np.geomspace(0.24, 4.0, 61)
+    log = np.zeros((1200, 61))
+    for question, word in now.answers:
+        normal = stats.norm(means, spreads)
+        inside = np.diff(
+            [
+                np.zeros_like(log),
+                normal.cdf(question.lower),
+                normal.cdf(question.upper),
+                np.ones_like(log),
+            ],
+            axis=0,
+        )[word]
+        keep = np.exp(2.0) / (np.exp(2.0) + 2.0)
+        log += np.log(keep * inside + (1.0 - keep) / 2.0 * (1.0 - inside))
+    weights = np.exp(log - log.max()).sum(axis=1)
+    reached = np.cumsum(weights) / weights.sum()
+    expected = np.interp([0.025, 0.975], reached, means[:, 0])
+    assert now.interval() == pytest.approx(expected.tolist(), abs=0.15 * np.ptp(expected))
+    assert now.mean() == pytest.approx(np.average(means[:, 0], weights=weights), abs=0.1)
+
+
+def test_replayed_answers_lead_to_the_same_poll() -> None:
+    now = live(30, late=5)
+    again = Poll.replayed(DESIGN, now.answers)
+    assert again == now
+    assert np.array_equal(again.log_posterior, now.log_posterior)
+    # In another order too, but for rounding.
+    assert Poll.replayed(DESIGN, now.answers[::-1]).interval() == pytest.approx(now.interval())
+
+
+def test_before_anyone_answers_the_interval_is_that_of_the_bounds() -> None:
+    assert Poll(DESIGN).interval() == pytest.approx((0.6, 23.4))
+    assert Poll(DESIGN).is_vague
+    assert not live(80).is_vague
+
+
+@pytest.mark.parametrize(("value", "true"), [(5.0, 0), (6.0, 1), (7.2, 1), (8.0, 2)])
+@pytest.mark.parametrize("drawn_for", [2.0, 1.0])
+def test_a_word_is_as_likely_as_stated(value: float, true: int, drawn_for: float) -> None:
+    """Drawn for another budget than stated, which is half the noise missing, it is seen."""
+    question, rng = Question(0, 6.0, 8.0), np.random.default_rng(int(10 * value))
+    drawn = [poll.answered(question, value, drawn_for, rng) for _ in range(20_000)]
+    wrong, right = poll.chances(1.0)
+    expected = np.full(3, wrong / CHANCES)
+    expected[true] = right / CHANCES
+    counts = np.bincount(drawn, minlength=3)
+    assert rejects(assert_frequencies, counts, expected) == (drawn_for == 2.0)
+
+
+def test_questions_have_edges_that_a_person_can_read_within_the_bounds() -> None:
+    rng = np.random.default_rng(1)
+    asked = [Poll(DESIGN).ask(rng, number) for number in range(200)]
+    assert all(0.0 < each.lower <= each.upper < 24.0 for each in asked)
+    assert all(round(each.lower, 2) == each.lower for each in asked)
+    assert Question(0, 6.0, 7.43).words()[2] == "7.43 or more"
+    true = [Question(0, 6.0, 7.43).true_word(each) for each in (5.9, 6.0, 7.42, 7.43)]
+    assert true == [0, 1, 1, 2]
+
+
+@pytest.mark.parametrize(("low", "high", "epsilon"), [(1, 1, 2), (2, 1, 2), (0, 1, 5), (0, 1, 0.1)])
+def test_a_poll_without_a_range_or_with_too_large_a_budget_is_refused(
+    low: float, high: float, epsilon: float
+) -> None:
+    with pytest.raises(ParameterError):
+        Design(low, high, epsilon)

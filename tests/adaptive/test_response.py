@@ -1,0 +1,171 @@
+"""Density and score of a response: closed form against adaptive quadrature, and at extremes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import integrate, special
+
+from abcdp_core.adaptive.noise import NoiseFamily
+from abcdp_core.adaptive.response import (
+    log_density_gaussian,
+    log_density_laplace,
+    log_likelihood,
+    score_laplace,
+)
+
+Array = NDArray[np.float64]
+
+LOG_DENSITY: dict[str, Callable[..., float]] = {
+    "laplace": log_density_laplace,
+    "gaussian": log_density_gaussian,
+}
+EITHER = pytest.mark.parametrize("noise", LOG_DENSITY)
+BUDGETS = pytest.mark.parametrize("epsilon_total", [0.1, 0.7, 3.0, 20.0])
+WIDTHS = pytest.mark.parametrize("width", [1e-3, 0.05, 1.0, 20.0])
+
+CENTRES = (0.0, 0.3, -2.5, 6.0, -12.0)
+"""Middle of the interval, in σ from μ."""
+
+PLACES = (-5000.0, -30.0, -2.0, -1e-9, 0.0, 0.2, 0.5, 1.0 - 1e-9, 1.0, 1.5, 3000.0)
+"""Of the response: share of the interval, where it is in it, else distance to it in scales."""
+
+
+def responses_in(left: float, right: float, scale: float) -> list[float]:
+    """A response at each of the places."""
+    return [
+        left + p * scale if p < 0.0 else right + (p - 1.0) * scale if p > 1.0
+        # Not always exactly the end, but close to it.
+        else left + p * (right - left)
+        for p in PLACES
+    ]  # fmt: skip
+
+
+def phi(z: float) -> float:
+    return math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+
+
+def quad(function: Callable[..., float], low: float, high: float, *arguments: object) -> float:
+    """Adaptive quadrature; with the full output no warning where only rounding is left."""
+    found = integrate.quad(
+        function, low, high, args=arguments, epsabs=0.0, epsrel=3e-11, limit=8, full_output=1
+    )
+    return float(found[0])
+
+
+def by_quadrature(
+    noise: str, y: float, left: float, right: float, scale: float, mu: float, sigma: float
+) -> tuple[float, float, float, float]:
+    """Log density by its definition, its derivatives by μ and log σ, and the share of the inside.
+
+    Everything is divided by the density of the noise at the end of the interval next to y, so that
+    it does not underflow far outside. Only the inside integral has derivatives: by parts, the ends
+    cancel.
+    """
+    nearest = min(max(y, left), right)
+
+    def kernel(x: float) -> float:
+        if noise == "laplace":
+            return math.exp((abs(y - nearest) - abs(y - x)) / scale)
+        return math.exp(0.5 * (x - nearest) * (2.0 * y - nearest - x) / scale**2)
+
+    def slope(x: float) -> float:
+        """d log kernel / dx."""
+        return math.copysign(1.0, y - x) / scale if noise == "laplace" else (y - x) / scale**2
+
+    def integrand(x: float, power: int | None) -> float:
+        z = (x - mu) / sigma
+        value = phi(z) / sigma * kernel(x)
+        return value if power is None else value * slope(x) * (sigma * z) ** power
+
+    share = 1.0 / (1.0 + (scale / sigma) ** 2)
+    middle, spread = mu + (y - mu) * share, math.sqrt(share) * scale
+    near = [nearest + d * scale for d in (-30.0, -8.0, -2.0, 0.0, 2.0, 8.0, 30.0)]
+    near += [mu + d * sigma for d in (-8.0, -3.0, 0.0, 3.0, 8.0)]
+    near += [middle + d * spread for d in (-8.0, -3.0, 0.0, 3.0, 8.0)]
+    # Far outside the integrand falls off within a part of either scale.
+    steep = abs((y - nearest) / scale**2) + abs((nearest - mu) / sigma**2) + 1e-300
+    near += [nearest + d / steep for d in (-300.0, -40.0, -8.0, -2.0, 2.0, 8.0, 40.0, 300.0)]
+    edges = [left, *sorted({e for e in near if left < e < right}), right]
+    parts = [
+        math.fsum(
+            quad(integrand, low, high, power)
+            for low, high in itertools.pairwise(edges)
+            if max(integrand(x, None) for x in (low, 0.5 * (low + high), high)) > 1e-280
+        )
+        for power in (None, 0, 1)
+    ]
+    below, above = (special.ndtr((left - mu) / sigma), special.ndtr((mu - right) / sigma))
+    total = below * kernel(left) + above * kernel(right) + parts[0]
+    away = abs(y - nearest) / scale
+    log_noise = -away - math.log(2.0 * scale)
+    if noise == "gaussian":
+        log_noise = -0.5 * away**2 - math.log(math.sqrt(2.0 * math.pi) * scale)
+    return log_noise + math.log(total), parts[1] / total, parts[2] / total, parts[0] / total
+
+
+@BUDGETS
+@WIDTHS
+@EITHER
+def test_the_log_density_is_its_definition(noise: str, width: float, epsilon_total: float) -> None:
+    sigma, scale = 2.0, 2.0 * width / epsilon_total
+    for centre in CENTRES:
+        mu = 0.7
+        left = mu + sigma * (centre - 0.5 * width)
+        right = left + sigma * width
+        for y in responses_in(left, right, scale):
+            found = LOG_DENSITY[noise](y, left, right, scale, mu, sigma)
+            expected = by_quadrature(noise, y, left, right, scale, mu, sigma)[0]
+            assert found == pytest.approx(expected, rel=1e-14, abs=1e-10), (centre, y)
+
+
+@BUDGETS
+@WIDTHS
+def test_the_score_is_the_derivative_of_the_definition(width: float, epsilon_total: float) -> None:
+    sigma, scale = 2.0, 2.0 * width / epsilon_total
+    for centre in CENTRES[:4]:
+        mu = 0.7
+        left = mu + sigma * (centre - 0.5 * width)
+        right = left + sigma * width
+        for y in responses_in(left, right, scale):
+            found = score_laplace(y, left, right, scale, mu, sigma)
+            _, by_mu, by_log_sigma, inside = by_quadrature(
+                "laplace", y, left, right, scale, mu, sigma
+            )
+            # Near y both sides cancel; what is lost is relative to what is inside.
+            lost = 1e-9 * inside / scale
+            assert found[0] == pytest.approx(by_mu, rel=1e-8, abs=lost), (centre, y)
+            lost *= sigma * (1.0 + abs(centre))
+            assert found[1] == pytest.approx(by_log_sigma, rel=1e-8, abs=lost), (centre, y)
+
+
+@EITHER
+@pytest.mark.parametrize("epsilon_total", [0.001, 1.0, 500.0, 1000.0])
+@pytest.mark.parametrize("sigma", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("width", [1e-8, 1.0, 1e6])
+def test_extremes_are_finite(noise: str, epsilon_total: float, sigma: float, width: float) -> None:
+    for mu, left in itertools.product((-1e6, 0.0, 50.0, 1e6), (-0.5 * width, 49.0)):
+        right, scale = left + width, width / epsilon_total
+        for y in (-1e9, left - scale, left, 0.5 * (left + right), right, right + scale, 1e9):
+            found = LOG_DENSITY[noise](y, left, right, scale, mu, sigma)
+            assert math.isfinite(found), (mu, left, y)
+            if noise == "laplace" and epsilon_total < 700.0:
+                assert np.isfinite(score_laplace(y, left, right, scale, mu, sigma)).all()
+
+
+@EITHER
+def test_the_log_likelihood_is_the_sum_over_responses(noise: NoiseFamily) -> None:
+    theta = np.array([[0.0, 0.0], [1.5, 0.7], [-3.0, -1.2]])
+    responses = np.array([[0.2, -1.0, 1.0, 0.5], [9.0, 0.0, 2.0, 1.0], [-4.0, -0.1, 0.1, 3.0]])
+    found = log_likelihood(theta, responses, noise)
+    expected = [
+        math.fsum(LOG_DENSITY[noise](*row, mu, math.exp(log_sigma)) for row in responses.tolist())
+        for mu, log_sigma in theta.tolist()
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    assert (log_likelihood(theta, responses[:0], noise) == 0.0).all()

@@ -1,0 +1,486 @@
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shlex
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from abcdp_core import registry, runner, studies, workers
+from abcdp_core.__main__ import COMMANDS, INTERRUPTED, main, parser_of
+from abcdp_core.cli import arguments
+from abcdp_core.cli.ending import LONGEST_ERROR
+from abcdp_core.cli.run import chosen_params
+from abcdp_core.output import files
+from abcdp_core.output.page import LIBRARY
+from abcdp_core.output.settings import command_of
+from abcdp_core.results import Result
+from tests import toy_experiment
+
+ROOT = Path(__file__).resolve().parents[2]
+TOY_FILE = toy_experiment.__file__
+POSTERIOR = ["--set", "pool_size=50", "--set", "n=10", "--set", "c=3"]
+
+
+@pytest.fixture(autouse=True)
+def no_plug_ins_left() -> Iterator[None]:
+    """What a test adds is gone after it."""
+    before = list(registry._added)
+    yield
+    registry._added[:] = before
+    for name in [name for name in sys.modules if name.startswith("abcdp_plugin_")]:
+        del sys.modules[name]
+    registry.forget()
+
+
+def run(*arguments: str, out: Path) -> int:
+    return main(["run", *arguments, "--workers", "1", "--out", str(out)])
+
+
+def settings_in(folder: Path, experiment: str) -> dict[str, Any]:
+    text = (folder / f"{experiment}.json").read_text(encoding="utf-8")
+    settings: dict[str, Any] = json.loads(text)
+    return settings
+
+
+# ----------------------------------------------------------------------- list
+
+
+@pytest.mark.parametrize("name", studies.names())
+def test_list_says_all_that_can_be_set(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", name]) == 0
+    printed = capsys.readouterr().out
+    words = " ".join(printed.split())
+    experiment = studies.load(name)
+    for key, text in experiment.Params().to_text().items():
+        assert f" {key} = {text}\n" in printed
+    for parameter in experiment.Params.specification().values():
+        assert " ".join(parameter.allowed().split()) in words
+        assert " ".join(parameter.help.split()) in words
+    for preset in experiment.PRESETS:
+        assert f"  {preset}: " in printed
+    for columns in experiment.COLUMNS.values():
+        assert ", ".join(columns) in words
+    assert all(len(line) <= 200 for line in printed.splitlines())
+
+
+# ------------------------------------------------------------------------ run
+
+
+def test_run_writes_what_it_says_and_says_what_it_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("posterior", *POSTERIOR, "--seed", "7", out=tmp_path / "new" / "folder") == 0
+    folder = tmp_path / "new" / "folder"
+    printed = capsys.readouterr().out
+    settings = settings_in(folder, "posterior")
+    assert settings["summary"] in printed
+    assert settings["privacy"] in printed
+    written = sorted(str(file) for file in folder.iterdir())
+    assert sorted(line.strip() for line in printed.splitlines() if str(folder) in line) == written
+    assert {Path(file).name for file in written} == {
+        "posterior.csv", "posterior.decisions.csv", "posterior.errors.csv", "posterior.json",
+        "posterior.posterior.html", "posterior.decisions.html", LIBRARY,
+    }  # fmt: skip
+    assert settings["seed"] == 7
+    assert settings["parameters"]["pool_size"] == 50
+    assert settings["partial"] is False
+    assert settings["run_time_seconds"] > 0
+
+
+def test_the_command_of_a_result_makes_the_same_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("posterior", *POSTERIOR, "--seed", "3", out=tmp_path) == 0
+    first = files.read(tmp_path, "posterior")
+    monkeypatch.chdir(tmp_path)
+    program, *arguments = shlex.split(command_of("posterior", first.params, first.seed))
+    assert program == "abcdp"
+    assert main([*arguments, "--workers", "1"]) == 0
+    again = files.read(tmp_path / "results" / "posterior", "posterior")
+    for name in first.tables:
+        pd.testing.assert_frame_equal(again.tables[name], first.tables[name], check_exact=True)
+
+
+@pytest.mark.parametrize(("setting", "size"), [("pause=0.001", 3), ("size=2", 2)])
+def test_a_setting_wins_over_the_preset(setting: str, size: int, tmp_path: Path) -> None:
+    arguments = ["toy", "--plugin", TOY_FILE, "--preset", "three", "--set", setting]
+    assert run(*arguments, "--formats", "json", out=tmp_path) == 0
+    parameters = settings_in(tmp_path, "toy")["parameters"]
+    assert parameters["size"] == size
+    name, text = setting.split("=")
+    assert parameters[name] == float(text)
+
+
+# ------------------------------------------------------------------ bad input
+
+BAD = [
+    ("run posterior --set c=0", "c = 0", "from 1 to 1000"),
+    ("run posterior --set c=ten", "c = ten", "whole number from 1 to 1000"),
+    ("run posterior --set epsilon_total=nan", "epsilon_total = nan", "from 0.001 to 1000"),
+    ("run posterior --set resample=perhaps", "resample = perhaps", "true or false"),
+    ("run posterior --set scenario=moon", "scenario = moon", "one of"),
+    ("run posterior --set c=500 --set pool_size=100", "c = 500", "pool_size = 100"),
+    ("run posterior --set n", "set = n", "key=value"),
+    ("run posterior --set wrong=1", "wrong = 1", "known are scenario, "),
+    ("run posterior --preset none", "preset = none", "posterior has"),
+    ("run mse-curves --set c=", "c = empty list", "from 1 to 1000"),
+    ("run nothing", "experiment = nothing", "must be one of accounting, adaptive-truncation, "),
+    ("run adaptive-truncation --preset y23-figure-1", "preset = y23-figure-1",
+     "retired; use y23-figure-2 of truncation-streams."),
+    ("run posterior --seed -1", "seed = -1", "from 0 to 9223372036854775807"),
+    ("run posterior --seed \u0661\u0662", "seed = \u0661\u0662", "whole number"),
+    ("run posterior --formats gif", "formats = gif", "csv, json, html, svg, png, pdf"),
+    ("run posterior --workers 0", "workers = 0", "from 1 to 1024"),
+    ("run posterior --workers 2 --scheduler a:1", "--scheduler", "not allowed with"),
+    ("run posterior --scheduler nowhere", "scheduler = nowhere", "address of a Dask scheduler"),
+    ("run posterior --plugin missing.py", "plugin = missing.py", "no such file"),
+    ("run posterior --out", "--out", "expected one argument"),
+    ("run posterior --out=", "--out", "must not be empty"),
+    ("run posterior --out=taken/x", "out = taken/x", "must be a folder that can be written ("),
+    ("run posterior --store=taken/x", "store = taken/x", "must be a folder that can be written ("),
+    ("run posterior --sett c=1", "--sett", "unrecognized"),
+    ("run", "EXPERIMENT", "required"),
+    ("list nothing", "experiment = nothing", "must be one of"),
+    ("list a b", "unrecognized", "b"),
+    ("fly", "invalid choice", "fly"),
+    ("", "COMMAND", "required"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "what", "allowed"), BAD, ids=[bad[0] or "-" for bad in BAD])
+def test_what_is_wrong_is_said_in_one_line(
+    command: str,
+    what: str,
+    allowed: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("taken").touch()
+    words = command.split(" ") if command else []
+    out = ["--out", "out"] if words[:1] == ["run"] and "--out" not in command else []
+    assert main([*words, *out]) == 2
+    printed, said = capsys.readouterr()
+    assert printed == ""
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+    assert said.endswith("\n")
+    assert what in said
+    assert allowed in said
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["taken"]
+
+
+RELEASE = ["release", "covid", "--epsilon-total", "1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "posterior", "--out", "long" * 2000], "must be a folder that can be written"),
+        (["run", "x" * 9000, "--out", "out"], "must be one of accounting"),
+        (["run", "posterior", "--out", "out", "--set", "y" * 9000 + "=1"], "unknown parameter"),
+        (["run", "posterior", "--out", "out", "--wrong", "z" * 9000], "unrecognized arguments"),
+        ([*RELEASE, "--domain", "1," * 9000, "--data", "d", "--out", "o"], "must be LOW,HIGH"),
+        (["fly\x1b[31m" * 1000], "invalid choice"),
+        (["run", "\x1b[31mred\x07", "--out", "out"], "experiment = ?[31mred?: must be one of"),
+    ],
+    ids=lambda item: item if isinstance(item, str) else "",
+)
+def test_an_error_is_short_and_printable_whatever_was_typed(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.startswith("error: ")
+    assert said.removesuffix("\n").isprintable()
+    assert len(said) <= LONGEST_ERROR + len("error: \n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([command, "--help"])
+    assert left.value.code == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"usage: abcdp {command} ")
+    assert ("--plugin" in printed) == (command not in ("app", "reproduce", "budget", "infer"))
+
+
+def test_without_a_browser_nothing_is_computed_in_vain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
+    assert run("posterior", *POSTERIOR, "--formats", "csv,png", out=tmp_path / "out") == 2
+    assert capsys.readouterr().err.startswith("error: SVG, PNG and PDF files need Chrome")
+    assert not (tmp_path / "out").exists()
+
+
+PLUG_INS = {
+    "raise OSError('two\\nlines')": "OSError: two lines",
+    "import sys\nsys.exit(0)": "cannot be loaded (line 2: SystemExit: 0)",
+    "1 +": "SyntaxError",
+    "x = 1": "has none of SCENARIO, MECHANISMS, EXPERIMENT",
+    "SCENARIO = 'covid'": "two plug-ins are called 'covid'",
+    "SCENARIO = 3": "SCENARIO must be a plain string",
+    "import dataclasses as d\n"
+    "from abcdp_core.mechanisms import sparse_vector as s\n"
+    "MECHANISMS = (d.replace(s.MECHANISMS[0]),)": "two mechanisms are called 'sparse-vector'",
+    "EXPERIMENT = 'e'; TITLE = ''; Params = 3; PRESETS = COLUMNS = {}\n"
+    "tasks = work = collect = figures = print": "Params must be a class",
+    "EXPERIMENT = 'half'; TITLE = ''": "lacks Params, PRESETS, COLUMNS, tasks, work, collect",
+}
+
+
+@pytest.mark.parametrize("text", PLUG_INS)
+def test_a_plug_in_that_does_not_load_is_an_error(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "plug.py"
+    file.write_text(text, encoding="utf-8")
+    assert run("posterior", "--plugin", str(file), out=tmp_path / "out") == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: plugin = {file}: ")
+    assert said.count("\n") == 1
+    assert PLUG_INS[text] in said
+
+
+def test_several_plug_ins_are_listed_by_names_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = Path(TOY_FILE).read_text(encoding="utf-8")
+    files = [tmp_path / name for name in ("one.py", "two.py", "other/one.py")]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text.replace('EXPERIMENT = "toy"', f'EXPERIMENT = "{file.stem}"'), "utf-8")
+    added = [f"--plugin={file}" for file in files]
+    assert main(["list", *added[:2]]) == 0
+    assert {"one", "two"} <= {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert main(["list", added[0], added[2]]) == 2
+    said = f"error: plugin = {files[2]}: another one has this file name; rename one.\n"
+    assert capsys.readouterr().err == said
+
+
+# ----------------------------------------------------------------- interrupts
+
+
+def interrupted_after(count: int) -> Any:
+    original = runner.run
+
+    def run_some(*arguments: Any) -> Iterator[Result]:
+        results = original(*arguments)
+        for _ in range(count):
+            yield next(results)
+        raise KeyboardInterrupt
+
+    return run_some
+
+
+def test_ctrl_c_writes_what_is_done_and_marks_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(runner, "YIELD_EVERY", 0.0)
+    monkeypatch.setattr(runner, "YIELD_SHARE", float("inf"))
+    monkeypatch.setattr(runner, "run", interrupted_after(2))
+    assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == INTERRUPTED
+    settings = settings_in(tmp_path, "toy")
+    assert (settings["partial"], settings["done"], settings["total"]) == (True, 2, 5)
+    assert len(files.read(tmp_path, "toy").tables["main"]) == 2
+    assert "Partial result: 2 of 5 tasks were done." in capsys.readouterr().out
+
+
+def test_ctrl_c_before_anything_is_done_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(runner, "run", interrupted_after(0))
+    assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == INTERRUPTED
+    said = capsys.readouterr().err
+    assert said == "Interrupted; what it was to write is there as a whole, or not at all.\n"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_other_signals_write_what_is_done_too(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    original, number = runner._link, signal.SIGTERM
+
+    def stopped(outcome: Any) -> Any:
+        if outcome["main"]["index"].iloc[0] == 3:
+            signal.raise_signal(number)
+        return original(outcome)
+
+    monkeypatch.setattr(runner, "_link", stopped)
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        # So fast that the last partial result before the signal is the first one.
+        assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == 128 + number
+    finally:
+        signal.signal(number, before)
+    settings = settings_in(tmp_path, "toy")
+    assert (settings["partial"], settings["done"], settings["total"]) == (True, 3, 5)
+    assert settings["run_time_seconds"] > 0
+    printed, said = capsys.readouterr()
+    assert "Partial result: 3 of 5 tasks were done." in printed
+    assert said == ""
+
+
+@pytest.mark.parametrize(
+    ("stop", "sentence"),
+    [
+        (MemoryError(), "there is not enough memory; smaller sizes or fewer workers need less."),
+        (workers.LostWorkersError("a worker process was lost"), "a worker process was lost"),
+    ],
+)
+def test_what_gives_out_is_said_in_one_line_after_what_is_done_is_written(
+    stop: Exception,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def give_out(task: Any) -> Any:
+        if task.index == 3:
+            raise stop
+        return toy_experiment.work(task)
+
+    toy = SimpleNamespace(**vars(toy_experiment) | {"work": give_out})
+    monkeypatch.setattr(studies, "load", lambda _: toy)
+    assert run("toy", out=tmp_path) == 1
+    printed, said = capsys.readouterr()
+    assert said.startswith("error: ")
+    assert sentence in said
+    assert said.count("\n") == 1
+    assert "Partial result: 3 of 5 tasks were done." in printed
+    assert settings_in(tmp_path, "toy")["done"] == 3
+
+
+def test_a_full_disk_is_one_line_and_an_earlier_result_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    assert run("toy", "--plugin", TOY_FILE, "--set", "size=3", out=tmp_path) == 0
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    capsys.readouterr()
+    monkeypatch.setattr(os, "fsync", full)
+    assert run("toy", "--plugin", TOY_FILE, "--set", "size=4", out=tmp_path) == 2
+    assert capsys.readouterr().err == (
+        f"error: out = {tmp_path}: must be a folder that can be written (No space left on "
+        "device); an earlier result there is as it was.\n"
+    )
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["list", "posterior", "--help"], 1), (["list"], 141)]
+)
+def test_standard_output_that_takes_no_more_is_one_line(arguments: list[str], code: int) -> None:
+    if code == 141:
+        ours, theirs = os.pipe()
+        os.close(ours)
+    else:
+        theirs = os.open("/dev/full", os.O_WRONLY)
+    process = started(*arguments, stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == code
+    reason = "Broken pipe" if code == 141 else "No space left on device"
+    assert said == f"error: standard output cannot be written ({reason}).\n"
+
+
+# ------------------------------------------------------------ a real terminal
+
+
+def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "abcdp_core", *arguments]
+    return subprocess.Popen(command, cwd=ROOT, text=True, encoding="utf-8", **options)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
+def test_ctrl_c_in_a_terminal_with_two_workers_ends_at_once_and_leaves_a_partial_result(
+    tmp_path: Path,
+) -> None:
+    import fcntl
+    import pty
+    import termios
+
+    store, out = tmp_path / "store", tmp_path / "out"
+    ours, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    process = started(
+        "run", "toy", "--plugin", TOY_FILE, "--set", "size=1000", "--set", "pause=0.2",
+        "--workers", "2", "--store", str(store), "--out", str(out),
+        stdout=subprocess.PIPE, stderr=terminal, start_new_session=True,
+        # Tests started in the background inherit that Ctrl-C is ignored; a terminal's do not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    os.close(terminal)
+    # Read all the time: a terminal that nobody reads fills up and holds the program at a write.
+    shown: list[bytes] = []
+    reader = threading.Thread(target=_read_to_end, args=(ours, shown))
+    reader.start()
+    deadline = time.monotonic() + 300
+    while len(list(store.glob("*.npz"))) < 4:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    # As a terminal does: the workers get it too.
+    os.killpg(process.pid, signal.SIGINT)
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED
+    reader.join()
+    os.close(ours)
+    bar = b"".join(shown).decode(errors="replace")
+    assert "/1000" in bar, "a progress bar"
+    assert "Traceback" not in bar + printed
+    settings = settings_in(out, "toy")
+    assert settings["partial"]
+    assert settings["done"] == len(pd.read_csv(out / "toy.csv")) >= 1
+    assert f"Partial result: {settings['done']} of 1000" in printed
+
+
+def _read_to_end(terminal: int, shown: list[bytes]) -> None:
+    # Linux ends a terminal that nobody writes to any more with an error.
+    with contextlib.suppress(OSError):
+        while part := os.read(terminal, 4096):
+            shown.append(part)
+
+
+# -------------------------------------------------------- settings there and back
+
+
+@pytest.mark.parametrize("name", studies.names())
+def test_every_result_s_command_asks_for_its_parameters(name: str) -> None:
+    experiment = studies.load(name)
+    for params in (experiment.Params(), *experiment.PRESETS.values()):
+        command = shlex.split(command_of(name, params, 2**63 - 1))[1:]
+        options = parser_of("run").parse_args(command)
+        assert options.experiment == name
+        assert chosen_params(experiment, options.preset, options.settings) == params
+        assert arguments.seed(options.seed) == 2**63 - 1

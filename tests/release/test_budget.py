@@ -1,0 +1,263 @@
+"""What releases of the same data add up to, and the file that holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import composition
+from abcdp_core.release import budget_file
+from abcdp_core.release.budget import Budget, Claim, fits, largest_rho, left, pure
+from abcdp_core.release.budget_file import Reservation
+
+OF_0_2_0 = Path(__file__).with_name("released_by_0_2_0") / "budgets.db"
+PURE = Budget("b", Decimal("0.3"), Decimal(0), "person", "replace")
+WITH_DELTA = Budget("b", Decimal(3), Decimal("1e-6"), "person", "replace")
+
+
+def claims(*amounts: str) -> list[Claim]:
+    return [pure(Decimal(amount), "test") for amount in amounts]
+
+
+# ----------------------------------------------------------------------------------- what adds up
+
+
+def test_amounts_are_decimal() -> None:
+    assert fits(PURE, claims("0.1", "0.1", "0.1"))
+    assert fits(PURE, [pure(0.1, "")] * 3)
+    assert not fits(PURE, claims("0.1", "0.1", "0.1000000000000000000001"))
+
+
+def test_without_a_delta_a_budget_takes_pure_releases_only() -> None:
+    gaussian = Claim(Decimal("0.01"), Decimal("1e-12"), 1e-9, "")
+    assert not fits(PURE, [gaussian])
+    assert fits(WITH_DELTA, [gaussian])
+
+
+def test_with_a_delta_many_small_releases_cost_less_than_their_sum_and_one_no_more() -> None:
+    small = claims("0.05")[0]
+    most = next(count for count in range(60, 1000) if not fits(WITH_DELTA, [small] * (count + 1)))
+    assert most > 120
+    # No rule that only knows ε and their number does better than the optimal one.
+    assert composition.epsilon(0.05, most, 1e-6, "optimal") <= 3.0
+    assert fits(WITH_DELTA, claims("3"))
+    assert not fits(WITH_DELTA, claims("3.0001"))
+
+
+def test_the_largest_rho_converts_to_the_budget_and_a_larger_one_does_not() -> None:
+    rho = largest_rho(WITH_DELTA)
+
+    def converted(rho: float) -> float:
+        return composition.from_renyi(lambda alpha: rho * alpha, 0.5e-6)
+
+    assert converted(rho) <= 3.0
+    assert converted(rho * 1.0001) > 3.0
+    # The usual closed form is a little worse than the best order.
+    assert rho + 2.0 * math.sqrt(rho * math.log(2e6)) == pytest.approx(3.0, rel=0.15)
+
+
+def test_what_has_no_rho_adds_up_by_sums_with_half_the_delta() -> None:
+    half = Claim(Decimal("0.1"), Decimal("2.5e-7"), None, "")
+    assert fits(WITH_DELTA, [half, half])
+    assert not fits(WITH_DELTA, [half, half, half])
+
+
+AMOUNTS = some.lists(some.decimals("0.001", "2", places=3), max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(amounts=AMOUNTS, delta=some.sampled_from(["0", "1e-6", "1e-3"]))
+def test_what_is_left_fits_and_hardly_more(amounts: list[Decimal], delta: str) -> None:
+    budget = Budget("b", Decimal(3), Decimal(delta), "person", "replace")
+    spent: list[Claim] = []
+    for amount in amounts:
+        if fits(budget, [*spent, pure(amount, "")]):
+            spent.append(pure(amount, ""))
+    rest = left(budget, spent)
+    assert rest == 0 or fits(budget, [*spent, pure(rest, "")])
+    more = rest * Decimal("1.003") + Decimal("1e-6")
+    assert not fits(budget, [*spent, pure(more, "")])
+
+
+# ---------------------------------------------------------------------------------------- the file
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    place = tmp_path / "some" / "budgets.db"
+    budget_file.create(place, Budget("income", Decimal(2), Decimal(0), "person", "replace"))
+    return place
+
+
+def reserve(file: Path, amount: str = "0.1") -> Reservation:
+    return budget_file.reserve(file, "income", *claims(amount), "person", "replace")
+
+
+def spent(file: Path) -> Decimal:
+    reserved = budget_file.account(file, "income").reserved.values()
+    return sum((claim.epsilon for claim in reserved), Decimal(0))
+
+
+def test_what_is_reserved_is_spent_and_what_is_given_back_is_not(file: Path) -> None:
+    reserve(file, "0.5")
+    given = reserve(file, "1.5")
+    assert budget_file.account(file, "income").left() == 0
+    with pytest.raises(ParameterError, match=r"0\.1 does not fit; 0(\.0)? is left of 2\. Nothing"):
+        reserve(file)
+    budget_file.give_back(file, given)
+    assert spent(file) == Decimal("0.5")
+    entries = budget_file.account(file, "income").entries
+    assert [entry.kind for entry in entries] == ["create", "reserve", "reserve", "return"]
+    # Nothing of the data is in the file.
+    assert set(entries[1].content) == {"epsilon", "delta", "rho", "what", "day", "random"}
+
+
+def test_what_is_given_back_twice_is_refused_and_the_file_stays_readable(file: Path) -> None:
+    given = reserve(file)
+    budget_file.give_back(file, given)
+    content = file.read_bytes()
+    with pytest.raises(ParameterError, match="has no such reservation, or has it back"):
+        budget_file.give_back(file, given)
+    assert file.read_bytes() == content
+    reserve(file)
+    assert spent(file) == Decimal("0.1")
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_only_what_drew_noise_stays_spent_where_a_release_fails(file: Path, keeps: bool) -> None:
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        budget_file.taken(file, "income", *claims("0.5"), "person", "replace") as taken,
+    ):
+        assert spent(file) == Decimal("0.5")
+        if keeps:
+            taken.keep()
+        raise KeyboardInterrupt
+    assert spent(file) == (Decimal("0.5") if keeps else 0)
+
+
+def test_a_cost_that_cannot_be_given_back_is_said_to_count(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    taken = budget_file.taken(file, "income", *claims("0.1"), "person", "replace")
+    with pytest.raises(ParameterError, match=r"output error.* its cost may count as spent"), taken:
+        monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.undo()
+    assert spent(file) == Decimal("0.1")
+
+
+@pytest.mark.parametrize(
+    ("unit", "neighbours"), [("day", "replace"), ("person", "add-remove"), ("Person", "replace")]
+)
+def test_what_protects_something_else_is_refused(file: Path, unit: str, neighbours: str) -> None:
+    with pytest.raises(ParameterError, match="is for a person"):
+        budget_file.reserve(file, "income", *claims("0.1"), unit, neighbours)
+    assert spent(file) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "delta", "unit", "neighbours"),
+    [
+        ("", "1", "0", "person", "replace"),
+        ("![x](http://a.example)", "1", "0", "person", "replace"),
+        ("a", "NaN", "0", "person", "replace"),
+        ("a", "0", "0", "person", "replace"),
+        ("a", "1e999999", "0", "person", "replace"),
+        ("a", "1", "1e-400", "person", "replace"),
+        ("a", "1", "1", "person", "replace"),
+        ("a", "1", "-0.1", "person", "replace"),
+        ("a", "1", "0", "per\nson", "replace"),
+        ("a", "1", "0", "person", "change"),
+        ("income", "9", "0", "person", "replace"),
+    ],
+)
+def test_senseless_budgets_are_refused(file: Path, name: str, epsilon: str, delta: str,
+                                       unit: str, neighbours: str) -> None:  # fmt: skip
+    wrong = Budget(name, Decimal(epsilon), Decimal(delta), unit, neighbours)
+    with pytest.raises(ParameterError):
+        budget_file.create(file, wrong)
+    assert list(budget_file.accounts(file)) == ["income"]
+
+
+@pytest.mark.parametrize("byte", [b"\xcc", b"\n", b"7"])
+def test_a_changed_entry_is_found_and_nothing_is_spent_on_it(file: Path, byte: bytes) -> None:
+    reserve(file)
+    whole = file.read_bytes()
+    for damaged in range(0, len(whole) - 1, 3):
+        if whole[damaged : damaged + 1] != byte:
+            content = whole[:damaged] + byte + whole[damaged + 1 :]
+            file.write_bytes(content)
+            for use in (budget_file.accounts, reserve):
+                with pytest.raises(ParameterError, match=r"^ledger = "):
+                    use(file)
+            assert file.read_bytes() == content
+    lines = whole.splitlines(keepends=True)
+    for taken_away in range(1, len(lines) - 1):
+        file.write_bytes(b"".join(lines[:taken_away] + lines[taken_away + 1 :]))
+        with pytest.raises(ParameterError, match="was changed"):
+            budget_file.accounts(file)
+
+
+def test_an_older_copy_is_found_by_a_later_document(file: Path) -> None:
+    first = reserve(file)
+    older = file.read_bytes()
+    second = reserve(file)
+    documents = {"first": first, "second": second}
+    assert budget_file.missing(file, documents) == []
+    file.write_bytes(older)
+    assert budget_file.missing(file, documents) == ["second"]
+    # The same release made again is another entry by the same number.
+    again = reserve(file)
+    assert again.entry == second.entry
+    assert budget_file.missing(file, documents | {"again": again}) == ["second"]
+    budget_file.give_back(file, again)
+    assert budget_file.missing(file, {"again": again}) == ["again"]
+
+
+def test_a_budget_file_of_0_2_0_is_read_and_added_to(tmp_path: Path) -> None:
+    """Made by that version: two budgets, two releases, and one that failed and was given back."""
+    file = tmp_path / "budgets.db"
+    file.write_bytes(OF_0_2_0.read_bytes())
+    found = budget_file.accounts(file)
+    assert {name: float(each.left()) for name, each in found.items()} == {
+        "incomes": 2.0,
+        "register": 2.0,
+    }
+    budget_file.reserve(file, "register", *claims("2"), "patient", "add-remove")
+    assert budget_file.account(file, "register").left() == 0
+    assert file.read_bytes().startswith(OF_0_2_0.read_bytes())
+
+
+def test_files_that_cannot_be_used_and_budgets_that_are_not_there_are_one_line(
+    file: Path, tmp_path: Path
+) -> None:
+    text, newer, empty = (tmp_path / name for name in ("text", "newer.db", "empty.db"))
+    text.write_text("no ledger\neither\n")
+    newer.write_bytes(file.read_bytes().replace(b'"version": 2', b'"version": 3', 1))
+    empty.touch()
+    for place, words in (
+        (tmp_path / "none.db", "there is none; `budget create` makes one"),
+        (empty, "there is none; `budget create` makes one"),
+        (tmp_path, "cannot be"),
+        (text, "is no ledger"),
+        (newer, "is no ledger of this version"),
+    ):
+        for use in (reserve, budget_file.accounts):
+            with pytest.raises(ParameterError, match=words) as failed:
+                use(place)
+            assert str(failed.value).startswith(f"ledger = {place}: ")
+    assert not (tmp_path / "none.db").exists()
+    budget_file.create(empty, PURE)
+    with pytest.raises(ParameterError, match="has income\\."):
+        budget_file.account(file, "other")

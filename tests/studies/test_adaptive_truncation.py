@@ -1,0 +1,167 @@
+"""One stream: the same people whatever is asked, what each answer costs, and what is said."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+
+from abcdp_core import figures as fig
+from abcdp_core import privacy
+from abcdp_core.adaptive import intervals
+from abcdp_core.results import Result
+from abcdp_core.streams import generator
+from abcdp_core.studies import adaptive_truncation as study
+from tests import results
+
+SMALL = study.Params(n=25, particles=50, epsilon_total=2.0)
+SAMPLERS = ("smc", "smc-latent", "grid")
+SEED = 3
+
+run = functools.partial(results.changed, study, seed=SEED)
+
+
+def people() -> np.ndarray:
+    """Their values, drawn here as the design says."""
+    draws = generator(SEED, "people", 0).standard_normal(SMALL.n)
+    return SMALL.mu + SMALL.sigma * draws
+
+
+# ---------------------------------------------------------------------------------- the stream
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("interval", ["adaptive", "fixed"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_all_ways_of_asking_meet_the_same_people_and_the_same_noise(
+    sampler: str, interval: str, noise: str
+) -> None:
+    found = run(SMALL, sampler=sampler, interval=interval, noise=noise, noise_draw=1)
+    main = found.tables["main"]
+    stream = generator(SEED, "noise", 0, 1)
+    draw = stream.laplace if noise == "laplace" else stream.standard_normal
+    scale = 1.0 / SMALL.epsilon_total if noise == "laplace" else found.event.scale
+    clipped = np.clip(people(), main.left, main.right)
+    added = (main.response - clipped) / (scale * (main.right - main.left))
+    np.testing.assert_allclose(added, draw(size=SMALL.n), atol=1e-6)
+    if interval == "fixed":
+        half = SMALL.fixed_width * SMALL.sigma
+        np.testing.assert_allclose(main.left, SMALL.mu - half)
+        np.testing.assert_allclose(main.right, SMALL.mu + half)
+
+
+def test_the_same_people_answer_by_symbols() -> None:
+    """By a table that tells nearly everything, all that differs is where they are asked."""
+    main = run(SMALL, epsilon_total=1000.0, channel="sign", known_sigma=True).tables["main"]
+    assert ((people() >= main.left) == (main.response == 1.0)).all()
+
+
+def test_intervals_have_the_best_shape_and_the_paper_starts_far_off() -> None:
+    paper = {"sampler": "smc-latent", "start": "paper", "resampling": "multinomial"}
+    main = run(SMALL, known_sigma=True, **paper).tables["main"]
+    best = intervals.best(1.0 / SMALL.epsilon_total)
+    assert (main.left[0], main.right[0]) == (best.a, best.b)
+    np.testing.assert_allclose((main.right - main.left)[1:], SMALL.sigma * (best.b - best.a))
+
+
+@pytest.mark.parametrize(
+    ("sampler", "n", "frames"), [("smc", 7, 7), ("smc-latent", 101, 100), ("grid", 7, 7)]
+)
+def test_at_most_a_hundred_pictures_with_the_moments_of_the_table(
+    sampler: str, n: int, frames: int
+) -> None:
+    tables = run(SMALL, sampler=sampler, n=n, particles=10).tables
+    clouds = tables["particles"].groupby("t")
+    assert len(clouds) == frames
+    np.testing.assert_allclose(clouds.weight.sum(), 1.0)
+    if sampler != "grid":
+        last, row = clouds.get_group(n), tables["main"].iloc[-1]
+        assert (last.weight * last.mu).sum() == pytest.approx(row.mean_mu)
+        assert (last.weight * last.sigma).sum() == pytest.approx(row.mean_sigma)
+
+
+# ----------------------------------------------------------------------------- what is promised
+
+
+@pytest.mark.parametrize("epsilon_total", [0.001, 10.0, 1000.0])
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_an_answer_costs_what_was_asked_for(epsilon_total: float, noise: str) -> None:
+    found = run(SMALL, n=2, particles=5, noise=noise, epsilon_total=epsilon_total, interval="fixed")
+    cost = privacy.cost(found.event, SMALL.delta)
+    # The Gaussian accountant searches to 13 digits and rounds up.
+    above = epsilon_total if noise == "laplace" else epsilon_total * (1 + 1e-12)
+    assert epsilon_total * (1 - 1e-6) < cost.epsilon <= above
+    assert cost.delta == (0.0 if noise == "laplace" else SMALL.delta)
+    assert ("δ = " in found.privacy) == (noise == "gaussian")
+
+
+@pytest.mark.parametrize("channel", ["sign", "optimal"])
+@pytest.mark.parametrize("epsilon_total", [0.001, 4.0, 1000.0])
+def test_symbols_cost_at_most_the_budget_and_say_what_they_cost(
+    epsilon_total: float, channel: str
+) -> None:
+    found = run(SMALL, epsilon_total=epsilon_total, channel=channel)
+    assert np.isfinite(found.tables["main"][["left", "right", "mean_mu", "sd_mu"]]).all(axis=None)
+    spent = privacy.cost(found.event).epsilon
+    assert min(epsilon_total, 30.0) * (1.0 - 1e-8) <= spent <= epsilon_total
+    assert f"ε_total = {spent:.4g}" in found.privacy
+
+
+# --------------------------------------------------------------------------------- what is said
+
+
+def test_sigma_is_grey_until_it_is_clearly_learnt() -> None:
+    found = run(SMALL, n=150, particles=200, epsilon_total=10.0)
+    main = found.tables["main"]
+    fitted = main.sigma_width <= 0.5
+    assert 0 < fitted.sum() < len(main)
+    traces = study.figures(found)["stream"].figure.data
+    lines = [t for t in traces if t.yaxis == "y2" and t.name != "truth" and not t.fill]
+    shown = {line.name: set(line.x[np.isfinite(line.y)].tolist()) for line in lines}
+    assert shown.pop(fig.UNLEARNT.name) == set(main[~fitted].t)
+    assert set().union(*shown.values()) == set(main[fitted].t)
+
+
+def test_ways_of_asking_differ_in_what_is_asked_only() -> None:
+    ways = study.ways(study.Params())
+    assert list(ways) == list(study.WAYS)
+    assert ways[study.PLACED].fixed_width == pytest.approx(0.0706, abs=5e-5)
+    same = {"interval": "fixed", "channel": "truncation", "fixed_width": 1.0}
+    assert len({dataclasses.replace(each, **same) for each in ways.values()}) == 1
+    for refused in ({"noise": "gaussian"}, {"sampler": "smc-latent"}):
+        params = study.Params(**refused)
+        assert list(study.ways(params)) == ["adaptive", "fixed", study.PLACED]
+        assert study.no_symbols(params)
+
+
+def last_rows(*, adaptive: float, fixed: float, mean: float = 50.0) -> dict[str, Result]:
+    """Runs that end with these standard deviations of μ."""
+    found = {}
+    for way, params in study.ways(study.Params(n=2)).items():
+        sd = {"adaptive": adaptive, "fixed": fixed}.get(way, 100.0)
+        result = run(params, particles=5)
+        main = result.tables["main"].assign(sd_mu=sd, mean_mu=mean)
+        found[way] = dataclasses.replace(result, tables={**result.tables, "main": main})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("adaptive", "fixed", "number", "words"),
+    [
+        (0.1, 1.0, "10× sharper", "[18, 82] to ±2, **answers by symbols** to ±196."),
+        (1.0, 1.05, "No sharper", "tell about as much"),
+        (3.0, 1.0, "3× less sharp", "has cost more"),
+        (0.0, 1.0, "No spread", "single particle"),
+    ],
+)
+def test_the_headline_says_which_way_is_sharper_and_who_misses_the_truth(
+    adaptive: float, fixed: float, number: str, words: str
+) -> None:
+    said = study.headline(last_rows(adaptive=adaptive, fixed=fixed))
+    assert said[0] == number
+    assert words in said[1]
+    assert "from the true mean" not in said[2]
+    rest = study.headline(last_rows(adaptive=0.5, fixed=0.8, mean=52.0))[2]
+    assert rest.endswith("from the true mean: *adaptive* and *fixed*.")

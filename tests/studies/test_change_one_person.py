@@ -1,0 +1,141 @@
+"""One person: distances move by at most the sensitivity, and outcome probabilities are exact."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from abcdp_core import demonstration
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.studies import change_one_person, posterior
+from abcdp_core.studies.change_one_person import computing, views
+from tests import results
+from tests.statistics import assert_frequencies, rejects
+
+Array = NDArray[np.float64]
+
+SMALL = change_one_person.Params(n=100, pool_size=500, epsilon_total=5.0, c=5)
+BOTH = pytest.mark.parametrize("resample", [False, True])
+
+result_of = functools.partial(results.changed, change_one_person, SMALL)
+
+
+# ------------------------------------------------------------------------------------ the person
+
+
+def test_no_distance_moves_by_more_than_the_sensitivity_and_one_comes_near() -> None:
+    movement = result_of().tables["movement"]
+    assert (movement.movement.abs() <= movement.sensitivity).all()
+    assert movement.movement.abs().max() > 0.8 * movement.sensitivity.iloc[0]
+
+
+def test_the_person_is_the_one_who_is_drawn_and_goes_where_it_is_put() -> None:
+    before = computing.before(demonstration.pool_key(SMALL, 1), SMALL.n, SMALL.epsilon_abc)
+    tables = result_of().tables
+    person, worst = tables["person"].iloc[0], tables["movement"].movement.abs().max()
+    assert (person.place_before, person.place_after) == (before.data[before.point, 0], before.value)
+    assert tables["data"].amount.sum() == SMALL.n
+    for share in (0.0, 0.5, 1.0):
+        found = result_of(moved_to=share).tables
+        moved = found["person"].iloc[0]
+        assert (moved.place_before, moved.place_after) == (person.place_before, 5.0 * share)
+        assert found["movement"].movement.abs().max() <= worst * 1.2
+    stays = result_of(moved_to=person.place_before / 5.0)
+    assert np.abs(stays.tables["movement"].movement).max() < 1e-12
+    assert "becomes over 1 times as likely" in views.largest_in_words(stays)
+
+
+@pytest.mark.parametrize(
+    ("log_ratio", "said"),
+    [(0.0, "1"), (3e-9, "1.000001"), (0.0101, "1.011"), (0.2, "1.23"), (700.0, "e^700")],
+)
+def test_a_factor_is_rounded_up(log_ratio: float, said: str) -> None:
+    assert views.factor_at_most(log_ratio) == said
+
+
+def test_decisions_are_those_of_the_posterior_study() -> None:
+    shared = {f.name: getattr(SMALL, f.name) for f in dataclasses.fields(posterior.Params)}
+    one = results.changed(posterior, posterior.Params(**shared)).tables["main"]
+    decisions = result_of().tables["decisions"]
+    accepted = one[one.release == "private"]["sample"].unique()
+    assert sorted(accepted) == decisions.t[decisions.original].tolist()
+
+
+# ---------------------------------------------------------------------------------- the outcomes
+
+
+@BOTH
+def test_simulated_runs_fall_into_the_classes_as_often(resample: bool) -> None:
+    found = result_of(resample=resample)
+    ratio, movement = found.tables["ratio"], found.tables["movement"]
+    for column, distances in (
+        ("probability", movement.rho),
+        ("probability_neighbour", movement.rho_neighbour),
+    ):
+        expected = ratio[column].to_numpy()
+        assert expected.sum() == pytest.approx(1.0, abs=1e-9)
+        counts, halved = (
+            counted(distances.to_numpy(), found.params, ratio.high.to_numpy(), share)
+            for share in (1.0, 0.5)
+        )
+        assert_frequencies(counts, expected / expected.sum())
+        assert rejects(assert_frequencies, halved, expected / expected.sum())
+
+
+def counted(
+    rho: Array, params: change_one_person.Params, highs: Array, share: float
+) -> NDArray[np.int64]:
+    """How many of 3000 runs with a share of their noise fall into each class."""
+    event = demonstration.event_of(params)
+    rng = np.random.default_rng(2)
+    counts = np.zeros(len(highs), dtype=np.int64)
+    ended = len(highs) - 1
+    for _ in range(3000):
+        query, threshold = sparse_vector.draw_noise(rng, len(rho), params.c)
+        indices, stop = sparse_vector.scan(
+            rho + share * event.query_scale * query,
+            params.epsilon_abc + share * event.threshold_scale * threshold,
+            params.c,
+            params.resample,
+        )
+        full = len(indices) == params.c
+        counts[int(np.searchsorted(highs[:ended], stop)) if full else ended] += 1
+    return counts
+
+
+@pytest.mark.parametrize("epsilon_total", [0.001, 0.1, 10.0])
+@pytest.mark.parametrize("c", [1, 20])
+@BOTH
+def test_no_exact_ratio_exceeds_the_bound_and_the_sentence_says_so(
+    epsilon_total: float, c: int, resample: bool
+) -> None:
+    found = result_of(pool_size=200, epsilon_total=epsilon_total, c=c, resample=resample)
+    ratio, largest = found.tables["ratio"], found.tables["largest"].iloc[0]
+    assert (ratio.log_ratio.abs() <= abs(largest.log_ratio) + 1e-9).all()
+    assert abs(largest.log_ratio) <= epsilon_total
+    said = views.largest_in_words(found)
+    if not largest.at_least and abs(largest.log_ratio) > 1e-9:
+        factor = float(said.split(" over ")[1].split(" times")[0])
+        assert math.expm1(abs(largest.log_ratio)) <= factor - 1.0
+        assert factor - 1.0 <= 1.2 * math.expm1(abs(largest.log_ratio))
+    main = found.tables["main"]
+    assert (main.allowed_low <= main.stopped_neighbour + 1e-12).all()
+    assert (main.stopped_neighbour <= main.allowed_high + 1e-12).all()
+    # Not simulated: nothing but the person makes a difference.
+    gap = (main.stopped - main.stopped_neighbour).abs().max()
+    assert 0.0 < gap <= math.tanh(epsilon_total / 2.0)
+
+
+def test_what_one_side_never_does_has_no_ratio_but_at_least_one() -> None:
+    stops = tuple(np.eye(11)[[2, 4]])
+    pair = SimpleNamespace(stops=stops), SimpleNamespace(params=SimpleNamespace(epsilon_total=1.0))
+    ((*_, log_ratio, at_least, _epsilon_total),) = computing.largest(*pair)
+    assert computing.ratios(*pair).log_ratio.isna().all()
+    assert at_least
+    assert abs(log_ratio) == pytest.approx(-math.log(computing.SMALLEST))

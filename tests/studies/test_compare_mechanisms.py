@@ -1,0 +1,179 @@
+"""The comparison of mechanisms: equal privacy, equal data, public choices."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import mechanisms, trials
+from abcdp_core.mechanisms import Budget, Release
+from abcdp_core.privacy import NonPrivate, cost
+from abcdp_core.results import Result
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.studies import compare_mechanisms as study
+from abcdp_core.studies import mechanism_posterior
+from abcdp_core.studies.compare_mechanisms.views import Errors
+from tests import results
+
+SMALL = study.Params(
+    mechanism=tuple(mechanisms.for_scenario(uniform_mixture)),
+    epsilon_total=(1.0, 10.0),
+    n=300,
+    pool_size=1000,
+    runs=4,
+)
+
+EVERY = pytest.mark.parametrize("name", SMALL.mechanism)
+
+result_of = functools.partial(results.changed, study, SMALL)
+
+
+def task_of(name: str, **changes: object) -> study.Task:
+    asked = {"mechanism": name, "epsilon_total": 1.0} | changes
+    return study.tasks(dataclasses.replace(SMALL, **asked), 1)[0]
+
+
+def released(task: study.Task, run: int = 0) -> Release:
+    """At the common setting."""
+    *_, common, _, _ = study.asked(task)
+    task = dataclasses.replace(task, first=run, count=1)
+    ((_, _, release),) = study.releases(task, common)
+    return release
+
+
+def best_options(name: str) -> object:
+    return trials.best(*study.asked(task_of(name)))
+
+
+@EVERY
+@pytest.mark.parametrize("sensitivity", ["sharp", "published"])
+@pytest.mark.parametrize("budget", [0.1, 3.0])
+def test_every_release_costs_the_budget_that_all_are_given(
+    name: str, budget: float, sensitivity: str
+) -> None:
+    task = task_of(name, epsilon_total=budget, sensitivity=sensitivity)
+    event = released(task).event
+    assert not isinstance(event, NonPrivate)
+    promised = mechanisms.load(name).spends(Budget(budget, task.params.delta))
+    spent = cost(event, promised.delta)
+    assert spent.delta == promised.delta
+    assert 0.99 * budget < spent.epsilon <= budget * (1 + 1e-12)
+
+
+def test_thresholds_are_chosen_without_the_data_that_are_scored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def choices() -> list[object]:
+        trials.tried.cache_clear()
+        return [best_options(name) for name in SMALL.mechanism]
+
+    before = choices()
+    results.without_private_data(monkeypatch)
+    assert choices() == before
+
+
+def test_the_best_threshold_has_the_lowest_error_of_the_grid_and_is_the_one_scored() -> None:
+    tables = result_of().tables
+    for (name, budget), part in tables["grid"].groupby(["mechanism", "epsilon_total"]):
+        assert part.mse.notna().all() == (len(part) > 1)
+        best = part.epsilon_abc[part.mse.fillna(0.0).idxmin()]
+        main = tables["main"]
+        scored = main[(main.mechanism == name) & (main.epsilon_total == budget)]
+        assert np.array_equal(scored.epsilon_abc.unique(), [best], equal_nan=True)
+    thresholds = tables["common"].epsilon_abc
+    assert thresholds.dropna().unique().tolist() == [SMALL.epsilon_abc]
+    without = set(tables["common"].mechanism[thresholds.isna()])
+    assert without == {n for n in SMALL.mechanism if "epsilon_abc" not in mechanisms.load(n).takes}
+
+
+def test_errors_are_those_of_the_means() -> None:
+    task = task_of("sparse-vector")
+    mean = study.asked(task)[1].theta[released(task, run=2).indices].mean(axis=0)
+    common = result_of().tables["common"]
+    row = common.query("mechanism == 'sparse-vector' and epsilon_total == 1.0 and run == 2")
+    assert row.mae.iloc[0] == pytest.approx(np.abs(mean - uniform_mixture.TRUTH).mean())
+
+
+def test_the_mean_of_what_is_no_sample() -> None:
+    theta, prior = np.arange(10.0).reshape(2, 5), uniform_mixture.PRIOR_MEAN
+    none = np.empty(0, dtype=np.int64)
+    estimate = np.full(5, 0.3)
+    event = NonPrivate()
+    assert Release(none, np.empty(0), 2, event, estimate).mean(theta, prior) is estimate
+    empty = Release(none, np.empty(0), 2, event).mean(theta, prior)
+    assert np.array_equal(empty, uniform_mixture.PRIOR_MEAN)
+    moved = Release(np.array([0, 1]), np.array([0.25, 0.75]), 2, event, samples=theta + 1.0)
+    assert moved.mean(theta, prior) == pytest.approx(0.25 * theta[0] + 0.75 * theta[1] + 1.0)
+
+
+def test_at_a_large_pool_what_pays_once_is_ahead() -> None:
+    names = ("sparse-vector", "gaussian-rejection", "soft-weights", "embedding-estimate")
+    params = study.Params(epsilon_total=(1.0,), runs=6, mechanism=names)
+    means = results.changed(study, params).tables["main"].groupby("mechanism").mse.mean()
+    assert means["embedding-estimate"] < 0.2 * means["sparse-vector"]
+    assert means["sparse-vector"] < 0.5 * means["soft-weights"]
+    assert means["soft-weights"] < means["gaussian-rejection"]
+
+
+@EVERY
+def test_the_posterior_is_the_release_that_the_comparison_scores(name: str) -> None:
+    params = mechanism_posterior.Params(mechanism=name, n=300, pool_size=1000, epsilon_total=1.0)
+    tables = results.changed(mechanism_posterior, params).tables
+    private, main = tables["errors"].iloc[0], result_of().tables["main"]
+    row = main.query(f"mechanism == '{name}' and epsilon_total == 1.0 and run == 0").iloc[0]
+    assert private.mse == pytest.approx(row.mse, rel=1e-12)
+    assert private.epsilon_abc == pytest.approx(row.epsilon_abc, nan_ok=True)
+    for _, part in tables["main"].groupby(["release", "parameter"]):
+        assert part.weight.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("errors", "title"),
+    [
+        (
+            {"noisy-counts": 0.01, "sparse-vector": 0.05, "soft-weights": 0.12},
+            "The error is smallest with noisy counts; with sparse vector it is 5 times as large",
+        ),
+        (
+            {"noisy-counts": 0.05, "sparse-vector": 0.052},
+            "The error is about the same with noisy counts and sparse vector",
+        ),
+        ({"sparse-vector": 0.025}, "The error with sparse vector is 25 % of the prior's error"),
+        (
+            {"sparse-vector": 0.1, "soft-weights": 0.11},
+            "No mechanism is clearly better than the prior",
+        ),
+    ],
+)
+def test_the_title_is_what_the_errors_say(errors: dict[str, float], title: str) -> None:
+    at = {"epsilon_total": 1.0, "c": 10, "run": 0, "accepted": 1}
+    main = pd.DataFrame([at | {"mechanism": name, "mae": mae} for name, mae in errors.items()])
+    tables = {"main": main, "prior": pd.DataFrame({"run": [0], "mae": [0.1]})}
+    params = dataclasses.replace(SMALL, mechanism=tuple(errors))
+    result = Result(study.EXPERIMENT, params, tables, "", "")
+    assert Errors(result, "main", "mae").says()[0] == title
+
+
+def test_published_data_are_marked_with_the_error_that_their_posterior_expects() -> None:
+    changes = {"epsilon_total": (1.0, 1000.0), "pool_size": 1000, "runs": 4}
+    result = results.changed(study, study.PRESETS["units"], **changes)
+    table = result.tables["published"]
+    assert len(table) == 2 * 2 * 4
+    assert ((table.low < table["mean"]) & (table["mean"] < table.high)).all()
+    # Half of a 90 % interval is more than a mean distance.
+    assert (table.mae < table.high - table.low).all()
+    small, large = study.UNITS
+    expected = table.groupby(["mechanism", "epsilon_total"]).mae_scaled.mean()
+    assert expected[small, 1.0] < 0.8 * expected[large, 1.0]
+    drawn = study.figures(result)["mae"]
+    stars = [each for each in drawn.figure.data if each.name == "expected for published data"]
+    assert stars[0].y.tolist() == expected[small].tolist()
+    errors = result.tables["main"].groupby(["mechanism", "epsilon_total"]).mae_scaled.mean()
+    for row in result.tables["summary"].itertuples():
+        assert row.mae == pytest.approx(errors[row.mechanism, row.epsilon_total])
+    # Data that are drawn at a known truth are not published.
+    assert result_of().tables["published"].empty

@@ -1,0 +1,178 @@
+"""The error against the budget: exact where that can be checked, said as it is drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import error_curve, error_gaps
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.studies import expected_error
+from tests import results
+from tests.statistics import assert_mean_of_repeats, rejects
+
+SMALL = expected_error.Params(n=100, pool_size=400, epsilon_abc=0.3, epsilon_total=20.0, runs=2)
+
+result_of = functools.partial(results.changed, expected_error, SMALL)
+
+
+# -------------------------------------------------------------------------------------- computing
+
+
+def test_without_noise_the_error_is_that_of_the_plain_run() -> None:
+    main, releases = result_of().tables["main"], result_of().tables["releases"]
+    plain = main[(main.c == SMALL.c) & np.isinf(main.epsilon_total)].set_index("run").mse
+    found = releases.groupby("run").non_private_mse.first()
+    np.testing.assert_allclose(plain, found, rtol=1e-9)
+
+
+def test_simulated_releases_have_the_exact_error_and_not_twice_the_budgets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(expected_error, "NOISES", 2000)
+    task = expected_error.tasks(SMALL, 1)[0]
+    simulated = expected_error.work(task).tables["releases"].private_mse.to_numpy()
+    main = result_of().tables["main"]
+    own = main[(main.c == SMALL.c) & (main.run == 0)].set_index("epsilon_total").mse
+    repeats, nothing = simulated[:, None], np.zeros(1)
+    assert_mean_of_repeats(repeats, np.array([own[SMALL.epsilon_total]]), nothing)
+    assert rejects(assert_mean_of_repeats, repeats, np.array([own[10.0]]), nothing)
+
+
+def test_few_nodes_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    coarse = result_of().tables["main"].query("run == 0")
+    monkeypatch.setattr(error_curve, "NODES", 128)
+    fine = [
+        error_curve.mse(expected_error._setting(SMALL, c, 0, 1), epsilon_total)
+        for c, epsilon_total in zip(coarse.c, coarse.epsilon_total, strict=True)
+    ]
+    np.testing.assert_allclose(np.sqrt(coarse.mse), np.sqrt(fine), rtol=0.01)
+
+
+@pytest.mark.parametrize("resample", [False, True])
+@pytest.mark.parametrize("sensitivity", ["sharp", "published"])
+@pytest.mark.parametrize(("own", "n"), [(0.001, 20_000), (0.7, 100), (1000.0, 10)])
+def test_so_many_people_have_the_noise_of_the_other_budget(
+    own: float, n: int, sensitivity: str, resample: bool
+) -> None:
+    def noise(epsilon_total: float, n: float) -> float:
+        # Lemma 1 and its sharp form hold for whole people; between them Δ is as 1/N.
+        whole = math.ceil(n)
+        delta = uniform_mixture.distance().sensitivity(whole, sensitivity) * whole / n
+        return sparse_vector.calibrate(epsilon_total, delta, 7, resample=resample).threshold_scale
+
+    params = expected_error.Params(epsilon_total=own, n=n, sensitivity=sensitivity, c=7)
+    for epsilon_total in expected_error.BUDGETS:
+        people = expected_error.people(params, epsilon_total)
+        wanted = noise(epsilon_total, n)
+        # With more, what sums over so many points round is part of the calibrated noise.
+        if 1.0 <= people <= 1e5:
+            assert noise(own, people) == pytest.approx(wanted, rel=1e-6)
+            assert noise(own, math.ceil(people)) <= wanted * (1.0 + 1e-6)
+
+
+# ----------------------------------------------------------------------------- in words and figures
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"epsilon_total": 1.0},
+        {"epsilon_total": 0.001},
+        {"epsilon_total": 1000.0, "n": 10},
+        {"epsilon_abc": 0.001, "c": 1},
+        {"epsilon_abc": math.sqrt(2.0)},
+    ],
+    ids=str,
+)
+def test_words_and_marks_say_what_the_tables_have(changes: dict[str, Any]) -> None:
+    found = result_of(**changes)
+    params, drawn = found.params, expected_error.figures(found)["error"]
+    here, plain = expected_error.own_errors(params, found.tables["main"])
+    title = drawn.figure.layout.title.text
+    as_good_as_none = max(here, plain) >= 0.95 * expected_error.PRIOR_ERROR
+    assert ("better than the prior" in title) == as_good_as_none
+    assert ("times the error" in title) <= (here > plain)
+    assert ("smaller than" in title) <= (here < plain)
+
+    releases, words = found.tables["releases"], expected_error.typical_in_words(found)
+    assert words.startswith(f"**Over {len(releases)} runs:** typically ")
+    assert ("nothing is kept" in words) == (releases.accepted.median() < 1.0)
+
+    marked = expected_error.mark(drawn, params.epsilon_total, 0.9, (0.03, 0.05))
+    said = expected_error.marks_in_words(found, 0.9, (0.03, 0.05))
+    names = {trace.name: trace for trace in marked.figure.data}
+    assert ("your setting" in names) == ("this run" in names) == (params.epsilon_total == 1.0)
+    if params.epsilon_total == 1.0:
+        assert names["this run"].y.tolist() == [0.03, 0.05, expected_error.TOP]
+    assert ("is beyond the axis" in said) == (params.epsilon_total != 1.0)
+
+    axis = drawn.figure.to_dict()["layout"].get("xaxis2")
+    if axis:
+        ends = 10.0 ** np.array([axis["range"], drawn.figure.layout.xaxis.range])
+        np.testing.assert_allclose(ends[0], [expected_error.people(params, x) for x in ends[1]])
+
+
+def test_what_is_typical_is_that_of_most_releases() -> None:
+    releases = result_of().tables["releases"].head(11)
+    made = {"accepted": 10, "false": range(11), "private_mse": 4.0, "non_private_mse": 1.0}
+    tables = {**result_of().tables, "releases": releases.assign(**made)}
+    typical = dataclasses.replace(result_of(), tables=tables)
+    assert expected_error.typical_in_words(typical) == (
+        "**Over 11 runs:** typically noise picks 5 of the 10 draws kept (80 % of runs: 1 to 9), "
+        "and the error is 2 times the error without noise (2)."
+    )
+
+
+# ---------------------------------------------------------------------- simulated beside computed
+
+
+def test_gaps_are_in_standard_errors_beyond_what_is_computed_to() -> None:
+    tables = result_of(noises=25).tables
+    assert (tables["gaps"].releases == 25 * SMALL.runs).all()
+    main = tables["simulated"]
+    part = main[(main.c == 10) & (main.epsilon_total == 0.5)]
+    off = part.mse - part.expected_mse + 0.002
+    gap = error_gaps.of(part.assign(mse=part.mse + 0.002)).gap.iloc[0]
+    beyond = abs(off.mean()) - 0.01 * part.expected_mse.mean()
+    assert gap == pytest.approx(beyond / (off.std() / math.sqrt(len(off))))
+
+
+def test_half_the_noise_is_found_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = expected_error.figures(result_of(noises=25))["error"]
+    assert "they agree (joint test" in drawn.sentence
+    usual = sparse_vector.run
+
+    def halved(rho, epsilon_abc, event, rng):  # type: ignore[no-untyped-def]
+        threshold, query = event.threshold_scale / 2, event.query_scale / 2
+        less = dataclasses.replace(event, threshold_scale=threshold, query_scale=query)
+        return usual(rho, epsilon_abc, less, rng)
+
+    monkeypatch.setattr(sparse_vector, "run", halved)
+    much = dataclasses.replace(SMALL, noises=200)
+    rows = expected_error.work(expected_error.tasks(much, 1)[0]).tables
+    wrong = expected_error.collect(much, rows)
+    assert not error_gaps.agrees(wrong.tables["gaps"])
+    assert "do not agree" in expected_error.figures(wrong)["error"].sentence
+
+
+@pytest.mark.parametrize(("others", "tested"), [(0, 0), (19, 0), (20, 1)])
+def test_releases_that_are_nearly_all_the_same_are_not_tested(others: int, tested: int) -> None:
+    # With few of a rarer kind, or none by chance, their spread is no measure of the gap.
+    run = np.arange(100) % 2
+    errors = np.where(np.arange(100) < others, 0.05, 0.02)
+    expected = np.where(run, 0.0261, 0.0259)
+    simulated = {"c": 1, "epsilon_total": 0.1, "run": run, "mse": errors, "expected_mse": expected}
+    table = error_gaps.of(pd.DataFrame(simulated))
+    assert table.gap.count() == table.low.count() == table.high.count() == tested
+    assert error_gaps.agrees(table)
+    words = "they agree (joint test at 1 %)." if tested else "they are too alike to test."
+    assert error_gaps.in_words(table).endswith(words)

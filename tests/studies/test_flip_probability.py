@@ -1,0 +1,91 @@
+"""Flip probability: formula, simulation, and the guideline."""
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from abcdp_core import flips, predictive
+from abcdp_core.studies import flip_probability
+from abcdp_core.theory import flip
+from tests import results
+
+ONE = flip_probability.Params(
+    n=(100,), c=(10,), epsilon_total=(10.0,), epsilon_abc=0.2, distances="uniform", resample=True,
+    sensitivity="published",
+)  # fmt: skip
+
+run = functools.partial(results.changed, flip_probability, ONE)
+
+
+def test_the_noise_is_that_of_the_paper_and_the_script_takes_half() -> None:
+    # MATH F2's check value: N = 100, c = 10, ε_total = 10, Δ = 2/N, resample.
+    assert run().tables["main"].noise_scale.iloc[0] == pytest.approx(0.04, rel=1e-12)
+    script = run(sensitivity="script")
+    assert script.tables["main"].noise_scale.iloc[0] == pytest.approx(0.02, rel=1e-12)
+    assert script.privacy.startswith("Not private")
+
+
+def test_fresh_thresholds_agree_with_the_formula_and_with_no_other_noise() -> None:
+    main = run().tables["main"]
+    found = flip_probability.agreement(main)
+    assert not found.rejects
+    assert 0.0 < found.least <= found.most <= 1.0
+    for factor in (0.8, 1.25):
+        wrong = flip.flip_probability(main.rho, 0.2, factor * main.noise_scale.iloc[0])
+        assert flip_probability.agreement(main.assign(flip_probability=wrong)).most < 1e-6
+
+
+def test_the_budget_needed_makes_flips_rare_for_half_of_the_draws() -> None:
+    several = run(c=(10, 100), n=(10, 100), draws=25)
+    table = several.tables["needed"].set_index(["n", "c"]).epsilon_needed
+    rho = flips.distances("uniform", 10, 25, 1)
+    for n, c in table.index:
+        for factor, rare in ((1.0001, 13), (0.9999, 12)):
+            scale = 2 * c * (2 / n) / (factor * table[n, c])
+            probabilities = flip.flip_probability(rho, 0.2, scale)
+            assert (probabilities <= flip_probability.RARE).sum() == rare
+
+
+def test_inside_a_run_the_formula_does_not_hold() -> None:
+    # The gap that the page explains: low thresholds last longer.
+    main = run(epsilon_total=(1.0,)).tables["main"]
+    seen = main[main.reached >= 200]
+    above, below = seen[seen.rho > 0.25], seen[seen.rho < 0.2]
+    assert (above.in_run_high < above.flip_probability).mean() > 0.9
+    assert (below.in_run_low > below.flip_probability).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"epsilon_total": (0.001,)}, {"epsilon_abc": 1.4}, {"epsilon_abc": 0.001},
+     {"distances": "public"}, {"distances": "observed"}],
+)  # fmt: skip
+def test_every_draw_of_the_pool_is_counted_once_with_its_flip_probability(
+    changes: dict[str, Any],
+) -> None:
+    found = run(pool_size=200, draws=20, **changes)
+    which = changes.get("distances", "uniform")
+    rho = np.stack(flips.pool_distances(which, 100, 200, 1))
+    assert len(rho) == (predictive.SETS if which == "public" else 1)
+    epsilon_abc, scale = found.params.epsilon_abc, found.tables["main"].noise_scale.iloc[0]
+    flipped = flip.flip_probability(rho, epsilon_abc, scale)
+    close = rho <= epsilon_abc
+    counts = flips.counts_of(found.tables["base_rates"])
+    assert counts.close + counts.far == pytest.approx(200)
+    assert counts.close == pytest.approx(close.sum(axis=1).mean())
+    assert counts.lost == pytest.approx((flipped * close).sum(axis=1).mean())
+    assert counts.let_in == pytest.approx((flipped * ~close).sum(axis=1).mean())
+    assert ("uses the data" in found.privacy) == (which == "observed")
+
+
+def test_a_draw_at_the_threshold_is_close_and_those_beyond_the_edge_are_counted() -> None:
+    rho = np.array([0.0, 0.2 - 15.5, 0.2, 0.2 + 1e-12, 1.2, 1.3, 100.0])
+    rates = flips.base_rates([rho, rho], 0.2, 1.0).set_index("high").draws
+    assert rates[-15.0] == 1
+    assert rates[0.0] == 2
+    assert rates[1.0] == 2
+    assert rates[2.0] == 1
+    assert rates[np.inf] == 1
+    assert rates.sum() == len(rho)

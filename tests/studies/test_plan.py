@@ -1,0 +1,148 @@
+"""Plans: what is ranked, advised and said to be enough."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import mechanisms
+from abcdp_core.mechanisms import noisy_counts
+from abcdp_core.planning import TRIED
+from abcdp_core.results import Result
+from abcdp_core.studies import plan
+from abcdp_core.studies.plan import views
+
+FEW = ("sparse-vector", "noisy-counts", "nearest-selection-approximate")
+OTHERS = {"epsilon_total": [0.1, 100.0], "n": [20_000]}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_other_settings() -> Iterator[None]:
+    """What would be enough is looked at for few budgets and sizes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "_others", lambda _, knob: OTHERS[knob])
+        yield
+
+
+SMALL = plan.Params(n=300, pool_size=300, runs=4, mechanism=FEW, epsilon_total=1.0)
+
+
+@functools.cache
+def result_of(**changes: Any) -> Result:
+    params = dataclasses.replace(SMALL, **changes)
+    rows = [outcomes_of(task) for task in plan.tasks(params, 1)]
+    return plan.collect(params, {"outcomes": pd.concat(rows, ignore_index=True)})
+
+
+@functools.cache
+def outcomes_of(task: plan.Task) -> pd.DataFrame:
+    """Of a data set; what is wanted of it makes no difference."""
+    return plan.work(task)["outcomes"]
+
+
+def test_mechanisms_are_ranked_by_what_the_goal_is_about() -> None:
+    for changes in ({}, {"metric": "mae"}, {"goal": "error-below", "probability": 0.8}):
+        found = result_of(**changes)
+        assert found.tables["goal"].value.is_monotonic_increasing
+        assert found.tables["goal"].mechanism.tolist() == found.tables["main"].mechanism.tolist()
+        assert found.tables["main"].mechanism[0] == "noisy-counts"
+        assert set(found.tables["main"].metric) == {changes.get("metric", "rmse")}
+
+
+def test_every_mechanism_is_planned_or_it_is_said_why_not() -> None:
+    named = set(plan.Params().planned)
+    refused = result_of().tables["refused"].set_index("mechanism").why
+    assert named | set(refused.index) | set(plan.NOT_ADVISED) == set(mechanisms.names())
+    assert not named & set(refused.index)
+    assert refused["private-summary-large-unit"].endswith("unit.")
+
+
+def test_a_goal_is_met_by_those_within_it() -> None:
+    least = result_of().tables["goal"].value
+    found = result_of(goal="error-below", wanted=float(least[1]) * 1.01)
+    assert found.tables["main"].meets.tolist() == [True, True, False]
+    assert found.summary.startswith("The goal is predicted to be met by 2 of 3 mechanisms with N =")
+    hardly = result_of(goal="error-below", wanted=float(least[0]) * 1.001)
+    assert hardly.summary.startswith("The goal is predicted to be met by 1 of 3 mechanisms with")
+    assert "The interval reaches above what is wanted, so this is not certain." in hardly.summary
+
+
+def test_a_plan_that_nothing_meets_says_what_would_be_enough_or_that_nothing_is() -> None:
+    found = result_of(goal="error-below", wanted=1e-6)
+    assert not found.tables["main"].meets.any()
+    assert found.summary.startswith("No mechanism is predicted to meet the goal with N = 300")
+    assert "at most 0.000001 is wanted." in found.summary
+    for name in ("ε_total", "N"):
+        assert f" No {name} that was looked at is predicted to be enough." in found.summary
+    assert np.isinf(found.tables["enough"].enough).all()
+    assert "predicted even at" in found.tables["enough"].why.iloc[0]
+    somewhere = result_of(goal="error-below", wanted=0.01)
+    enough = somewhere.tables["enough"].set_index(["mechanism", "knob"]).loc["noisy-counts", "n"]
+    assert 300 < enough.enough_low < enough.enough < enough.enough_high < 20_000
+    drawn = plan.figures(somewhere)
+    assert list(drawn) == ["plan", "enough-budget", "enough-people"]
+    title = drawn["enough-people"].figure.layout.title.text
+    assert title == f"N = {enough.enough:,.0f} is predicted to be enough, with noisy counts"
+    assert f"{title}." in somewhere.summary
+
+
+def test_a_quantile_of_few_data_sets_has_no_upper_end_and_the_plan_says_so() -> None:
+    found = result_of(goal="error-below", wanted=0.5, probability=0.99, runs=TRIED, pool_size=100)
+    goal = found.tables["goal"]
+    assert np.isinf(goal.value_high).all()
+    assert (goal.value_low < goal.value).all()
+    assert "(95 % interval" not in found.summary
+    assert "so this is not certain." in found.summary
+    assert np.isinf(found.tables["curve"].value_high).all()
+
+
+def test_what_would_be_enough_is_said_once_all_was_looked_at() -> None:
+    params = result_of(goal="error-below", wanted=1e-6).params
+    missing = OTHERS["epsilon_total"][-1]
+    tasks = [task for task in plan.tasks(params, 1) if task.params.epsilon_total != missing]
+    found = plan.collect(params, {"outcomes": pd.concat(map(outcomes_of, tasks))})
+    assert {*found.tables["enough"].knob} == {"n"}
+    assert views.enough_title(found, "n") in found.summary
+    assert found.summary.count("to be enough") == 1
+
+
+def test_a_value_has_no_intervals_and_the_plan_says_so() -> None:
+    found = result_of(
+        goal="interval-below",
+        wanted=0.2,
+        pool_size=100,
+        mechanism=("noisy-counts", "embedding-estimate"),
+    )
+    goal = found.tables["goal"].set_index("mechanism")
+    assert math.isinf(goal.value["embedding-estimate"])
+    assert goal.index[-1] == "embedding-estimate"
+    assert "embedding-estimate" not in set(found.tables["intervals"].mechanism)
+    assert found.tables["intervals"].coverage.between(0.0, 1.0).all()
+
+
+def test_settings_are_tried_on_the_first_data_sets_and_predicted_on_others() -> None:
+    parts = [task.part for task in plan.tasks(plan.Params(runs=TRIED + 3), 1)]
+    assert parts == ["tried"] * TRIED + ["predicted"] * 3
+    goal = plan.tasks(plan.Params(runs=TRIED + 3, goal="error-below"), 1)
+    assert {task.part for task in goal} == {"tried", "budget", "size", "predicted"}
+    # What is wanted changes no outcome, so that none is computed again.
+    other = plan.tasks(plan.Params(runs=TRIED + 3, goal="error-below", wanted=0.5), 1)
+    assert other == goal
+
+
+def test_units_that_differ_and_errors_in_several_units_are_said() -> None:
+    both = ("private-summary", "private-summary-large-unit")
+    found = result_of(scenario="covid-people", n=18, pool_size=60, runs=2, mechanism=both)
+    first, second = found.tables["main"].mechanism
+    sentence = plan.figures(found)["plan"].sentence
+    assert f"{second.replace('-', ' ').capitalize()} protects " in sentence
+    assert f"{first.replace('-', ' ').capitalize()} protects " not in sentence
+    assert "in prior standard deviations" in sentence
+    assert noisy_counts.NO_RIVAL in sentence

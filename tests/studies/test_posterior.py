@@ -1,0 +1,98 @@
+"""The posterior study: what it reports is what the mechanism did."""
+
+import functools
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import demonstration, pool
+from abcdp_core.sentences import amount
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.studies import posterior
+from abcdp_core.theory import flip
+from tests import results
+
+SMALL = posterior.Params(n=300, pool_size=1000, epsilon_total=50.0, c=20, epsilon_abc=0.2)
+
+run = functools.partial(results.changed, posterior, SMALL)
+
+
+def test_errors_are_those_of_the_weighted_means_of_the_samples() -> None:
+    result = run()
+    main, errors = result.tables["main"], result.tables["errors"].set_index("release")
+    for release in ("private", "non-private"):
+        part = main[main.release == release]
+        products = (part.value * part.weight).groupby(part.parameter).sum()
+        difference = products.loc[list(uniform_mixture.AXES)].to_numpy() - uniform_mixture.TRUTH
+        assert errors.mse[release] == pytest.approx(np.mean(difference**2), rel=1e-12)
+        assert errors.mae[release] == pytest.approx(np.mean(np.abs(difference)), rel=1e-12)
+
+
+def test_a_pool_that_ends_first_is_said() -> None:
+    nothing = run(epsilon_abc=0.001, epsilon_total=1000.0, n=5000, c=1)
+    errors = nothing.tables["errors"].set_index("release")
+    assert errors.mae["private"] == errors.mae["prior"]
+    assert "With noise the run kept 0 of 1 draw, without noise 0." in nothing.summary
+    assert posterior.headline(nothing)[1].startswith("of the 1 asked for: none of 1,000 draws ")
+    some = run(epsilon_abc=0.1, epsilon_total=1000.0, n=5000, c=500)
+    kept = some.tables["errors"].set_index("release").accepted["private"]
+    assert 0 < kept < 500
+    assert f"With noise the run kept {kept} of 500 draws, without" in some.summary
+
+
+def test_decisions_end_at_the_stop_and_flips_are_disagreements() -> None:
+    result = run()
+    decisions = result.tables["decisions"]
+    assert decisions.private.iloc[-1]
+    assert int(decisions.private.sum()) == 20
+    assert ((decisions.non_private != decisions.private) == decisions.flipped).all()
+    assert (decisions.non_private == (decisions.rho <= 0.2)).all()
+    scale = demonstration.event_of(SMALL).threshold_scale
+    expected = flip.flip_probability(decisions.rho, 0.2, scale)
+    np.testing.assert_allclose(decisions.flip_probability, expected, rtol=1e-15)
+
+
+def test_new_noise_leaves_everything_public_unchanged() -> None:
+    first, second = (
+        run(noise_draw=noise, epsilon_total=5.0).tables["main"].set_index(["release", "parameter"])
+        for noise in (0, 1)
+    )
+    for release in ("prior", "non-private"):
+        pd.testing.assert_frame_equal(first.loc[release], second.loc[release])
+    assert first.loc["private", "sample"].tolist() != second.loc["private", "sample"].tolist()
+
+
+def test_the_event_depends_on_nothing_private(monkeypatch: pytest.MonkeyPatch) -> None:
+    results.without_private_data(monkeypatch)
+    pool.forget()
+    assert demonstration.event_of(SMALL).c == 20
+    assert "ε_total = 50" in demonstration.privacy_of(SMALL)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        ("uniform-mixture", "one of the N points: .* is replaced by any other"),
+        ("covid", "not a person: .* is replaced by any other"),
+        ("tuberculosis-patients", "one patient: .* is left out or added"),
+        ("covid-people", "one person: .* is left out or added"),
+    ],
+)
+def test_the_label_says_how_neighbouring_data_differ(scenario: str, words: str) -> None:
+    params = posterior.Params.from_text({"scenario": scenario})
+    assert re.search(words, demonstration.privacy_of(params))
+
+
+@pytest.mark.parametrize("epsilon_total", [0.001, 1.0, 1000.0])
+def test_the_headline_says_what_the_table_says(epsilon_total: float) -> None:
+    result = run(epsilon_total=epsilon_total)
+    number, words, rest = posterior.headline(result)
+    decisions, errors = result.tables["decisions"], result.tables["errors"].set_index("release")
+    false = int((decisions.private & ~decisions.non_private).sum())
+    assert number == f"{false} of {int(decisions.private.sum())}"
+    private, plain = np.sqrt(errors.mse["private"]), np.sqrt(errors.mse["non-private"])
+    assert (f"is {amount(private / plain, 2)} times the error" in words) == (private > 1.1 * plain)
+    assert ("smaller than without noise" in words) == (private < plain / 1.1)
+    assert f"is {amount(private)} with noise" in rest

@@ -1,0 +1,70 @@
+"""Several values of each person: what is counted, which numbers are asked for, and the bound."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import figures as fig
+from abcdp_core.studies import vector_truncation as study
+from tests import results
+
+TINY = study.Params(n=12, dimension=(1, 3), particles=20, runs=2, correlation=0.5)
+
+run = functools.partial(results.changed, study, TINY)
+
+
+def test_errors_wait_for_all_that_are_followed() -> None:
+    main = run().tables["main"]
+    part = main[(main.dimension == 3) & (main.asked == 3)]
+    assert set(part.coordinate) == {0, 1}
+    short = dataclasses.replace(run(), tables={**run().tables, "main": main.drop(part.index[-1])})
+    for result, rows in ((run(), part), (short, part[part.run == 0])):
+        ways = study.by_way(result).tables["ways"]
+        found = ways[(ways.dimension == 3) & (ways.way == study.ALL)].error_mu
+        assert found.mean() == pytest.approx(rows.error_mu.mean())
+    assert set(main[main.asked == main.dimension].answers) == {12}
+    one = main[(main.dimension == 3) & (main.asked == 1)].groupby("run").answers.sum()
+    assert (one <= 12).all()
+
+
+def test_the_best_number_is_asked_for_and_drawn_once() -> None:
+    params = dataclasses.replace(TINY, dimension=(1, 2, 5), epsilon_total=5.0, runs=1)
+    assert params.ways()[study.BEST] == {1: 1, 2: 2, 5: 2}
+    assert [params.asked(d) for d in (1, 2, 5)] == [[1], [1, 2], [1, 2, 5]]
+    drawn = study.figures(results.changed(study, params))
+    title = "With 5 values per person, asking for 2 carries the most information about each mean"
+    assert fig.one_line(drawn["told"].figure) == title
+    # With little budget one value is the best number.
+    small = dataclasses.replace(params, epsilon_total=1.0)
+    assert [small.asked(d) for d in (1, 2, 5)] == [[1], [1, 2], [1, 5]]
+    assert study.BEST not in small.ways()
+
+
+def test_nobody_asked_leaves_the_prior() -> None:
+    params = dataclasses.replace(TINY, n=1, dimension=(10,))
+    tasks = [study.Task(params, 0, 1, 1, 1, coordinate) for coordinate in range(10)]
+    main = pd.concat([study.work(task).tables["main"] for task in tasks])
+    assert (main.answers.sum(), (main[main.answers == 0].mean_mu == 0.0).all()) == (1, True)
+
+
+def test_values_of_a_person_are_correlated_as_asked_for() -> None:
+    for correlation in (0.6, 0.0):
+        params = dataclasses.replace(TINY, n=5000, dimension=(3,), correlation=correlation)
+        values = study.people(study.Task(params, 0, 1, 1, 1, 0))
+        expected = (1.0 - correlation) * np.eye(3) + correlation
+        np.testing.assert_allclose(np.corrcoef(values.T), expected, atol=0.06)
+        assert values.std() == pytest.approx(1.0, abs=0.04)
+
+
+def test_the_bound_and_the_promise() -> None:
+    least = study.bound(TINY, np.array([0.5]))
+    assert least[0] == pytest.approx(TINY.sigma * math.sqrt(2.0 / math.pi / 6.0))
+    large = study.Params(epsilon_total=1000.0, channel="sign", dimension=(1, 5), n=2, runs=1)
+    assert "ε_total = 150 " in study.collect(large, run().tables).privacy
+    assert run().privacy.startswith("Protects all values of a person")

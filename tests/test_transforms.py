@@ -1,0 +1,100 @@
+"""Supports: what is moved on their scale stays inside, and away from edges is moved straight."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from abcdp_core.transforms import ALL_REALS, NEAREST, SIMPLEX, Bijector, box
+
+Array = NDArray[np.float64]
+
+WEIGHTS = np.random.default_rng(1).dirichlet(np.ones(5), 500)
+NEAR = np.array([0.01, 0.02, 0.03, 0.05, 0.1])
+LOW, HIGH = np.array([0.0, -2.0, 100.0]), np.array([1.0, 3.0, 400.0])
+BOX = box(LOW, HIGH)
+INSIDE = np.random.default_rng(3).uniform(LOW, HIGH, (500, 3))
+
+ROOM = np.minimum(INSIDE - LOW, HIGH - INSIDE)
+"""Distance to the nearer bound."""
+
+
+@pytest.mark.parametrize(
+    ("support", "theta", "room", "distance"),
+    [(SIMPLEX, WEIGHTS, WEIGHTS, NEAR)]
+    + [(BOX, INSIDE, ROOM, part * (HIGH - LOW)) for part in (1e-6, 0.3, 10.0)],
+)
+def test_there_and_back_is_where_it_was(
+    support: Bijector, theta: Array, room: Array, distance: Array
+) -> None:
+    far = theta[(room > NEAREST * distance).all(axis=1)]
+    assert len(far) > 350
+    back = support.from_unconstrained(support.to_unconstrained(far, distance), distance)
+    assert back == pytest.approx(far, rel=1e-9, abs=1e-9)
+    assert ALL_REALS.to_unconstrained(far, distance) is far
+    assert ALL_REALS.from_unconstrained(far, distance) is far
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("part", [1e-9, 0.01, 1.0])
+@pytest.mark.parametrize(("support", "width"), [(SIMPLEX, np.ones(5)), (BOX, HIGH - LOW)])
+def test_whatever_comes_back_is_inside(
+    support: Bijector, width: Array, part: float, size: float
+) -> None:
+    values = size * np.random.default_rng(2).standard_normal((500, len(width)))
+    theta = support.from_unconstrained(values, part * width)
+    assert np.isfinite(theta).all()
+    assert support.contains(theta).all()
+
+
+@pytest.mark.parametrize(
+    ("support", "edge", "distance"),
+    [(SIMPLEX, np.eye(5), NEAR), (BOX, np.array([LOW, HIGH]), 0.01 * (HIGH - LOW))],
+)
+def test_an_edge_is_neither_an_infinity_nor_far_from_its_neighbours(
+    support: Bijector, edge: Array, distance: Array
+) -> None:
+    values = support.to_unconstrained(edge, distance)
+    assert np.isfinite(values).all()
+    # A prior draw this far from the others would lead a regression alone.
+    assert (np.abs(values - edge) / distance).max() < 8.0
+    assert support.from_unconstrained(values, distance) == pytest.approx(edge, rel=1e-2, abs=1e-3)
+
+
+def test_between_log_ratios_and_no_change() -> None:
+    moved = np.array([0.3, -0.2, 0.1, 0.0, -0.1])
+
+    def shifted(distance: float, shift: Array) -> Array:
+        distances = np.full(5, distance)
+        values = SIMPLEX.to_unconstrained(WEIGHTS, distances) + shift
+        return SIMPLEX.from_unconstrained(values, distances)
+
+    # Within a large distance of every edge: weights are multiplied.
+    ratio = WEIGHTS * np.exp(moved)
+    ratio /= ratio.sum(axis=1, keepdims=True)
+    inside = (WEIGHTS > 0.01).all(axis=1)
+    assert shifted(10.0, 10.0 * moved)[inside] == pytest.approx(ratio[inside], rel=0.05)
+    # Far from all of them: weights are added to, and keep adding up to 1.
+    small = 0.01 * (moved - moved.mean())
+    assert shifted(1e-4, small)[inside] == pytest.approx((WEIGHTS + small)[inside], abs=1e-6)
+
+
+def test_a_box_changes_nothing_far_from_its_edges() -> None:
+    distance = 0.01 * (HIGH - LOW)
+    middle = (LOW + HIGH) / 2.0 + 0.2 * (INSIDE - (LOW + HIGH) / 2.0)
+    assert BOX.to_unconstrained(middle, distance) == pytest.approx(middle, rel=1e-12)
+    # Order is kept where it does change something.
+    line = np.linspace(LOW + 1e-3, HIGH - 1e-3, 100)
+    assert (np.diff(BOX.to_unconstrained(line, 100.0 * distance), axis=0) > 0.0).all()
+
+
+def test_what_is_outside_is_known() -> None:
+    weights = np.array([[0.5, 0.5], [1.0, 0.0], [1.1, -0.1], [0.5, 0.4]])
+    assert SIMPLEX.contains(weights).tolist() == [True, True, False, False]
+    assert ALL_REALS.contains(weights).all()
+    points = np.array([[0.5, 0.0, 200.0], [1.1, 0.0, 200.0], [0.5, -2.1, 200.0]])
+    assert BOX.contains(points).tolist() == [True, False, False]
+    for low, high in ((0.0, 0.0), (0.0, np.inf), (np.nan, 1.0)):
+        with pytest.raises(ValueError, match="must be finite, low < high"):
+            box(np.array([low]), np.array([high]))

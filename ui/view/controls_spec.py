@@ -1,0 +1,316 @@
+"""What a person can set on the pages, by its key in the link.
+
+Shared knobs are fields of an experiment's ``Params``; a page's own are called ``experiment.name``.
+Bounds, defaults and texts are the core's; only what concerns the screen alone is defined here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from abcdp_core import lessons, studies
+from abcdp_core.parameters import Parameter, ParameterError, Scalar, text_of
+from abcdp_core.release.request import scenarios, title
+
+FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
+MORE = ("noise_draw", "resample", "sensitivity", "pool_size", "seed")
+SHARED = FOUR + MORE
+
+REFERENCE = "posterior"
+"""The experiment whose parameters define the shared knobs."""
+
+STARTS: dict[str, Scalar] = {"plan.runs": 80}
+"""Where pages start elsewhere than commands do: a plan of 256 data sets takes too long for a page.
+
+Whoever changes what a knob starts from adds the former value to :data:`ui.view.link.CHANGES`.
+"""
+
+BY_SCENARIO = ("epsilon_abc", "c", "n", "pool_size")
+"""Shared knobs whose bounds or starting values are the scenario's."""
+
+LIMITED_BY_SCENARIO = ("posterior.view", "mechanism-posterior.mechanism", "coverage.truths")
+"""Choices of a page that not every scenario has all of."""
+
+FIRST_SCENARIO = "uniform-mixture"
+"""The scenario of every page that does not choose one."""
+
+LOCK, HIDE, PIN = "lock", "hide", "pin"
+FOR_A_CLASS = (LOCK, HIDE, PIN)
+"""Keys of a link that name knobs."""
+
+EVERYWHERE = ("projector", "lesson", "step", *FOR_A_CLASS)
+"""What concerns the screen alone and may stand in the link of every page."""
+
+ALWAYS_SEEN = ("lesson", "step")
+"""What cannot be hidden: the panel of a lesson tells the way through it."""
+
+NO_PRESET = "my settings"
+
+NO_LESSON = "none"
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A parameter with the value it starts from."""
+
+    parameter: Parameter
+    default: Scalar
+
+
+def _choice(label: str, text: str, options: tuple[str, ...]) -> Knob:
+    """One of several words, the first to begin with."""
+    return Knob(Parameter(kind="choice", label=label, help=text, options=options), options[0])
+
+
+def _switch(label: str, text: str) -> Knob:
+    """One that is off to begin with."""
+    return Knob(Parameter(kind="switch", label=label, help=text), False)
+
+
+def _number(label: str, text: str, low: int, high: int) -> Knob:
+    """A whole number, 1 to begin with."""
+    return Knob(Parameter(kind="integer", label=label, help=text, low=low, high=high), 1)
+
+
+SCREEN = {
+    "seed": _number(
+        "Seed",
+        "All random numbers follow from it: another seed gives other data, another pool and other "
+        "noise.",
+        0,
+        2**31 - 1,
+    ),
+    "posterior.view": _choice(
+        "Show",
+        "One release, many releases of the same data, one person replaced, or data "
+        "simulated from what was accepted.",
+        ("one release", "many releases", "change one person", "synthetic data"),
+    ),
+    "adaptive-truncation.view": _choice(
+        "Show",
+        "One stream of people, what one person may be asked, where the best interval comes from, "
+        "several budgets side by side, many repeats, people with several values, or a step for "
+        "each answer in place of a posterior.",
+        ("live", "ways of asking", "best interval", "budgets", "repeats", "vectors", "gradient"),
+    ),
+    "mechanisms.view": _choice(
+        "Show",
+        "The error of every mechanism, the noise it needs and what that hides, or how "
+        "often private intervals hold the truth.",
+        ("error", "what a budget buys", "coverage"),
+    ),
+    "gaussian-noise.view": _choice(
+        "Show",
+        "A weight for every draw, a decision about every draw, what their noise costs, or the "
+        "outbreak in San Francisco with weights.",
+        ("soft weights", "rejection", "what it costs", "San Francisco"),
+    ),
+    "case-studies.view": _choice(
+        "Show",
+        "Cases in the Netherlands in spring 2020, or outbreaks of tuberculosis.",
+        ("COVID-19", "tuberculosis"),
+    ),
+    "your-data.scenario": _choice(
+        "Model of your data",
+        "What your data are compared with: the shares of five intervals (uniform-mixture), a "
+        "smooth curve over time (covid), an epidemic's daily cases (covid-people), clusters of "
+        "tuberculosis (tuberculosis-patients), or a model that whoever runs this server added.",
+        tuple(dict.fromkeys((FIRST_SCENARIO, *scenarios()))),
+    ),
+    "mse-curves.lines": _choice(
+        "One line per",
+        "What the lines of the figure stand for; the sidebar sets everything else.",
+        ("c", "ε_abc"),
+    ),
+    "mse-curves.metric": _choice(
+        "Error",
+        "Mean over the parameters of the absolute or the squared difference.",
+        ("absolute", "squared"),
+    ),
+    "flip-probability.script": _switch(
+        "Δ of the published script, 1/N (not private)",
+        "The paper's script uses half of the Δ of its own Lemma 1, so its noise is too small for "
+        "the budget it states.",
+    ),
+    "projector": _switch(
+        "Projector",
+        "Large letters and thick lines for a lecture hall, and nothing around the page but the "
+        "knobs.",
+    ),
+    "lesson": _choice("Lesson", "The lesson that is on.", (NO_LESSON, *lessons.load())),
+    "step": _number(
+        "Step",
+        "Of the lesson that is on.",
+        1,
+        max(len(lesson.steps) for lesson in lessons.load().values()),
+    ),
+    "figures.format": _choice(
+        "Camera button saves",
+        "The camera above each figure saves it from the browser in this format.",
+        ("svg", "png"),
+    ),
+}
+
+
+NAMES: dict[str, dict[str, str]] = {
+    "published-query.problem": {
+        "log-linear": "Counts of features",
+        "linear-regression": "Regression",
+        "sir-epidemic": "Epidemic",
+    },
+    "plan.goal": {
+        "smallest-error": "The smallest error",
+        "error-below": "An error below …",
+        "interval-below": "Intervals below …",
+    },
+    "plan.metric": {"rmse": "Root mean squared", "mae": "Mean absolute"},
+    "your-data.scenario": {
+        FIRST_SCENARIO: "Shares of five intervals",
+        "covid": "A curve over time",
+        "covid-people": "Daily cases, by person",
+        "tuberculosis-patients": "Tuberculosis, by patient",
+    },
+}
+NAMES["your-data.scenario"] |= {
+    # Models of whoever runs the server have the title that they give themselves.
+    name: title(name)
+    for name in scenarios()
+    if name not in NAMES["your-data.scenario"]
+}
+"""What choices are called on the screen where a link and a command have a code name."""
+
+
+def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_SCENARIO) -> Knob:
+    """Return the knob of a link key, with the bounds that it has in a scenario.
+
+    Raises:
+        KeyError: there is none.
+    """
+    if key in LIMITED_BY_SCENARIO:
+        return _offered(key, scenario)
+    if key in SCREEN:
+        return SCREEN[key]
+    if key.startswith("papers."):
+        return _of_papers()[key]
+    if key == "preset":
+        known = [preset for name in page for preset in studies.load(name).PRESETS]
+        text = "A preset sets the exact values of a figure in a paper."
+        return _choice("Settings", text, (NO_PRESET, *known))
+    owner, _, name = key.rpartition(".")
+    return _of_experiment(owner, name) if owner else _of_experiment(REFERENCE, name, scenario)
+
+
+@functools.cache
+def _offered(key: str, scenario: str) -> Knob:
+    """A knob without what a scenario cannot show."""
+    # Inside the function: most pages do without these studies.
+    if key == "posterior.view":
+        from abcdp_core.studies import change_one_person as study
+
+        knob = SCREEN[key]
+        if study.serves(scenario):
+            return knob
+        options = tuple(view for view in knob.parameter.options if view != "change one person")
+        return Knob(dataclasses.replace(knob.parameter, options=options), knob.default)
+    owner, _, name = key.rpartition(".")
+    found = _of_experiment(owner, name, scenario)
+    options = found.parameter.options
+    return found if found.default in options else Knob(found.parameter, options[0])
+
+
+@functools.cache
+def _of_papers() -> dict[str, Knob]:
+    """The knobs of the page about the papers."""
+    # Inside the function: no other page reads the ledger as it starts.
+    from abcdp_core.claims import OUTCOMES, STANDINGS, document, report
+
+    return {
+        "papers.paper": _choice("Paper", "Whose claims.", ("all papers", *document.PAPERS)),
+        "papers.verdict": _choice(
+            "Verdict", "Claims with this verdict only.", ("all verdicts", *OUTCOMES)
+        ),
+        "papers.standing": _choice(
+            "Standing",
+            "Whether a paper says it, it follows from what a paper says, or it is our own.",
+            ("all standings", *STANDINGS),
+        ),
+        "papers.claim": _claims(report.read().table),
+    }
+
+
+def _claims(table: pd.DataFrame) -> Knob:
+    """The claims of the stored result; one that does not simply agree to begin with."""
+    measured = table[table["ours"].notna()]
+    telling = measured[measured["verdict"] != "agrees"]
+    first = claim_names(telling if len(telling) else measured)[0]
+    options = tuple(dict.fromkeys(claim_names(table)))
+    text = "The claim that is shown in full; to click a row of the table does the same."
+    return Knob(Parameter(kind="choice", label="Claim", help=text, options=options), first)
+
+
+def claim_names(rows: pd.DataFrame) -> list[str]:
+    """What claims go by in a link: their id, or the item where there is no claim."""
+    return [str(row["id"] or row["item"]) for _, row in rows.iterrows()]
+
+
+@functools.cache
+def _of_experiment(experiment: str, name: str, scenario: str = "") -> Knob:
+    """A parameter of an experiment, with the bounds and the start of a scenario if one is named."""
+    try:
+        params = studies.load(experiment).Params
+    except ParameterError as error:
+        raise KeyError(experiment) from error
+    usual = params()
+    parameter = params.specification(scenario or getattr(usual, "scenario", None))[name]
+    starts = params.defaults(scenario) if scenario else {}
+    value = starts.get(name, STARTS.get(f"{experiment}.{name}", getattr(usual, name)))
+    return Knob(parameter, value[0] if isinstance(value, tuple) else value)
+
+
+@functools.cache
+def used_by(names: tuple[str, ...]) -> set[str]:
+    """Shared knobs that any of the experiments takes; the seed always."""
+    fields = {
+        field.name for name in names for field in dataclasses.fields(studies.load(name).Params)
+    }
+    return {name for name in SHARED if name in fields} | {"seed"}
+
+
+def nearest(parameter: Parameter, text: str) -> Scalar | None:
+    """The allowed value closest to a number that is not allowed; ``None`` if it is no number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    if math.isnan(value) or parameter.kind not in ("real", "integer"):
+        return None
+    return parameter.nearest(min(max(value, parameter.low), parameter.high))
+
+
+def short(key: str) -> str:
+    """A knob's name in a line: what stands before the explanation in its label."""
+    return find(key).parameter.label.partition(" · ")[0]
+
+
+def said(key: str, value: Scalar) -> str:
+    """A knob's value in words."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return NAMES.get(key, {}).get(str(value), text_of(value))
+
+
+def choices(parameter: Parameter, *also: Scalar) -> list[Scalar]:
+    """The values a slider offers: the suggested ones and those that are in use."""
+    suggested: Mapping[Scalar, None] = dict.fromkeys(
+        int(step) if parameter.kind == "integer" else step
+        for step in parameter.options or parameter.steps
+        if isinstance(step, int | float)
+    )
+    # A word stands after all numbers.
+    return sorted({*suggested, *also}, key=lambda each: (isinstance(each, str), each))
