@@ -16,12 +16,12 @@ Nothing in this package imports the web framework.
 import os
 from pathlib import Path
 
-from abcdp_core import compiled, threads
+from abcdp_core import libraries
 
 __version__ = "0.3.0"
 
 # Before anything imports numba.
-compiled.choose(os.environ, Path(__file__).parent)
+libraries.choose(os.environ, Path(__file__).parent)
 # Before anything imports numpy: the last bits of a matrix product depend on how many threads share
 # it, and workers, one for each processor, would wait for each other's.
-os.environ.update(threads.ONE_EACH | os.environ)
+os.environ.update(libraries.ONE_THREAD | os.environ)

@@ -9,18 +9,14 @@ import importlib.util
 import logging
 import pickle
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from abcdp_core import fingerprint, registry
-from abcdp_core.interruption import held
+from abcdp_core.interruption import LostWorkersError, held
 from abcdp_core.parameters import ParameterError
-
-
-class LostWorkersError(BrokenExecutor):
-    """Work cannot go on because who did it is gone; a sentence says what to do about it."""
 
 
 class Cluster(Executor):

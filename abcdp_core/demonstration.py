@@ -16,8 +16,8 @@ from abcdp_core import simulators
 from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.pool.comparing import DistanceTable, observed_comparison
-from abcdp_core.pool.keeping import is_ready
 from abcdp_core.pool.key import PoolKey, key_for
+from abcdp_core.pool.making import is_ready
 from abcdp_core.privacy import statement
 from abcdp_core.sentences import settings_line
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
@@ -103,24 +103,27 @@ class Pair:
     """A release with noise beside one without, from the same data and the same pool.
 
     Attributes:
+        comparison: of the data with the pool.
         event: what the private one does with the data.
         private: with noise.
         trace: what happened inside.
         plain: without noise.
     """
 
+    comparison: DistanceTable
     event: sparse_vector.SparseVector
     private: Release
     trace: sparse_vector.Trace
     plain: Release
 
 
-def both(params: ReleaseParams, comparison: DistanceTable, seed: int) -> Pair:
+def both(params: ReleaseParams, seed: int) -> Pair:
     """Release once with the noise that is asked for, and once without any."""
-    event, rng = event_of(params), generator(seed, "noise", 0, params.noise_draw)
+    comparison, event = comparison_of(params, seed), event_of(params)
+    rng = generator(seed, "noise", 0, params.noise_draw)
     private, trace = sparse_vector.run(comparison.rho, params.epsilon_abc, event, rng)
     plain, _ = sparse_vector.non_private(comparison.rho, params.epsilon_abc, params.c)
-    return Pair(event, private, trace, plain)
+    return Pair(comparison, event, private, trace, plain)
 
 
 def kept(

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -28,6 +29,10 @@ WORDS = {
 """Signal that ends a program -> what to say of it. Not every system has all of them."""
 
 NUMBERS = {getattr(signal, name): words for name, words in WORDS.items() if hasattr(signal, name)}
+
+
+class LostWorkersError(BrokenExecutor):
+    """Work cannot go on because who did it is gone; a sentence says what to do about it."""
 
 
 class Stopped(KeyboardInterrupt):

@@ -13,7 +13,7 @@ import itertools
 import math
 import numbers
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -75,9 +75,10 @@ class Parameter:
     unit: str = ""
 
     def field(self, default: Any, *, many: bool = False) -> Any:
-        """A dataclass field of this parameter; with ``many`` its value is a tuple of values."""
+        """A dataclass field; with ``many``, or a tuple as default, its value is several values."""
         if many and not isinstance(default, tuple):
             default = (default,)
+        many = isinstance(default, tuple)
         return dataclasses.field(default=default, metadata={"parameter": self, "many": many})
 
     def allowed(self) -> str:
@@ -150,6 +151,24 @@ class Parameter:
         if numeric:
             clamped = min(numeric, key=lambda option: abs(option - clamped))
         return round(clamped) if self.kind == "integer" else clamped
+
+
+def choice(label: str, help: str, options: Sequence[Any]) -> Parameter:
+    """Return a choice among some words."""
+    return Parameter("choice", label, help, options=tuple(options))
+
+
+def scale(label: str, help: str, steps: Sequence[float], **more: Any) -> Parameter:
+    """Return a number between the first and the last of its suggested values.
+
+    Args:
+        label, help: in words.
+        steps: the suggested values, rising; where all are whole numbers it is one.
+        more: other attributes, such as ``low`` or ``high`` where it may be beyond them.
+    """
+    whole = all(isinstance(step, int) for step in steps)
+    bounds: dict[str, Any] = {"low": steps[0], "high": steps[-1], "steps": tuple(steps)}
+    return Parameter("integer" if whole else "real", label, help, **bounds | more)
 
 
 def number_in(text: str) -> float | None:
@@ -356,23 +375,20 @@ EPSILON_TOTAL = Parameter(
 EPSILON_TOTAL_DEFAULT = 0.2
 """Of one release: at 1 a private result hardly differs from one without noise."""
 EPSILON_TOTAL_OR_INF = dataclasses.replace(EPSILON_TOTAL, special=(math.inf,))
-DELTA = Parameter(
-    kind="real",
-    label="δ · additive part of the guarantee",
-    help="Only for mechanisms that are not pure, such as those with Gaussian noise: the "
+DELTA = scale(
+    "δ · additive part of the guarantee",
+    "Only for mechanisms that are not pure, such as those with Gaussian noise: the "
     "probability of any set of outcomes is at most e^ε_total times the one with one record "
     "replaced, plus δ. Choose it much smaller than 1/N. Smaller means more noise, but slowly.",
+    (1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
     low=1e-12,
-    high=0.01,
-    steps=(1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
 )
 """Of approximate differential privacy."""
-ACCOUNTANT = Parameter(
-    kind="choice",
-    label="Accountant",
-    help="How noise follows from ε_total and δ. exact: the least noise. rdp: by autodp. "
+ACCOUNTANT = choice(
+    "Accountant",
+    "How noise follows from ε_total and δ. exact: the least noise. rdp: by autodp. "
     "rdp-classic: as in the paper.",
-    options=("exact", "rdp", "rdp-classic"),
+    ("exact", "rdp", "rdp-classic"),
 )
 EPSILON_ABC_MMD = Parameter(
     kind="real",
@@ -396,26 +412,23 @@ C = Parameter(
     high=1000,
     steps=_one_two_five(0, 3),
 )
-POOL_SIZE = Parameter(
-    kind="integer",
-    label="T · prior draws in the pool",
-    help="Public simulations that are compared with the data, in order, until c are accepted.",
+POOL_SIZE = scale(
+    "T · prior draws in the pool",
+    "Public simulations that are compared with the data, in order, until c are accepted.",
+    (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
     low=10,
-    high=100_000,
-    steps=(100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
 )
 RESAMPLE = Parameter(
     kind="switch",
     label="Redraw the threshold noise after each acceptance",
     help="Algorithm 1 allows both. Redrawing needs about twice the noise for the same ε_total.",
 )
-SENSITIVITY = Parameter(
-    kind="choice",
-    label="Sensitivity Δ of the distance",
-    help="The most that one record can move a distance. For kernel distances, sharp is the "
+SENSITIVITY = choice(
+    "Sensitivity Δ of the distance",
+    "The most that one record can move a distance. For kernel distances, sharp is the "
     "smallest correct value, √2/N, and published is that of the paper's Lemma 1, 2/N. Other "
     "distances have one value for both.",
-    options=("sharp", "published"),
+    ("sharp", "published"),
 )
 BANDWIDTH = Parameter(
     kind="real",
@@ -425,14 +438,7 @@ BANDWIDTH = Parameter(
     high=5.0,
     special=("median",),
 )
-DRAWS = Parameter(
-    kind="integer",
-    label="Draws",
-    help="How many distances are looked at.",
-    low=10,
-    high=1000,
-    steps=(10, 20, 50, 100, 200, 500, 1000),
-)
+DRAWS = scale("Draws", "How many distances are looked at.", (10, 20, 50, 100, 200, 500, 1000))
 NOISE_DRAW = Parameter(
     kind="integer",
     label="Number of the noise draw",
@@ -440,11 +446,9 @@ NOISE_DRAW = Parameter(
     low=0,
     high=1_000_000,
 )
-RUNS = Parameter(
-    kind="integer",
-    label="Runs",
-    help="Repetitions, each with its own data, its own pool and its own noise.",
-    low=1,
+RUNS = scale(
+    "Runs",
+    "Repetitions, each with its own data, its own pool and its own noise.",
+    (1, 2, 3, 5, 10, 20, 30, 60, 100, 200),
     high=1000,
-    steps=(1, 2, 3, 5, 10, 20, 30, 60, 100, 200),
 )

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from abcdp_core import mechanisms, pool, privacy, simulators, summaries
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Release
-from abcdp_core.parameters import Parameter, ParameterError, Params
+from abcdp_core.parameters import Parameter, ParameterError, Params, choice
 from abcdp_core.pool import PublicSide
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -67,11 +67,10 @@ def simulated(public: PublicSide, index: int) -> Trial:
     return Trial(public, public.simulated(index), public.simulated_theta(index))
 
 
-SCENARIO = Parameter(
-    kind="choice",
-    label="Scenario",
-    help="Where the data come from: any whose data sets take seconds to simulate.",
-    options=tuple(
+SCENARIO = choice(
+    "Scenario",
+    "Where the data come from: any whose data sets take seconds to simulate.",
+    tuple(
         name
         for name in dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))
         if name not in simulators.with_feature("precomputed")
@@ -79,15 +78,10 @@ SCENARIO = Parameter(
 )
 
 
-MECHANISM = Parameter(
-    kind="choice",
-    label="Mechanism",
-    help="What answers to the data.",
-    options=tuple(mechanisms.names()),
-)
+MECHANISM = choice("Mechanism", "What answers to the data.", tuple(mechanisms.names()))
 SENSITIVITY = dataclasses.replace(
     par.SENSITIVITY,
-    help=f"{par.SENSITIVITY.help} A mechanism that does not have this choice has a Δ of its own.",
+    help=f"{par.SENSITIVITY.help} A mechanism without this choice has its own Δ.",
 )
 
 

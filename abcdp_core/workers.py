@@ -25,9 +25,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from abcdp_core import interruption, registry, threads
-from abcdp_core.cluster import NO_SCHEDULER, Cluster, scheduler
-from abcdp_core.cluster import LostWorkersError as LostWorkersError
+from abcdp_core import interruption, libraries, registry
+from abcdp_core.interruption import LostWorkersError as LostWorkersError
 from abcdp_core.interruption import held
 from abcdp_core.parameters import ParameterError
 from abcdp_core.studies import Chunk
@@ -106,6 +105,10 @@ class Processes(Executor):
         self._pool = _new_pool(self.count)
         return self._pool.submit(fn, *args, **kwargs)
 
+    def width(self) -> int:
+        """Tasks that all can do at a time."""
+        return self.count
+
     def shutdown(self, *_: Any, **__: Any) -> None:
         """Let go of the workers, whatever they are doing; there is nothing to choose."""
         with held(), self._changing:
@@ -124,7 +127,7 @@ def _new_pool(count: int) -> Any:
         timeout=IDLE_SECONDS,
         initializer=_begin_worker,
         initargs=(registry.from_environment(),),
-        env=threads.ONE_EACH,
+        env=libraries.ONE_THREAD,
     )
 
 
@@ -177,6 +180,9 @@ def executor_for(workers: int, address: str | None = None) -> Iterator[Executor 
         ParameterError: ``address`` is none, or nothing answers there.
     """
     if address is not None:
+        # Inside the function, as below: most work is done here.
+        from abcdp_core.cluster import scheduler
+
         with scheduler(address) as cluster:
             yield cluster
     elif workers == 1:
@@ -206,6 +212,8 @@ def can_replace(executor: Executor) -> bool:
 
 def described(executor: Executor, error: BaseException) -> BaseException:
     """What to raise for an error that a task ended with."""
+    from abcdp_core.cluster import NO_SCHEDULER, Cluster
+
     on_cluster = isinstance(executor, Cluster)
     if is_loss(error):
         return LostWorkersError(
@@ -224,10 +232,8 @@ def described(executor: Executor, error: BaseException) -> BaseException:
 
 def width(executor: Executor) -> int:
     """Tasks an executor can do at a time, at least 1."""
-    if isinstance(executor, Cluster):
-        return max(executor.width(), 1)
-    if isinstance(executor, Processes):
-        return executor.count
+    if (own := getattr(executor, "width", None)) is not None:
+        return max(own(), 1)
     return getattr(executor, "_max_workers", None) or processor_count()
 
 

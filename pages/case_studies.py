@@ -55,7 +55,7 @@ def covid(view: View) -> None:
         "The unit decides: one person, or one day",
         "A person is confirmed on one day, so one person changes one of the *daily* counts by one "
         "case. Another day could change it by all the cases that a day may have, here at most 500, "
-        "and to hide that takes 500 times as much noise. The cubic above is no model of people; "
+        "and to hide that takes 500 times as much noise. The cubic above does not model people; "
         "this one is: a stochastic epidemic in which one in ten infections is confirmed.",
     )
     blocks.verdicts(view, COVID, found)

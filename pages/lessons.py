@@ -11,7 +11,7 @@ def main(view: View) -> None:
         "Lessons",
         "Each takes about five minutes and leads through the other pages: you guess, then you see. "
         "Every number is computed while you read. *Print view* is the lesson on paper, with its "
-        "answers on pages of their own.",
+        "answers on separate pages.",
     )
     lesson_print.show(view)
     labels.plain("Nothing private is read in the lessons: all data are simulated, or published.")

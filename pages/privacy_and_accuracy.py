@@ -54,7 +54,7 @@ def simulation(view: View) -> list[Job]:
     """The study of errors, which runs once it is unfolded."""
     blocks.heading(
         "The same by simulation",
-        "Every run has data, pool and noise of its own; bands are 95 % intervals of the mean over "
+        "Every run has its own data, pool and noise; bands are 95 % intervals of the mean over "
         "runs. A mark is open where some runs accepted nothing: their estimate is the prior mean.",
     )
     controls.own(view, "mse-curves.lines", "mse-curves.metric", "mse-curves.runs")

@@ -28,9 +28,9 @@ def main(view: View) -> None:
 def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
     blocks.main_figure(view, STUDY, found, pinned, ("main", "way", "reference", "sample"))
     st.markdown(
-        "Nothing private is read here: all there is are the released numbers below, the law of "
-        "their noise, and a public simulator. What follows from a release cannot weaken its "
-        "privacy, however often it is computed with."
+        "Nothing private is read here. The page uses the released numbers below, the distribution "
+        "of their noise, and a public simulator. What follows from a release cannot weaken its "
+        "privacy, however often you compute with it."
     )
     labels.show(found, stamp="")
     blocks.heading("What was released", captions.released(found))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import hypothesis
 import pytest
 from hypothesis.internal.conjecture import providers
 
-from abcdp_core import pool, predictive, runner, workers
+from abcdp_core import pool, predictive, registry, runner, workers
 from abcdp_core.posterior import fit
 from abcdp_core.posterior import pool as fixed_pool
 
@@ -92,11 +93,29 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     forget()
 
 
+@pytest.fixture
+def empty_folder(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to be in, where the cache will be too."""
+    monkeypatch.chdir(empty_cache.parent)
+    return empty_cache.parent
+
+
 def forget() -> None:
     """Forget the pools, comparisons and bandwidths kept in memory."""
     pool.forget()
     predictive.paired_distances.cache_clear()
     predictive.pool_distances.cache_clear()
+
+
+@pytest.fixture
+def no_plug_ins_left() -> Iterator[None]:
+    """What a test adds is gone after it."""
+    before = list(registry._added)
+    yield
+    registry._added[:] = before
+    for name in [name for name in sys.modules if name.startswith("abcdp_plugin_")]:
+        del sys.modules[name]
+    registry.forget()
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from abcdp_core import compiled
+from abcdp_core import libraries
 
-CODE = Path(compiled.__file__).parent
+CODE = Path(libraries.__file__).parent
 
 
 def chosen(code: Path, **environment: str) -> str:
-    compiled.choose(environment, code)
-    return environment[compiled.FOLDER]
+    libraries.choose(environment, code)
+    return environment[libraries.FOLDER]
 
 
 @pytest.fixture
@@ -45,12 +45,12 @@ def test_other_compiled_code_has_another_folder_and_other_text_the_same(code: Pa
     (code / "fast.py").write_text("import numba as nb")
     assert chosen(code) != first
     assert not Path(first).exists()
-    assert chosen(code, **{compiled.FOLDER: "theirs"}) == "theirs"
+    assert chosen(code, **{libraries.FOLDER: "theirs"}) == "theirs"
 
 
 def test_all_that_is_compiled_counts() -> None:
     """By the decorators that are there; one of another name would have to be added."""
-    texts = {file: file.read_bytes() for file in CODE.rglob("*.py") if file.stem != "compiled"}
+    texts = {file: file.read_bytes() for file in CODE.rglob("*.py") if file.stem != "libraries"}
     found = {file for file, text in texts.items() if b"njit" in text or b"import compiled" in text}
     assert found
     assert all(b"numba" in texts[file] or b"@compiled" in texts[file] for file in found)
@@ -66,7 +66,7 @@ def test_where_nothing_can_be_kept_a_process_has_a_folder_of_its_own(
     else:
         (code.parent / "cache").touch()
     ends: list[str] = []
-    monkeypatch.setattr(compiled.atexit, "register", lambda _, folder, **__: ends.append(folder))
+    monkeypatch.setattr(libraries.atexit, "register", lambda _, folder, **__: ends.append(folder))
     folders = [chosen(code), chosen(code)]
     assert folders == ends
     assert len({*folders}) == 2

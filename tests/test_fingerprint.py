@@ -145,7 +145,7 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(registry, "_added", [])
     monkeypatch.setattr(registry, "texts", {})
     file = tmp_path / "mine.py"
-    file.write_text("from abcdp_core import supports\nSCENARIO = 'mine'\n", encoding="utf-8")
+    file.write_text("from abcdp_core import transforms\nSCENARIO = 'mine'\n", encoding="utf-8")
     return file
 
 

@@ -27,15 +27,15 @@ CORE_ARROWS: dict[str, set[str]] = {
     "cache": {"syntax"},
     "fingerprint": {"registry", "syntax"},
     "interruption": set(),
+    "libraries": set(),
     "summaries": {"streams"},
     "documents": {"figures"},
     "sentences": {"parameters"},
     "figures": {"privacy", "results", "sentences", "summaries"},
-    "threads": set(),
     "transforms": set(),
     "statistic": set(),
     # what is public, what is private, what follows from theory
-    "distances": {"streams", "threads"},
+    "distances": {"streams", "libraries"},
     # draws from a posterior, of any prior, simulator and noise
     "posterior": {"parameters", "sentences", "streams", "summaries"},
     "simulators": {
@@ -51,9 +51,9 @@ CORE_ARROWS: dict[str, set[str]] = {
     "tabular": {"parameters"},
     "pool": {
         *("cache", "distances", "fingerprint", "interruption", "parameters", "registry"),
-        *("simulators", "statistic", "streams", "transforms", "threads"),
+        *("simulators", "statistic", "streams", "transforms", "libraries"),
     },
-    "predictive": {"cache", "fingerprint", "pool", "simulators"},
+    "predictive": {"cache", "fingerprint", "pool"},
     "flips": {"mechanisms", "pool", "predictive", "simulators", "streams", "theory"},
     "demonstration": {
         *("mechanisms", "parameters", "pool", "privacy", "sentences", "simulators", "streams"),
@@ -64,7 +64,7 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("summaries", "transforms"),
     },
     "theory": {"summaries"},
-    "adaptive": {"parameters", "privacy", "sentences", "streams", "summaries", "threads"},
+    "adaptive": {"parameters", "privacy", "sentences", "streams", "summaries", "libraries"},
     "error_curve": {"cache", "fingerprint", "mechanisms", "pool", "simulators", "theory"},
     "error_gaps": {"sentences"},
     # somebody else's release, and nothing private
@@ -113,10 +113,9 @@ CORE_ARROWS: dict[str, set[str]] = {
         ),
         *("study", "tasks", "theory", "trials"),
     },
-    "compiled": set(),
     "store": {"cache", "studies", "fingerprint", "results"},
     "cluster": {"fingerprint", "interruption", "parameters", "registry"},
-    "workers": {"cluster", "studies", "interruption", "parameters", "registry", "threads"},
+    "workers": {"cluster", "studies", "interruption", "parameters", "registry", "libraries"},
     "runner": {
         *("studies", "interruption", "parameters", "results", "store", "workers"),
     },

@@ -26,11 +26,11 @@ EVERY = [REAL, REAL_OR_INF, REAL_OR_WORD, INTEGER, GRID, SWITCH, CHOICE]
 @dataclass(frozen=True)
 class Example(Params):
     real: float = REAL.field(1.0)
-    reals: tuple[float, ...] = REAL_OR_INF.field((1.0, math.inf), many=True)
+    reals: tuple[float, ...] = REAL_OR_INF.field((1.0, math.inf))
     integer: int = INTEGER.field(7)
-    grid: tuple[int, ...] = GRID.field(30, many=True)
+    grid: tuple[int, ...] = GRID.field((30,))
     switch: bool = SWITCH.field(False)
-    switches: tuple[bool, ...] = SWITCH.field((False, True), many=True)
+    switches: tuple[bool, ...] = SWITCH.field((False, True))
     choice: str = CHOICE.field("sharp")
 
 

@@ -17,16 +17,7 @@ from abcdp_core import mechanisms, registry, simulators
 from abcdp_core.pool import public_side
 from abcdp_core.privacy import Cost, NonPrivate
 
-
-@pytest.fixture(autouse=True)
-def no_plug_ins_left() -> Iterator[None]:
-    """What a test adds is gone after it."""
-    before = list(registry._added)
-    yield
-    registry._added[:] = before
-    for name in [name for name in sys.modules if name.startswith("abcdp_plugin_")]:
-        del sys.modules[name]
-    registry.forget()
+pytestmark = pytest.mark.usefixtures("no_plug_ins_left")
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from abcdp_core import runner, workers
 from abcdp_core import tasks as cut
 from abcdp_core.output import files
-from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Parameter, scale
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.places import ASSETS
 from abcdp_core.results import Result, Tables
@@ -53,13 +53,10 @@ N = Parameter(
     high=1000,
     options=(100, 1000),
 )
-OBSERVED_SETS = Parameter(
-    kind="integer",
-    label="Observed sets",
-    help="Data sets simulated at the truth; each is compared with every draw.",
-    low=1,
-    high=10,
-    steps=(1, 2, 5, 10),
+OBSERVED_SETS = scale(
+    "Observed sets",
+    "Data sets simulated at the truth; each is compared with every draw.",
+    (1, 2, 5, 10),
 )
 
 
@@ -67,7 +64,7 @@ OBSERVED_SETS = Parameter(
 class Params(BaseParams):
     """Every draw is compared with every observed set at every n."""
 
-    n: tuple[int, ...] = N.field((100, 1000), many=True)
+    n: tuple[int, ...] = N.field((100, 1000))
     pool_size: int = tuberculosis.POOL_SIZE.field(tuberculosis.POOL_SIZE_DEFAULT)
     observed_sets: int = OBSERVED_SETS.field(10)
     burden: str = tuberculosis.BURDEN.field("variance 30")

@@ -127,10 +127,8 @@ def best(
 
     Args:
         epsilon_total: of each answer, above 0.
-        family: name in :data:`abcdp_core.adaptive.families.FAMILIES`.
-        score: name in :data:`abcdp_core.adaptive.intervals.SCORES`.
+        family, score, weight: as of :func:`abcdp_core.adaptive.intervals.best`.
         symmetric: every symbol has a mirror image; costs nothing.
-        weight: of σ in the score ``weights``, in [0, 1].
     """
     count = FEWEST
     found = on_cells(

@@ -22,7 +22,7 @@ from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.response import Kind
 from abcdp_core.adaptive.smc import Smc
 from abcdp_core.adaptive.stream import Sampler, Stream
-from abcdp_core.parameters import Parameter, ParameterError, Params
+from abcdp_core.parameters import Parameter, ParameterError, Params, choice, scale
 from abcdp_core.privacy import Gaussian, Laplace, statement_of_largest
 from abcdp_core.sentences import estimate
 from abcdp_core.streams import generator
@@ -32,13 +32,12 @@ Array = NDArray[np.float64]
 PROTECTED = "each person's answer"
 """One unit of a stream."""
 
-PEOPLE = Parameter(
-    kind="integer",
-    label="N · people",
-    help="Each of them answers once, with a budget of their own.",
+PEOPLE = scale(
+    "N · people",
+    "Each of them answers once, with their own budget.",
+    (10, 30, 100, 300, 1000, 3000, 5000, 10_000, 20_000),
     low=1,
     high=100_000,
-    steps=(10, 30, 100, 300, 1000, 3000, 5000, 10_000, 20_000),
 )
 EPSILON_TOTAL = dataclasses.replace(
     par.EPSILON_TOTAL,
@@ -46,57 +45,49 @@ EPSILON_TOTAL = dataclasses.replace(
     help="What each person's one answer may cost that person; nobody answers twice. Smaller = more "
     "private, noisier answers.",
 )
-MU = Parameter(
-    kind="real",
-    label="True μ",
-    help="Mean of the people's values.",
+MU = scale(
+    "True μ",
+    "Mean of the people's values.",
+    (-200.0, -100.0, -50.0, 0.0, 50.0, 100.0, 200.0),
     low=-1000.0,
     high=1000.0,
-    steps=(-200.0, -100.0, -50.0, 0.0, 50.0, 100.0, 200.0),
 )
-SIGMA = Parameter(
-    kind="real",
-    label="True σ",
-    help="Standard deviation of the people's values.",
+SIGMA = scale(
+    "True σ",
+    "Standard deviation of the people's values.",
+    (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
     low=0.01,
     high=1000.0,
-    steps=(0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
 )
-PARTICLES = Parameter(
-    kind="integer",
-    label="Particles",
-    help="More particles make a smoother picture of the posterior and take longer.",
+PARTICLES = scale(
+    "Particles",
+    "More particles make a smoother picture of the posterior and take longer.",
+    (10, 30, 100, 300, 1000, 3000, 10_000),
     low=1,
-    high=10_000,
-    steps=(10, 30, 100, 300, 1000, 3000, 10_000),
 )
-SAMPLER = Parameter(
-    kind="choice",
-    label="Sampler",
-    help="smc: ours, on the exact likelihood. smc-latent: the paper's, which carries every "
+SAMPLER = choice(
+    "Sampler",
+    "smc: ours, on the exact likelihood. smc-latent: the paper's, which carries every "
     "person's value. grid: the posterior computed on a grid, the reference.",
-    options=("smc", "smc-latent", "grid"),
+    ("smc", "smc-latent", "grid"),
 )
-INTERVAL = Parameter(
-    kind="choice",
-    label="Interval",
-    help="adaptive: the best one for what is known so far. fixed: the same for everybody.",
-    options=("adaptive", "fixed"),
+INTERVAL = choice(
+    "Interval",
+    "adaptive: the best one for what is known so far. fixed: the same for everybody.",
+    ("adaptive", "fixed"),
 )
-FIXED_WIDTH = Parameter(
-    kind="real",
-    label="Half-width of the fixed interval, in σ",
-    help="The fixed interval is the true μ plus and minus this many true σ; the paper takes 10.",
+FIXED_WIDTH = scale(
+    "Half-width of the fixed interval, in σ",
+    "The fixed interval is the true μ plus and minus this many true σ; the paper takes 10.",
+    (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0),
     low=0.01,
     high=100.0,
-    steps=(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0),
 )
-SCORE = Parameter(
-    kind="choice",
-    label="The interval is best for",
-    help="mu or sigma: one of them. trace: the sum of both informations. determinant: both at "
+SCORE = choice(
+    "The interval is best for",
+    "mu or sigma: one of them. trace: the sum of both informations. determinant: both at "
     "once. weights: a weighted sum.",
-    options=tuple(intervals.SCORES),
+    tuple(intervals.SCORES),
 )
 WEIGHT = Parameter(
     kind="real",
@@ -111,25 +102,22 @@ SYMMETRIC = Parameter(
     label="Symmetric intervals only",
     help="Only intervals with μ in their middle; otherwise the best may lie on one side of it.",
 )
-NOISE = Parameter(
-    kind="choice",
-    label="Noise of the answers",
-    help="laplace: pure differential privacy. gaussian: with a small δ.",
-    options=("laplace", "gaussian"),
+NOISE = choice(
+    "Noise of the answers",
+    "laplace: pure differential privacy. gaussian: with a small δ.",
+    ("laplace", "gaussian"),
 )
-CHANNEL = Parameter(
-    kind="choice",
-    label="Way of asking",
-    help="truncation: the value clipped to an interval, plus noise. sign: on which side of a point "
+CHANNEL = choice(
+    "Way of asking",
+    "truncation: the value clipped to an interval, plus noise. sign: on which side of a point "
     "it lies, sometimes flipped. optimal: a few symbols, those that tell most on fine cells.",
-    options=("truncation", "sign", "optimal"),
+    ("truncation", "sign", "optimal"),
 )
-START = Parameter(
-    kind="choice",
-    label="Start",
-    help="prior: particles and first interval from the prior. paper, for smc-latent: the first "
+START = choice(
+    "Start",
+    "prior: particles and first interval from the prior. paper, for smc-latent: the first "
     "person is asked near 0 and every particle begins at the first answer.",
-    options=("prior", "paper"),
+    ("prior", "paper"),
 )
 REFRESH = Parameter(
     kind="integer",
@@ -138,24 +126,18 @@ REFRESH = Parameter(
     low=0,
     high=100_000,
 )
-RESAMPLING = Parameter(
-    kind="choice",
-    label="Resampling",
-    help="systematic: one random number for all particles. multinomial: one for each.",
-    options=("systematic", "multinomial"),
+RESAMPLING = choice(
+    "Resampling",
+    "systematic: one random number for all particles. multinomial: one for each.",
+    ("systematic", "multinomial"),
 )
 KNOWN_SIGMA = Parameter(
     kind="switch",
     label="σ is known",
     help="Only μ is to be learnt; the particles hold the true σ.",
 )
-PRIOR_MEAN = Parameter(
-    kind="real",
-    label="Prior mean of μ",
-    help="The prior of μ is normal.",
-    low=-1e4,
-    high=1e4,
-    steps=(-100.0, 0.0, 50.0, 100.0),
+PRIOR_MEAN = scale(
+    "Prior mean of μ", "The prior of μ is normal.", (-100.0, 0.0, 50.0, 100.0), low=-1e4, high=1e4
 )
 PRIOR_VARIANCE = Parameter(
     kind="real",
@@ -165,27 +147,24 @@ PRIOR_VARIANCE = Parameter(
     high=1e8,
     steps=tuple(10.0**e for e in range(-4, 9)),
 )
-FAMILY = Parameter(
-    kind="choice",
-    label="Family of the values",
-    help="Shape of the distribution; its location and scale are what is to be learnt.",
-    options=tuple(FAMILIES),
+FAMILY = choice(
+    "Family of the values",
+    "Shape of the distribution; its location and scale are what is to be learnt.",
+    tuple(FAMILIES),
 )
-PRIOR_SHAPE = Parameter(
-    kind="real",
-    label="Prior shape of σ²",
-    help="The prior of σ² is inverse gamma.",
+PRIOR_SHAPE = scale(
+    "Prior shape of σ²",
+    "The prior of σ² is inverse gamma.",
+    (0.5, 1.0, 2.0, 5.0, 10.0),
     low=0.1,
     high=1000.0,
-    steps=(0.5, 1.0, 2.0, 5.0, 10.0),
 )
-PRIOR_RATE = Parameter(
-    kind="real",
-    label="Prior rate of σ²",
-    help="The prior of σ² is inverse gamma; its mean is rate / (shape − 1) for a shape above 1.",
+PRIOR_RATE = scale(
+    "Prior rate of σ²",
+    "The prior of σ² is inverse gamma; its mean is rate / (shape − 1) for a shape above 1.",
+    (0.1, 1.0, 10.0, 40.0, 100.0),
     low=1e-3,
     high=1e6,
-    steps=(0.1, 1.0, 10.0, 40.0, 100.0),
 )
 
 TABLES = ("sign", "optimal")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.adaptive.resampling import ancestors, evenly
-from abcdp_core.threads import available
+from abcdp_core.libraries import available_threads
 
 Array = NDArray[np.float64]
 
@@ -145,4 +145,4 @@ WORTH_A_THREAD = 20_000
 
 def threads(work: int) -> int:
     """How many to use for so many densities."""
-    return available() if work >= WORTH_A_THREAD else 1
+    return available_threads() if work >= WORTH_A_THREAD else 1

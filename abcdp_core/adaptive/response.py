@@ -199,11 +199,7 @@ def log_density_gaussian(
 ) -> float:
     """Log density of a response under Gaussian noise (MATH A12).
 
-    Args:
-        y: the response.
-        left, right: the interval, ``left < right``.
-        scale: standard deviation of the noise, above 0.
-        mu, sigma: mean and standard deviation of the person's value.
+    Arguments as of :func:`log_density_laplace`; ``scale`` is a standard deviation.
     """
     from_left, from_right = (y - left) / scale, (y - right) / scale
     total = math.hypot(sigma, scale)

@@ -130,10 +130,7 @@ def exponentials(stream: Words, out: Single) -> None:
     for row in range(0, len(out), LANES):
         part = out[row : row + LANES]
         for j in range(LANES):
-            a, b, c, d = _state(stream, j)
-            word, a, b, c, d = _next(a, b, c, d)
-            _keep(stream, j, a, b, c, d)
-            part[j] = _exponential(word)
+            part[j] = _exponential(_word(stream, j))
 
 
 @compiled
@@ -142,10 +139,16 @@ def uniforms(stream: Words, out: Single) -> None:
     for row in range(0, len(out), LANES):
         part = out[row : row + LANES]
         for j in range(LANES):
-            a, b, c, d = _state(stream, j)
-            word, a, b, c, d = _next(a, b, c, d)
-            _keep(stream, j, a, b, c, d)
-            part[j] = np.float32(np.int32(word >> np.uint32(8))) * _PER_2_24
+            part[j] = np.float32(np.int32(_word(stream, j) >> np.uint32(8))) * _PER_2_24
+
+
+@compiled
+def _word(stream: Words, j: int) -> np.uint32:
+    """The next word of a lane, which is brought along."""
+    a, b, c, d = _state(stream, j)
+    word, a, b, c, d = _next(a, b, c, d)
+    _keep(stream, j, a, b, c, d)
+    return word
 
 
 @compiled

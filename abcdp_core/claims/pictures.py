@@ -14,6 +14,7 @@ from abcdp_core import figures
 from abcdp_core.claims.contrasts import Outcome
 from abcdp_core.claims.report import MARKS, counts, in_words, measured, rounded
 from abcdp_core.figures import Style
+from abcdp_core.figures.ranked import AROUND
 
 Array = NDArray[np.float64]
 
@@ -60,7 +61,7 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.CaptionedFi
         f"{agree} of {judged} claims agree with what we find",
         "claims of the paper",
         "",
-        height=figures.AROUND + PAPER_ROW * len(found),
+        height=AROUND + PAPER_ROW * len(found),
     )
     places = np.arange(len(found), dtype=float)
     for outcome, (color, ink) in SHADES.items():

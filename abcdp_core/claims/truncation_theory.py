@@ -46,8 +46,8 @@ from abcdp_core.adaptive.latent import Latent
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.response import log_density_laplace, score_laplace
 from abcdp_core.adaptive.stream import Stream
-from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.parameters import scale
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import runs_in_words
 from abcdp_core.streams import generator
@@ -80,13 +80,10 @@ REFRESH = dataclasses.replace(
     help="How many earlier values each particle moves at a time where it does not move all.",
     low=1,
 )
-DRAWS = Parameter(
-    kind="integer",
-    label="Responses of a Monte Carlo estimate",
-    help="For each of them ten times as many values are weighted; the paper takes 1000.",
-    low=10,
-    high=1000,
-    steps=(10, 20, 50, 100, 200, 500, 1000),
+DRAWS = scale(
+    "Responses of a Monte Carlo estimate",
+    "For each of them ten times as many values are weighted; the paper takes 1000.",
+    (10, 20, 50, 100, 200, 500, 1000),
 )
 
 VALUES_PER_RESPONSE = 10
@@ -100,10 +97,10 @@ TOGETHER = 50
 class Params(BaseParams):
     """Budgets, another place than 0, sizes, and how often chance is asked."""
 
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0), many=True)
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0))
     mu: float = online.MU.field(50.0)
     sigma: float = online.SIGMA.field(10**0.5)
-    n: tuple[int, ...] = SIZES.field((200, 800), many=True)
+    n: tuple[int, ...] = SIZES.field((200, 800))
     particles: int = PARTICLES.field(200)
     refresh: int = REFRESH.field(10)
     draws: int = DRAWS.field(1000)

@@ -185,7 +185,7 @@ def _search(model: Model, simulated: examination.Simulated, seed: int) -> None:
         stated = own.get(move.name)
         if stated is None:
             scaled = any(not each.whole for each in model.statistics)
-            origin = "what is no count in units of the above" if scaled else ""
+            origin = "what is not a count in units of the above" if scaled else ""
         else:
             origin = "declared" if stated.kind == "declared" else f"derived: {stated.kind}"
         both = (in_its_unit(move.name, moves) for moves in (move.claimed, move.found))
@@ -202,7 +202,7 @@ def _search(model: Model, simulated: examination.Simulated, seed: int) -> None:
             f"{model.file}: statistic {worst.name}: one record {change} moves it by {moved} (L1, "
             f"L2, {worst.by} search), where {claimed} is claimed; a release would not be private."
         )
-    say(f"{looked}; none moves a statistic by more. A search is no proof.")
+    say(f"{looked}; none moves a statistic by more. A search does not prove it.")
 
 
 def _pair(moves: tuple[float, float]) -> str:

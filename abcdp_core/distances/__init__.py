@@ -24,7 +24,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.distances import fourier, quadratic, random_features
+from abcdp_core.distances import fourier
 
 Array = NDArray[np.float64]
 
@@ -83,11 +83,15 @@ def maximum_mean_discrepancy(
         n: points per data set, if it is known and the same for all; below the number of
             frequencies the definition itself is cheaper.
     """
-    if dimension > 1:
-        return random_features.RandomFeatures(bandwidth, dimension)
-    exact = fourier.FourierMMD(low, high, bandwidth)
-    if n is not None and n < exact.frequencies:
-        return quadratic.QuadraticMMD(bandwidth)
-    if exact.frequencies > WIDEST_FOURIER:
-        return random_features.RandomFeatures(bandwidth, dimension)
-    return exact
+    if dimension == 1:
+        exact = fourier.FourierMMD(low, high, bandwidth)
+        if n is not None and n < exact.frequencies:
+            # Inside the function, as below: most distances are of the exact form.
+            from abcdp_core.distances.quadratic import QuadraticMMD
+
+            return QuadraticMMD(bandwidth)
+        if exact.frequencies <= WIDEST_FOURIER:
+            return exact
+    from abcdp_core.distances.random_features import RandomFeatures
+
+    return RandomFeatures(bandwidth, dimension)

@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.distances.columns import Within
 from abcdp_core.distances.kernel import check_sensitivity
 from abcdp_core.distances.random_features import RandomFeatures
 
@@ -48,7 +49,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class BoxedFeatures:
+class BoxedFeatures(Within):
     """MMD between data sets of records ``(n, d)`` in a box, by random features.
 
     Attributes:
@@ -63,37 +64,18 @@ class BoxedFeatures:
     bandwidth: float
     frequencies: int = FREQUENCIES
     seed: int = 0
-    features: RandomFeatures = field(init=False, compare=False, repr=False)
+    inner: RandomFeatures = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Draw the frequencies."""
-        made = RandomFeatures(
-            self.bandwidth, len(self.low), frequencies=self.frequencies, seed=self.seed
-        )
-        object.__setattr__(self, "features", made)
-
-    @property
-    def bound(self) -> float:
-        """Largest distance: twice the norm of a feature vector."""
-        return self.features.bound
-
-    @property
-    def error(self) -> float:
-        """Error of MMD² that 99 % of draws of the frequencies stay under."""
-        return self.features.error
+        asked = self.bandwidth, len(self.low)
+        made = RandomFeatures(*asked, frequencies=self.frequencies, seed=self.seed)
+        object.__setattr__(self, "inner", made)
 
     def statistic(self, data: Array) -> Array:
         """Mean features: ``(..., n, d)`` to ``(..., D)``."""
         low, high = np.array(self.low), np.array(self.high)
-        return self.features.statistic((np.clip(data, low, high) - low) / (high - low))
-
-    def combine(self, first: Array, n_first: int, second: Array, n_second: int) -> Array:
-        """Weighted mean of the two parts' statistics."""
-        return self.features.combine(first, n_first, second, n_second)
-
-    def compare(self, statistics: Array, statistic: Array) -> Array:
-        """Euclidean distances ``(T,)`` between statistics ``(T, D)`` and ``(D,)``."""
-        return self.features.compare(statistics, statistic)
+        return self.inner.statistic((np.clip(data, low, high) - low) / (high - low))
 
     def sensitivity(self, n: int, which: str = "sharp") -> float:
         """Most that one of ``n`` records can change the distance, rounded up.
@@ -117,7 +99,7 @@ class BoxedFeatures:
 @functools.lru_cache(maxsize=32)
 def reach(distance: BoxedFeatures) -> float:
     """An upper bound on ‖φ(x) − φ(x')‖ over the box (module docstring); 2 beyond two columns."""
-    omega = distance.features.omega
+    omega = distance.inner.omega
     if len(omega) != 2:
         return 2.0
     slope = float(np.linalg.norm(omega, axis=0).mean())

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.distances import kernel
-from abcdp_core.threads import available
+from abcdp_core.libraries import available_threads
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class QuadraticMMD:
         points = np.ascontiguousarray(statistic).reshape(-1, self.dimension)
         if len(sets) < FEW:
             return np.sqrt(np.maximum(_squared(sets, points, self.bandwidth), 0.0))
-        parts = np.array_split(sets, available())
+        parts = np.array_split(sets, available_threads())
         with ThreadPoolExecutor(len(parts)) as threads:
             done = [threads.submit(_squared, part, points, self.bandwidth) for part in parts]
             squared = np.concatenate([future.result() for future in done])

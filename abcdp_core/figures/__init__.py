@@ -2,10 +2,10 @@
 
 :mod:`looks` has the template, the colours and what a screen or paper asks for; :mod:`builders` the
 empty figures and traces that studies share; :mod:`statistics` what they draw alike: means over
-runs and errors; :mod:`mirrored` histograms with and without noise; :mod:`joined` two figures on
-the same axes; :mod:`ranked` rows of marks with names; :mod:`replicates` released numbers
-over what a model makes; :mod:`mechanisms` the colours that mechanisms and ways of asking keep. A
-study gives each figure as :class:`CaptionedFigure`.
+runs, errors, mechanisms and ways of asking; :mod:`mirrored` histograms with and without noise;
+:mod:`ranked` rows of marks with names. What few need is imported by itself: :mod:`joined` two
+figures on the same axes; :mod:`replicates` released numbers over what a model makes; :mod:`lines`
+curves. A study gives each figure as :class:`CaptionedFigure`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from abcdp_core.figures.builders import *
-from abcdp_core.figures.joined import *
 from abcdp_core.figures.looks import *
-from abcdp_core.figures.mechanisms import *
 from abcdp_core.figures.mirrored import *
-from abcdp_core.figures.ranked import *
-from abcdp_core.figures.replicates import *
 from abcdp_core.figures.statistics import *
 
 

@@ -345,3 +345,39 @@ def span(index: int, count: int, gap: float) -> tuple[float, float]:
     start = index * (size + gap)
     # A rounding beyond the end is refused as a domain.
     return start, min(start + size, 1.0)
+
+
+def plain_ticks(low: float, high: float, most: int = 5) -> dict[str, object]:
+    """A logarithmic axis from ``low`` to ``high`` with ticks in plain numbers, both ends included.
+
+    Args:
+        low, high: ends, above 0.
+        most: ticks at most.
+    """
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        values = [step * 10.0**decade for decade in decades for step in steps]
+        values = [value for value in values if low * 0.999 <= value <= high * 1.001]
+        if len(values) <= most:
+            break
+    else:
+        values = values[:: -(-len(values) // most)]
+    room = EDGE * math.log10(high / low)
+    return {
+        "type": "log",
+        # Room for the labels of ticks that stand on an end: past the figure they are not drawn.
+        "range": [math.log10(low) - room, math.log10(high) + room],
+        "tickvals": values,
+        "ticktext": [plain(value) for value in values],
+        "tickangle": 0,
+    }
+
+
+EDGE = 0.03  # Part of a logarithmic axis that is added at both ends
+
+
+def plain(value: float) -> str:
+    """A number of a tick in plain digits, as 0.001 or 20,000."""
+    if value >= 1.0:
+        return f"{value:,.10g}"
+    return f"{value:.{max(0, 1 - math.floor(math.log10(value)))}f}".rstrip("0").rstrip(".")

@@ -15,9 +15,19 @@ import plotly.graph_objects as go
 
 from abcdp_core import summaries
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.figures.builders import ABOVE, Array, band, figure, line, no_better, panel, panels
+from abcdp_core.figures.builders import (
+    ABOVE,
+    Array,
+    band,
+    figure,
+    line,
+    no_better,
+    panel,
+    panels,
+    plain_ticks,
+)
 from abcdp_core.figures.looks import GREY, NON_PRIVATE, Style, styles
-from abcdp_core.figures.ranked import end_labels, plain_ticks
+from abcdp_core.figures.ranked import end_labels
 from abcdp_core.figures.statistics import (
     PRIOR_MEAN,
     RIVAL,

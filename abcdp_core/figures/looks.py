@@ -206,6 +206,15 @@ PAPER = Medium(
 
 WIDTH = 900  # Pixels of a figure on paper
 
+CONFIG = {
+    "responsive": True,
+    "displaylogo": False,
+    # A drag zooms and a double click takes it back: these would only be stops of the Tab key.
+    "modeBarButtonsToRemove": ["zoom", "pan", "zoomin", "zoomout", "autoscale", "select", "lasso"],
+    "toImageButtonOptions": {"format": "svg"},
+}
+"""What a browser lets a person do with a figure."""
+
 
 def dressed(figure: go.Figure, medium: Medium, title: str | None = None) -> go.Figure:
     """A copy as it looks in a medium, with the title in short lines and the legend below.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abcdp_core import figures as fig
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.lessons import Step, numbers
+from abcdp_core.lessons import numbers
+from abcdp_core.lessons.reading import Step
 
 HEIGHT = 130
 """Pixels."""

@@ -33,15 +33,18 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import summaries
-from abcdp_core.lessons import LessonError, Step
+from abcdp_core.lessons import LessonError
 from abcdp_core.streams import generator
+
+if TYPE_CHECKING:
+    from abcdp_core.lessons.reading import Step
 
 Array = NDArray[np.float64]
 

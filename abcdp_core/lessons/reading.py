@@ -1,20 +1,132 @@
-"""Read and check a lesson's file."""
+"""What a lesson is, read from its file and checked."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from abcdp_core import schemas
-from abcdp_core.lessons import Lesson, LessonError, Step, numbers
+import pydantic
+
+from abcdp_core import schemas, studies
+from abcdp_core.lessons import STEP, LessonError, name_of, numbers
+from abcdp_core.parameters import Params, Scalar, text_of
+from abcdp_core.schemas import Schema, Several
 
 BLOCK = re.compile(r"```toml\n(.*?)```\n?", re.DOTALL)
-STEP = re.compile(r"^## +(.+)$", re.MULTILINE)
 TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
 ANSWER = re.compile(r"^### +Answer *$", re.MULTILINE)
+
+
+class Run(Schema):
+    """A study whose tables a step reads.
+
+    Attributes:
+        experiment: its name.
+        settings: its parameters, as texts, where they differ from the step's knobs.
+    """
+
+    experiment: str
+    settings: Mapping[str, str] = {}
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _of_table(cls, given: Any) -> Any:
+        """In a file settings are beside the experiment, each in its own type."""
+        if not isinstance(given, dict) or "settings" in given:
+            return given
+        settings = {
+            key: text_of(tuple(value) if isinstance(value, list) else value)
+            for key, value in given.items()
+            if key != "experiment"
+        }
+        return {key: given[key] for key in given if key not in settings} | {"settings": settings}
+
+
+class Question(Schema):
+    """What a person guesses before the answer is shown.
+
+    Attributes:
+        ask: the question, with numbers in braces.
+        answer: name of the number that is the answer.
+        low, high: ends of the scale of guesses; the answer is drawn on it too.
+        step: of the scale.
+        unit: said after a number.
+    """
+
+    ask: str
+    answer: str
+    low: float
+    high: float
+    step: float = 1.0
+    unit: str = ""
+
+
+class Step(Schema):
+    """One screen of a lesson.
+
+    Attributes:
+        title: its heading.
+        page: file name of the page that it opens, without its ending.
+        text: Markdown with numbers in braces; with a question, what is read before the guess.
+        knobs: key in a link -> its value; ``set`` in a file.
+        look: key of the element that stands out; empty if none.
+        runs: name -> the study.
+        numbers: name -> where it is in the tables.
+        holds: conditions on the numbers without which the words would not be true.
+        question: what to guess, if anything.
+        reveal: what is read after the guess.
+    """
+
+    title: str
+    page: str
+    text: str
+    knobs: Mapping[str, Scalar] = pydantic.Field({}, alias="set")
+    look: str = ""
+    runs: Mapping[str, Run] = {}
+    numbers: Mapping[str, str] = {}
+    holds: Several[str] = ()
+    question: Question | None = None
+    reveal: str = ""
+
+    def params(self, name: str) -> Params:
+        """Return the parameters of a run: the step's knobs, then the run's own settings.
+
+        A page asks for the same ones while its knobs are as the step sets them.
+
+        Raises:
+            ParameterError: the study does not allow them.
+        """
+        run = self.runs[name]
+        study = studies.load(run.experiment).Params
+        known = study.specification(str(self.knobs.get("scenario", "")) or None)
+        own = f"{run.experiment}."
+        settings = {
+            key.removeprefix(own): text_of(value)
+            for key, value in self.knobs.items()
+            if key.removeprefix(own) in known
+        }
+        return study.from_text(settings | dict(run.settings))
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson.
+
+    Attributes:
+        name: of its file, without number and ending; it is used in a link.
+        title: what it says.
+        lead: what it is about, in Markdown.
+        steps: one or more.
+    """
+
+    name: str
+    title: str
+    lead: str
+    steps: tuple[Step, ...]
 
 
 def read(file: Path) -> Lesson:
@@ -24,7 +136,7 @@ def read(file: Path) -> Lesson:
         LessonError: names the file, the step and what is wrong.
     """
     try:
-        return parsed(file.stem.lstrip("0123456789-"), file.read_text(encoding="utf-8"))
+        return parsed(name_of(file.stem), file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise LessonError(f"{file.name}: {error}") from error
 

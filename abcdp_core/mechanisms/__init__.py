@@ -262,6 +262,11 @@ class Mechanism:
     sample: bool = True
     shown_in: tuple[str, ...] = ("compare-mechanisms", "coverage", "accounting")
 
+    @staticmethod
+    def with_delta(*names: str) -> dict[str, Measure]:
+        """Accountants of approximate guarantees."""
+        return dict.fromkeys(names, "approximate")
+
     @property
     def accountant(self) -> str:
         """Who does the sums unless another one is asked for."""

@@ -47,16 +47,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import (
-    Budget,
-    Distances,
-    Mechanism,
-    Part,
-    Prepared,
-    PublicSide,
-    Release,
-    thresholds,
-)
+from abcdp_core.mechanisms import Budget, Distances, Mechanism, Part, Prepared, PublicSide, Release
+from abcdp_core.mechanisms.thresholds import EPSILON_ABC, SETS, simulated, thresholds
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import (
     Cost,
@@ -232,7 +224,7 @@ def run(
     elif isinstance(event, NonPrivate):
         noisy_distance = rho
     else:
-        raise TypeError(f"{type(event).__name__} is no event of rejection with Gaussian noise.")
+        raise TypeError(f"{type(event).__name__} is not an event of rejection with Gaussian noise.")
     accepted = noisy_distance <= epsilon_abc
     indices = np.flatnonzero(accepted)
     weights = np.full(len(indices), 1.0 / max(len(indices), 1))
@@ -250,7 +242,7 @@ BOUND_QUANTILE = 0.05
 class Options(Params):
     """What a person may choose."""
 
-    epsilon_abc: float = thresholds.EPSILON_ABC.field(0.1)
+    epsilon_abc: float = EPSILON_ABC.field(0.1)
     sensitivity: str = par.SENSITIVITY.field("sharp")
 
 
@@ -283,7 +275,7 @@ def bound_quantile(distances: Array, quantile: float) -> float:
 
 @functools.lru_cache(maxsize=16)
 def _bound(public: PublicSide) -> float:
-    return bound_quantile(thresholds.simulated(public, thresholds.SETS), BOUND_QUANTILE)
+    return bound_quantile(simulated(public, SETS), BOUND_QUANTILE)
 
 
 def calibrated(
@@ -341,17 +333,13 @@ MECHANISMS = (
         takes=("epsilon_abc", "sensitivity"),
         accountants={
             "linear": "pure",
-            "advanced": "approximate",
-            "optimal": "approximate",
-            "rdp-classic": "approximate",
-            "rdp": "approximate",
-            "direct": "approximate",
+            **Mechanism.with_delta("advanced", "optimal", "rdp-classic", "rdp", "direct"),
         },
         calibrate=calibrated,
         release=released,
         parts=parts,
         fit=fit,
-        grid=thresholds.thresholds,
+        grid=thresholds,
         noise_needs_fitted=False,
     ),
 )

@@ -57,20 +57,16 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import parameters as par
-from abcdp_core.mechanisms import (
-    Budget,
-    Distances,
-    Mechanism,
-    Part,
-    Prepared,
-    PublicSide,
-    Release,
-    thresholds,
+from abcdp_core.mechanisms import Budget, Mechanism, Part, Prepared, PublicSide, Release
+from abcdp_core.mechanisms.sparse_vector import (
+    RunOptions,
+    Trace,
+    parts_of_run,
+    released,
+    with_noise,
 )
-from abcdp_core.mechanisms.sparse_vector import Trace, non_private, parts_of_run, with_noise
-from abcdp_core.parameters import Params
-from abcdp_core.privacy import Cost, Event, NonPrivate, ThresholdRun, cost, local, tradeoff
+from abcdp_core.mechanisms.thresholds import thresholds
+from abcdp_core.privacy import Cost, Event, ThresholdRun, cost, local, tradeoff
 from abcdp_core.privacy.calibration import (
     check_between_0_and_1,
     check_positive,
@@ -150,10 +146,10 @@ def _ways(event: GaussianSparseVector) -> tuple[tuple[float, float], ...]:
         (Fraction(event.sensitivity) / Fraction(scale)) ** 2
         for scale in (event.threshold_scale, event.query_scale)
     )
-    thresholds = accepted if event.resample else 1
+    redrawn = accepted if event.resample else 1
     log_count = math.log(math.comb(event.steps, accepted)) * (1.0 + ROUNDING)
     return (
-        (log_count, _root(thresholds * b1 + 4 * accepted * b2)),
+        (log_count, _root(redrawn * b1 + 4 * accepted * b2)),
         (0.0, _root(event.steps * b2)),
     )
 
@@ -250,7 +246,7 @@ def run(
         TypeError: the event is of another kind.
     """
     if not isinstance(event, GaussianSparseVector):
-        raise TypeError(f"{type(event).__name__} is no event of a run with Gaussian noise.")
+        raise TypeError(f"{type(event).__name__} is not an event of a run with Gaussian noise.")
     query, threshold = rng.standard_normal(len(rho)), rng.standard_normal(event.c)
     return with_noise(rho, epsilon_abc, event, query, threshold)
 
@@ -258,18 +254,8 @@ def run(
 # ---------------------------------------------------------------------------------- the contract
 
 
-@dataclass(frozen=True)
-class Options(Params):
-    """What a person may choose."""
-
-    epsilon_abc: float = thresholds.EPSILON_ABC.field(0.1)
-    c: int = par.C.field(10)
-    resample: bool = par.RESAMPLE.field(False)
-    sensitivity: str = par.SENSITIVITY.field("sharp")
-
-
 def calibrated(
-    public: PublicSide, options: Options, fitted: None, budget: Budget, accountant: str
+    public: PublicSide, options: RunOptions, fitted: None, budget: Budget, accountant: str
 ) -> GaussianSparseVector:
     """The noise of a run over the pool."""
     return calibrate(
@@ -281,16 +267,6 @@ def calibrated(
         resample=options.resample,
         accountant=accountant,
     )
-
-
-def released(
-    prepared: Prepared, comparison: Distances, rng: np.random.Generator
-) -> tuple[Release, Trace]:
-    """Run the mechanism once over all distances of a comparison."""
-    asked: Options = prepared.options
-    if isinstance(prepared.event, NonPrivate):
-        return non_private(comparison.rho, asked.epsilon_abc, asked.c)
-    return run(comparison.rho, asked.epsilon_abc, prepared.event, rng)
 
 
 def parts(prepared: Prepared) -> tuple[Part, ...]:
@@ -306,15 +282,13 @@ MECHANISMS = (
         description="Which draws are accepted, until c are: Gaussian noise on the threshold and on "
         "every distance; each acceptance is paid for.",
         source="ours",
-        options=Options(),
+        options=RunOptions(),
         takes=("epsilon_abc", "c", "sensitivity"),
-        accountants=dict.fromkeys(
-            ("direct", *(each for each in ACCOUNTANTS if each != "direct")), "approximate"
-        ),
+        accountants=Mechanism.with_delta(*dict.fromkeys(("direct", *ACCOUNTANTS))),
         calibrate=calibrated,
-        release=released,
+        release=functools.partial(released, run),
         parts=parts,
-        grid=thresholds.thresholds,
+        grid=thresholds,
         shown_in=("accounting",),
     ),
 )

@@ -54,17 +54,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import (
-    Budget,
-    Distances,
-    Mechanism,
-    Part,
-    Prepared,
-    PublicSide,
-    Release,
-)
+from abcdp_core.mechanisms import Budget, Distances, Mechanism, Part, Prepared, PublicSide, Release
 from abcdp_core.parameters import Params
-from abcdp_core.privacy import Cost, Event, NonPrivate, composition, cost, tradeoff, worst_pairs
+from abcdp_core.privacy import Cost, Event, NonPrivate, composition, cost, tradeoff
 from abcdp_core.privacy.calibration import ratio, round_up, smallest_satisfying
 
 Array = NDArray[np.float64]
@@ -129,10 +121,10 @@ def _(event: NearestSelection, false_alarm: Array) -> tradeoff.Curve:
     apart. The worst odds of those tried.
     """
     laws = [pair_law(odds - event.round_epsilon / 2.0, event) for odds in ODDS.tolist()]
-    return tradeoff.Curve(false_alarm, worst_pairs.worst(laws, false_alarm), "attained")
+    return tradeoff.Curve(false_alarm, tradeoff.worst(laws, false_alarm), "attained")
 
 
-def pair_law(odds: float, event: NearestSelection) -> worst_pairs.Law:
+def pair_law(odds: float, event: NearestSelection) -> tradeoff.Law:
     """Law of how many taken draws are among those that move down, for two data sets.
 
     Args:
@@ -147,7 +139,7 @@ def pair_law(odds: float, event: NearestSelection) -> worst_pairs.Law:
         logarithms: Array = ways + taken * one + (event.c - taken) * other
         return logarithms
 
-    return worst_pairs.Law(law(odds), law(odds + event.round_epsilon))
+    return tradeoff.Law(law(odds), law(odds + event.round_epsilon))
 
 
 def calibrate(epsilon_total: float, delta: float, sensitivity: float, c: int) -> NearestSelection:
@@ -207,7 +199,7 @@ def run(rho: Array, c: int, event: Event, rng: np.random.Generator) -> tuple[Rel
     elif isinstance(event, NonPrivate):
         noisy = rho
     else:
-        raise TypeError(f"{type(event).__name__} is no event of a selection.")
+        raise TypeError(f"{type(event).__name__} is not an event of a selection.")
     # Stable, so that without noise the first of equal ones is taken.
     order = np.argsort(noisy, kind="stable")[:c]
     weights = np.full(len(order), 1.0 / max(len(order), 1))

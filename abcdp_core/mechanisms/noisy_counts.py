@@ -63,7 +63,7 @@ from abcdp_core.mechanisms import (
     Release,
 )
 from abcdp_core.mechanisms.private_summary import SummaryNoise, noise_for, noisy
-from abcdp_core.parameters import Parameter, Params
+from abcdp_core.parameters import Params, scale
 from abcdp_core.privacy import Event, cost
 from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
 
@@ -250,13 +250,12 @@ def posterior(
 
 # ---------------------------------------------------------------------------------- the contract
 
-DRAWS = Parameter(
-    kind="integer",
-    label="Draws from the posterior",
-    help="They cost nothing: any number follows from what was released.",
+DRAWS = scale(
+    "Draws from the posterior",
+    "They cost nothing: any number follows from what was released.",
+    (100, 200, 500, 1000, 2000, 5000, 10_000),
     low=1,
     high=100_000,
-    steps=(100, 200, 500, 1000, 2000, 5000, 10_000),
 )
 
 

@@ -68,7 +68,7 @@ from abcdp_core.mechanisms import (
 )
 from abcdp_core.mechanisms.linear_maps import LinearMap
 from abcdp_core.mechanisms.regression_adjustment import Near, near, nearest, posterior
-from abcdp_core.parameters import Parameter, ParameterError, Params
+from abcdp_core.parameters import ParameterError, Params, choice
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, embedding, gaussian_series
 from abcdp_core.summaries import effective_sample_size
 from abcdp_core.transforms import Bijector
@@ -209,18 +209,16 @@ def _posterior(
 # ---------------------------------------------------------------------------------- the contract
 
 
-MAP = Parameter(
-    kind="choice",
-    label="Map of the features",
-    help="none: all features. axes: the leading principal axes of the pool's. regression: the "
+MAP = choice(
+    "Map of the features",
+    "none: all features. axes: the leading principal axes of the pool's. regression: the "
     "prediction of the parameters.",
-    options=linear_maps.KINDS,
+    linear_maps.KINDS,
 )
-SELECTION = Parameter(
-    kind="choice",
-    label="What follows from the vector",
-    help="Which draws stand for the posterior, or an estimate.",
-    options=SELECTIONS,
+SELECTION = choice(
+    "What follows from the vector",
+    "Which draws stand for the posterior, or an estimate.",
+    SELECTIONS,
 )
 
 
@@ -305,12 +303,7 @@ NEAREST = Mechanism(
     source="ours",
     options=Options(),
     takes=("c",),
-    accountants={
-        "linear": "pure",
-        "rdp-classic": "approximate",
-        "rdp": "approximate",
-        "exact": "approximate",
-    },
+    accountants={"linear": "pure", **Mechanism.with_delta("rdp-classic", "rdp", "exact")},
     calibrate=calibrated,
     release=released,
     parts=parts,
@@ -320,12 +313,13 @@ NEAREST = Mechanism(
     shown_in=("compare-mechanisms", "accounting"),
 )
 
+ONCE = "One noisy vector, the regression's prediction of the parameters, paid for once;"
+
 ESTIMATE = dataclasses.replace(
     NEAREST,
     name="embedding-estimate",
     title="Estimate from an embedding",
-    description="One noisy vector, the regression's prediction of the parameters, paid for once; "
-    "a value, no sample.",
+    description=f"{ONCE} a value, no sample.",
     options=Options(map="regression", selection="estimate"),
     takes=(),
     sample=False,
@@ -336,8 +330,7 @@ NOISE_AWARE = dataclasses.replace(
     NEAREST,
     name="embedding-noise-aware",
     title="Noise-aware posterior from an embedding",
-    description="One noisy vector, the regression's prediction of the parameters, paid for once; "
-    "the posterior given that vector, its noise taken into account.",
+    description=f"{ONCE} the posterior given that vector, its noise taken into account.",
     options=Options(map="regression", selection="noise-aware"),
     takes=(),
     minimum_pool=smallest_pool,
@@ -348,8 +341,7 @@ NOISE_IGNORED = dataclasses.replace(
     NOISE_AWARE,
     name="embedding-noise-ignored",
     title="Posterior that takes the noise for data",
-    description="One noisy vector, the regression's prediction of the parameters, paid for once; "
-    "the posterior as if it had no noise, to see what goes wrong then.",
+    description=f"{ONCE} the posterior as if it had no noise, to see what goes wrong then.",
     options=Options(map="regression", selection="noise-ignored"),
 )
 

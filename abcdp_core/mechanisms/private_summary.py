@@ -52,7 +52,7 @@ from abcdp_core.mechanisms import (
     PublicSide,
     Release,
 )
-from abcdp_core.parameters import Parameter, Params
+from abcdp_core.parameters import Params, choice
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise, NoNoise
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.privacy import Cost, Event, cost
@@ -157,11 +157,10 @@ def law(event: Event, k: int) -> Noise:
 
 # ---------------------------------------------------------------------------------- the contract
 
-UNIT = Parameter(
-    kind="choice",
-    label="Unit that is protected",
-    help="default: that of the scenario's first statistic. larger: that of its second.",
-    options=("default", "larger"),
+UNIT = choice(
+    "Unit that is protected",
+    "default: that of the scenario's first statistic. larger: that of its second.",
+    ("default", "larger"),
 )
 
 

@@ -26,24 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import (
-    Budget,
-    Distances,
-    Mechanism,
-    Part,
-    Prepared,
-    PublicSide,
-    Release,
-    thresholds,
-)
+from abcdp_core.mechanisms import Budget, Distances, Mechanism, Part, Prepared, PublicSide, Release
+from abcdp_core.mechanisms.thresholds import EPSILON_ABC, temperatures
 from abcdp_core.parameters import Params
-from abcdp_core.privacy import (
-    Event,
-    GaussianSeries,
-    NonPrivate,
-    composition,
-    gaussian_series,
-)
+from abcdp_core.privacy import Event, GaussianSeries, NonPrivate, composition, gaussian_series
 from abcdp_core.privacy.calibration import check_positive
 from abcdp_core.privacy.local import gaussian_unit_scale
 
@@ -124,7 +110,7 @@ def run(scaled: Array, event: Event, rng: np.random.Generator) -> tuple[Release,
     elif isinstance(event, NonPrivate):
         noisy = scaled
     else:
-        raise TypeError(f"{type(event).__name__} is no event of soft weights.")
+        raise TypeError(f"{type(event).__name__} is not an event of soft weights.")
     published = Release(np.arange(len(scaled)), weights_of(noisy), len(scaled), event)
     return published, Trace(noisy, weights_of(scaled))
 
@@ -136,7 +122,7 @@ def run(scaled: Array, event: Event, rng: np.random.Generator) -> tuple[Release,
 class Options(Params):
     """What a person may choose."""
 
-    epsilon_abc: float = thresholds.EPSILON_ABC.field(0.01)
+    epsilon_abc: float = EPSILON_ABC.field(0.01)
     sensitivity: str = par.SENSITIVITY.field("sharp")
 
 
@@ -186,12 +172,10 @@ MECHANISMS = (
         source="[P22] Theorems 3.2 and 3.3",
         options=Options(),
         takes=("epsilon_abc", "sensitivity"),
-        accountants=dict.fromkeys(
-            ("exact", "linear", "advanced", "rdp-classic", "rdp"), "approximate"
-        ),
+        accountants=Mechanism.with_delta("exact", "linear", "advanced", "rdp-classic", "rdp"),
         calibrate=calibrated,
         release=released,
         parts=parts,
-        grid=thresholds.temperatures,
+        grid=temperatures,
     ),
 )

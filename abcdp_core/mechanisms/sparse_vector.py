@@ -20,7 +20,9 @@ noise.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import cast
@@ -30,28 +32,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import (
-    Budget,
-    Distances,
-    Mechanism,
-    Part,
-    Prepared,
-    PublicSide,
-    Release,
-    sparse_vector_pairs,
-    thresholds,
-)
-from abcdp_core.parameters import Parameter, Params
+from abcdp_core.mechanisms import Budget, Distances, Mechanism, Part, Prepared, PublicSide, Release
+from abcdp_core.mechanisms.thresholds import EPSILON_ABC, thresholds
+from abcdp_core.parameters import Params, choice
 from abcdp_core.privacy import (
     Cost,
     Event,
     NonPrivate,
     ThresholdRun,
-    composition,
     cost,
     noise_in_words,
     tradeoff,
-    worst_pairs,
 )
 from abcdp_core.privacy.calibration import round_up
 
@@ -83,11 +74,14 @@ def _(event: SparseVector) -> str:
 @tradeoff.curve.register
 def _(event: SparseVector, false_alarm: Array) -> tradeoff.Curve:
     """Attained up to ACCEPTANCES, unless thresholds are redrawn; else the bound by ε."""
+    # Inside the function: only studies of what attackers can do ask.
+    from abcdp_core.mechanisms import sparse_vector_pairs
+
     if event.c > sparse_vector_pairs.ACCEPTANCES or (event.resample and event.c > 1):
         miss = tradeoff.approximate(pure_epsilon(event), 0.0, false_alarm)
         return tradeoff.Curve(false_alarm, miss, "bound")
     laws = sparse_vector_pairs.laws(event)
-    return tradeoff.Curve(false_alarm, worst_pairs.worst(laws, false_alarm), "attained")
+    return tradeoff.Curve(false_alarm, tradeoff.worst(laws, false_alarm), "attained")
 
 
 @dataclass(frozen=True)
@@ -114,6 +108,9 @@ def _(event: Segments, delta: float = 0.0) -> Cost:
     each, pure = pure_epsilon(dataclasses.replace(event, c=1)), pure_epsilon(event)
     if delta == 0.0 or math.isinf(each):
         return Cost(pure, delta)
+    # Inside the function, as below: a run accounted for as one needs none of it.
+    from abcdp_core.privacy import composition
+
     return Cost(min(pure, composition.epsilon(each, event.c, delta, "optimal")), delta)
 
 
@@ -222,7 +219,7 @@ def run(
         TypeError: the event is of another kind.
     """
     if not isinstance(event, SparseVector):
-        raise TypeError(f"{type(event).__name__} is no event of a sparse vector run.")
+        raise TypeError(f"{type(event).__name__} is not an event of a sparse vector run.")
     return with_noise(rho, epsilon_abc, event, *draw_noise(rng, len(rho), event.c))
 
 
@@ -313,23 +310,28 @@ def _scan_redrawn(
 COST_STEP = 1e-13
 """First relative step by which a segment's ε is lowered until the cost is within the budget."""
 
-SPLIT = Parameter(
-    kind="choice",
-    label="Split of the budget",
-    help="published: query noise of twice the threshold's scale. best: the split with the least "
+SPLIT = choice(
+    "Split of the budget",
+    "published: query noise of twice the threshold's scale. best: the split with the least "
     "variance of their difference.",
-    options=("published", "best"),
+    ("published", "best"),
 )
 
 
 @dataclass(frozen=True)
-class Options(Params):
-    """What a person may choose."""
+class RunOptions(Params):
+    """What a person may choose of a run, whatever the law of its noise."""
 
-    epsilon_abc: float = thresholds.EPSILON_ABC.field(0.1)
+    epsilon_abc: float = EPSILON_ABC.field(0.1)
     c: int = par.C.field(10)
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = par.SENSITIVITY.field("sharp")
+
+
+@dataclass(frozen=True)
+class Options(RunOptions):
+    """What a person may choose."""
+
     split: str = SPLIT.field("published")
 
 
@@ -347,6 +349,8 @@ def calibrated(
         share = _share(options, options.c)
         epsilon_total, c, resample = budget.epsilon_total, options.c, options.resample
         return calibrate(epsilon_total, sensitivity, c, resample=resample, threshold_share=share)
+    from abcdp_core.privacy import composition
+
     each = composition.largest_per_query_epsilon(
         budget.epsilon_total, options.c, budget.delta, accountant
     )
@@ -372,10 +376,13 @@ def _share(options: Options, c: int) -> float | None:
 
 
 def released(
-    prepared: Prepared, comparison: Distances, rng: np.random.Generator
+    run: Callable[..., tuple[Release, Trace]],
+    prepared: Prepared,
+    comparison: Distances,
+    rng: np.random.Generator,
 ) -> tuple[Release, Trace]:
-    """Run the mechanism once over all distances of a comparison."""
-    asked: Options = prepared.options
+    """Run once over all distances of a comparison, with noise of whatever law."""
+    asked: RunOptions = prepared.options
     if isinstance(prepared.event, NonPrivate):
         return non_private(comparison.rho, asked.epsilon_abc, asked.c)
     return run(comparison.rho, asked.epsilon_abc, prepared.event, rng)
@@ -405,16 +412,11 @@ LINEAR = Mechanism(
     source="[P21] Algorithm 1",
     options=Options(),
     takes=("epsilon_abc", "c", "sensitivity"),
-    accountants={
-        "linear": "pure",
-        "advanced": "approximate",
-        "optimal": "approximate",
-        "rdp": "approximate",
-    },
+    accountants={"linear": "pure", **Mechanism.with_delta("advanced", "optimal", "rdp")},
     calibrate=calibrated,
-    release=released,
+    release=functools.partial(released, run),
     parts=parts,
-    grid=thresholds.thresholds,
+    grid=thresholds,
 )
 
 SEGMENTED = dataclasses.replace(
@@ -425,7 +427,7 @@ SEGMENTED = dataclasses.replace(
     "threshold redrawn after each acceptance; the costs of the acceptances are composed with a δ.",
     source="ours",
     options=Options(resample=True, split="best"),
-    accountants={"optimal": "approximate", "advanced": "approximate", "rdp": "approximate"},
+    accountants=Mechanism.with_delta("optimal", "advanced", "rdp"),
     shown_in=("accounting",),
 )
 

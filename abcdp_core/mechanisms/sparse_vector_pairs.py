@@ -1,7 +1,7 @@
 """Neighbouring data sets for a sparse vector run that are easy to tell apart (MATH S1-S3).
 
 The probabilities of all outcomes of a run with Laplace noise and the threshold kept are exact for
-these, so :mod:`abcdp_core.privacy.worst_pairs` finds the best attacker on them.
+these, so :mod:`abcdp_core.privacy.tradeoff` finds the best attacker on them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.privacy import ThresholdRun
-from abcdp_core.privacy.quadrature import legendre
-from abcdp_core.privacy.worst_pairs import Law
+from abcdp_core.privacy.tradeoff import Law, legendre
 
 Array = NDArray[np.float64]
 

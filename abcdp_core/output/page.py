@@ -16,14 +16,6 @@ from abcdp_core.output import citation
 from abcdp_core.output.images import title_of
 from abcdp_core.results import Result
 
-CONFIG = {
-    "responsive": True,
-    "displaylogo": False,
-    # A drag zooms and a double click takes it back: these would only be stops of the Tab key.
-    "modeBarButtonsToRemove": ["zoom", "pan", "zoomin", "zoomout", "autoscale", "select", "lasso"],
-    "toImageButtonOptions": {"format": "svg"},
-}
-
 LIBRARY = f"plotly-{get_plotlyjs_version()}.min.js"
 """The file that draws the figures of all pages in a folder; each version is one of its own, so that
 pages of another one, be they somebody else's, keep theirs."""
@@ -68,5 +60,5 @@ def part_of_page(figure: go.Figure, name: str, plotlyjs: bool | str, title: str 
         full_html=False,
         include_plotlyjs=plotlyjs,
         div_id=name,
-        config=CONFIG,
+        config=fig.CONFIG,
     )

@@ -194,7 +194,7 @@ class Model:
             if not ((each.low <= values) & (values <= each.high)).all():
                 what = f"a value outside {each.low:g} to {each.high:g}"
             elif each.whole and not np.array_equal(values, np.rint(values)):
-                what = "what is no whole number"
+                what = "what is not a whole number"
             elif size >= MANY and np.ptp(values) == 0.0:
                 what = f"{values[0]:g} alone, so there is nothing to learn of it; leave it out"
             if what:
@@ -419,7 +419,7 @@ def _reasons(model: Model) -> dict[str, bool]:
             not isinstance(pool_size, int) or pool_size < FEWEST,
         "log_prior: needs a function for prior.":
             model.log_prior is not None and model.prior is None,
-        "prior: shares of a whole have a prior of their own.":
+        "prior: shares of a whole have their own prior.":
             model.prior is not None and of_shares,
         "shares of a whole must be next to each other, in their order.": placed != in_order,
         f"truth = {model.truth}: must be one number for each parameter.":

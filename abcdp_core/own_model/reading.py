@@ -72,7 +72,7 @@ class Contribution(Schema):
         if self.kind is None and (bounds or self.group):
             raise ValueError("kind: is missing; or declare a sensitivity")
         if self.kind is not None and self.sensitivity is not None:
-            raise ValueError("sensitivity: stands beside kind; leave one out")
+            raise ValueError("sensitivity: is given beside kind; leave one out")
         if self.kind == "count" and bounds:
             raise ValueError("a count has no bounds")
         if self.kind in ("mean", "sum"):
@@ -123,7 +123,7 @@ class Stated(Schema):
         for name, each in self.summary.items():
             has_own = each.kind is not None or each.sensitivity is not None
             if has_own and self.declared is not None:
-                raise ValueError(f"summary.{name}: stands beside [declared]; leave one out")
+                raise ValueError(f"summary.{name}: is given beside [declared]; leave one out")
             if not has_own and self.declared is None:
                 raise ValueError(f"summary.{name}.kind: is missing; or declare a sensitivity")
             if each.kind == "mean" and self.neighbours == "add-remove":

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from abcdp_core import cache, registry, simulators
 from abcdp_core.distances import Distance
 from abcdp_core.parameters import ParameterError
-from abcdp_core.pool.keeping import close_all, is_ready, open_pool
 from abcdp_core.pool.key import PoolKey, key_for, median_of_simulated
-from abcdp_core.pool.making import Pool, build
+from abcdp_core.pool.making import Pool, build, close_all, is_ready, open_pool
 from abcdp_core.statistic import Statistic
 from abcdp_core.streams import generator
 from abcdp_core.transforms import ALL_REALS, Bijector

@@ -5,6 +5,7 @@ r"""Noise laws of released numbers, a query ``z (k,)`` given the numbers ``s (k,
 | ``laplace`` | $e^{-\lvert z - s \rvert / b} / 2b$, scale $b$ |
 | ``discrete-laplace`` | $\tanh(h / 2b)\, e^{-\lvert z - s \rvert / b}$ on multiples of a step $h$ |
 | ``gaussian`` | $N(s, b^2)$, scale $b$ |
+| ``discrete-gaussian`` | proportional to $e^{-(z - s)^2 / 2b^2}$ on multiples of a step $h$ |
 | ``binomial-sample`` | $m z \sim \mathrm{Binomial}(m, (s + M) / (K + 2M))$ |
 
 The last is a sample of $m$ out of $K$ people of whom $s$ have something, with $M$ people added to
@@ -16,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,64 +152,6 @@ class Laplace:
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace:
-    """Laplace noise on the multiples of a step.
-
-    Attributes:
-        scale: of each number ``(j,)``, above 0, in its own unit.
-        step: the query, the simulated numbers and the noise are multiples of it; one for all, or
-            for each ``(j,)``.
-        of: :attr:`Law.of`.
-    """
-
-    scale: tuple[float, ...]
-    step: tuple[float, ...] = (1.0,)
-    of: tuple[int, ...] = ()
-
-    def log_density(self, query: Array, summaries: Array) -> Array:
-        """Logarithms ``(m,)``.
-
-        Raises:
-            ParameterError: a summary is not on the steps.
-        """
-        scale, apart = np.array(self.scale), _mine(self, query - summaries)
-        steps = apart / np.array(self.step)
-        off = np.abs(steps - np.rint(steps)) > ROUNDING
-        if off.any():
-            row, number = np.argwhere(off)[0]
-            raise ParameterError(
-                f"noise: discrete-laplace needs simulated numbers that are multiples of "
-                f"{self._steps()[number]:g}, but number {_place(self, number)} is "
-                f"{_mine(self, summaries)[row, number]:.6g}."
-            )
-        least = np.tanh(np.array(self._steps()) / (2.0 * scale))
-        found: Array = -(np.abs(apart) / scale).sum(axis=1) + np.log(least).sum()
-        return found
-
-    def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
-        """Queries ``(m, k)``: the difference of two whole parts is discrete Laplace noise."""
-        mine = _mine(self, summaries)
-        step = np.array(self.step)
-        draws = rng.standard_exponential((2, *mine.shape)) * np.array(self.scale) / step
-        first, second = np.floor(draws)
-        released: Array = mine + step * (first - second)
-        return released
-
-    def check(self, query: Array) -> None:
-        """All numbers must be multiples of the step."""
-        _check_multiples(self, query, self._steps(), "discrete-laplace noise")
-
-    def in_words(self) -> str:
-        """The law in a few words."""
-        steps = _scales(self.step).partition(" ")[2]
-        return f"discrete Laplace noise of {_scales(self.scale)} in steps of {steps}"
-
-    def _steps(self) -> tuple[float, ...]:
-        """One for each number."""
-        return self.step * (len(self.scale) // len(self.step))
-
-
-@dataclass(frozen=True)
 class Gaussian:
     """Gaussian noise.
 
@@ -238,6 +181,126 @@ class Gaussian:
     def in_words(self) -> str:
         """The law in a few words."""
         return f"Gaussian noise of {_scales(self.scale)}"
+
+
+@dataclass(frozen=True)
+class _OnSteps:
+    """Noise on the multiples of a step.
+
+    Attributes:
+        scale: of each number ``(j,)``, above 0, in its own unit.
+        step: the query, the simulated numbers and the noise are multiples of it; one for all, or
+            for each ``(j,)``.
+        of: :attr:`Law.of`.
+    """
+
+    name: ClassVar[str]
+
+    scale: tuple[float, ...]
+    step: tuple[float, ...] = (1.0,)
+    of: tuple[int, ...] = ()
+
+    def log_density(self, query: Array, summaries: Array) -> Array:
+        """Logarithms ``(m,)``.
+
+        Raises:
+            ParameterError: a summary is not on the steps.
+        """
+        apart = _mine(self, query - summaries)
+        steps = apart / np.array(self.step)
+        off = np.abs(steps - np.rint(steps)) > ROUNDING
+        if off.any():
+            row, number = np.argwhere(off)[0]
+            raise ParameterError(
+                f"noise: {self.name} noise needs simulated numbers that are multiples of "
+                f"{self._steps()[number]:g}, but number {_place(self, number)} is "
+                f"{_mine(self, summaries)[row, number]:.6g}."
+            )
+        return self._log_mass(apart)
+
+    def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
+        """Queries ``(m, k)``."""
+        mine, step = _mine(self, summaries), np.array(self.step)
+        scale = np.broadcast_to(np.array(self.scale) / step, mine.shape)
+        released: Array = mine + step * self._steps_of_noise(rng, scale)
+        return released
+
+    def check(self, query: Array) -> None:
+        """All numbers must be multiples of the step."""
+        _check_multiples(self, query, self._steps(), f"{self.name} noise")
+
+    def in_words(self) -> str:
+        """The law in a few words."""
+        steps = _scales(self.step).partition(" ")[2]
+        return f"{self.name} noise of {_scales(self.scale)} in steps of {steps}"
+
+    def _steps(self) -> tuple[float, ...]:
+        """One for each number."""
+        return self.step * (len(self.scale) // len(self.step))
+
+    def _log_mass(self, apart: Array) -> Array:
+        """Logarithms ``(m,)`` of the probability of noise ``(m, j)``."""
+        raise NotImplementedError
+
+    def _steps_of_noise(self, rng: np.random.Generator, scale: Array) -> Array:
+        """Draws of the noise in steps, for scales in steps; both of one shape."""
+        raise NotImplementedError
+
+
+def _discrete_laplace(rng: np.random.Generator, scale: Array) -> Array:
+    """Draws for scales: the difference of two whole parts is discrete Laplace noise."""
+    first, second = np.floor(rng.standard_exponential((2, *scale.shape)) * scale)
+    found: Array = first - second
+    return found
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(_OnSteps):
+    """Laplace noise on the multiples of a step, also called two-sided geometric."""
+
+    name = "discrete Laplace"
+
+    def _log_mass(self, apart: Array) -> Array:
+        scale = np.array(self.scale)
+        least = np.tanh(np.array(self._steps()) / (2.0 * scale))
+        found: Array = -(np.abs(apart) / scale).sum(axis=1) + np.log(least).sum()
+        return found
+
+    def _steps_of_noise(self, rng: np.random.Generator, scale: Array) -> Array:
+        return _discrete_laplace(rng, scale)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian(_OnSteps):
+    """Gaussian noise on the multiples of a step (Canonne, Kamath & Steinke 2020)."""
+
+    name = "discrete Gaussian"
+
+    def _log_mass(self, apart: Array) -> Array:
+        scale = np.array(self.scale)
+        in_steps = scale / np.array(self._steps())
+        # Of the sum over all whole numbers nine terms are enough; of wide noise, of its Fourier
+        # series (Poisson's summation).
+        k = np.arange(1.0, 10.0)[:, None]
+        narrow = 1.0 + 2.0 * np.exp(-0.5 * (k / in_steps) ** 2).sum(axis=0)
+        wide = 1.0 + 2.0 * np.exp(-2.0 * (math.pi * k * in_steps) ** 2).sum(axis=0)
+        total = np.where(in_steps < 1.0, narrow, math.sqrt(2.0 * math.pi) * in_steps * wide)
+        found: Array = -0.5 * ((apart / scale) ** 2).sum(axis=1) - np.log(total).sum()
+        return found
+
+    def _steps_of_noise(self, rng: np.random.Generator, scale: Array) -> Array:
+        """Draw by rejection from discrete Laplace noise (their Algorithm 3)."""
+        found, left = np.empty(scale.shape), np.ones(scale.shape, dtype=bool)
+        while left.any():
+            own = scale[left]
+            width = np.floor(own) + 1.0
+            drawn = _discrete_laplace(rng, width)
+            keep = rng.random(len(own)) < np.exp(
+                -0.5 * ((np.abs(drawn) - own**2 / width) / own) ** 2
+            )
+            found[left] = drawn
+            left[left] = ~keep
+        return found
 
 
 @dataclass(frozen=True)

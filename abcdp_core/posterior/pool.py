@@ -89,8 +89,11 @@ def _scored(theta: Array) -> Array:
     return np.asarray(ndtri((ranks + 0.5) / len(theta)))
 
 
-SUM = 1e-9
-"""Shares of a whole add up to 1 within this."""
+ROUNDED = 1e-6
+"""Shares of a whole are each rounded by at most this, as in a file."""
+
+NOTHING = 1e-9
+"""When shares leave less than this of the whole, nothing is left."""
 
 
 def _shares(theta: Array) -> slice | None:
@@ -98,8 +101,8 @@ def _shares(theta: Array) -> slice | None:
     d = theta.shape[1]
     for start in range(d - 1):
         for stop in range(d, start + 1, -1):
-            part = theta[:, start:stop]
-            if (part >= 0.0).all() and (np.abs(part.sum(axis=1) - 1.0) <= SUM).all():
+            part, off = theta[:, start:stop], ROUNDED * (stop - start)
+            if (part >= 0.0).all() and (np.abs(part.sum(axis=1) - 1.0) <= off).all():
                 return slice(start, stop)
     return None
 
@@ -148,7 +151,7 @@ def _broken(theta: Array, shares: slice) -> Array:
     part = theta[:, shares]
     left = 1.0 - np.cumsum(part, axis=1)[:, :-2]
     left = np.column_stack([np.ones(len(part)), left])
-    broken = np.divide(part[:, :-1], left, out=np.zeros_like(left), where=left > SUM)
+    broken = np.divide(part[:, :-1], left, out=np.zeros_like(left), where=left > NOTHING)
     broken = np.clip(broken, 0.0, 1.0)
     return np.hstack([theta[:, : shares.start], broken, theta[:, shares.stop :]])
 

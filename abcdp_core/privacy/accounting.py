@@ -1,4 +1,4 @@
-"""From events to (ε, δ), and to a sentence a person can read."""
+"""Events, immutable records of what was done; from them to (ε, δ), and to a sentence."""
 
 from __future__ import annotations
 
@@ -11,19 +11,104 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abcdp_core.privacy import gaussian_series, local
 from abcdp_core.privacy.calibration import ratio
-from abcdp_core.privacy.events import (
-    Event,
-    Gaussian,
-    GaussianSeries,
-    Laplace,
-    NonPrivate,
-    NormNoise,
-)
 from abcdp_core.sentences import overpaid
 
 Array = NDArray[np.float64]
+
+# ----------------------------------------------------------- what a mechanism did with private data
+
+
+@dataclass(frozen=True)
+class Event:
+    """What was done. A new kind registers its cost: ``@privacy.cost.register``.
+
+    What an attacker gets of it may be registered too: ``@tradeoff.curve.register``; if not, the
+    lines that follow from its cost are all that is known.
+    """
+
+
+@dataclass(frozen=True)
+class NonPrivate(Event):
+    """The data were used without noise."""
+
+
+@dataclass(frozen=True)
+class Laplace(Event):
+    """One number with Laplace noise (MATH A1).
+
+    Attributes:
+        sensitivity: most that one person can change the number.
+        scale: Laplace scale of the noise; its standard deviation is √2 times that.
+    """
+
+    sensitivity: float
+    scale: float
+
+
+@dataclass(frozen=True)
+class Gaussian(Event):
+    """One number, or several at once, with Gaussian noise (MATH A12, E1).
+
+    Attributes:
+        sensitivity: most that one person can change it; of several numbers in the L2 norm.
+        scale: standard deviation of the noise on each number.
+    """
+
+    sensitivity: float
+    scale: float
+
+
+@dataclass(frozen=True)
+class GaussianSeries(Event):
+    """Numbers with Gaussian noise, one after the other (MATH W2, W3).
+
+    Attributes:
+        sensitivity: most that one person can change each number.
+        scale: standard deviation of the noise.
+        steps: how many numbers.
+    """
+
+    sensitivity: float
+    scale: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class NormNoise(Event):
+    """A vector with noise of density ∝ exp(−‖z‖₂ / scale) (MATH E1).
+
+    Attributes:
+        sensitivity: most, in the L2 norm, that one person can change the vector.
+        scale: of the noise.
+        dimension: of the vector.
+    """
+
+    sensitivity: float
+    scale: float
+    dimension: int
+
+
+@dataclass(frozen=True)
+class ThresholdRun(Event):
+    """One run of the sparse vector technique, whatever the law of its noise (MATH S1, S6).
+
+    Attributes:
+        sensitivity: Δ of every query, as the noise was calibrated for.
+        threshold_scale: scale of the threshold's noise.
+        query_scale: scale of each query's noise.
+        c: acceptances after which the run stops, at least 1.
+        resample: whether the threshold's noise is redrawn after each acceptance.
+    """
+
+    sensitivity: float
+    threshold_scale: float
+    query_scale: float
+    c: int
+    resample: bool
+
+
+# -------------------------------------------------------------------------------- what that cost
 
 
 @dataclass(frozen=True)
@@ -63,11 +148,16 @@ def _(event: Laplace | NormNoise, delta: float = 0.0) -> Cost:  # noqa: ARG001 -
 
 @cost.register
 def _(event: Gaussian, delta: float = 0.0) -> Cost:
-    return Cost(local.gaussian_epsilon(event, delta), delta)
+    # Inside the function, as below: most noise is Laplace.
+    from abcdp_core.privacy.local import gaussian_epsilon
+
+    return Cost(gaussian_epsilon(event, delta), delta)
 
 
 @cost.register
 def _(event: GaussianSeries, delta: float = 0.0) -> Cost:
+    from abcdp_core.privacy import gaussian_series
+
     return Cost(gaussian_series.epsilon(event, delta), delta)
 
 

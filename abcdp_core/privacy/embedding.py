@@ -21,8 +21,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.privacy.accounting import Gaussian, NormNoise
 from abcdp_core.privacy.calibration import scale_for
-from abcdp_core.privacy.events import Gaussian, NormNoise
 from abcdp_core.privacy.local import gaussian_delta, gaussian_unit_scale
 
 Array = NDArray[np.float64]

@@ -32,13 +32,13 @@ from fractions import Fraction
 import numpy as np
 
 from abcdp_core.privacy import local
+from abcdp_core.privacy.accounting import Gaussian, GaussianSeries
 from abcdp_core.privacy.calibration import (
     PRECISION,
     check_between_0_and_1,
     check_positive,
     smallest_satisfying,
 )
-from abcdp_core.privacy.events import Gaussian, GaussianSeries
 
 ACCOUNTANTS = ("rdp-classic", "rdp", "exact")
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from abcdp_core.privacy.accounting import Gaussian
 from abcdp_core.privacy.calibration import (
     PRECISION,
     check_between_0_and_1,
     check_positive,
     scale_for,
 )
-from abcdp_core.privacy.events import Gaussian
 
 ROUNDING = 2.0**-51
 """Relative error allowed for in a term of W3 at the argument z of Φ, in units of (1 + |z|)².

@@ -23,6 +23,9 @@ Of ε and δ alone two lines are known that no curve goes below,
 
 $$T(\alpha) \ge \max\{0,\; 1 - \delta - e^{\epsilon}\alpha,\;
 e^{-\epsilon}(1 - \delta - \alpha)\}.$$
+
+Where the probabilities of all outcomes are exact for a pair of data sets, the best attacker on that
+pair follows from them (Neyman and Pearson). Which pairs are tried is a mechanism's own business.
 """
 
 from __future__ import annotations
@@ -34,17 +37,15 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.privacy.accounting import cost
-from abcdp_core.privacy.events import (
+from abcdp_core.privacy.accounting import (
     Event,
     Gaussian,
     GaussianSeries,
     Laplace,
     NonPrivate,
     NormNoise,
+    cost,
 )
-from abcdp_core.privacy.gaussian_series import joint_mu
-from abcdp_core.privacy.quadrature import legendre
 
 Array = NDArray[np.float64]
 
@@ -107,6 +108,9 @@ def _(event: Gaussian, false_alarm: Array) -> Curve:
 
 @curve.register
 def _(event: GaussianSeries, false_alarm: Array) -> Curve:
+    # Inside the function: most events are no Gaussian noise.
+    from abcdp_core.privacy.gaussian_series import joint_mu
+
     return Curve(false_alarm, gaussian(joint_mu(event), false_alarm), "exact")
 
 
@@ -172,3 +176,65 @@ def _laplace(epsilon: float, false_alarm: Array) -> Array:
     steep = 1.0 - false_alarm / max(far, 1e-300)
     below = np.where(false_alarm < far / 2.0, steep, inner)
     return np.where(false_alarm > 0.5, far * (1.0 - false_alarm), below)
+
+
+# ------------------------------------------------------------------------------- pairs of data sets
+
+ABOVE = (1.0, 1.0)
+"""Rates beyond those of chance: with them the curves below enclose an area."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """Probabilities of all outcomes under two data sets; outcomes with equal ones go together.
+
+    Attributes:
+        first, second: logarithms of a group's probability ``(k,)``.
+    """
+
+    first: Array = field(repr=False)
+    second: Array = field(repr=False)
+
+
+def neyman_pearson(law: Law) -> tuple[Array, Array]:
+    """Corners ``(k + 1,)`` of the best attacker's false-alarm and miss rates, exact.
+
+    He calls the second data set for the outcomes whose likelihood ratio speaks most for it.
+    """
+    order = np.argsort(law.first - law.second, kind="stable")
+    false_alarm = np.append(0.0, np.cumsum(np.exp(law.first[order])))
+    miss = np.append(np.cumsum(np.exp(law.second[order])[::-1])[::-1], 0.0)
+    return np.minimum(false_alarm, 1.0), np.minimum(miss, 1.0)
+
+
+def worst(laws: list[Law], false_alarm: Array) -> Array:
+    """Miss rates ``(k,)`` of the best attacker on the worst of several pairs, in either order.
+
+    The largest convex curve below all of theirs: the most that a guarantee for these pairs can
+    say. Other pairs may be worse.
+    """
+    # Imported here: it takes a while, and only one view asks for curves.
+    from scipy import spatial
+
+    corners = [neyman_pearson(law) for law in laws]
+    one, other = (np.concatenate([corner[i] for corner in corners]) for i in (0, 1))
+    swapped = np.stack([one, other], 1), np.stack([other, one], 1)
+    points = np.concatenate([[ABOVE], np.eye(2), *swapped])
+    hull = spatial.ConvexHull(points).vertices
+    lower = points[hull[hull > 0]]
+    lower = lower[np.lexsort((-lower[:, 1], lower[:, 0]))]
+    return np.interp(false_alarm, lower[:, 0], lower[:, 1])
+
+
+# ------------------------------------------------------------------------------- quadrature
+
+ORDER = 16
+"""Nodes of a panel of a Gauss-Legendre quadrature, for integrals whose kinks are known."""
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
+
+
+def legendre(edges: Array) -> tuple[Array, Array]:
+    """Nodes and weights ``(16 k,)`` on the panels between edges ``(k + 1,)``."""
+    half, middle = np.diff(edges) / 2.0, (edges[1:] + edges[:-1]) / 2.0
+    return (middle[:, None] + half[:, None] * NODES).ravel(), (half[:, None] * WEIGHTS).ravel()

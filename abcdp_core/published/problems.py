@@ -1,4 +1,4 @@
-"""A problem: what somebody released, how, and what it is to be explained by; read from TOML.
+r"""A problem: what somebody released, how, and what it is to be explained by; read from TOML.
 
 ::
 
@@ -13,12 +13,24 @@
     neighbours = "replace"            # together with how neighbors differ; or "add-remove"
 
     [noise]
-    law = "laplace"                   # discrete-laplace, gaussian, binomial-sample
-    scale = 0.13                      # or one for each number
+    law = "laplace"                   # discrete-laplace, gaussian, discrete-gaussian, ...
+    scale = 0.13                      # or one for each number; or as below
 
-What the release spent changes nothing that is computed; it is only reported. Keys of each
-distribution are those of its schema here. Numbers with different distributions have a table each,
-which names them as the simulator or the pool does::
+What the release spent changes nothing that is computed; it is only reported. Each distribution
+takes exactly one of the ways in its row, and each key one number, or one for each of its numbers:
+
+| law | ``scale`` | ``variance`` | budget |
+|---|---|---|---|
+| ``laplace`` | $b$ | $2b^2$ | ``epsilon`` and ``sensitivity`` (L1) |
+| ``discrete-laplace``, ``geometric`` | $b$ | $h^2 / (2 \sinh^2(h / 2b))$ | the same |
+| ``gaussian``, ``discrete-gaussian`` | $\sigma$ | $\sigma^2$ | ``rho`` and ``sensitivity`` (L2) |
+
+The budgets give $b = \Delta / \epsilon$ and $\sigma = \Delta / \sqrt{2 \rho}$, where $\rho$ is that
+of zero-concentrated differential privacy. Discrete noise is a multiple of ``step``, $h$, which is 1
+unless stated, and so are the query and all simulated numbers. The variance of a discrete Gaussian
+is by custom its $\sigma^2$; from $\sigma = h$ up the two agree to six digits. A ``binomial-sample``
+has ``trials``, ``population`` and ``offset``. Numbers with different distributions have a table
+each, which names them as the simulator or the pool does::
 
     [[noise]]
     numbers = ["people"]
@@ -36,7 +48,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +129,7 @@ def _printable(text: str) -> str:
 
 Whole = Annotated[int, BeforeValidator(_as_whole)]
 Positive = Annotated[float, Field(ge=1e-12, le=1e12)]
-Scale = Annotated[Several[Positive], BeforeValidator(_as_list)]
+OneOrEach = Annotated[Several[Positive], BeforeValidator(_as_list)]
 Text = Annotated[str, AfterValidator(_printable)]
 Number = Annotated[float, Field(ge=-1e12, le=1e12)]
 
@@ -127,30 +139,103 @@ class _Law(Schema):
 
 
 class _OfScale(_Law):
-    scale: Scale
+    """Noise with a scale, which is stated in one of three ways."""
+
+    budget: ClassVar[str]
+
+    scale: OneOrEach | None = None
+    variance: OneOrEach | None = None
+    sensitivity: OneOrEach | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        budget = getattr(self, self.budget)
+        if (budget is None) != (self.sensitivity is None):
+            raise ValueError(f"{self.budget}, sensitivity: give both or neither")
+        if (self.scale, self.variance, budget).count(None) != 2:
+            raise ValueError(f"give one of scale, variance, and {self.budget} with sensitivity")
+        return self
 
     def scales(self, size: int, where: str) -> tuple[float, ...]:
         """A scale for each of so many numbers."""
-        if len(self.scale) not in (1, size):
-            given = counted(len(self.scale), "number")
-            raise ParameterError(f"{where}.scale: has {given}; needed is one, or {size}.")
-        return self.scale if len(self.scale) == size else self.scale * size
+        given = {}
+        for key in ("scale", "variance", "sensitivity", self.budget):
+            values = getattr(self, key)
+            if values is not None:
+                if len(values) not in (1, size):
+                    has = counted(len(values), "number")
+                    raise ParameterError(f"{where}.{key}: has {has}; needed is one, or {size}.")
+                given[key] = np.broadcast_to(np.array(values), size)
+        if "scale" in given:
+            found = given["scale"]
+        elif "variance" in given:
+            found = self.of_variance(given["variance"])
+        else:
+            found = self.of_budget(given["sensitivity"], given[self.budget])
+        return tuple(found.tolist())
+
+    def of_variance(self, variance: Array) -> Array:
+        """Return scales ``(j,)`` for variances ``(j,)``."""
+        raise NotImplementedError
+
+    def of_budget(self, sensitivity: Array, budget: Array) -> Array:
+        """Return scales ``(j,)`` for sensitivities and budgets ``(j,)``."""
+        raise NotImplementedError
 
 
-class _Continuous(_OfScale):
-    law: Literal["laplace", "gaussian"]
+class _OfEpsilon(_OfScale):
+    budget = "epsilon"
+    epsilon: OneOrEach | None = None
+
+    def of_variance(self, variance: Array) -> Array:
+        return np.sqrt(variance / 2.0)
+
+    def of_budget(self, sensitivity: Array, budget: Array) -> Array:
+        return sensitivity / budget
+
+
+class _OfRho(_OfScale):
+    budget = "rho"
+    rho: OneOrEach | None = None
+
+    def of_variance(self, variance: Array) -> Array:
+        return np.sqrt(variance)
+
+    def of_budget(self, sensitivity: Array, budget: Array) -> Array:
+        return sensitivity / np.sqrt(2.0 * budget)
+
+
+class _Laplace(_OfEpsilon):
+    law: Literal["laplace"]
 
     def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
-        kind = noise.Laplace if self.law == "laplace" else noise.Gaussian
-        return kind(self.scales(size, where), of=of)
+        return noise.Laplace(self.scales(size, where), of=of)
 
 
-class _DiscreteLaplace(_OfScale):
-    law: Literal["discrete-laplace"]
+class _DiscreteLaplace(_OfEpsilon):
+    law: Literal["discrete-laplace", "geometric"]
     step: Positive = 1.0
+
+    def of_variance(self, variance: Array) -> Array:
+        return self.step / (2.0 * np.arcsinh(self.step / np.sqrt(2.0 * variance)))
 
     def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
         return noise.DiscreteLaplace(self.scales(size, where), (self.step,), of=of)
+
+
+class _Gaussian(_OfRho):
+    law: Literal["gaussian"]
+
+    def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
+        return noise.Gaussian(self.scales(size, where), of=of)
+
+
+class _DiscreteGaussian(_OfRho):
+    law: Literal["discrete-gaussian"]
+    step: Positive = 1.0
+
+    def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
+        return noise.DiscreteGaussian(self.scales(size, where), (self.step,), of=of)
 
 
 class _BinomialSample(_Law):
@@ -163,7 +248,10 @@ class _BinomialSample(_Law):
         return noise.BinomialSample(self.trials, self.population, self.offset, of=of)
 
 
-Law = Annotated[_Continuous | _DiscreteLaplace | _BinomialSample, Field(discriminator="law")]
+Law = Annotated[
+    _Laplace | _DiscreteLaplace | _Gaussian | _DiscreteGaussian | _BinomialSample,
+    Field(discriminator="law"),
+]
 
 
 class Stated(Schema):
@@ -270,10 +358,10 @@ def _noise(laws: Sequence[Law], names: Sequence[str]) -> noise.Noise:
         for name in law.numbers:
             if name not in left:
                 among = f"must be among the numbers {', '.join(names)}"
-                why = "has a law already" if name in names else among
+                why = "has noise already" if name in names else among
                 raise ParameterError(f"{where}.numbers = {shown(name)}: {why}.")
             left.remove(name)
         made.append(law.made(len(law.numbers), tuple(map(names.index, law.numbers)), where))
     if left:
-        raise ParameterError(f"noise: {left[0]} has none; each number needs one of the laws.")
+        raise ParameterError(f"noise: {left[0]} has none; each number needs noise.")
     return noise.IndependentNoise(tuple(made))

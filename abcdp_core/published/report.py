@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core.figures import CaptionedFigure
+from abcdp_core.figures import CaptionedFigure, ranked
+from abcdp_core.figures.replicates import replicates
 from abcdp_core.posterior.fit import Fit
 from abcdp_core.posterior.outcome import Posterior, Summary
 from abcdp_core.privacy import in_digits
@@ -110,7 +111,7 @@ def title(problem: Problem) -> str:
 def figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
     """A row for each parameter: mean and 90 % interval of the posterior, and of the prior below."""
     names = posterior.parameters
-    drawn = fig.ranked(
+    drawn = ranked.ranked(
         names,
         f"What the noisy query says: {title(problem)}",
         "value of the parameter",
@@ -120,7 +121,7 @@ def figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
     places = np.arange(len(names), dtype=float)
     both = (posterior.prior, fig.PRIOR, 0.16), (posterior.found, POSTERIOR, -0.16)
     for moments, style, shift in both:
-        marks = fig.row_marks(moments.mean, places + shift, style, moments.low, moments.high)
+        marks = ranked.row_marks(moments.mean, places + shift, style, moments.low, moments.high)
         drawn.add_trace(marks)
     fig.key(drawn, [(style.name, style.color) for style in (POSTERIOR, fig.PRIOR)])
     return CaptionedFigure(drawn, finding(problem, posterior))
@@ -130,7 +131,7 @@ def fit_figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
     """The query over what the model makes."""
     fit = cast(Fit, posterior.fit)
     made = "hardly ever makes" if fit.is_misfit else "makes"
-    drawn = fig.replicates(
+    drawn = replicates(
         problem.source.numbers,
         problem.query,
         fit.band,

@@ -371,6 +371,7 @@ def _changed(file: Path, *, make: bool = False) -> Iterator[_Ledger]:
 
 
 MISSING = "there is none; `budget create` makes one"
+OTHER = "is not a file of budgets that this version reads"
 
 
 def _read(file: Path, *, make: bool = False) -> _Ledger:
@@ -388,7 +389,7 @@ def _read(file: Path, *, make: bool = False) -> _Ledger:
     if not content.startswith(HEADER):
         if HEADER.startswith(content) and make:
             return _Ledger(file, [], 0)
-        raise _refused(file, "is no ledger of this version" if content else MISSING)
+        raise _refused(file, OTHER if content else MISSING)
     end = content.rindex(b"\n") + 1
     entries: list[Entry] = []
     for place, line in enumerate(content[len(HEADER) : end].splitlines(), start=1):

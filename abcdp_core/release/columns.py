@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -168,7 +169,7 @@ def _records(content: bytes, scenario: str, how: Reading) -> Array:
     source: Any = simulators.load(scenario)
     own = source.OWN_TABLE
     most, public = own.sizes[1], own.neighbours == "replace"
-    table = tabular.parse(content, 10 * most, header=True, largest=LARGEST_TABLE)
+    table = tabular.parse(content, sys.maxsize, header=True, largest=LARGEST_TABLE)
     for name in own.columns:
         if name not in table.names:
             needed = header_of(own.columns)

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
+from abcdp_core.figures.replicates import replicates
 from abcdp_core.privacy.discrete import deviation
 from abcdp_core.release.budget_file import Reservation
 from abcdp_core.release.document import LEVEL, ReleaseRecord, unit_of
@@ -390,7 +391,7 @@ def fit_figure(document: PrivateSummaryRecord) -> fig.CaptionedFigure:
     """The released numbers over what the model makes."""
     fit = document.found.fit
     made = "hardly ever makes" if fit.is_misfit else "makes"
-    drawn = fig.replicates(
+    drawn = replicates(
         document.names,
         document.z,
         fit.band,

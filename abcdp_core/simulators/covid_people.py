@@ -28,6 +28,8 @@ product of the confirmed share with those infectious is, which is why the share 
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
 
 import numpy as np
@@ -61,13 +63,8 @@ SUPPORT = transforms.box(LOW, HIGH)
 PRIOR = Prior(tuple(Uniform(low, high) for low, high in zip(LOW, HIGH, strict=True)))
 IS_SERIES = True
 DOMAIN = (0.0, 1e6)
-N = Parameter(
-    kind="integer",
-    label="Days in the series",
-    help="How many people are in it is private.",
-    low=18,
-    high=18,
-    options=(18,),
+N = dataclasses.replace(
+    covid.N, label="Days in the series", help="How many people are in it is private."
 )
 N_DEFAULT = 18
 EPSILON_ABC = Parameter(
@@ -167,29 +164,25 @@ def cut(data: Array) -> Array:
 
 NAMES = tuple(f"day {day}" for day in range(1, 19))
 
+counts = functools.partial(Statistic.by_cases, names=NAMES, low=(0.0,) * 18, whole=(1,) * 18)
+
 STATISTICS = {
-    "daily-counts": Statistic.by_cases(
+    "daily-counts": counts(
         ONE_PERSON,
         name="daily-counts",
         unit="one person",
         neighbours="add-remove",
-        names=NAMES,
         reduce=daily,
-        low=(0.0,) * 18,
         high=(math.inf,) * 18,
-        whole=(1,) * 18,
     ),
     # Any other count of a day, both cut.
-    "daily-counts-of-a-day": Statistic.by_cases(
+    "daily-counts-of-a-day": counts(
         ((LIMIT,),),
         name="daily-counts-of-a-day",
         unit="one day",
         neighbours="replace",
-        names=NAMES,
         reduce=cut,
-        low=(0.0,) * 18,
         high=(float(LIMIT),) * 18,
-        whole=(1,) * 18,
     ),
 }
 """What may be released, the first by default."""

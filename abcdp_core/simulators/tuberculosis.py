@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.distances import Distance
 from abcdp_core.distances.outbreaks import ClippedOutbreaks
-from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Parameter, choice, scale
 from abcdp_core.posterior.priors import Normal, Uniform
 from abcdp_core.simulators import outbreak, shipped
 from abcdp_core.streams import generator
@@ -78,13 +78,11 @@ EPSILON_ABC = Parameter(
 )
 EPSILON_ABC_DEFAULT = 150.0
 C_DEFAULT = 10
-POOL_SIZE = Parameter(
-    kind="integer",
-    label="T · prior draws in the pool",
-    help="Public simulations that are compared with the data, in order, until c are accepted.",
+POOL_SIZE = scale(
+    "T · prior draws in the pool",
+    "Public simulations that are compared with the data, in order, until c are accepted.",
+    (100, 200, 500, 1000),
     low=10,
-    high=1000,
-    steps=(100, 200, 500, 1000),
 )
 POOL_SIZE_DEFAULT = 1000
 DISTANCES = ("clipped-summaries",)
@@ -122,12 +120,10 @@ PRIORS = {
 }
 """The two priors of β by their words; the first is the scenario's."""
 
-BURDEN = Parameter(
-    kind="choice",
-    label="Prior of β",
-    help="variance 30: as in the papers on privacy. standard deviation 30: as in the original "
-    "model.",
-    options=tuple(PRIORS),
+BURDEN = choice(
+    "Prior of β",
+    "variance 30: as in the papers on privacy. standard deviation 30: as in the original model.",
+    tuple(PRIORS),
 )
 
 

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from abcdp_core import transforms
 from abcdp_core.distances import Distance
 from abcdp_core.distances.summaries import ClippedSummaries
-from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Parameter, scale
 from abcdp_core.posterior.priors import Prior
 from abcdp_core.simulators import shipped, tuberculosis
 from abcdp_core.statistic import Quantity, Question, Statistic, largest_length
@@ -72,24 +72,20 @@ N = Parameter(
     options=(ROWS,),
 )
 N_DEFAULT = ROWS
-EPSILON_ABC = Parameter(
-    kind="real",
-    label="ε_abc · similarity threshold",
-    help="A draw is accepted if its distance to the data is at most this. A distance, "
+EPSILON_ABC = scale(
+    "ε_abc · similarity threshold",
+    "A draw is accepted if its distance to the data is at most this. A distance, "
     "not a privacy parameter.",
-    low=0.1,
+    (0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 10),
     high=10.0,
-    steps=(0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 10),
 )
 EPSILON_ABC_DEFAULT = 1.0
 C_DEFAULT = 100
-POOL_SIZE = Parameter(
-    kind="integer",
-    label="T · prior draws in the pool",
-    help="Public simulations that are compared with the data.",
+POOL_SIZE = scale(
+    "T · prior draws in the pool",
+    "Public simulations that are compared with the data.",
+    (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000),
     low=10,
-    high=20_000,
-    steps=(100, 200, 500, 1000, 2000, 5000, 10_000, 20_000),
 )
 POOL_SIZE_DEFAULT = 20_000
 DISTANCES = ("clipped-summaries",)
@@ -188,29 +184,25 @@ def _cut(data: Array) -> Array:
     return np.minimum(summarise(data), LIMITS)
 
 
+numbers = functools.partial(Statistic.by_cases, names=NAMES, low=(0.0,) * 6, whole=WHOLE)
+
 STATISTICS = {
-    "cluster-summary": Statistic.by_cases(
+    "cluster-summary": numbers(
         one_patient(),
         name="cluster-summary",
         unit="one patient",
         neighbours="add-remove",
-        names=NAMES,
         reduce=summarise,
-        low=(0.0,) * 6,
         high=(math.inf,) * 6,
-        whole=WHOLE,
     ),
     # From one outbreak to any other, both cut.
-    "cluster-summary-of-an-outbreak": Statistic.by_cases(
+    "cluster-summary-of-an-outbreak": numbers(
         (LIMITS,),
         name="cluster-summary-of-an-outbreak",
         unit="one outbreak",
         neighbours="replace",
-        names=NAMES,
         reduce=_cut,
-        low=(0.0,) * 6,
         high=tuple(float(limit) for limit in LIMITS),
-        whole=WHOLE,
     ),
 }
 """What may be released, the first by default."""

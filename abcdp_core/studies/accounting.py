@@ -51,6 +51,7 @@ import pandas as pd
 from abcdp_core import figures as fig
 from abcdp_core import mechanisms, pool, simulators, trials
 from abcdp_core import parameters as par
+from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, Mechanism, Prepared
 from abcdp_core.privacy import tradeoff
 from abcdp_core.sentences import ROUNDING, percent, settings_line
@@ -73,9 +74,7 @@ POOL_SEED = 1  # Of the pool that a mechanism learns from whose noise cannot be 
 class Params(ScenarioParams):
     """What sets the noise; curves are drawn at the first of the budgets."""
 
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(
-        (1.0, 0.1, 0.2, 0.5, 2.0, 5.0, 10.0), many=True
-    )
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 0.1, 0.2, 0.5, 2.0, 5.0, 10.0))
     delta: float = par.DELTA.field(1e-4)
     c: int = par.C.field(uniform_mixture.C_DEFAULT)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
@@ -180,7 +179,7 @@ def noise(result: Result) -> fig.CaptionedFigure:
     table = pd.DataFrame(marks, columns=["place", "style", "value"])
     settings = settings_line(result.params, ("epsilon_total", "delta", "c", "n", "pool_size"))
     words = title, "% more noise than the best accountant asks for", settings
-    return fig.CaptionedFigure(fig.marked(names, table, words, ENDS, row_height=17), caption)
+    return fig.CaptionedFigure(ranked.marked(names, table, words, ENDS, row_height=17), caption)
 
 
 FALSE_ALARMS = 10  # In 100: where misses are read off

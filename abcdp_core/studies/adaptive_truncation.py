@@ -43,7 +43,7 @@ from abcdp_core.adaptive.particles import picture
 from abcdp_core.adaptive.resampling import evenly
 from abcdp_core.adaptive.stream import Answer
 from abcdp_core.sentences import ALIKE, amount, counted, estimate, interval, listed, settings_line
-from abcdp_core.study import Chain, Continuation, Linked, Result, Study, Tables
+from abcdp_core.study import Chain, Continuation, Result, Study, Tables
 from abcdp_core.study.estimates import SYMBOL, ask
 from abcdp_core.tasks import with_values
 
@@ -104,12 +104,8 @@ WAYS = {
 }
 """Way of asking -> what it knows before the first answer."""
 
-STYLES = {
-    "adaptive": fig.way_of_asking("truncation"),
-    "fixed": fig.way_of_asking("fixed"),
-    SYMBOLS: fig.way_of_asking("optimal"),
-    PLACED: fig.way_of_asking(PLACED),
-}
+CHANNELS = "truncation", "fixed", "optimal", PLACED
+STYLES = dict(zip(WAYS, map(fig.way_of_asking, CHANNELS), strict=True))
 """How each looks, on every page."""
 
 
@@ -198,7 +194,6 @@ def others(params: Params) -> dict[str, Any]:
 
 OTHERS = 30  # Runs that show whether one is typical; as many as in the paper
 
-
 SHOWN, DRAWN, MOMENTS = 600, 200, 6
 """Points of a line and particles of a cloud at most; clouds in the figure of particles."""
 
@@ -277,8 +272,8 @@ STUDY: Study[Params, None] = Study(
     links=lambda params: min(LINKS, params.n),
     link=follow,
     tables={
-        "main": Linked(" ".join(Answer._fields)),
-        "particles": Linked("t particle mu sigma weight"),
+        "main": " ".join(Answer._fields),
+        "particles": "t particle mu sigma weight",
     },
     says=summary,
     privacy=lambda params: params.promise([params.epsilon_total], params.channel),

@@ -42,18 +42,11 @@ import plotly.graph_objects as go
 from abcdp_core import figures as fig
 from abcdp_core import mechanisms, pool, simulators, summaries
 from abcdp_core import parameters as par
+from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, PosteriorInfo, Release
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
-from abcdp_core.sentences import (
-    amount,
-    budget_name,
-    counted,
-    from_to,
-    percent,
-    settings_line,
-    with_budget,
-)
+from abcdp_core.sentences import amount, budget_name, counted, from_to, percent, settings_line
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 from abcdp_core.study import Array, BaseParams, Parameter, Result, Tables, choice, columns, scale
@@ -102,7 +95,7 @@ TRUTHS = choice(
 class Params(shared.MechanismParams):
     """Every budget is spent on the same data sets, pool and noise."""
 
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((0.01, 0.1, 1.0), many=True)
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((0.01, 0.1, 1.0))
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(0.05)
     c: int = par.C.field(100)
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
@@ -114,7 +107,7 @@ class Params(shared.MechanismParams):
     ).field(50)
     mechanism: tuple[str, ...] = choice(
         "Mechanism", "What releases the draws that intervals come from.", tuple(SAMPLING)
-    ).field(SHOWN, many=True)
+    ).field(SHOWN)
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
@@ -148,9 +141,7 @@ def work(task: Task) -> Tables:
     theta, every = public.theta, []
     for budget in params.epsilon_total:
         for mechanism in map(mechanisms.load, params.mechanism):
-            options = mechanism.chosen(
-                epsilon_abc=params.epsilon_abc, c=params.c, sensitivity=params.sensitivity
-            )
+            options = mechanism.chosen(**shared.common(params, params.c))
             prepared = mechanism.prepare(public, options, Budget(budget, params.delta))
             every.append((mechanism.name, budget, prepared))
     rows, releases = [], []
@@ -166,14 +157,11 @@ def work(task: Task) -> Tables:
         weights = np.full(len(nearest), 1.0 / len(nearest))
         plain = Release(nearest, weights, len(theta), NonPrivate())
         for *of, release in [*released, (NON_PRIVATE, math.inf, plain)]:
-            ends = zip(
-                public.scenario.AXES, *shared.interval(release, theta, LEVEL), truth, strict=True
-            )
-            rows += [(*of, dataset, *each) for each in ends]
-            accepted, made = (
-                len(release.weights),
-                release.made or PosteriorInfo("accepted", 0.0, 0.0),
-            )
+            ends = shared.interval(release, theta, LEVEL)
+            each_parameter = zip(public.scenario.AXES, *ends, truth, strict=True)
+            rows += [(*of, dataset, *each) for each in each_parameter]
+            made = release.made or PosteriorInfo("accepted", 0.0, 0.0)
+            accepted = len(release.weights)
             draws = int(np.count_nonzero(release.weights)) if accepted else len(theta)
             releases.append((*of, dataset, accepted, draws, *dataclasses.astuple(made)))
     found = {"main": rows, "releases": releases}
@@ -237,7 +225,7 @@ def _share(result: Result) -> tuple[str, str]:
     """Whose intervals hold the truth least often, and whether that is clearly too seldom."""
     table, hold = result.tables["summary"], f"hold {_of_what(cast(Params, result.params))}"
     worst = table[np.isfinite(table.epsilon_total)].sort_values("coverage", kind="stable").iloc[0]
-    name, at = fig.called(worst.mechanism), with_budget(worst.epsilon_total)
+    name, at = fig.called(worst.mechanism), f"with {budget_name(worst.epsilon_total)}"
     share, low, high = map(percent, (worst.coverage, worst.coverage_low, worst.coverage_high))
     title = f"No mechanism's {WHOLE} intervals clearly {hold} too seldom"
     if worst.coverage_high < LEVEL:
@@ -254,7 +242,7 @@ def _width(result: Result) -> tuple[str, str]:
     budget = min(params.epsilon_total)
     wide = from_to(table.mean_width[table.epsilon_total == budget], 2)
     bare = amount(table.mean_width[np.isinf(table.epsilon_total)].item(), 2)
-    at = with_budget(budget)
+    at = f"with {budget_name(budget)}"
     return f"Intervals are {wide} wide {at}, {bare} without noise", (
         f"Over {_over(result)}, the mean width of {WHOLE} intervals is {wide} {at} and {bare} "
         f"without noise{shared.in_units(params)}."
@@ -304,10 +292,8 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     is_mixture = params.scenario == uniform_mixture.SCENARIO
     ends = (0.001, 1.0) if is_mixture else (min(shown) / 1.5, max(shown) * 1.5)
     title, caption = _width(result)
-    width = fig.CaptionedFigure(
-        _in_rows(result, {"mean_width": "value"}, (title, label), ends), caption
-    )
-    return {"coverage": coverage, "width": width}
+    width = _in_rows(result, {"mean_width": "value"}, (title, label), ends)
+    return {"coverage": coverage, "width": fig.CaptionedFigure(width, caption)}
 
 
 def _in_rows(
@@ -330,5 +316,5 @@ def _in_rows(
     marks["place"] = marks.mechanism.map(names.index) + marks.epsilon_total.map(offsets).fillna(0.0)
     settings = f"{_over(result)}, {settings_line(params, ('n', 'c', 'epsilon_abc'))}"
     called, height = [_called(name) for name in names], 14 + 13 * len(budgets)
-    drawn = fig.marked(called, marks, (*words, settings), ends, lines, row_height=height)
+    drawn = ranked.marked(called, marks, (*words, settings), ends, lines, row_height=height)
     return drawn.update_layout(showlegend=True).update_yaxes(showgrid=False)

@@ -33,24 +33,12 @@ import pandas as pd
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core import pool
-from abcdp_core.figures.lines import Curve
+from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.sentences import amount, budget_name, counted, listed, settings_line, with_budget
 from abcdp_core.simulators import covid
 from abcdp_core.streams import generator
-from abcdp_core.study import (
-    Array,
-    At,
-    BaseParams,
-    Chain,
-    Continuation,
-    Lines,
-    Linked,
-    Parameter,
-    Result,
-    Study,
-)
-from abcdp_core.study.knobs import choice
+from abcdp_core.study import Array, At, BaseParams, Chain, Continuation, Result, Study, choice
 from abcdp_core.summaries import empty_note, first_of
 
 EXPERIMENT = "covid-fit"
@@ -62,7 +50,7 @@ DISTANCE = choice(
     "values: the set of counts, whatever their days, as in the paper. pairs: (day, count).",
     covid.DISTANCES,
 )
-BANDWIDTH = Parameter(
+BANDWIDTH = par.Parameter(
     kind="real",
     label="Bandwidth of the kernel, in cases",
     help="A number; median: the median heuristic on simulated data; script: as the published "
@@ -78,11 +66,9 @@ BANDWIDTH = Parameter(
 class Params(BaseParams):
     """The knobs; every c and budget is run with the same noise, scaled."""
 
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field(
-        (13.0, 22.0, 44.0, math.inf), many=True
-    )
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field((13.0, 22.0, 44.0, math.inf))
     epsilon_abc: float = covid.EPSILON_ABC.field(covid.EPSILON_ABC_DEFAULT)
-    c: tuple[int, ...] = par.C.field(covid.C_DEFAULT, many=True)
+    c: tuple[int, ...] = par.C.field((covid.C_DEFAULT,))
     pool_size: int = covid.POOL_SIZE.field(covid.POOL_SIZE_DEFAULT)
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = par.SENSITIVITY.field("sharp")
@@ -98,9 +84,8 @@ class Params(BaseParams):
         par.check_rows(self.runs, curves * covid.N_DEFAULT)
 
 
-PRESETS: dict[str, BaseParams] = {
-    "p21-figure-4": Params(sensitivity="published", bandwidth="median")
-}
+AS_PUBLISHED = Params(sensitivity="published", bandwidth="median")
+PRESETS: dict[str, BaseParams] = {"p21-figure-4": AS_PUBLISHED}
 
 PART = 100  # Runs in a part of the task, which take about a second
 
@@ -216,9 +201,8 @@ def _curves(result: Result) -> fig.CaptionedFigure:
     for index, budget in enumerate(budgets):
         style = fig.NON_PRIVATE if math.isinf(budget) else fig.PRIVATE
         part = first[first.epsilon_total == budget].set_index("kind").value
-        values = {
-            kind: part[[kind]].to_numpy().reshape(-1, len(DAYS)) for kind in part.index.unique()
-        }
+        kinds = part.index.unique()
+        values = {kind: part[[kind]].to_numpy().reshape(-1, len(DAYS)) for kind in kinds}
         traces = [fig.points(DAYS, values["observed"][0], OBSERVED)]
         if "mean" in values:
             thin = fig.together(DAYS, values["sample"], style.called("kept"))
@@ -227,9 +211,8 @@ def _curves(result: Result) -> fig.CaptionedFigure:
         drawn.add_traces([trace.update(fig.panel(index)) for trace in traces])
     fig.named_once(drawn)
     drawn.update_yaxes(range=list(CASES_SHOWN))
-    return fig.CaptionedFigure(
-        drawn, "Thin lines are the curves that one run kept, thick ones their mean."
-    )
+    said = "Thin lines are the curves that one run kept, thick ones their mean."
+    return fig.CaptionedFigure(drawn, said)
 
 
 def _prior(result: Result, _: pd.DataFrame) -> list[Curve]:
@@ -244,12 +227,10 @@ STUDY: Study[Params, None] = Study(
     links=lambda params: -(-params.runs // PART),
     link=link,
     tables={
-        "main": Linked("c epsilon_total run kind sample day value"),
+        "main": "c epsilon_total run kind sample day value",
         # A run that accepted fewer than two curves has no spread, and the misfit of one that
         # accepted none is that of the prior's mean curve.
-        "spread": Linked(
-            "c epsilon_total run accepted flipped spread misfit prior_spread prior_misfit"
-        ),
+        "spread": "c epsilon_total run accepted flipped spread misfit prior_spread prior_misfit",
     },
     says=lambda result: (
         f"{_spread_found(result)[1]} {_picked(result)}."

@@ -38,11 +38,11 @@ from abcdp_core import pool
 from abcdp_core.distances import Distance, linear_time
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.distances.random_features import RandomFeatures
+from abcdp_core.figures.lines import Lines
 from abcdp_core.sentences import amount, counted, plain
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.study import Array, BaseParams, Chain, Continuation, Lines, Linked, Result, Study
-from abcdp_core.study.knobs import scale
+from abcdp_core.study import Array, BaseParams, Chain, Continuation, Result, Study, scale
 
 EXPERIMENT = "distance-forms"
 TITLE = "Forms of the distance: error, time, sensitivity, bandwidth"
@@ -57,8 +57,7 @@ LARGEST = 1000  # Points per data set at most: the definition visits all pairs
 BANDWIDTHS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
 
 DATA_SETS, DRAWS, NEAREST = 20, 500, 20
-"""Data sets that each bandwidth is tried on, prior draws for them, and how many of these are kept.
-"""
+"""Data sets that each bandwidth is tried on, prior draws for them, how many of these are kept."""
 
 PART = 20  # Pairs in a part of the task, which take about a second
 
@@ -70,9 +69,8 @@ PAIRS = scale(
     "Simulated from the prior; from nearly alike to unlike.",
     (6, 12, 24, 60, 120, 200),
 )
-BANDWIDTH = scale(
-    "Bandwidth of the kernel", "In the unit of the points, which lie between 0 and 5.", BANDWIDTHS
-)
+IN_POINTS = "In the unit of the points, which lie between 0 and 5."
+BANDWIDTH = scale("Bandwidth of the kernel", IN_POINTS, BANDWIDTHS)
 
 
 @dataclass(frozen=True)
@@ -112,10 +110,8 @@ def _pairs(params: Params, seed: int) -> list[tuple[Array, Array]]:
 
 def _forms(bandwidth: float, seed: int) -> dict[str, Distance | None]:
     """Form -> the distance of each; the linear-time form has none."""
-    forms: dict[str, Distance | None] = {
-        "definition": QuadraticMMD(bandwidth),
-        "exact": uniform_mixture.distance(bandwidth),
-    }
+    exact = uniform_mixture.distance(bandwidth)
+    forms: dict[str, Distance | None] = {"definition": QuadraticMMD(bandwidth), "exact": exact}
     for count in FEATURES:
         for name, paired in (("paired features", True), ("shifted features", False)):
             forms[f"{name}, {count}"] = RandomFeatures(bandwidth, 1, count, paired, seed)
@@ -242,9 +238,9 @@ STUDY: Study[Params, None] = Study(
     EXPERIMENT,
     Params,
     tables={
-        "main": Linked(MAIN),
-        "sensitivity": Linked("form n sensitivity"),
-        "bandwidth": Linked("bandwidth spread error chosen"),
+        "main": MAIN,
+        "sensitivity": "form n sensitivity",
+        "bandwidth": "bandwidth spread error chosen",
     },
     says=lambda result: f"{quickest(result)[1]} {best_bandwidth(result)[1]}",
     privacy="Uses public simulations only; costs no privacy.",

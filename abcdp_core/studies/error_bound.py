@@ -28,12 +28,13 @@ import pandas as pd
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.demonstration import SparseVectorParams
+from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.sentences import counted, plain
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.study import Lines, OwnData, Result, Rows, Run, Study
-from abcdp_core.study.errors import own_pool
+from abcdp_core.study import Result, Rows, Run, Study
+from abcdp_core.study.errors import OwnData, own_pool
 from abcdp_core.summaries import binomial_interval
 from abcdp_core.theory.error_bound import expected_error, largest_norm, probability_within
 
@@ -55,7 +56,7 @@ class Params(SparseVectorParams):
     """A run without stop at several sizes of the data; c sets the noise only."""
 
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
-    n: tuple[int, ...] = uniform_mixture.N.field((100, 300, 1000, 3000, 5000), many=True)
+    n: tuple[int, ...] = uniform_mixture.N.field((100, 300, 1000, 3000, 5000))
     runs: int = par.RUNS.field(60)
     noise_draw: int = par.NOISE_DRAW.field(0)
 

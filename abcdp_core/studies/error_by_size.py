@@ -33,11 +33,12 @@ import pandas as pd
 from abcdp_core import error_curve, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.sentences import amount, counted, from_to, noise_cost
 from abcdp_core.simulators import ScenarioParams, covid, uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.study import Array, Lines, Parameter, Result, Rows, Run, Study, choice, scale
+from abcdp_core.study import Array, Parameter, Result, Rows, Run, Study, choice, scale
 
 EXPERIMENT = "error-by-size"
 TITLE = "The error to expect from so many values"

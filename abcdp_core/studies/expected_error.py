@@ -32,7 +32,7 @@ from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.sentences import amount, counted, from_to, noise_cost, settings_line
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.study import Chain, Continuation, Linked, Result, Study, Total, scale
+from abcdp_core.study import Chain, Continuation, Result, Study, Total, scale
 from abcdp_core.tasks import per_run
 
 EXPERIMENT = "expected-error"
@@ -311,9 +311,9 @@ STUDY: Study[Params, None] = Study(
     EXPERIMENT,
     Params,
     tables={
-        "main": Linked("c epsilon_total run mse"),
-        "releases": Linked(RELEASES),
-        "simulated": Linked(SIMULATED),
+        "main": "c epsilon_total run mse",
+        "releases": RELEASES,
+        "simulated": SIMULATED,
     },
     totals={"gaps": GAPS},
     says=lambda result: says(result)[1],

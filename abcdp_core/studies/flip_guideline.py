@@ -33,10 +33,10 @@ from abcdp_core import figures as fig
 from abcdp_core import flips, pool, predictive
 from abcdp_core import parameters as par
 from abcdp_core.demonstration import SparseVectorParams
-from abcdp_core.figures.lines import Curve
+from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.sentences import from_to, percent
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.study import Array, At, Lines, Result, Rows, Run, Study, scale
+from abcdp_core.study import Array, At, Result, Rows, Run, Study, scale
 from abcdp_core.theory import false_acceptance_rate, flip, sparse_vector_run
 from abcdp_core.theory.false_acceptance_rate import Share
 
@@ -70,8 +70,8 @@ DATA_SETS = scale(
 class Params(SparseVectorParams):
     """Sizes of the data, budgets and threshold; the c in use is marked among all that are tried."""
 
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT, many=True)
-    n: tuple[int, ...] = uniform_mixture.N.field(uniform_mixture.N_DEFAULT, many=True)
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((par.EPSILON_TOTAL_DEFAULT,))
+    n: tuple[int, ...] = uniform_mixture.N.field((uniform_mixture.N_DEFAULT,))
     level: float = LEVEL.field(0.1)
     false_level: float = FALSE_LEVEL.field(0.2)
     data_sets: int = DATA_SETS.field(predictive.SETS)

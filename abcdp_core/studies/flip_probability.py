@@ -83,10 +83,10 @@ DISTANCES = choice(
 class Params(BaseParams):
     """Every combination of n, c and epsilon_total is looked at."""
 
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT, many=True)
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((par.EPSILON_TOTAL_DEFAULT,))
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
-    c: tuple[int, ...] = par.C.field(10, many=True)
-    n: tuple[int, ...] = uniform_mixture.N.field(uniform_mixture.N_DEFAULT, many=True)
+    c: tuple[int, ...] = par.C.field((10,))
+    n: tuple[int, ...] = uniform_mixture.N.field((uniform_mixture.N_DEFAULT,))
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = SCRIPT_SENSITIVITY.field("sharp")
     distances: str = DISTANCES.field("public")
@@ -130,17 +130,17 @@ def frequencies(at: At, _run: Run[Params]) -> pd.DataFrame:
     threshold = at.epsilon_abc + scale * rng.laplace(size=shape)
     query = rho + 2.0 * scale * rng.laplace(size=shape)
     fresh = np.sum((query <= threshold) != (rho <= at.epsilon_abc), axis=0)
-    # A run cannot accept more often than there are draws.
+    # A run cannot accept more often than there are draws. Its thresholds' noise comes last.
     most, close = min(at.c, len(rho)), rho <= at.epsilon_abc
-    in_run, reached = np.zeros((2, len(rho)), dtype=np.int64)
-    for _ in range(SIMULATIONS):
-        query, threshold = sparse_vector.draw_noise(rng, len(rho), most)
-        noisy = rho + 2.0 * scale * query, at.epsilon_abc + scale * threshold
-        kept, stop = sparse_vector.scan(*noisy, most, at.resample)
-        flipped = close[:stop].copy()
-        flipped[kept] = ~flipped[kept]
-        in_run[:stop] += flipped
+    noise = rng.laplace(size=(SIMULATIONS, len(rho) + most))
+    queries = rho + 2.0 * scale * noise[:, : len(rho)]
+    thresholds = at.epsilon_abc + scale * noise[:, len(rho) :]
+    accepted, reached = np.zeros((2, len(rho)), dtype=np.int64)
+    for query, threshold in zip(queries, thresholds, strict=True):
+        kept, stop = sparse_vector.scan(query, threshold, most, at.resample)
+        accepted[kept] += 1
         reached[:stop] += 1
+    in_run = np.where(close, reached - accepted, accepted)
     found = {
         "noise_scale": scale,
         "rho": rho,
@@ -198,10 +198,8 @@ NONE = 0.01  # A mean of flips below this is practically none; it is not none
 def finding(rates: pd.DataFrame) -> str:
     """Say how many draws of the pool noise would flip."""
     found = flips.counts_of(rates)
-    kept, rejected = (
-        amount(flipped, 2) if flipped >= NONE else "practically none"
-        for flipped in (found.let_in, found.lost)
-    )
+    flipped = found.let_in, found.lost
+    kept, rejected = (amount(x, 2) if x >= NONE else "practically none" for x in flipped)
     return (
         f"Noise would wrongly keep {kept} of {amount(found.far, 2)} far draws and reject "
         f"{rejected} of {amount(found.close, 2)} close draws"

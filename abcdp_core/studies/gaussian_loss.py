@@ -29,11 +29,12 @@ from dataclasses import dataclass
 
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import gaussian_rejection as rejection
 from abcdp_core.privacy import GaussianSeries, gaussian_series
 from abcdp_core.sentences import from_to, plain
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.study import At, BaseParams, Cells, Lines, Result, Study, scale
+from abcdp_core.study import At, BaseParams, Cells, Result, Study, scale
 from abcdp_core.summaries import first_of
 
 EXPERIMENT = "gaussian-loss"
@@ -61,13 +62,13 @@ class Params(BaseParams):
     """Every combination of the lists."""
 
     epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field(
-        (0.01, 0.02, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5), many=True
+        (0.01, 0.02, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
     )
-    bound: tuple[float, ...] = BOUND.field((0.2, 0.5), many=True)
-    sigma: tuple[float, ...] = SIGMA.field(0.1, many=True)
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT, many=True)
+    bound: tuple[float, ...] = BOUND.field((0.2, 0.5))
+    sigma: tuple[float, ...] = SIGMA.field((0.1,))
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((par.EPSILON_TOTAL_DEFAULT,))
     delta: float = par.DELTA.field(1e-4)
-    n: tuple[int, ...] = uniform_mixture.N.field(uniform_mixture.N_DEFAULT, many=True)
+    n: tuple[int, ...] = uniform_mixture.N.field((uniform_mixture.N_DEFAULT,))
     pool_size: int = par.POOL_SIZE.field(1000)
     sensitivity: str = par.SENSITIVITY.field("sharp")
 

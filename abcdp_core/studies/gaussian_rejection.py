@@ -29,25 +29,14 @@ from typing import cast
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core import pool
+from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import gaussian_rejection as mechanism
 from abcdp_core.mechanisms import thresholds
 from abcdp_core.privacy import Event, NonPrivate, cost, statement_of_largest
 from abcdp_core.sentences import budget_name, from_to
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.study import (
-    RIVAL,
-    At,
-    BaseParams,
-    Cells,
-    LeastError,
-    Lines,
-    OwnData,
-    Result,
-    Study,
-    Total,
-)
-from abcdp_core.study.errors import own_pool
-from abcdp_core.study.knobs import scale
+from abcdp_core.study import At, BaseParams, Cells, Result, Study, Total, scale
+from abcdp_core.study.errors import RIVAL, LeastError, OwnData, own_pool
 from abcdp_core.summaries import first_of
 
 EXPERIMENT = "gaussian-rejection"
@@ -71,12 +60,10 @@ ACCOUNTANT = dataclasses.replace(
 class Params(BaseParams):
     """Every combination of the lists is run on the same data, pool and noise within a run."""
 
-    bound_quantile: tuple[float, ...] = BOUND_QUANTILE.field((0.05, 0.2, 1.0), many=True)
-    epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field(
-        (0.05, 0.1, 0.2, 0.5), many=True
-    )
+    bound_quantile: tuple[float, ...] = BOUND_QUANTILE.field((0.05, 0.2, 1.0))
+    epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field((0.05, 0.1, 0.2, 0.5))
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field(
-        (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, math.inf), many=True
+        (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, math.inf)
     )
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pseudo_n: int | str = uniform_mixture.PSEUDO_N.field("same")
@@ -105,7 +92,6 @@ PRESETS: dict[str, BaseParams] = {
     )
 }
 
-
 missing_pools = own_pool
 
 
@@ -130,9 +116,8 @@ def event(at: At, clipped_to: float, accountant: str) -> Event:
     if math.isinf(at.epsilon_total):
         return NonPrivate()
     change = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
-    return mechanism.calibrate(
-        at.epsilon_total, change, clipped_to, at.epsilon_abc, at.pool_size, accountant
-    )
+    asked = at.epsilon_total, change, clipped_to, at.epsilon_abc, at.pool_size
+    return mechanism.calibrate(*asked, accountant)
 
 
 def errors(world: OwnData, at: At) -> dict[str, float]:
@@ -159,16 +144,12 @@ def guarantee(result: Result) -> str:
         events = [event(at, at.bound, params.accountant) for at in places]
         return max(events, key=lambda done: cost(done).epsilon)
 
-    return statement_of_largest(
-        params.epsilon_total, dearest, uniform_mixture.PROTECTED, accountant=params.accountant
-    )
+    asked = params.epsilon_total, dearest, uniform_mixture.PROTECTED
+    return statement_of_largest(*asked, accountant=params.accountant)
 
 
-LEAST = LeastError(
-    "Decisions about every draw",
-    over=("bound_quantile", "epsilon_abc"),
-    of_noise=("bound_quantile",),
-)
+OVER = ("bound_quantile", "epsilon_abc")
+LEAST = LeastError("Decisions about every draw", OVER, of_noise=OVER[:1])
 
 
 def noise_needed(result: Result) -> tuple[str, str]:

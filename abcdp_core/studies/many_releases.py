@@ -38,9 +38,8 @@ COLUMNS = columns(
 """In *references*, the means of the run without noise and of the prior, the truth if it is known,
 and the ends of the prior's draws but for 1 in 100."""
 
-RELEASES = scale(
-    "Releases", "How many times the noise is drawn anew.", (1, 2, 5, 10, 20, 30, 50, 100, 200)
-)
+SIZES = (1, 2, 5, 10, 20, 30, 50, 100, 200)
+RELEASES = scale("Releases", "How many times the noise is drawn anew.", SIZES)
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,8 @@ tasks = single_task
 def work(task: SingleTask[Params]) -> Tables:
     """Release the same data again and again."""
     params, source = task.params, task.params.source
-    comparison, event = (
-        demonstration.comparison_of(params, task.seed),
-        demonstration.event_of(params),
-    )
+    event = demonstration.event_of(params)
+    comparison = demonstration.comparison_of(params, task.seed)
     kept, errors = [], []
     for number in range(params.noise_draw, params.noise_draw + params.releases):
         rng = generator(task.seed, "noise", 0, number)
@@ -130,9 +127,8 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     """Draw the means of all releases as a strip for each parameter."""
     params, references = cast(Params, result.params), result.tables["references"]
     axes = list(params.source.AXES.values())
-    plain, prior, truth = (
-        references[[name]].to_numpy(float) for name in ("non_private", "prior", "truth")
-    )
+    names = "non_private", "prior", "truth"
+    plain, prior, truth = (references[[name]].to_numpy(float) for name in names)
     ends = fig.shown_ends(axes, references[["prior_low", "prior_high"]].to_numpy(), truth[:, 0])
     figure = fig.figure(finding(result), "", "", settings=demonstration.settings(params))
     figure.update_layout(fig.strips(list(references.parameter), ends, "mean of the kept draws", 66))

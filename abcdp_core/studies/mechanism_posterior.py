@@ -31,7 +31,7 @@ from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.sentences import amount, budget_name, counted, little, percent, settings_line
 from abcdp_core.streams import generator
-from abcdp_core.study import Parameter, Result, Rows, Run, Study, samples
+from abcdp_core.study import Parameter, Result, Run, Study, samples
 from abcdp_core.study import mechanisms as shared
 
 EXPERIMENT = "mechanism-posterior"
@@ -71,10 +71,8 @@ def released(run: Run[Params]) -> dict[str, Any]:
     shown, shares = samples.thinned(release.weights)
     even = np.full(len(prior), 1.0 / len(prior))
     of = {"release": "private", "mechanism": params.mechanism}
-    main = [
-        samples.table(names, sample[shown], shares, **of),
-        samples.table(names, prior, even, release="prior", mechanism="prior"),
-    ]
+    main = [samples.table(names, sample[shown], shares, **of)]
+    main.append(samples.table(names, prior, even, release="prior", mechanism="prior"))
     way, made = _way(release), release.made
     worth, outside = summaries.effective_sample_size(release.weights), 0.0
     if made is not None and way != "exact":
@@ -161,14 +159,9 @@ STUDY = Study(
     Params,
     world=released,
     tables={
-        "main": Rows(
-            "release mechanism sample parameter value weight", lambda found, _: found["main"]
-        ),
-        "errors": Rows(
-            "release mechanism way epsilon_abc accepted effective_sample_size outside_share mse "
-            "mae",
-            lambda found, _: found["errors"],
-        ),
+        "main": "release mechanism sample parameter value weight",
+        "errors": "release mechanism way epsilon_abc accepted effective_sample_size outside_share "
+        "mse mae",
     },
     says=says,
     privacy=promise,

@@ -30,7 +30,8 @@ from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import Event
 from abcdp_core.sentences import AXES, amount, percent
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
-from abcdp_core.study import RIVAL, At, BaseParams, Cells, LeastError, OwnData, Result, Study
+from abcdp_core.study import At, BaseParams, Cells, Result, Study
+from abcdp_core.study.errors import RIVAL, LeastError, OwnData
 from abcdp_core.summaries import over_runs
 
 EXPERIMENT = "mse-curves"
@@ -42,15 +43,15 @@ class Params(ScenarioParams):
     """Every combination of the lists is run on the same data, pool and noise within a run."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field(
-        (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, math.inf), many=True
+        (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, math.inf)
     )
     epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field(
         uniform_mixture.EPSILON_ABC_DEFAULT, many=True
     )
-    c: tuple[int, ...] = par.C.field((10, 100, 1000), many=True)
-    n: tuple[int, ...] = uniform_mixture.N.field(uniform_mixture.N_DEFAULT, many=True)
+    c: tuple[int, ...] = par.C.field((10, 100, 1000))
+    n: tuple[int, ...] = uniform_mixture.N.field((uniform_mixture.N_DEFAULT,))
     pool_size: int = par.POOL_SIZE.field(10_000)
-    resample: tuple[bool, ...] = par.RESAMPLE.field(False, many=True)
+    resample: tuple[bool, ...] = par.RESAMPLE.field((False,))
     sensitivity: str = par.SENSITIVITY.field("sharp")
     runs: int = par.RUNS.field(10)
     bandwidth: float | str = par.BANDWIDTH.field(uniform_mixture.BANDWIDTH)
@@ -91,14 +92,9 @@ def cell(world: OwnData, at: At) -> dict[str, float]:
     options = sparse_vector.Options(at.epsilon_abc, at.c, at.resample, at.sensitivity)
     prepared = sparse_vector.LINEAR.prepare(world.public(at.n), options, Budget(at.epsilon_total))
     release = prepared.release(world.comparison(at.n), at.rng())
-    return (
-        world.errors(release, at.n)
-        | world.prior_errors
-        | {
-            "noise_scale": getattr(prepared.event, "threshold_scale", 0.0),
-            "accepted": len(release.indices),
-        }
-    )
+    scale = getattr(prepared.event, "threshold_scale", 0.0)
+    found = {"noise_scale": scale, "accepted": len(release.indices)}
+    return found | world.errors(release, at.n) | world.prior_errors
 
 
 BY = ("n", "c", "epsilon_abc", "resample")

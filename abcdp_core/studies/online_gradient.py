@@ -36,7 +36,7 @@ from abcdp_core.adaptive.channels import Channel
 from abcdp_core.adaptive.gradient import Gradient, asymptotic_variance
 from abcdp_core.adaptive.stream import Stream
 from abcdp_core.figures.lines import Curve
-from abcdp_core.study import Array, Result, Rows, Run, Study, choice
+from abcdp_core.study import Array, Result, Run, Study, choice
 from abcdp_core.study.estimates import SYMBOL, Errors, contrast, least_error
 
 EXPERIMENT = "online-gradient"
@@ -66,7 +66,7 @@ class Params(online.OneWayParams):
     """One way of asking, and several of inferring."""
 
     n: int = dataclasses.replace(online.PEOPLE, low=10).field(1000)
-    method: tuple[str, ...] = METHOD.field(("smc", GRADIENT), many=True)
+    method: tuple[str, ...] = METHOD.field(("smc", GRADIENT))
     score: str = SCORE.field("mu")
     prior_mean: float = online.PRIOR_MEAN.field(0.0)
     prior_variance: float = online.PRIOR_VARIANCE.field(1e4)
@@ -129,6 +129,11 @@ def _with_time(result: Result) -> fig.CaptionedFigure:
     return dataclasses.replace(drawn, sentence=said)
 
 
+def _if_learnt(result: Result) -> fig.CaptionedFigure | None:
+    """The errors of σ, unless it is known."""
+    return None if vars(result.params)["known_sigma"] else VIEWS["sigma"](result)
+
+
 ERRORS = {
     name: Errors(
         f"error_{name}",
@@ -148,18 +153,11 @@ STUDY = Study(
     Params,
     world=follow,
     tables={
-        "main": Rows(
-            "method run t mean_mu mean_sigma error_mu error_sigma", lambda rows, _: rows["main"]
-        ),
-        "cost": Rows("method run seconds", lambda rows, _: rows["cost"]),
+        "main": "method run t mean_mu mean_sigma error_mu error_sigma",
+        "cost": "method run seconds",
     },
     says=lambda result: ERRORS["mu"].says(result)[1],
     privacy=lambda params: params.stream().promise([params.epsilon_total], params.channel),
-    views={
-        "error-mu": _with_time,
-        "error-sigma": lambda result: (
-            None if vars(result.params)["known_sigma"] else VIEWS["sigma"](result)
-        ),
-    },
+    views={"error-mu": _with_time, "error-sigma": _if_learnt},
 )
 COLUMNS, tasks, work, collect, figures = STUDY.contract()

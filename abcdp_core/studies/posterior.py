@@ -48,7 +48,6 @@ COLUMNS = columns(
 
 Params = demonstration.ReleaseParams
 
-
 missing_pools = demonstration.missing_pools
 tasks = single_task
 
@@ -56,12 +55,11 @@ tasks = single_task
 def work(task: SingleTask[Params]) -> Tables:
     """Run private and non-private release over the same pool."""
     params, source = task.params, task.params.source
-    comparison = demonstration.comparison_of(params, task.seed)
-    pair = demonstration.both(params, comparison, task.seed)
-    private, trace, plain = pair.private, pair.trace, pair.plain
+    pair = demonstration.both(params, task.seed)
+    comparison, private, trace = pair.comparison, pair.private, pair.trace
     size = min(len(comparison.theta), demonstration.PRIOR_SHOWN)
     prior = Release(np.arange(size), np.full(size, 1.0 / size), size, NonPrivate())
-    found = {"prior": prior, "non-private": plain, "private": private}
+    found = {"prior": prior, "non-private": pair.plain, "private": private}
     mechanisms = "prior", "rejection", sparse_vector.LINEAR.name
     samples, errors = [], []
     for (name, each), mechanism in zip(found.items(), mechanisms, strict=True):
@@ -180,10 +178,8 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     title, said = _decisions_in_words(result)
     axes = "true distance to the data", "distance with noise"
     decided = _decided(params, result.tables["decisions"], fig.layout(title, *axes, 440, settings))
-    return {
-        "posterior": fig.CaptionedFigure(posterior, result.summary),
-        "decisions": fig.CaptionedFigure(decided, said),
-    }
+    shown = {"posterior": (posterior, result.summary), "decisions": (decided, said)}
+    return {name: fig.CaptionedFigure(*each) for name, each in shown.items()}
 
 
 def _decided(params: Params, decisions: pd.DataFrame, layout: dict[str, Any]) -> go.Figure:
@@ -209,9 +205,8 @@ def _decided(params: Params, decisions: pd.DataFrame, layout: dict[str, Any]) ->
         text = f"<b>{len(draws):,}<br>{name}</b>"
         notes.append(fig.words(*place, text, style.color, corner))
         both = private == non_private
-        looks = (
-            {"size": 4, "ring": 0} if style is fig.REJECTED else {"size": 9, "ring": 2 - 2 * both}
-        )
+        looks = {"size": 9, "ring": 2 - 2 * both}
+        looks = {"size": 4, "ring": 0} if style is fig.REJECTED else looks
         shown = _thinned(draws, low, end) if style is fig.REJECTED else draws
         kinds.append(shown.assign(symbol=style.marker, color=style.color, **looks))
     across, upright = np.array([0.0, end]), np.array([low, end])

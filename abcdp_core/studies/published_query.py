@@ -35,6 +35,7 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
+from abcdp_core.figures import ranked
 from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior import fit
 from abcdp_core.posterior.outcome import Moments, Posterior, Summary
@@ -44,8 +45,17 @@ from abcdp_core.published import pools, problems, reference, report
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
 from abcdp_core.sentences import at_most, counted, percent
-from abcdp_core.study import BaseParams, Chain, Continuation, Linked, Result, Study, Tables, Total
-from abcdp_core.study.knobs import choice, scale
+from abcdp_core.study import (
+    BaseParams,
+    Chain,
+    Continuation,
+    Result,
+    Study,
+    Tables,
+    Total,
+    choice,
+    scale,
+)
 
 EXPERIMENT = "published-query"
 TITLE = "What a noisy query of others says"
@@ -228,7 +238,7 @@ def _parameters(result: Result) -> fig.CaptionedFigure:
     drawn.layout.title.text = headline(result)
     exact = result.tables["reference"]["mean"].to_numpy()
     # The posterior is the upper one of each row.
-    marks = fig.row_marks(exact, np.arange(len(exact), dtype=float) - 0.16, REFERENCE)
+    marks = ranked.row_marks(exact, np.arange(len(exact), dtype=float) - 0.16, REFERENCE)
     look = {"size": 22, "line": {"width": 2, "color": REFERENCE.color}}
     drawn.add_trace(marks.update(marker=look))
     drawn.layout.annotations = ()
@@ -244,8 +254,8 @@ STUDY: Study[Params, None] = Study(
     chains=chains,
     link=link,
     tables={
-        "main": Linked(f"simulated parameter {MOMENTS}"),
-        "way": Linked("simulated way effective_sample_size p_value fit"),
+        "main": f"simulated parameter {MOMENTS}",
+        "way": "simulated way effective_sample_size p_value fit",
     },
     totals={
         # From the most simulations.

@@ -29,12 +29,13 @@ import math
 from dataclasses import dataclass
 
 from abcdp_core import parameters as par
+from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import soft_weights
 from abcdp_core.privacy import Event
 from abcdp_core.sentences import budget_name, from_to, plain
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.study import RIVAL, At, BaseParams, Cells, LeastError, Lines, OwnData, Result, Study
-from abcdp_core.study.knobs import scale
+from abcdp_core.study import At, BaseParams, Cells, Result, Study, scale
+from abcdp_core.study.errors import RIVAL, LeastError, OwnData
 from abcdp_core.summaries import effective_sample_size
 
 EXPERIMENT = "soft-abc"
@@ -52,11 +53,9 @@ class Params(BaseParams):
     """Every combination of the lists is run on the same data, pool and noise within a run."""
 
     epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field(
-        (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5), many=True
+        (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
     )
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field(
-        (0.5, 1.0, 10.0, math.inf), many=True
-    )
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field((0.5, 1.0, 10.0, math.inf))
     delta: float = par.DELTA.field(1e-4)
     power: float = POWER.field(1.0)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
@@ -87,9 +86,8 @@ PRESETS: dict[str, BaseParams] = {
 def event(at: At) -> Event:
     """What a release does with the data; public."""
     sensitivity = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
-    return soft_weights.calibrate(
-        at.epsilon_total, at.delta, sensitivity, at.epsilon_abc, at.pool_size, at.accountant
-    )
+    asked = at.epsilon_total, at.delta, sensitivity, at.epsilon_abc, at.pool_size
+    return soft_weights.calibrate(*asked, at.accountant)
 
 
 def cell(world: OwnData, at: At) -> dict[str, float]:

@@ -36,17 +36,11 @@ COLUMNS = columns(
 
 SOURCES = ("private", "non-private")
 OBSERVED = fig.TRUTH.called("observed", marker="circle")
-CALLED = {
-    "observed": "in the observed data",
-    "private": "in private data sets",
-    "non-private": "without noise",
-}
+WORDS = "in the observed data", "in private data sets", "without noise"
+CALLED = dict(zip(("observed", *SOURCES), WORDS, strict=True))
 
-SETS = scale(
-    "Data sets",
-    "How many are simulated, each at one of the kept draws, in their order.",
-    (1, 2, 3, 5, 10, 20),
-)
+EACH = "How many are simulated, each at one of the kept draws, in their order."
+SETS = scale("Data sets", EACH, (1, 2, 3, 5, 10, 20))
 
 
 @dataclass(frozen=True)
@@ -63,18 +57,13 @@ tasks = single_task
 def work(task: SingleTask[Params]) -> Tables:
     """Release, simulate at the kept draws, and put the observed data beside them."""
     params, source = task.params, task.params.source
-    comparison = demonstration.comparison_of(params, task.seed)
-    pair = demonstration.both(params, comparison, task.seed)
+    pair = demonstration.both(params, task.seed)
     observed = pool.observed_data(demonstration.pool_key(params, task.seed), params.n)
     tables = [_table("observed", np.array([-1]), source.COORDINATES, observed[None])]
     for number, release in enumerate((pair.private, pair.plain)):
-        chosen, data = simulators.simulate_round_robin(
-            source,
-            comparison.theta[release.indices],
-            params.n,
-            params.data_sets,
-            generator(task.seed, "synthetic", params.noise_draw, number),
-        )
+        rng = generator(task.seed, "synthetic", params.noise_draw, number)
+        asked = source, pair.comparison.theta[release.indices], params.n, params.data_sets
+        chosen, data = simulators.simulate_round_robin(*asked, rng)
         draws = release.indices[chosen]
         tables.append(_table(SOURCES[number], draws, source.COORDINATES, data))
     main = pd.concat(tables, ignore_index=True)

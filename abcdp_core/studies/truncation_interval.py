@@ -44,9 +44,9 @@ from abcdp_core import parameters as par
 from abcdp_core.adaptive import best_channel, information, intervals, noise
 from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive.families import FAMILIES
+from abcdp_core.figures.lines import Lines
 from abcdp_core.sentences import AXES, amount, budget_name, listed, percent, plain, settings_line
-from abcdp_core.study import Array, At, BaseParams, Cells, Lines, Result, Rows, Run, Study
-from abcdp_core.study.knobs import choice, scale
+from abcdp_core.study import Array, At, BaseParams, Cells, Result, Rows, Run, Study, choice, scale
 
 EXPERIMENT = "truncation-interval"
 TITLE = "The interval whose noisy answers tell most"
@@ -79,7 +79,7 @@ CENTRES, HALVES, CELLS = 25, np.geomspace(NARROW, WIDE, 37), 40
 class Params(BaseParams):
     """Budgets, family, what to learn, and how to integrate."""
 
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0), many=True)
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0))
     family: str = online.FAMILY.field("normal")
     score: str = online.SCORE.field("mu")
     weight: float = online.WEIGHT.field(0.5)
@@ -88,7 +88,7 @@ class Params(BaseParams):
     noise: str = online.NOISE.field("laplace")
     delta: float = par.DELTA.field(1e-5)
     draws: int = DRAWS.field(200)
-    channel: tuple[str, ...] = online.CHANNEL.field(("truncation",), many=True)
+    channel: tuple[str, ...] = online.CHANNEL.field(("truncation",))
 
     def check_together(self) -> None:
         """Refuse noise of answers that have none."""

@@ -32,7 +32,7 @@ from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive.particles import picture
 from abcdp_core.adaptive.stream import Answer
 from abcdp_core.sentences import budget_name, counted, estimate, exact, listed
-from abcdp_core.study import BaseParams, Chain, Continuation, Linked, Result, Study, scale
+from abcdp_core.study import BaseParams, Chain, Continuation, Result, Study, scale
 from abcdp_core.study.estimates import ASKED, SYMBOL, ask, contrast
 from abcdp_core.tasks import per_value
 
@@ -54,9 +54,9 @@ PICTURES, KEPT = 100, 100
 class Params(online.StreamParams):
     """Every budget with each way of asking, on the same people."""
 
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0), many=True)
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0))
     sampler: str = online.SAMPLER.field("smc")
-    interval: tuple[str, ...] = online.INTERVAL.field(("adaptive", "fixed"), many=True)
+    interval: tuple[str, ...] = online.INTERVAL.field(("adaptive", "fixed"))
     every: int = EVERY.field(20)
 
     def check_together(self) -> None:
@@ -70,9 +70,8 @@ class Params(online.StreamParams):
         return [min(self.n, part * whole // count * self.every) for part in range(1, count + 1)]
 
 
-PRESETS: dict[str, BaseParams] = {
-    "y23-figure-2": Params(sampler="smc-latent", start="paper", resampling="multinomial")
-}
+AS_PUBLISHED = Params(sampler="smc-latent", start="paper", resampling="multinomial")
+PRESETS: dict[str, BaseParams] = {"y23-figure-2": AS_PUBLISHED}
 
 
 def streams(params: Params, seed: int) -> list[Chain[Params]]:
@@ -141,10 +140,9 @@ def drawn(result: Result) -> fig.CaptionedFigure:
         )
         last = row == len(rows) - 1
         figure.layout[x].update(range=[0, params.n], showticklabels=last, nticks=4)
-        main, particles = (
-            table[(table.epsilon_total == budget) & (table.interval == way)]
-            for table in (result.tables["main"], result.tables["particles"])
-        )
+        both = result.tables["main"], result.tables["particles"]
+        chosen = ((each.epsilon_total == budget) & (each.interval == way) for each in both)
+        main, particles = (each[here] for each, here in zip(both, chosen, strict=True))
         if len(main):
             traces = _panel(params, name, main, particles, ASKED[way])
             figure.add_traces([trace.update(**fig.panel(index)) for trace in traces])
@@ -179,8 +177,8 @@ STUDY: Study[Params, None] = Study(
     chains=streams,
     link=follow,
     tables={
-        "main": Linked(f"epsilon_total interval {' '.join(Answer._fields)}"),
-        "particles": Linked("epsilon_total interval t particle mu sigma"),
+        "main": f"epsilon_total interval {' '.join(Answer._fields)}",
+        "particles": "epsilon_total interval t particle mu sigma",
     },
     says=lambda result: says(result)[1],
     privacy=lambda params: params.promise(params.epsilon_total),

@@ -26,6 +26,7 @@ deviation 30; both pools are here.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from dataclasses import dataclass
 from typing import cast
@@ -77,14 +78,7 @@ SENSITIVITY_OF = choice(
     "a distance that is clipped as a whole; the paper's text, and far too much noise here.",
     ("mean", "term"),
 )
-SIZES = Parameter(
-    kind="integer",
-    label="N · outbreaks in the private data",
-    help=tuberculosis.N.help,
-    low=100,
-    high=1000,
-    options=(100, 1000),
-)
+SIZES = dataclasses.replace(tuberculosis.N, low=100, options=(100, 1000))
 
 
 @dataclass(frozen=True)
@@ -94,10 +88,10 @@ class Params(BaseParams):
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     epsilon_abc: float = tuberculosis.EPSILON_ABC.field(tuberculosis.EPSILON_ABC_DEFAULT)
     c: int = par.C.field(tuberculosis.C_DEFAULT)
-    n: tuple[int, ...] = SIZES.field((100, 1000), many=True)
+    n: tuple[int, ...] = SIZES.field((100, 1000))
     pool_size: int = tuberculosis.POOL_SIZE.field(tuberculosis.POOL_SIZE_DEFAULT)
-    resample: tuple[bool, ...] = par.RESAMPLE.field((True, False), many=True)
-    observed_set: tuple[int, ...] = OBSERVED_SET.field(tuple(range(10)), many=True)
+    resample: tuple[bool, ...] = par.RESAMPLE.field((True, False))
+    observed_set: tuple[int, ...] = OBSERVED_SET.field(tuple(range(10)))
     order: str = ORDER.field("own")
     sensitivity_of: str = SENSITIVITY_OF.field("mean")
     burden: str = tuberculosis.BURDEN.field("variance 30")
@@ -227,10 +221,8 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
         {REPORTED: {_label(*case): error for case, error in PAPER.items()} if same else {}},
         {fig.PRIOR_MEAN: private.prior_mae.iloc[0]},
     )
-    return {
-        "posterior": fig.CaptionedFigure(values, said),
-        "error": fig.CaptionedFigure(errors, where_from),
-    }
+    shown = {"posterior": (values, said), "error": (errors, where_from)}
+    return {name: fig.CaptionedFigure(*each) for name, each in shown.items()}
 
 
 def _label(n: int, resample: bool | None = None) -> str:

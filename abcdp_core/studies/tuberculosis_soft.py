@@ -65,7 +65,7 @@ _place = partial(setting, "epsilon_abc")
 
 INDEPENDENT = Parameter(
     kind="switch",
-    label="Prior draws of its own in every run",
+    label="New prior draws in every run",
     help="Off: all runs share the pool that comes with the program. On: a second of work a run.",
 )
 
@@ -74,7 +74,7 @@ INDEPENDENT = Parameter(
 class Params(BaseParams):
     """Thresholds, budget, and how often the noise is drawn."""
 
-    epsilon_abc: tuple[float, ...] = tuberculosis.EPSILON_ABC.field((20.0, 80.0), many=True)
+    epsilon_abc: tuple[float, ...] = tuberculosis.EPSILON_ABC.field((20.0, 80.0))
     epsilon_total: float = par.EPSILON_TOTAL.field(4.0)
     delta: float = par.DELTA.field(1e-4)
     accountant: str = par.ACCOUNTANT.field("exact")
@@ -90,9 +90,8 @@ class Params(BaseParams):
         return (self.epsilon_total, self.delta) == PAPER_BUDGET
 
 
-PRESETS: dict[str, BaseParams] = {
-    "p22-figure-4": Params(accountant="rdp-classic", independent=True, runs=10)
-}
+AS_PUBLISHED = Params(accountant="rdp-classic", independent=True, runs=10)
+PRESETS: dict[str, BaseParams] = {"p22-figure-4": AS_PUBLISHED}
 
 Task = Part[Params]  # Some runs, all on the same prior draws
 
@@ -144,10 +143,8 @@ def work(task: Task) -> Tables:
         for name, each in weights.items():
             shares = _shares(each.mean(axis=0), theta, params.burden)
             tables["shares"].append(shares.assign(release=name, epsilon_abc=at))
-    return {
-        name: pd.concat(tables[name], ignore_index=True)[list(columns)]
-        for name, columns in COLUMNS.items()
-    }
+    whole = {name: pd.concat(each, ignore_index=True) for name, each in tables.items()}
+    return {name: whole[name][list(columns)] for name, columns in COLUMNS.items()}
 
 
 def _draws(task: Task) -> tuple[Array, Array]:
@@ -220,19 +217,16 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
         dict(zip(REPORTED, papers, strict=True)) if params.is_papers else {},
         {fig.PRIOR_MEAN: private.prior_mae.iloc[0], EQUAL_WEIGHTS: private.pool_mae.mean()},
     )
-    wide, narrow = (
-        percent(first_of(table, "epsilon_abc").spread.mean()) for table in (private, plain)
-    )
+    both = (first_of(table, "epsilon_abc").spread.mean() for table in (private, plain))
+    wide, narrow = map(percent, both)
     title = f"With noise the posterior is {wide} as wide as the prior"
     drawn = outbreaks.values_figure((title, settings), _values(result), params.burden, "reference")
     widths = (
         f"At {_place(params.epsilon_abc[0])}, the standard deviation of the posterior is {wide} of "
         f"the prior's with noise and {narrow} without, averaged over the four parameters."
     )
-    return {
-        "error": fig.CaptionedFigure(error, said),
-        "posterior": fig.CaptionedFigure(drawn, widths),
-    }
+    shown = {"error": (error, said), "posterior": (drawn, widths)}
+    return {name: fig.CaptionedFigure(*each) for name, each in shown.items()}
 
 
 def _values(result: Result) -> list[outbreaks.Values]:

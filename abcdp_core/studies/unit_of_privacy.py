@@ -33,6 +33,7 @@ import pandas as pd
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core import pool, privacy, simulators, summaries, trials
+from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, private_summary
 from abcdp_core.sentences import amount, settings_line
 from abcdp_core.simulators import ScenarioParams, tuberculosis_patients
@@ -46,16 +47,9 @@ TITLE = "What protecting a larger unit costs"
 
 MECHANISMS = (private_summary.SUMMARY, private_summary.LARGE_UNIT)
 
-
-SCENARIO = choice(
-    "Scenario",
-    "Published data for which two units are stated.",
-    tuple(
-        name
-        for name in simulators.names()
-        if private_summary.statistic_of(simulators.load(name), "larger") is not None
-    ),
-)
+NAMED = {name: simulators.load(name) for name in simulators.names()}
+SERVED = [name for name in NAMED if private_summary.statistic_of(NAMED[name], "larger")]
+SCENARIO = choice("Scenario", "Published data for which two units are stated.", SERVED)
 
 
 @dataclass(frozen=True)
@@ -152,15 +146,13 @@ def drawn(result: Result) -> fig.CaptionedFigure:
     row = marks.unit.where(marks.unit != "", marks.release)
     marks = marks.assign(place=row.map(list(looks).index), style=row.map(looks))
     marks = marks.assign(panel=marks.parameter.map(list(source.AXES).index))
-    ranges = {
-        ", ".join(filter(None, (name, source.UNITS[name]))): ends
-        for name, ends in source.AXES.items()
-    }
+    units = {name: source.UNITS[name] and f", {source.UNITS[name]}" for name in source.AXES}
+    ranges = {f"{name}{units[name]}": ends for name, ends in source.AXES.items()}
     whose = str(getattr(source, "PUBLISHED", "published data"))
     settings = settings_line(result.params, ["epsilon_total"], runs=main.run.nunique())
     words = f"Intervals are {_shares(result)}", f"Mean and 90 % interval for {whose}, {settings}"
     names = [style.name for style in looks.values()]
-    return fig.CaptionedFigure(fig.marked_panels(ranges, names, marks, words), result.summary)
+    return fig.CaptionedFigure(ranked.marked_panels(ranges, names, marks, words), result.summary)
 
 
 STUDY = Study(

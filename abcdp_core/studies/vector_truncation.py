@@ -42,11 +42,11 @@ from abcdp_core import parameters as par
 from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive import vectors
 from abcdp_core.adaptive.families import NORMAL
-from abcdp_core.figures.lines import Curve
+from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.privacy import statement
 from abcdp_core.sentences import budget_name, counted, listed, percent
 from abcdp_core.streams import generator
-from abcdp_core.study import Array, Chain, Continuation, Lines, Linked, Result, Study, Total, scale
+from abcdp_core.study import Array, Chain, Continuation, Result, Study, Total, scale
 from abcdp_core.study.estimates import Errors, least_error
 
 EXPERIMENT = "vector-truncation"
@@ -84,7 +84,7 @@ class Params(online.OneWayParams):
     n: int = online.PEOPLE.field(500)
     epsilon_total: float = BUDGET.field(2.0)
     runs: int = dataclasses.replace(par.RUNS, high=200).field(8)
-    dimension: tuple[int, ...] = DIMENSION.field((1, 2, 5, 10), many=True)
+    dimension: tuple[int, ...] = DIMENSION.field((1, 2, 5, 10))
     correlation: float = CORRELATION.field(0.0)
     sampler: str = SAMPLER.field("smc")
 
@@ -195,10 +195,8 @@ def by_way(result: Result) -> Result:
     runs = main.groupby(["dimension", "asked", "run"]).error_mu.agg(["mean", "size"]).reset_index()
     done = runs[runs["size"] == np.minimum(runs.dimension, FOLLOWED)]
     done = done.rename(columns={"mean": "error_mu"})
-    ways = [
-        done[done.asked == done.dimension.map(asked)].assign(way=way)
-        for way, asked in params.ways().items()
-    ]
+    known = params.ways().items()
+    ways = [done[done.asked == done.dimension.map(k)].assign(way=way) for way, k in known]
     return dataclasses.replace(result, tables={**result.tables, "ways": pd.concat(ways)})
 
 
@@ -235,16 +233,7 @@ def _best_number(result: Result) -> tuple[str, str]:
 
 
 LOOKS = dict(zip((ONE, ALL, BEST), fig.styles((ONE, ALL, BEST)), strict=True))
-ERRORS = Errors(
-    "error_mu",
-    "μ",
-    x="dimension",
-    ways=("way",),
-    at=_largest,
-    theory=_theory,
-    looks=LOOKS,
-    table="ways",
-)
+ERRORS = Errors("error_mu", "μ", "dimension", ("way",), _largest, _theory, LOOKS, table="ways")
 ERROR = ERRORS.view(settings=("n", "epsilon_total", "channel", "correlation"))
 TOLD = Lines(
     "information",
@@ -257,13 +246,12 @@ TOLD = Lines(
     linear=True,
 )
 
-
 STUDY: Study[Params, None] = Study(
     EXPERIMENT,
     Params,
     chains=chains,
     link=follow,
-    tables={"main": Linked("dimension asked run coordinate answers mean_mu error_mu")},
+    tables={"main": "dimension asked run coordinate answers mean_mu error_mu"},
     totals={"told": Total("dimension asked epsilon_each information", information)},
     says=lambda result: ERRORS.says(by_way(result))[1],
     privacy=promise,

@@ -42,21 +42,12 @@ from abcdp_core import parameters as par
 from abcdp_core.adaptive import best_channel, channels, information_bound, intervals
 from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive.families import FAMILIES
-from abcdp_core.figures.lines import Curve
+from abcdp_core.figures import ranked
+from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.places import ASSETS
+from abcdp_core.results import Tables
 from abcdp_core.sentences import amount, budget_name, compared, factor, interval, percent, setting
-from abcdp_core.study import (
-    Array,
-    BaseParams,
-    Chain,
-    Continuation,
-    Lines,
-    Linked,
-    Result,
-    Study,
-    Tables,
-    Total,
-)
+from abcdp_core.study import Array, BaseParams, Chain, Continuation, Result, Study, Total
 from abcdp_core.tasks import with_values
 
 EXPERIMENT = "ways-of-asking"
@@ -103,12 +94,9 @@ def told(params: Params) -> Tables:
     """What each way tells for a budget, and the optimal symbols."""
     epsilon_total, *fit = params.epsilon_total, params.family, params.score
     optimal = best_channel.best(epsilon_total, *fit, weight=params.weight).channel
-    main = [
-        _truncation(params),
-        _by_symbols(params, "sign", channels.sign(epsilon_total)),
-        _by_symbols(params, "optimal", optimal)
-        | {"bound": information_bound.bound(epsilon_total, *fit)},
-    ]
+    main = [_truncation(params), _by_symbols(params, "sign", channels.sign(epsilon_total))]
+    bound = {"bound": information_bound.bound(epsilon_total, *fit)}
+    main.append(_by_symbols(params, "optimal", optimal) | bound)
     gain, sets = math.exp(optimal.level), zip(optimal.ends, optimal.weights, strict=True)
     symbols = [
         (epsilon_total, symbol, *ends, weight * gain, weight)
@@ -263,7 +251,7 @@ LINES = Lines(
 def by_budget(result: Result) -> fig.CaptionedFigure:
     """What each way tells by budget."""
     drawn, budget = LINES(result), vars(result.params)["epsilon_total"]
-    fig.upright(drawn.figure, budget, fig.GUIDE, budget_name(budget), "center")
+    ranked.upright(drawn.figure, budget, fig.GUIDE, budget_name(budget), "center")
     return drawn
 
 
@@ -326,7 +314,7 @@ STUDY: Study[Params, None] = Study(
     Params,
     links=lambda params: len(budgets(params)),
     link=follow,
-    tables={"main": Linked(MAIN), "symbols": Linked(SYMBOLS)},
+    tables={"main": MAIN, "symbols": SYMBOLS},
     totals={"main": Total(MAIN, with_shipped)},
     says=lambda result: said(result)[1],
     privacy="Reads no data: everything here follows from theory and is public.",

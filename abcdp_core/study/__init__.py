@@ -9,19 +9,16 @@ A study is a module of :mod:`abcdp_core.studies` that states
 * tables: mostly :class:`Cells`, one row for each combination of the values that its parameters
   list, computed by ``cell(world, at)``;
 * a sentence, the event whose cost is the guarantee, and views: functions from a result to a figure
-  with its caption, such as :class:`Lines`.
+  with its caption, such as :class:`~abcdp_core.figures.lines.Lines`.
 
 It hands these to :class:`Study`, which gives back the five parts that
 :class:`abcdp_core.studies.Experiment` asks for. Seeds, repeats, grids and tables are made here.
 A study with real interaction may have a ``work`` of its own and still use the rest.
 """
 
-from abcdp_core.figures.lines import Lines
-from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Parameter, choice, scale
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.study.engine import Study
-from abcdp_core.study.errors import RIVAL, LeastError, OwnData
-from abcdp_core.study.knobs import choice, scale
-from abcdp_core.study.tables import Array, At, Cells, Linked, Rows, Total, columns
+from abcdp_core.study.tables import Array, At, Cells, Rows, Total, columns
 from abcdp_core.tasks import Chain, Continuation, Run

@@ -13,7 +13,7 @@ from abcdp_core.parameters import Params
 from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.study.tables import At, Cells, Linked, Rows, Total, columns, of_link, table_of
+from abcdp_core.study.tables import At, Cells, Rows, Total, columns, of_link, table_of
 from abcdp_core.tasks import Chain, Chunk, Continuation, Run, per_run, per_value
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ class Study(Generic[P, W]):
     Attributes:
         name: of the study.
         params: its parameters; with a field ``runs`` it is repeated so often.
-        tables: name -> what makes it; the first is ``main``.
+        tables: name -> what makes it, or its columns, separated by spaces, where ``link`` or the
+            world has its rows by this name; the first is ``main``.
         says: the result in one short paragraph.
         privacy: what is protected and how much, if that is not what one event costs.
         event: what a release at some place does with the data, where there is noise; its largest
@@ -54,7 +55,7 @@ class Study(Generic[P, W]):
 
     name: str
     params: type[P]
-    tables: Mapping[str, Cells[W] | Rows[W] | Linked]
+    tables: Mapping[str, Cells[W] | Rows[W] | str]
     says: Callable[[Result], str]
     views: Mapping[str, Callable[[Result], CaptionedFigure | None]]
     privacy: str | Callable[[P], str] = ""
@@ -72,13 +73,13 @@ class Study(Generic[P, W]):
     def contract(self) -> tuple[dict[str, tuple[str, ...]], Any, Any, Any, Any]:
         """Return ``COLUMNS, tasks, work, collect, figures`` of an experiment's module."""
         every = {**self.tables, **self.totals}
-        names = columns(**{name: table.columns for name, table in every.items()})
-        return names, self.tasks, self.work, self.collect, self.figures
+        listed: Any = {name: getattr(table, "columns", table) for name, table in every.items()}
+        return columns(**listed), self.tasks, self.work, self.collect, self.figures
 
     @property
     def code(self) -> list[Callable[..., object]]:
         """What computes the rows, of the study's own module, to be shown with its theory."""
-        tables = [table for table in self.tables.values() if not isinstance(table, Linked)]
+        tables = [table for table in self.tables.values() if not isinstance(table, str)]
         made = [table.cell if isinstance(table, Cells) else table.make for table in tables]
         every = [self.world, *made, *([self.link] if self.link else [])]
         own = [each for each in every if each.__module__.startswith(self.params.__module__)]
@@ -100,23 +101,20 @@ class Study(Generic[P, W]):
         if self.link is not None:
             here: Continuation[Any] = Continuation.of(run)
             (rows, state), at = self.link(here), At.first(here.task)
-            made = {name: of_link(each, rows.get(name), at) for name, each in tables.items()}
+            made = {name: of_link(str(each), rows.get(name), at) for name, each in tables.items()}
             return here.link(made, state)
         whole = cast("Run[P]", run)
-        world = self.world(whole)
+        world: Any = self.world(whole)
         return {
-            name: table.of(world, whole)
+            name: table_of(table, world[name]) if isinstance(table, str) else table.of(world, whole)
             for name, table in tables.items()
-            if not isinstance(table, Linked)
         }
 
     def collect(self, params: P, rows: Tables) -> Result:
         """Put the rows of the runs so far together, and say what they show."""
-        totals = {
-            name: table_of(total.columns, total.make(params, rows))
-            for name, total in self.totals.items()
-        }
-        tables = {**rows, **totals}
+        tables = dict(rows)
+        for name, total in self.totals.items():
+            tables[name] = table_of(total.columns, total.make(params, rows))
         done = None if self.release is None else self.release(params)
         result = Result(self.name, params, tables, "", "", done)
         if self.guarantee is not None:

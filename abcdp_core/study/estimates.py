@@ -9,19 +9,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from abcdp_core import summaries
 from abcdp_core.adaptive.stream import Answer
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.figures.looks import Style
-from abcdp_core.figures.mechanisms import way_of_asking
+from abcdp_core.figures.statistics import way_of_asking
 from abcdp_core.results import Result
 from abcdp_core.sentences import amount, plain, runs_in_words
-from abcdp_core.study.tables import At
+from abcdp_core.study.tables import Array, At
 from abcdp_core.tasks import Run
 
-Array = NDArray[np.float64]
 Key = tuple[str, ...]
 
 SYMBOL = {"mu": "μ", "sigma": "σ"}  # Parameter of the people's values -> how it is written

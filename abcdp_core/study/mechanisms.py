@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core import mechanisms, pool, simulators, summaries, trials
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Release, regression_adjustment
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
-
-Array = NDArray[np.float64]
+from abcdp_core.study.tables import Array
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,11 @@ def public_side(params: Any, seed: int) -> pool.PublicSide:
     """Return what is public about the data of a study, and the one pool that all runs share."""
     size = vars(params).get("n", params.source.N_DEFAULT)
     return pool.public_side(params.scenario, size, params.pool_size, seed)
+
+
+def common(params: Any, c: int) -> dict[str, Any]:
+    """Return the options that all mechanisms of a study have in common."""
+    return {"epsilon_abc": params.epsilon_abc, "c": c, "sensitivity": params.sensitivity}
 
 
 def missing_pools(params: Any, seed: int) -> list[pool.PoolKey]:

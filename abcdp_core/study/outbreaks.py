@@ -11,11 +11,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
+from abcdp_core.figures import ranked
 from abcdp_core.privacy import UNPROTECTED, Event, statement
 from abcdp_core.sentences import amount, noise_cost, setting
 from abcdp_core.simulators import tuberculosis
-
-Array = NDArray[np.float64]
+from abcdp_core.study.tables import Array
 
 INTERVAL = (0.05, 0.95)  # Quantiles between which an interval of a parameter lies
 
@@ -120,7 +120,7 @@ def values_figure(
             marks.append({"panel": index, "place": place, "style": style} | ends)
     settings = f"Mean and 90 % interval. {words[1]}"
     names = [name for name, _, _ in rows]
-    figure = fig.marked_panels(axes, names, pd.DataFrame(marks), (words[0], settings))
+    figure = ranked.marked_panels(axes, names, pd.DataFrame(marks), (words[0], settings))
     for index, place in enumerate(tuberculosis.TRUTH):
         line = fig.line(np.full(2, place), np.array([-0.5, len(rows) - 0.5]), fig.TRUTH)
         figure.add_trace(line.update(fig.panel(index)))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from abcdp_core.study.tables import Array
 
 SHOWN = 2000  # Most draws of a sample in a table
 

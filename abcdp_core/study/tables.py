@@ -99,34 +99,23 @@ class Cells(Generic[W]):
         return pd.DataFrame(rows, columns=names)
 
 
-@dataclass(frozen=True)
-class Linked:
-    """A table whose rows the links of tasks give.
-
-    Attributes:
-        columns: names separated by spaces.
-    """
-
-    columns: str
-
-
 TEXTS = "sampler interval channel way parameter fit kind"
 NUMBERS = "run t people dimension asked coordinate answers simulated c sample day"
 KINDS = {**dict.fromkeys(TEXTS.split(), str), **dict.fromkeys(NUMBERS.split(), int)}
 """Column -> its kind, where a table without rows has to know it and it is not a real number."""
 
 
-def of_link(table: Cells[Any] | Rows[Any] | Linked, rows: Any, at: At) -> pd.DataFrame:
+def of_link(columns: str, rows: Any, at: At) -> pd.DataFrame:
     """A table of a link: columns that its rows lack are those of the task.
 
     Args:
-        table: says which columns it has.
+        columns: of the table, separated by spaces.
         rows: a table or a list of rows by column; ``None`` if the link has no row.
         at: where the task is.
     """
-    names, known = table.columns.split(), vars(at)
+    names, known = columns.split(), vars(at)
     if rows is None:
-        return _no_rows(table.columns).copy(deep=False)
+        return _no_rows(columns).copy(deep=False)
     if isinstance(rows, pd.DataFrame):
         missing = {name: known[name] for name in names if name not in rows}
         return rows if list(rows) == names else rows.assign(**missing)[names]

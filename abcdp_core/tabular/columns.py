@@ -123,7 +123,7 @@ def whole_numbers(
             "release; this program does not do that",
         )
     bad = (found != np.rint(found)) | (found < lowest)
-    _refuse(column, pd.Series(bad), f"is no number of {what}: whole numbers from {lowest} up")
+    _refuse(column, pd.Series(bad), f"is not a number of {what}: whole numbers from {lowest} up")
     slip = f"is above {largest:,} {what}, which is taken for a slip"
     _refuse(column, pd.Series(found > largest), slip)
     return found
@@ -135,6 +135,8 @@ def labels(column: Column, drop_missing: bool = False) -> list[str]:
     Raises:
         TableError: a name is missing, or differs from another in case or blanks only.
     """
+    if column.table.divided:
+        raise TableError(f"Row {column.table.divided} has more columns than the first row names.")
     text = column.text
     missing = text.str.lower().isin(MISSING)
     if missing.any() and not drop_missing:

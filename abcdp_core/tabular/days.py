@@ -66,14 +66,14 @@ def _parsed(column: Column, date_format: str | None) -> pd.Series[pd.Timestamp]:
     text = column.text.str.replace(MIDNIGHT, "", regex=True)
     missing = text.str.lower().isin(MISSING)
     if missing.any():
-        raise TableError(f"{column.place(int(np.argmax(missing)))} is no date.")
+        raise TableError(f"{column.place(int(np.argmax(missing)))} is not a date.")
     tried = (date_format,) if date_format else FORMATS
     read = {each: pd.to_datetime(text, format=each, errors="coerce") for each in tried}
     fits = [each for each in tried if read[each].notna().all()]
     if not fits:
         nearest = min(tried, key=lambda each: int(read[each].isna().sum()))
         place = column.place(int(np.argmax(read[nearest].isna())))
-        how = f"is no date of the form {date_format}" if date_format else "is no date that is known"
+        how = f"is not of the form {date_format}" if date_format else "is not a known form of date"
         raise TableError(f"{place} {how}: say how dates are written, as --date-format %d/%m/%Y.")
     if len(fits) > 1:
         raise TableError(

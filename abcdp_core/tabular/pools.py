@@ -47,7 +47,7 @@ def read(path: Path) -> pd.DataFrame:
         raise TableError(f"{path.name}: must end with {' or '.join(ENDINGS)}.")
     try:
         if path.exists() and not path.is_file():
-            raise TableError(f"{path.name}: is no file.")
+            raise TableError(f"{path.name}: is not a file.")
         if path.stat().st_size > LARGEST_FILE:
             raise TableError(f"{path.name}: is larger than {LARGEST_FILE // 2**20:,} MB.")
         with path.open("rb") as source:

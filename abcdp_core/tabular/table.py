@@ -63,6 +63,7 @@ class Table:
         first: row of the file that the first fields are from.
         separator: of its columns; empty where there is one alone.
         note: what a person should know of how it was read; empty if nothing.
+        divided: the first row with a mark that parts columns, where the header has none; else 0.
     """
 
     names: tuple[str, ...]
@@ -70,6 +71,7 @@ class Table:
     first: int
     separator: str
     note: str
+    divided: int = 0
 
     def column(self, name: str | None, *but: str | None) -> Column:
         """Return the column of a name, or the only one there is besides row numbers and others.
@@ -93,7 +95,9 @@ class Table:
             return Column(self, may_be[0])
         if self.names.count(name) != 1:
             why = "twice in the first row" if name in self.names else "not in the first row"
-            raise TableError(f"Column {shown(name)} is {why}.")
+            dates = sum(bool(re.fullmatch(r"\d+([/.-])\d+\1\d+", each)) for each in self.names)
+            turn = " Turn the table: it needs one row for each day." if dates > 1 else ""
+            raise TableError(f"Column {shown(name)} is {why}.{turn}")
         return Column(self, self.names.index(name))
 
     def choices(self) -> list[str]:
@@ -102,10 +106,8 @@ class Table:
 
     def _counts_rows(self, at: int) -> bool:
         """Whether a column is the unnamed first one that R and pandas write."""
-        if at or not self.names or self.names[0] or self.fields.shape[1] == 1:
-            return False
-        written, n = self.fields[0].tolist(), len(self.fields)
-        return any(written == [str(row + start) for row in range(n)] for start in (0, 1))
+        unnamed = at == 0 and self.fields.shape[1] > 1 and self.names[:1] == ("",)
+        return unnamed and _counts_rows(self.fields[0])
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class Column:
         row = f"row {self.table.first + index}"
         if len(self.table.fields.columns) == 1 or not self.table.names:
             return f"R{row[1:]}"
-        return f"Column {shown(self.table.names[self.at])}, {row}:"
+        return f"Column {shown(self.table.names[self.at])}, {row}"
 
 
 def parse(
@@ -163,12 +165,29 @@ def parse(
     first, second = (_fields(line, separator) for line in [*lines, ""][:2])
     several = len(first) > 1
     has_header = several or (could_name(first[0]) if header is None else header)
-    # R leaves out the name of its row numbers.
-    names = ["", *first] if several and len(second) == len(first) + 1 else first
-    fields = _parsed(text, separator, len(names), has_header)
+    one_more = several and len(second) == len(first) + 1
+    fields = _parsed(text, separator, len(first) + one_more, has_header)
+    names = first
+    if one_more and not fields[len(first)].any():
+        # There is a mark at the end of each row.
+        fields = fields.drop(columns=len(first))
+    elif one_more and _counts_rows(fields[0]):
+        # R leaves out the name of its row numbers.
+        names = ["", *first]
+    elif one_more:
+        raise TableError(f"Row 2 has {len(second)} fields, and the first row {len(first)}.")
     if len(fields) > most:
         raise TableError(f"The file has more than {most:,} rows, the most that are read.")
-    return Table(tuple(names) if has_header else (), fields, 1 + has_header, separator, note)
+    rows = enumerate([] if separator else text.split("\n"), start=1)
+    divided = next((row for row, line in rows if separator_of(line)), 0)
+    own_names = tuple(names) if has_header else ()
+    return Table(own_names, fields, 1 + has_header, separator, note, divided)
+
+
+def _counts_rows(column: pd.Series[str]) -> bool:
+    """Whether a column counts from 0 or 1."""
+    written, n = column.tolist(), len(column)
+    return any(written == [str(row + start) for row in range(n)] for start in (0, 1))
 
 
 def _decoded(content: bytes) -> tuple[str, str]:
@@ -265,7 +284,7 @@ def content_of(file: Path, largest: int = LARGEST_FILE) -> bytes:
     try:
         # Looked at first: a pipe would be waited for.
         if file.exists() and not file.is_file():
-            raise TableError("is no file.")
+            raise TableError("is not a file.")
         with file.open("rb") as opened:
             return opened.read(largest + 1)
     except OSError as error:

@@ -66,7 +66,7 @@ def _labels(rng: random.Random) -> Pair:
     return tuple("\n".join(["strain", *each]) + "\n" for each in (patients, fewer))  # type: ignore[return-value]
 
 
-NAMES = ("A", "B-2", "1", "2.5", "NA", "none", "patient", "a label", "ß", "中", "A ", "a")
+NAMES = ("A", "B-2", "1", "2.5", "NA", "none", "patient", "a label", "ß", "中")
 """Labels of strains: some look like numbers, headers or nothing at all."""
 
 
@@ -97,8 +97,11 @@ def _file(rng: random.Random, rows: Iterator[str], name: str) -> str:
 
 CASES: dict[str, tuple[list[str], Callable[[random.Random], Pair]]] = {
     "incomes": (["uniform-mixture", "--domain", "0,100", "--draws", "100"], _values),
-    "labels": (["tuberculosis-patients", "--column", "labels", "--draws", "100"], _labels),
-    "sizes": (["tuberculosis-patients", "--column", "sizes", "--draws", "100"], _sizes),
+    "labels": (
+        ["tuberculosis-patients", "--kind", "labels", "--missing", "drop", "--draws", "100"],
+        _labels,
+    ),
+    "sizes": (["tuberculosis-patients", "--kind", "sizes", "--draws", "100"], _sizes),
     "days": (["covid-people", "--draws", "100"], _days),
 }
 """Name -> what the command is asked for, and neighbouring files for it."""
@@ -119,7 +122,7 @@ def released(asked: list[str], text: str, seed: int) -> dict[str, Any]:
             mock.patch.object(procedure, "spend", spend),
             mock.patch.object(procedure, "complete", lambda document, *_: document),
         ):
-            code = main([*line, "--epsilon-total", str(EPSILON_TOTAL)])
+            code = main([*line, "--epsilon-total", str(EPSILON_TOTAL), "--cumulative", "no"])
         if code:
             raise AssertionError(f"the command ended with {code}.")
         document: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))

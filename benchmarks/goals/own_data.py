@@ -94,16 +94,6 @@ DAYS = {"people": 18, "people-60": 60}
 """Name in a goal -> days of a series of cases: as in the Netherlands, and the most."""
 
 
-@goal("own-data-case-error-incomes-0.1", at_most=0.08, case="incomes", epsilon_total=0.1)
-@goal("own-data-case-error-incomes-0.5", at_most=0.045, case="incomes", epsilon_total=0.5)
-@goal("own-data-case-error-incomes-1", at_most=0.045, case="incomes", epsilon_total=1.0)
-@goal("own-data-case-error-patients-0.1", at_most=0.75, case="patients", epsilon_total=0.1)
-@goal("own-data-case-error-patients-0.5", at_most=0.55, case="patients", epsilon_total=0.5)
-@goal("own-data-case-error-patients-1", at_most=0.50, case="patients", epsilon_total=1.0)
-@goal("own-data-case-error-people-0.1", at_most=0.60, case="people", epsilon_total=0.1)
-@goal("own-data-case-error-people-0.5", at_most=0.49, case="people", epsilon_total=0.5)
-@goal("own-data-case-error-people-1", at_most=0.47, case="people", epsilon_total=1.0)
-@goal("own-data-case-error-people-60-1", at_most=0.47, case="people-60", epsilon_total=1.0)
 def case_error(case: str, epsilon_total: float) -> Measured:
     """Mean absolute error of all that is inferred, in prior standard deviations.
 
@@ -115,19 +105,29 @@ def case_error(case: str, epsilon_total: float) -> Measured:
     return mean(_case(case, epsilon_total)[0])
 
 
-@goal("own-data-case-coverage-incomes-0.1", at_least=0.87, case="incomes", epsilon_total=0.1)
-@goal("own-data-case-coverage-incomes-0.5", at_least=0.87, case="incomes", epsilon_total=0.5)
-@goal("own-data-case-coverage-incomes-1", at_least=0.87, case="incomes", epsilon_total=1.0)
-@goal("own-data-case-coverage-patients-0.1", at_least=0.87, case="patients", epsilon_total=0.1)
-@goal("own-data-case-coverage-patients-0.5", at_least=0.87, case="patients", epsilon_total=0.5)
-@goal("own-data-case-coverage-patients-1", at_least=0.87, case="patients", epsilon_total=1.0)
-@goal("own-data-case-coverage-people-0.1", at_least=0.87, case="people", epsilon_total=0.1)
-@goal("own-data-case-coverage-people-0.5", at_least=0.87, case="people", epsilon_total=0.5)
-@goal("own-data-case-coverage-people-1", at_least=0.87, case="people", epsilon_total=1.0)
-@goal("own-data-case-coverage-people-60-1", at_least=0.87, case="people-60", epsilon_total=1.0)
 def case_coverage(case: str, epsilon_total: float) -> Measured:
     """Share of 90 % intervals, over all that is inferred, that hold the truth; as above."""
     return mean(_case(case, epsilon_total)[1])
+
+
+LARGEST_ERRORS = {
+    ("incomes", 0.1): 0.08,
+    ("incomes", 0.5): 0.045,
+    ("incomes", 1.0): 0.045,
+    ("patients", 0.1): 0.75,
+    ("patients", 0.5): 0.55,
+    ("patients", 1.0): 0.50,
+    ("people", 0.1): 0.60,
+    ("people", 0.5): 0.49,
+    ("people", 1.0): 0.47,
+    ("people-60", 1.0): 0.47,
+}
+"""Case and budget -> its goal."""
+
+for (_name, _budget), _most in LARGEST_ERRORS.items():
+    _asked = {"case": _name, "epsilon_total": _budget}
+    goal(f"own-data-case-error-{_name}-{_budget:g}", at_most=_most, **_asked)(case_error)
+    goal(f"own-data-case-coverage-{_name}-{_budget:g}", at_least=0.87, **_asked)(case_coverage)
 
 
 @functools.cache

@@ -180,26 +180,6 @@ def _all_held(name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return np.array(held), np.array(carried)
 
 
-@goal("published-coverage-linear-regression-0", at_least=0.87, at_most=0.93,
-      problem="linear_regression", parameter=0)  # fmt: skip
-@goal("published-coverage-linear-regression-1", at_least=0.87, at_most=0.93,
-      problem="linear_regression", parameter=1)  # fmt: skip
-@goal("published-coverage-linear-regression-2", at_least=0.87, at_most=0.93,
-      problem="linear_regression", parameter=2)  # fmt: skip
-@goal("published-coverage-log-linear-p", at_least=0.87, at_most=0.93,
-      problem="log_linear", parameter=0)  # fmt: skip
-@goal("published-coverage-log-linear-p11", at_least=0.87, at_most=0.93,
-      problem="log_linear", parameter=1)  # fmt: skip
-@goal("published-coverage-log-linear-p21", at_least=0.87, at_most=0.93,
-      problem="log_linear", parameter=2)  # fmt: skip
-@goal("published-coverage-log-linear-p12", at_least=0.87, at_most=0.93,
-      problem="log_linear", parameter=3)  # fmt: skip
-@goal("published-coverage-log-linear-p22", at_least=0.87, at_most=0.93,
-      problem="log_linear", parameter=4)  # fmt: skip
-@goal("published-coverage-sir-epidemic-beta", at_least=0.87, at_most=0.93,
-      problem="sir_epidemic", parameter=0)  # fmt: skip
-@goal("published-coverage-sir-epidemic-gamma", at_least=0.87, at_most=0.93,
-      problem="sir_epidemic", parameter=1)  # fmt: skip
 def coverage(problem: str, parameter: int) -> Measured:
     """Share of 90 % intervals that hold the truth, over queries simulated at draws of the prior.
 
@@ -209,6 +189,23 @@ def coverage(problem: str, parameter: int) -> Measured:
     """
     held = _all_held(problem)[0][:, parameter]
     return share(int(held.sum()), len(held))
+
+
+PARAMETERS = {
+    "linear-regression": ("0", "1", "2"),
+    "log-linear": ("p", "p11", "p21", "p12", "p22"),
+    "sir-epidemic": ("beta", "gamma"),
+}
+for _name, _parameters in PARAMETERS.items():
+    for _index, _parameter in enumerate(_parameters):
+        declare = goal(
+            f"published-coverage-{_name}-{_parameter}",
+            at_least=0.87,
+            at_most=0.93,
+            problem=_name.replace("-", "_"),
+            parameter=_index,
+        )
+        declare(coverage)
 
 
 @goal("published-leaps-sir-epidemic-beta", at_least=0.9, at_most=1.1, parameter=0)

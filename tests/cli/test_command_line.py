@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from abcdp_core import registry, runner, studies, workers
+from abcdp_core import runner, studies, workers
 from abcdp_core.__main__ import COMMANDS, INTERRUPTED, main, parser_of
 from abcdp_core.cli import arguments
 from abcdp_core.cli.ending import LONGEST_ERROR
@@ -33,17 +33,7 @@ from tests import toy_experiment
 ROOT = Path(__file__).resolve().parents[2]
 TOY_FILE = toy_experiment.__file__
 POSTERIOR = ["--set", "pool_size=50", "--set", "n=10", "--set", "c=3"]
-
-
-@pytest.fixture(autouse=True)
-def no_plug_ins_left() -> Iterator[None]:
-    """What a test adds is gone after it."""
-    before = list(registry._added)
-    yield
-    registry._added[:] = before
-    for name in [name for name in sys.modules if name.startswith("abcdp_plugin_")]:
-        del sys.modules[name]
-    registry.forget()
+pytestmark = pytest.mark.usefixtures("no_plug_ins_left")
 
 
 def run(*arguments: str, out: Path) -> int:

@@ -147,7 +147,7 @@ def test_a_full_disk_spends_nothing_or_what_is_paid_for_is_printed(
         ("--c 500", "c = 500: must be a whole number from 1 to pool_size = 200"),
         ("--distance none", "distance = none: must be one of values, pairs"),
         ("--data missing.csv", "data = missing.csv: cannot be read (No such file or directory)"),
-        ("--data .", "data = .: is a folder"),
+        ("--data .", "data = .: is not a file."),
         ("--out missing/out.json", "out = missing/out.json: cannot be written (No such file"),
         ("--seed 1", "unrecognized arguments: --seed 1"),
         ("--draws 500", "draws = 500: is an option of noisy-counts, and this release is by sparse"),

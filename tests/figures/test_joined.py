@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 import pytest
 
 from abcdp_core import figures as fig
+from abcdp_core.figures.joined import joined
 
 
 def drawn(values: list[float], title: str = "x", **axis: object) -> go.Figure:
@@ -17,7 +18,7 @@ def drawn(values: list[float], title: str = "x", **axis: object) -> go.Figure:
 
 
 def ranges(first: go.Figure, second: go.Figure) -> list[tuple[float, float] | None]:
-    return [each.layout.xaxis.range for each in fig.joined(first, second)]
+    return [each.layout.xaxis.range for each in joined(first, second)]
 
 
 def test_ranges_that_builders_set_are_joined_and_the_figures_left_alone() -> None:
@@ -37,7 +38,7 @@ def test_ranges_left_to_the_browser_hold_all_data_with_their_bars() -> None:
     tozero = [drawn([2.0, high], rangemode="tozero") for high in (3.0, 4.0)]
     assert ranges(*tozero) == [(0.0, 4.1)] * 2
     bars = [fig.figure("", "x", "y", height=300).add_bar(x=[0], y=[top]) for top in (6, 9)]
-    low, high = fig.joined(*bars)[0].layout.yaxis.range
+    low, high = joined(*bars)[0].layout.yaxis.range
     assert low < 0.0
     assert high > 9.0
 
@@ -62,7 +63,7 @@ def test_axes_of_other_things_stay_as_they_are(
 
 
 def test_marks_of_both_are_there() -> None:
-    both = fig.joined(
+    both = joined(
         drawn([0, 1], range=[0.0, 1.0], tickvals=[0, 1], ticktext=["none", "1"]),
         drawn([0, 1], range=[0.0, 2.0], tickvals=[1, 2], ticktext=["1", "2"]),
     )
@@ -81,7 +82,7 @@ def test_panels_follow_their_axis_and_a_second_scale_moves_along() -> None:
             yaxis2={"overlaying": "y", "range": [10.0, 20.0]},
         )
     second.update_layout(yaxis={"range": [-1.0, 1.0]})
-    one, other = fig.joined(first, second)
+    one, other = joined(first, second)
     assert one.layout.xaxis2.range == other.layout.xaxis2.range == (0.0, 2.0)
     assert one.layout.yaxis.range == other.layout.yaxis.range == (-1.0, 1.0)
     # Zero of the first axis stands at 10 of the other, as before.

@@ -14,7 +14,7 @@ import pytest
 
 from abcdp_core import figures as fig
 from abcdp_core import mechanisms
-from abcdp_core.figures import looks
+from abcdp_core.figures import looks, ranked
 from tests.figures.contrast import contrast
 
 ROOT = Path(__file__).parents[2]
@@ -121,7 +121,7 @@ def test_words_get_their_own_colour_and_marks_keep_theirs() -> None:
     one = np.ones(1)
     chart.add_trace(fig.points(one, one, fig.PRIVATE))
     fig.note(chart, 1.0, 1.0, "private", fig.PRIVATE.color, "top left")
-    fig.end_labels(chart, [(1.0, "private", fig.PRIVATE.color)], (0.0, 2.0))
+    ranked.end_labels(chart, [(1.0, "private", fig.PRIVATE.color)], (0.0, 2.0))
     dressed = fig.dressed(chart, fig.SCREENS["light"])
     assert dressed.data[0].marker.color == fig.PRIVATE.color
     assert dressed.layout.annotations[0].font.color == looks.WORDS[fig.PRIVATE.color]

@@ -9,10 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from abcdp_core import documents, lessons, summaries
-from abcdp_core.lessons import Lesson, Step, numbers, printed, reading
+from abcdp_core import documents, lessons, studies, summaries
+from abcdp_core.lessons import numbers, printed, reading
 from abcdp_core.lessons.guessed import guessed
 from abcdp_core.lessons.printed import Sheet
+from abcdp_core.lessons.reading import Lesson, Step
 from tests import results
 
 LESSONS = lessons.load()
@@ -56,13 +57,13 @@ def test_every_step_computes_its_numbers_and_says_nothing_else(step: Step) -> No
         assert "{" not in numbers.fill(text, found)
     if step.runs and step.look and not step.look.startswith("chart-overview-"):
         # What stands out is a figure of one of its studies.
-        studies = {
+        computed = {
             run.experiment: results.of(run.experiment, step.params(name))
             for name, run in step.runs.items()
         }
         drawn = {
             f"chart-{name}-{each}"
-            for name, found in studies.items()
+            for name, found in computed.items()
             for each in studies.load(name).figures(found)
         }
         assert step.look in drawn

@@ -29,10 +29,10 @@ from abcdp_core.privacy import NonPrivate, cost
 from abcdp_core.simulators import covid_people, uniform_mixture
 from abcdp_core.simulators import tuberculosis_patients as patients
 from abcdp_core.statistic import Statistic, stated_by
+from tests.simulators.test_tuberculosis_patients import Report, partitions, with_one_more
 from tests.statistics import assert_frequencies, rejects
 
 Array = NDArray[np.float64]
-Report = tuple[int, ...]
 
 SUMMARY = patients.STATISTICS["cluster-summary"]
 BOTH = pytest.mark.parametrize("name", ["private-summary", "private-summary-large-unit"])
@@ -88,20 +88,6 @@ def reports() -> Iterator[Report]:
     for total in range(8):
         yield from partitions(total, total)
     yield from [(80,), (80, 1), (81, 80, 80, 79, 2, 1), (80,) * 5, (40, 9, 9, 8)]
-
-
-def partitions(total: int, largest: int) -> Iterator[Report]:
-    if total == 0:
-        yield ()
-    for first in range(min(total, largest), 0, -1):
-        for rest in partitions(total - first, first):
-            yield first, *rest
-
-
-def with_one_more(sizes: Report) -> Iterator[Report]:
-    for place in range(len(sizes)):
-        yield *sizes[:place], sizes[place] + 1, *sizes[place + 1 :]
-    yield *sizes, 1
 
 
 def in_steps(sizes: Report) -> NDArray[np.int64]:

@@ -101,7 +101,7 @@ def test_noise_of_the_thresholds_is_drawn_after_that_of_the_distances(run: Run, 
 def test_an_event_of_another_kind_is_refused_and_not_run_without_noise(
     run: Run, event: Event
 ) -> None:
-    with pytest.raises(TypeError, match="Gaussian is no event of"):
+    with pytest.raises(TypeError, match="Gaussian is not an event of"):
         run(RHO, Gaussian(0.1, 1.0), rng_of())
 
 

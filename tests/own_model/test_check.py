@@ -38,7 +38,7 @@ def test_what_holds_is_said_with_how_long_a_pool_takes(
     # The mean of what is between -8 and 8, over 100 records; all together as they are released.
     assert "xy            0.16 and 0.16  0.16 and 0.16" in said
     assert "all together  5 and 2.236" in said
-    assert "what is no count in units of the above" in said
+    assert "what is not a count in units of the above" in said
     next_ = f"\nNext: abcdp plan gaussian-2d --plugin {file} --n 100 "
     assert said.endswith(f"{next_}--epsilon-total 0.2\n")
     assert "derived: mean" in said

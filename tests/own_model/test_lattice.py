@@ -13,20 +13,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.own_model import (
-    Column,
-    Model,
-    Parameter,
-    count,
-    declared,
-    histogram,
-    mean,
-    reading,
-    total,
-)
+from abcdp_core.own_model import Column, Model, Parameter, count, declared, histogram, mean, total
 from abcdp_core.own_model.lattice import FARTHEST, GRID, on_lattice, sensitivity, whole_numbers
 from abcdp_core.own_model.model_table import of_model, summaries_of
 from abcdp_core.own_model.pool_table import ROUNDINGS, of_pool, scenario_of
+from abcdp_core.own_model.reading import read
 from abcdp_core.own_model.statistics import OwnStatistic, Summary
 from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.privacy import cost
@@ -281,7 +272,7 @@ def test_declared_numbers_may_reach_the_farthest_place_and_none_lies_beyond(
     with pytest.raises(OwnError, match="statistic far reaches more than 1,048,576 times"):
         reduced(sign * 1.5 * FARTHEST)
     # Of a pool too, in one row of many.
-    pool = reading.read(pools.made(tmp_path, pools.DECLARED))
+    pool = read(pools.made(tmp_path, pools.DECLARED))
     pool.numbers[3, 0] = sign * FARTHEST
     of_pool(pool)
     pool.numbers[3, 0] = sign * 1.5 * FARTHEST
@@ -297,7 +288,7 @@ def test_contributions_to_a_pool_are_clipped_as_its_file_says(tmp_path: Path) ->
     average = np.linspace(-9.0, 9.0, 50)
     young, old = np.arange(50) < 10, np.arange(50) >= 40
     data = np.column_stack([average, young, old, np.full(50, 3.0)])
-    found = of_pool(reading.read(pools.made(tmp_path))).statistic
+    found = of_pool(read(pools.made(tmp_path))).statistic
     private = np.array(found.whole_of(data)) / np.array(found.whole)
     within = np.clip(average, -4.0, 4.0)
     half_steps = 50 / 2 / GRID
@@ -305,7 +296,7 @@ def test_contributions_to_a_pool_are_clipped_as_its_file_says(tmp_path: Path) ->
     assert private == pytest.approx(expected, abs=half_steps)
     # Where records are added their number is private: ten that are absent add nothing.
     data[:10] = np.nan
-    found = of_pool(reading.read(pools.made(tmp_path, pools.ADDED))).statistic
+    found = of_pool(read(pools.made(tmp_path, pools.ADDED))).statistic
     private = np.array(found.whole_of(data)) / np.array(found.whole)
     expected = [within[10:].sum() / 4.0, 0.0, 10.0, 12.0]
     assert private == pytest.approx(expected, abs=half_steps)
@@ -324,18 +315,18 @@ def test_floating_point_moves_no_number_of_a_file_by_more_than_is_stated(
     totals = [n * Fraction(low) + k * (Fraction(high) - Fraction(low)) for k in range(n + 1)]
     given = [float(each / n if kind == "mean" else each) for each in totals]
     table = pools.table().assign(**{"summary.average": given[:200]})
-    found = of_pool(reading.read(pools.made(tmp_path, toml, table))).statistic
+    found = of_pool(read(pools.made(tmp_path, toml, table))).statistic
     more = found.l1(n) - 4.0
     numbers = [found.whole_of(np.array([[each, 3.0, 4.0, 5.0]]))[0] for each in given]
     assert 1.002 < np.abs(np.diff(numbers)).max() / GRID <= 1.0 + more < 1.1
     far = toml.replace(repr(low), repr(1e14)).replace(repr(high), repr(1e14 + 0.3))
     table = table.assign(**{"summary.average": np.array(given[:200]) * 1e4})
     with pytest.raises(OwnError, match=r"summary\.average: with bounds so far from 0"):
-        of_pool(reading.read(pools.made(tmp_path, far, table)))
+        of_pool(read(pools.made(tmp_path, far, table)))
 
 
 def test_of_declared_numbers_each_is_clipped_and_rounded_as_a_whole(tmp_path: Path) -> None:
-    pool = reading.read(pools.made(tmp_path, pools.DECLARED))
+    pool = read(pools.made(tmp_path, pools.DECLARED))
     table = of_pool(pool)
     assert (table.is_of_numbers, table.sizes, table.bounds) == (True, (1, 1), "")
     # The group of two counts, two other numbers, half a step twice for each of these, and what

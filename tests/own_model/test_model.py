@@ -314,7 +314,7 @@ def half(_: object, size: int) -> np.ndarray:
         ),
         (
             {"parameters": (Parameter("μ", 0, 1, prior=half, whole=True),)},
-            "prior of μ draws what is no whole number",
+            "prior of μ draws what is not a whole number",
         ),
         ({"prior": lambda _, size: np.zeros(size)}, r"array \(4,\); it must be \(4, 2\)"),
         (
@@ -364,7 +364,7 @@ def test_a_prior_of_one_value_alone_is_refused() -> None:
         (ADDED | {"statistics": ()}, "statistics must not be empty where"),
         (ADDED | {"distance": "records"}, "needs a public number of records"),
         ({"log_prior": len}, "log_prior: needs a function for prior"),
-        ({"parameters": shares(("a", "b")), "prior": len}, "shares of a whole have a prior of"),
+        ({"parameters": shares(("a", "b")), "prior": len}, "shares of a whole have their own"),
         ({"parameters": shares(("a", "b"))[::-1]}, "must be next to each other, in their order"),
         ({"truth": (1.0,)}, "must be one number for each parameter"),
         ({"pool_size": 9}, "pool_size = 9: must be a whole number from 10 up"),
@@ -408,3 +408,10 @@ def test_labels_say_where_a_sensitivity_is_declared() -> None:
         "one person, if the sensitivity declared for largest holds"
     )
     assert model.protected(by_numbers=False) == "one person"
+
+
+def test_a_category_is_a_whole_number_for_each_of_its_names() -> None:
+    column = Column("smoker", levels=("no", "yes", "gave up"))
+    assert (column.low, column.high, column.whole) == (0.0, 2.0, True)
+    with pytest.raises(ValueError, match="levels must be different names"):
+        Column("smoker", levels=("no", "no", "yes"))

@@ -262,9 +262,9 @@ def test_a_posterior_that_was_interrupted_is_completed_at_no_cost_and_without_th
     ("data", "sentence"),
     [
         (RECORDS.replace("x", "y"), "Column x is missing"),
-        (RECORDS.replace("-0.7", "NaN"), "Column x, row 2: is no finite number."),
-        (RECORDS.replace("0,-0.7", "0.5,-0.7"), "Column code, row 2: is no whole number."),
-        (RECORDS.replace("-0.7,a", "-0.7"), "Row 2 has 2 fields, and the first row 3."),
+        (RECORDS.replace("-0.7", "NaN"), "Column x, row 2 is missing"),
+        (RECORDS.replace("0,-0.7", "0.5,-0.7"), "Column code, row 2 is not a whole number."),
+        (RECORDS.replace("-0.7,a", "-0.7,a,b"), "Row 2 has 4 fields, and the first row 3."),
         ("x,code\n0.5,1", "number of records = 1: must be a whole number from 2"),
         (RECORDS.replace("-0.7", "0.125"),
          "ours.py: statistic m of record 1 cannot be computed (line 16: RuntimeError); nothing"),
@@ -431,7 +431,7 @@ def test_a_sensitivity_declared_for_all_is_said_and_refused_where_no_document_ho
         (CONTRIBUTIONS.replace("1,0,", "1,1,", 1), "Record 2: is counted twice in group age."),
         (CONTRIBUTIONS.replace("1,0,", "1,2,", 1), "Column young, record 2: must be 0 or 1"),
         (CONTRIBUTIONS.rpartition("\n")[0], "number of records = 11: must be"),
-        (CONTRIBUTIONS.replace("-0.4", ""), "Column x, row 3: is no finite number."),
+        (CONTRIBUTIONS.replace("-0.4", ""), "Column x, row 3 is missing"),
     ],
 )
 def test_contributions_that_cannot_be_are_refused(

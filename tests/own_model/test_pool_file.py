@@ -138,11 +138,7 @@ def test_numbers_at_the_ends_of_what_can_be_are_read(tmp_path: Path) -> None:
 MU = '[theta.mu]\nlow = -2.0\nhigh = 2.0\nunit = "mm"\n'
 
 WRONG_TOML = [
-    (
-        'neighbours = "replace"',
-        'neigbours = "replace"',
-        "neigbours: unknown; known are name",
-    ),
+    ('neighbours = "replace"', 'neigbours = "replace"', "neigbours: unknown; known are name"),
     ('unit = "one person"\n', "", "unit: is missing."),
     ('"replace"', '"swap"', "neighbours = swap: must be 'replace' or 'add-remove'."),
     ('name = "mine"', 'name = "My study"', "name = My study: must be in lower case with hyphens."),
@@ -154,23 +150,15 @@ WRONG_TOML = [
     ("high = 2.0", "", "theta.mu.high: is missing."),
     ("high = 2.0", "high = inf", "theta.mu.high = inf: must be at most 1e+60."),
     (MU, "[theta]\n", "theta: must have at least 1."),
-    (
-        "upper = 4.0",
-        "upper = -4.0",
-        "average: a mean needs lower and upper, and lower < upper.",
-    ),
+    ("upper = 4.0", "upper = -4.0", "average: a mean needs lower and upper, and lower < upper."),
     ("upper = 4.0", "", "summary.average: a mean needs lower and upper, and lower < upper."),
     ('kind = "mean"', 'kind = "median"', "summary.average.kind = median: must be 'count', 'mean'"),
     ('kind = "mean"', 'kind = "mean"\ngroup = "a"', "summary.average: only counts are in a group."),
-    ('kind = "mean"', 'kind = "mean"\nsensitivity = 1.0', "sensitivity: stands beside kind; leav"),
+    ('kind = "mean"', 'kind = "mean"\nsensitivity = 1.0', "sensitivity: is given beside kind; l"),
     ('group = "age"\n', "lower = 0.0\n", "summary.young: a count has no bounds."),
     ('kind = "count"\ngroup = "age"\n', "", "summary.young.kind: is missing; or declare a sensi"),
     ("[theta.mu]", "declared = { l1 = 1, l2 = 2 }\n[theta.mu]", "l2 = 2: must be at most l1 = 1."),
-    (
-        "[theta.mu]",
-        "declared = { l1 = 2, l2 = 1 }\n[theta.mu]",
-        "average: stands beside [decl",
-    ),
+    ("[theta.mu]", "declared = { l1 = 2, l2 = 1 }\n[theta.mu]", "average: is given beside [decl"),
     ('"replace"', '"add-remove"', "a mean needs a public number of records; use sum"),
     ('"pool.csv"', '"pool.txt"', "pool.txt: must end with .csv or .parquet"),
     ('"pool.csv"', '"none.csv"', "none.csv: No such file"),

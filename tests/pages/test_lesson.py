@@ -14,8 +14,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__, lessons
-from abcdp_core.lessons import Step
 from abcdp_core.lessons.guessed import guessed
+from abcdp_core.lessons.reading import Step
 from abcdp_core.parameters import ParameterError, text_of
 from tests.pages.app import ROOT, gone_to, linked, opened, settled, texts
 from ui.figures import charts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -55,15 +54,10 @@ def waiting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     file = tmp_path / "waiting.py"
     file.write_text(MODEL, encoding="utf-8")
     registry.add_file(file)
-    knob = controls_spec.SCREEN[KEY]
-    options = (*knob.parameter.options, "waiting")
-    parameter = dataclasses.replace(knob.parameter, options=options)
-    monkeypatch.setitem(controls_spec.SCREEN, KEY, dataclasses.replace(knob, parameter=parameter))
-    monkeypatch.setitem(
-        controls_spec.NAMES, KEY, controls_spec.NAMES[KEY] | {"waiting": "Waiting times"}
-    )
+    controls_spec.names_of.cache_clear()
     yield
     monkeypatch.undo()
+    controls_spec.names_of.cache_clear()
     del sys.modules["abcdp_plugin_waiting"]
     registry.forget()
 

@@ -237,6 +237,25 @@ def test_people_are_added_or_removed_and_nobody_is_asked_for_a_domain(scenario: 
     assert "is protected too" in said
 
 
+def test_a_table_is_read_by_the_columns_that_a_person_chooses_and_totals_are_asked_about() -> None:
+    days = "".join(f"{n}.3.2020;x;{4711 + 61 * n}\n" for n in range(20, 0, -1))
+    app = opened("your_own_data", epsilon_total="1", **{MODEL: "covid-people"})
+    app = give(app, f"Datum;Ort;Summe\n{days}".encode())
+    chosen = {each.key: each for each in app.selectbox}
+    assert [*chosen["own-column-name"].options] == ["Datum", "Ort", "Summe"]
+    chosen["own-column-name"].set_value("Summe").run()
+    next(each for each in app.selectbox if each.key == "own-date").set_value("Datum").run()
+    app = settled(button(app, "Read").click().run())
+    assert "they look cumulative" in texts(app)
+    app = settled(button(app, "Read").click().run())
+    assert not app.exception
+    assert not app.file_uploader
+    assert "are held, for" in texts(app)
+    held = app.session_state[uploads.TRAY].held
+    assert held.use().tolist() == [61.0] * 19
+    assert "4711" not in texts(app)
+
+
 # --------------------------------------------------------------------- how long numbers are held
 
 
@@ -258,7 +277,7 @@ def arrays_held() -> int:
     """How many arrays with the numbers of the series there are in this process."""
     gc.collect()
     found = (held for held in gc.get_objects() if isinstance(held, uploads.Held))
-    return sum(np.array_equal(held._values, VALUES) for held in found if held._values is not None)
+    return sum(np.array_equal(held._what, VALUES) for held in found if held._what is not None)
 
 
 def assert_no_file_is_left() -> None:
@@ -275,7 +294,7 @@ def test_a_file_is_taken_from_the_server_once_read_and_refused_in_a_sentence() -
     for content, words in (
         (b"", "empty"),
         (b"age\n1\ntwo61.80339\n3\n", "Row 3 is not a number"),
-        ("größe\n1\n2\n".encode("latin-1"), "UTF-8"),
+        (b"age\n1\n\0\n", "is not plain text"),
         (b"1\n" * 1_000_000, "1,000,000 values"),
     ):
         app = give(app, content)
@@ -450,7 +469,7 @@ def test_models_have_names_and_links_keep_theirs() -> None:
     for value in (controls_spec.FIRST_SCENARIO, "covid"):
         (seen,) = [each for each in app.get("button_group") if each.key.startswith("named-")]
         (bound,) = [each for each in app.get("button_group") if each.key == MODEL]
-        assert seen.options == [*controls_spec.NAMES[MODEL].values()]
+        assert seen.options == [*controls_spec.names_of(MODEL).values()]
         assert seen.value == bound.value == app.session_state[MODEL] == value
         assert bound.proto.query_param_key == MODEL
         assert not seen.proto.query_param_key

@@ -14,7 +14,7 @@ from scipy import stats
 
 from abcdp_core import mechanisms, planning, pool, simulators
 from abcdp_core.mechanisms import Budget
-from abcdp_core.planning import Asked, Estimate, Goal, Setting, simulated_releases
+from abcdp_core.planning import Asked, Estimate, Goal, Setting, outcomes
 from abcdp_core.planning.simulated_releases import _prepared
 from abcdp_core.simulators import uniform_mixture
 from tests.statistics import assert_mean, assert_same_distribution, rejects
@@ -82,13 +82,11 @@ def test_nothing_of_private_data_is_read(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_exact_error_is_the_mean_over_noise() -> None:
     setting = dataclasses.replace(setting_of("sparse-vector", c=5), budget=Budget(0.1))
-    exact = simulated_releases(setting, 1, 0, 1, exact=True)[0].expected_mse
-    each = np.array([one.mse for one in simulated_releases(setting, 1, 0, 1500)])
+    exact = outcomes(setting, 1, 0, 1, exact=True)[0].expected_mse
+    each = np.array([one.mse for one in outcomes(setting, 1, 0, 1500)])
     assert_mean(each, exact, 0.0, 0.2)
     assert rejects(assert_mean, each, 2.0 * exact, 0.0, 0.2)
-    assert math.isnan(
-        simulated_releases(setting_of("noisy-counts"), 1, 0, 1, exact=True)[0].expected_mse
-    )
+    assert math.isnan(outcomes(setting_of("noisy-counts"), 1, 0, 1, exact=True)[0].expected_mse)
 
 
 def test_a_prepared_release_is_that_of_the_mechanism() -> None:
@@ -101,15 +99,15 @@ def test_a_prepared_release_is_that_of_the_mechanism() -> None:
 
 
 def test_intervals_are_those_of_the_sample_and_a_value_has_none() -> None:
-    (counts,) = simulated_releases(setting_of("noisy-counts"), 1, 0, 1, intervals=True)
+    (counts,) = outcomes(setting_of("noisy-counts"), 1, 0, 1, intervals=True)
     assert 0.0 < counts.width <= counts.interval_score < 1.0
     assert 0.0 <= counts.coverage <= 1.0
-    (value,) = simulated_releases(setting_of("embedding-estimate"), 1, 0, 1, intervals=True)
+    (value,) = outcomes(setting_of("embedding-estimate"), 1, 0, 1, intervals=True)
     assert math.isnan(value.width)
     # Nothing accepted: the prior's interval.
     nothing = setting_of("sparse-vector", epsilon_abc=1e-6, c=1)
     without = dataclasses.replace(nothing, budget=Budget(math.inf))
-    (prior,) = simulated_releases(without, 1, 0, 1, intervals=True)
+    (prior,) = outcomes(without, 1, 0, 1, intervals=True)
     # The 5 % and 95 % quantiles of a weight: 1 - 0.95^(1/4) and 1 - 0.05^(1/4).
     assert prior.width == pytest.approx(0.95**0.25 - 0.05**0.25, abs=0.1)
 
@@ -136,7 +134,7 @@ def test_short_intervals_that_miss_are_not_chosen_unless_all_do() -> None:
 
 
 def test_what_is_chosen_by_is_not_what_is_predicted_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning.choice, "TRIED", 2)
+    monkeypatch.setattr(planning.tuning, "TRIED", 2)
     asked = Asked(MIXTURE, 120, 1.0, 1e-6, ("sparse-vector", "noisy-counts"), 60, "mse")
     planning.chosen.cache_clear()
     chosen = planning.chosen(asked, 3)

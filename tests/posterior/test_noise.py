@@ -12,6 +12,7 @@ from scipy import stats
 from abcdp_core.parameters import ParameterError
 from abcdp_core.posterior.noise import (
     BinomialSample,
+    DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
     IndependentNoise,
@@ -46,6 +47,24 @@ def test_discrete_laplace_adds_up_to_one(scale: float, step: float) -> None:
     assert ratio == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(("scale", "step"), [(0.3, 1.0), (0.99, 1.0), (1.0, 1.0), (3.0, 0.5)])
+def test_discrete_gaussian_is_a_gaussian_divided_by_its_sum(scale: float, step: float) -> None:
+    values = step * np.arange(-300, 301)
+    gaussian = np.exp(-((values / scale) ** 2) / 2.0)
+    noise = DiscreteGaussian((scale,), (step,))
+    found = np.exp(noise.log_density(np.zeros(1), -values[:, None]))
+    np.testing.assert_allclose(found, gaussian / gaussian.sum(), rtol=1e-12, atol=1e-300)
+
+
+def test_discrete_gaussian_is_possible_at_every_scale() -> None:
+    noise, numbers = DiscreteGaussian((1e-20, 1e20)), np.array([[2.0, 5.0]])
+    # All of the one at 0, and of the other as much as a Gaussian has in a step.
+    assert noise.log_density(numbers[0], numbers) == pytest.approx(stats.norm.logpdf(0, 0, 1e20))
+    drawn = noise.noisy(np.random.default_rng(1), np.tile(numbers, (500, 1)))
+    assert (drawn[:, 0] == 2.0).all()
+    assert_distribution(drawn[:, 1], stats.norm(5.0, 1e20).cdf)
+
+
 def test_binomial_sample_is_that_of_scipy() -> None:
     noise = BinomialSample(10, 100.0, 25.0)
     query, people = np.array([0.3, 1.0]), np.array([[0.0, 100.0], [40.0, 7.0]])
@@ -73,6 +92,8 @@ def test_draws_have_the_law_of_the_density(noise: Noise, cdf: stats.rv_continuou
     ("noise", "number", "values"),
     [
         (DiscreteLaplace((1.5,), (0.5,)), 1.0, 0.5 * np.arange(-40, 44)),
+        (DiscreteGaussian((1.5,), (0.5,)), 1.0, 0.5 * np.arange(-40, 44)),
+        (DiscreteGaussian((0.6,)), 1.0, np.arange(-40.0, 44.0)),
         (BinomialSample(8, 50.0, 10.0), 20.0, np.arange(9) / 8),
     ],
 )
@@ -85,6 +106,16 @@ def test_discrete_draws_have_the_law_of_the_density(
     assert counts.sum() == len(drawn)
     assert_frequencies(counts, law / law.sum())
     assert rejects(assert_frequencies, counts, np.roll(law / law.sum(), 1))
+
+
+@pytest.mark.parametrize("law", [DiscreteLaplace, DiscreteGaussian])
+def test_half_the_noise_missing_is_seen(law: type[DiscreteLaplace | DiscreteGaussian]) -> None:
+    drawn = law((2.0,)).noisy(np.random.default_rng(1), np.zeros((20_000, 1)))[:, 0]
+    values = np.arange(-60.0, 61.0)
+    counts = (drawn[:, None] == values).sum(axis=0)
+    for scale, wrong in ((2.0, False), (1.0, True), (2.0**0.5, True)):
+        expected = np.exp(law((scale,)).log_density(np.zeros(1), values[:, None]))
+        assert rejects(assert_frequencies, counts, expected / expected.sum()) == wrong
 
 
 EACH = (
@@ -121,6 +152,7 @@ def test_laws_of_several_numbers_together_are_those_of_each() -> None:
     ("noise", "query", "words"),
     [
         (DiscreteLaplace((1.0, 1.0)), (1.0, 2.5), "query, number 2 = 2.5: must be a multiple of 1"),
+        (DiscreteGaussian((1.0,), (5.0,)), (12.0,), "multiple of 5 for discrete Gaussian noise"),
         (BinomialSample(1000, 1e6), (0.012, 0.0125), "query, number 2 = 0.0125: must be a multi"),
         (BinomialSample(1000, 1e6), (0.0, 1.001), "query, number 2 = 1.001: must be a share"),
         (BinomialSample(1000, 1e6), (1.0, -0.5), "query, number 2 = -0.5: must be a share"),

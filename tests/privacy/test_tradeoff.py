@@ -25,8 +25,17 @@ from abcdp_core.privacy import (
     cost,
     embedding,
 )
-from abcdp_core.privacy.tradeoff import approximate, curve, gaussian, norm_noise, of_cost
-from abcdp_core.privacy.worst_pairs import Law, neyman_pearson, worst
+from abcdp_core.privacy.tradeoff import (
+    Law,
+    approximate,
+    curve,
+    gaussian,
+    legendre,
+    neyman_pearson,
+    norm_noise,
+    of_cost,
+    worst,
+)
 from tests.oracles.sparse_vector import log_probability
 from tests.statistics import FALSE_ALARM
 
@@ -218,3 +227,12 @@ def test_no_signs_of_a_short_run_are_worse_than_the_pairs_tried(c: int, epsilon:
     ]
     found = curve(event, RATES).miss
     assert (worst(laws, RATES) >= found - 0.002).all()
+
+
+def test_polynomials_are_integrated_exactly_over_all_panels() -> None:
+    nodes, weights = legendre(np.array([-1.0, 0.5, 1.0, 3.0]))
+    assert (weights > 0.0).all()
+    assert (np.diff(nodes) > 0.0).all()
+    for degree in range(12):
+        exact = (3.0 ** (degree + 1) - (-1.0) ** (degree + 1)) / (degree + 1)
+        assert weights @ nodes**degree == pytest.approx(exact, rel=1e-13)

@@ -9,7 +9,14 @@ import pytest
 from numpy.typing import ArrayLike
 
 from abcdp_core.parameters import ParameterError
-from abcdp_core.posterior.noise import BinomialSample, DiscreteLaplace, Gaussian, Laplace, Noise
+from abcdp_core.posterior.noise import (
+    BinomialSample,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Noise,
+)
 from abcdp_core.posterior.outcome import Summary
 from abcdp_core.posterior.priors import Normal, Prior
 from abcdp_core.published import inference, models
@@ -142,6 +149,34 @@ def test_a_small_pool_whose_draws_all_count_is_weighted() -> None:
     found = inference.infer(problem(Gaussian((0.05,)), (0.0,), pool)).summary
     assert found.way == "nearest"
     assert found.effective < 60
+
+
+def test_a_count_with_discrete_gaussian_noise_has_the_posterior_of_a_sum_over_counts() -> None:
+    counts = np.arange(41.0)
+    pool = Pool(("people",), ("count",), *(np.repeat(counts, 100)[:, None],) * 2)
+    mass = np.exp(-((counts - 2.0) ** 2) / 18.0)
+    mean = mass @ counts / mass.sum()
+    sd = np.sqrt(mass @ (counts - mean) ** 2 / mass.sum())
+    for sigma, same in ((3.0, True), (3.0 / 2.0**0.5, False)):
+        found = inference.infer(problem(DiscreteGaussian((sigma,)), (2.0,), pool)).summary
+        both = found.found.mean[0], found.found.sd[0]
+        assert found.way == "weights"
+        assert np.allclose(both, (mean, sd), rtol=1e-9) == same
+
+
+@pytest.mark.parametrize(("sigma", "way"), [(30.0, "weights"), (0.01, "regression")])
+def test_shares_from_a_rounded_table_still_add_up_to_one(sigma: float, way: str) -> None:
+    rng = np.random.default_rng(3)
+    exact = rng.dirichlet((0.5, 1.0, 2.0), 4000)
+    counts = rng.multinomial(400, exact).astype(float)
+    theta = np.column_stack([np.round(exact, 6), rng.normal(size=4000)])
+    assert np.abs(theta[:, :3].sum(axis=1) - 1.0).max() > 5e-7
+    pool = Pool(("a", "b", "c", "mu"), ("x", "y", "z"), theta, counts)
+    found = inference.infer(problem(Gaussian((sigma,) * 3), (1.0, 99.0, 300.0), pool))
+    assert found.summary.way == way
+    shares = found.theta[:, :3]
+    assert ((shares >= 0.0) & (shares <= 1.0)).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-12)
 
 
 def test_numbers_that_no_parameters_make_together_are_a_misfit() -> None:

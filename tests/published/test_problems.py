@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 
 from abcdp_core.parameters import ParameterError
 from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior.noise import (
     BinomialSample,
+    DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
     IndependentNoise,
@@ -22,6 +25,8 @@ from abcdp_core.published.models import linear_regression
 from abcdp_core.published.problems import Spent
 from tests.oracles import log_linear
 from tools import exact_answers
+
+Array = NDArray[np.float64]
 
 NINE = "query = [0, 0, 0, 0, 0, 0, 0, 0, 0]"
 REGRESSION = 'simulator = "linear-regression"'
@@ -54,6 +59,13 @@ def test_a_problem_is_read_with_its_defaults(tmp_path: Path) -> None:
     ("table", "noise"),
     [
         ('law = "gaussian"\nscale = [1, 2.5]', Gaussian((1.0, 2.5))),
+        ('law = "gaussian"\nvariance = [4, 9]', Gaussian((2.0, 3.0))),
+        ('law = "gaussian"\nrho = 0.125\nsensitivity = 1', Gaussian((2.0, 2.0))),
+        ('law = "discrete-gaussian"\nrho = 2\nsensitivity = 6', DiscreteGaussian((3.0, 3.0))),
+        ('law = "discrete-gaussian"\nscale = 3\nstep = 1', DiscreteGaussian((3.0, 3.0))),
+        ('law = "laplace"\nvariance = 8', Laplace((2.0, 2.0))),
+        ('law = "laplace"\nepsilon = 0.5\nsensitivity = [1, 2]', Laplace((2.0, 4.0))),
+        ('law = "geometric"\nepsilon = 0.5\nsensitivity = 1', DiscreteLaplace((2.0, 2.0))),
         ('law = "discrete-laplace"\nscale = 3', DiscreteLaplace((3.0, 3.0))),
         ('law = "discrete-laplace"\nscale = 3\nstep = 0.5', DiscreteLaplace((3.0, 3.0), (0.5,))),
         ('law = "binomial-sample"\ntrials = 4\npopulation = 200', BinomialSample(4, 200.0)),
@@ -71,6 +83,41 @@ def test_every_law_is_read(table: str, noise: object, tmp_path: Path) -> None:
     assert (found.source.parameters, found.source.numbers) == (("a",), ("s", "t"))
     assert found.source.theta.shape == (150, 1)
     np.testing.assert_array_equal(found.source.summaries[7], [7.0, 2.0])
+
+
+def one(folder: Path, noise: str) -> Callable[[float, Array], Array]:
+    """The probabilities with such noise of a number, given what it was before."""
+    pool = "".join(line.rpartition(",")[0] + "\n" for line in POOL.splitlines())
+    law = read(folder, POOLED[0], "query = [0]", f"[noise]\n{noise}", pool=pool).noise
+    return lambda number, before: np.exp(law.log_density(np.array([number]), before[:, None]))
+
+
+@pytest.mark.parametrize(
+    ("law", "step", "variance"),
+    [
+        ("discrete-laplace", 3, 0.2),
+        ("geometric", 0.5, 50),
+        ("discrete-gaussian", 0.5, 50),
+    ],
+)
+def test_discrete_noise_has_the_variance_that_is_stated(
+    law: str, step: float, variance: float, tmp_path: Path
+) -> None:
+    values = step * np.arange(-1000.0, 1001.0)
+    mass = one(tmp_path, f'law = "{law}"\nvariance = {variance}\nstep = {step}')
+    assert mass(0.0, values) @ values**2 == pytest.approx(variance, rel=1e-9)
+
+
+@pytest.mark.parametrize("much", [0.1, 1.0])
+def test_a_stated_budget_is_what_the_noise_spends(much: float, tmp_path: Path) -> None:
+    """Of data 3 apart the greatest log-ratio is epsilon, the mean of a Gaussian one rho."""
+    values = np.arange(-50.0, 51.0)
+    laplace = one(tmp_path, f'law = "geometric"\nepsilon = {much}\nsensitivity = 3')
+    ratios = np.log(laplace(0.0, values) / laplace(3.0, values))
+    assert ratios.max() == pytest.approx(much, rel=1e-9)
+    gaussian = one(tmp_path, f'law = "discrete-gaussian"\nrho = {much}\nsensitivity = 3')
+    ratios = np.log(gaussian(0.0, values) / gaussian(3.0, values))
+    assert gaussian(0.0, values) @ ratios == pytest.approx(much, rel=1e-9)
 
 
 def test_what_a_release_spent_is_read_where_it_is_stated(tmp_path: Path) -> None:
@@ -112,11 +159,21 @@ def test_numbers_may_have_laws_of_their_own(tmp_path: Path) -> None:
     ("old", "new", "words"),
     [
         ('"t"', '"v"', "noise 1.numbers = v: must be among the numbers s, t, u."),
-        ('"t"', '"s"', "noise 2.numbers = s: has a law already."),
-        ('"t"', '"t", "t"', "noise 1.numbers = t: has a law already."),
+        ('"t"', '"s"', "noise 2.numbers = s: has noise already."),
+        ('"t"', '"t", "t"', "noise 1.numbers = t: has noise already."),
         ('"u", ', "", "noise 2.scale: has 2 numbers; needed is one, or 1."),
-        ('"s"', '"u"', "noise 2.numbers = u: has a law already."),
-        ('["u", "s"]', '["u"]\nstep = 1', "noise 2.step: unknown; known are numbers, scale, law."),
+        ('"s"', '"u"', "noise 2.numbers = u: has noise already."),
+        (
+            '["u", "s"]',
+            '["u"]\nstep = 1',
+            "noise 2.step: unknown; known are numbers, scale, variance,",
+        ),
+        ("scale = 3", "", "noise 1: give one of scale, variance, and epsilon with sensitivity."),
+        ("scale = 3", "scale = 3\nvariance = 2", "noise 1: give one of scale, variance, and ep"),
+        ("scale = 3", "epsilon = 3", "noise 1: epsilon, sensitivity: give both or neither."),
+        ("scale = 3", "rho = 3\nsensitivity = 1", "noise 1.rho: unknown; known are numbers, sc"),
+        ("scale = [1, 2.5]", "variance = [1, 2, 3]", "noise 2.variance: has 3 numbers; needed is"),
+        ("scale = [1, 2.5]", "rho = 0\nsensitivity = 1", "noise 2.rho = 0: must be at least"),
         ('numbers = ["t"]', "", "noise 1.numbers: is missing."),
         ("[1, 2.5]", "-1", "noise 2.scale = -1: must be at least 1e-12."),
         (TWO_LAWS, "noise = []", "noise: must have at least 1."),
@@ -167,7 +224,7 @@ def test_what_is_wrong_is_said_in_one_line(
         ("theta.a", "summary.a", "has no column theta.NAME."),
         ("summary.t", "summary.<b>t</b>", "figures would read a part of it as HTML"),
         ("summary.t", "summary.s", "has two columns summary.s."),
-        ("\n0.714,5,0\n", "\n0.714,,0\n", "column summary.s, row 6: is no finite number."),
+        ("\n0.714,5,0\n", "\n0.714,,0\n", "column summary.s, row 6: is not a finite number."),
         (POOL, "theta.a,summary.s\n" + "1,2\n" * 120, "column theta.a is 1 in all rows"),
         (POOL, "\n".join(POOL.split("\n")[:50]), "has 49 rows; a pool needs 100 at least."),
     ],

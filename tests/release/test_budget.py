@@ -250,8 +250,8 @@ def test_files_that_cannot_be_used_and_budgets_that_are_not_there_are_one_line(
         (tmp_path / "none.db", "there is none; `budget create` makes one"),
         (empty, "there is none; `budget create` makes one"),
         (tmp_path, "cannot be"),
-        (text, "is no ledger"),
-        (newer, "is no ledger of this version"),
+        (text, "is not a file of budgets"),
+        (newer, "is not a file of budgets that this version reads"),
     ):
         for use in (reserve, budget_file.accounts):
             with pytest.raises(ParameterError, match=words) as failed:

@@ -176,21 +176,17 @@ def test_noise_is_never_the_same_and_all_else_follows_from_the_counts() -> None:
 
 
 def test_nothing_of_the_series_is_in_file_log_output_or_cache(
-    tmp_path: Path,
+    empty_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    folder = tmp_path / "cache"
-    folder.mkdir()
-    monkeypatch.setenv("ABCDP_CACHE_DIR", str(folder))
-    monkeypatch.chdir(tmp_path)
     monkeypatch.delattr(pool, "build")
     with caplog.at_level(logging.DEBUG):
         made = make(request_of(), np.append(VALUES, CANARY))
     shown = "".join((made.to_json(), repr(made), caplog.text, *capfd.readouterr()))
     assert "61.80339" not in shown
-    assert [file for file in tmp_path.rglob("*") if file != folder] == []
+    assert list(empty_folder.rglob("*")) == []
     prepared = procedure.prepare(request_of(), np.full(10, CANARY))
     assert "10, 0" not in repr(prepared)
 

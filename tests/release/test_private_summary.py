@@ -124,9 +124,9 @@ def test_no_label_is_said_written_or_logged(
 @pytest.mark.parametrize(
     ("scenario", "given", "sentence"),
     [
-        (PATIENTS, [], "column = none was named"),
+        (PATIENTS, [], "kind = none was named"),
         (PEOPLE, ["--domain", "0,9"], "domain = 0,9: is for a series of values; covid-people"),
-        (PEOPLE, ["--column", "sizes"], "column = sizes: for covid-people it must be daily-counts"),
+        (PEOPLE, ["--kind", "sizes"], "kind = sizes: for covid-people it must be daily-counts"),
         (PEOPLE, ["--mechanism", "sparse-vector"], "mechanism = sparse-vector: for covid-people"),
         (PEOPLE, [], "number of days = 13: must be a whole number from 14 to 60."),
     ],

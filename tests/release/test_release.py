@@ -41,7 +41,6 @@ from abcdp_core.release.sparse_vector import (
     pool_key,
 )
 from abcdp_core.simulators import covid
-from tests.conftest import forget
 
 Array = NDArray[np.float64]
 
@@ -289,16 +288,8 @@ def traces_of(values: tuple[float, ...]) -> list[str]:
 
 
 def test_nothing_of_the_series_is_in_file_log_output_or_cache(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    capfd: pytest.CaptureFixture[str],
+    empty_folder: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / "cache"
-    folder.mkdir()
-    monkeypatch.setenv("ABCDP_CACHE_DIR", str(folder))
-    monkeypatch.chdir(tmp_path)
-    forget()
     values = np.concatenate([VALUES, CANARIES])
     with caplog.at_level(logging.DEBUG):
         document = make(request_of(epsilon_abc=0.3), values)
@@ -311,7 +302,7 @@ def test_nothing_of_the_series_is_in_file_log_output_or_cache(
     printed = "".join(capfd.readouterr())
     shown = [document.to_json(), repr(document), document.summary, caplog.text, printed]
     assert not [text for text in traces_of(private) if any(text in output for output in shown)]
-    assert [file for file in tmp_path.rglob("*") if file != folder] == []
+    assert list(empty_folder.rglob("*")) == []
     text = json.dumps({"statistic": [CANARIES[0]], "mean": round(CANARIES[1], 9)})
     assert sum(trace in text for trace in traces_of(CANARIES)) >= 2, "one that got out is seen"
 

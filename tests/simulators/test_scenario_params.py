@@ -17,7 +17,7 @@ class Small(ScenarioParams):
     """No threshold and no bandwidth; several sizes, one c."""
 
     scenario: str = par.Parameter("choice", "", options=("uniform-mixture", "covid")).field("covid")
-    n: tuple[int, ...] = uniform_mixture.N.field((100, 300), many=True)
+    n: tuple[int, ...] = uniform_mixture.N.field((100, 300))
     c: int = par.C.field(1)
     pool_size: int = par.POOL_SIZE.field(100)
 

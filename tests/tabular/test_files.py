@@ -65,6 +65,7 @@ PANDAS = ",cases\n0,5\n1,8\n2,13\n"
         (lambda: cases(R_CSV, None, "day"), [5, 8]),
         (lambda: cases(R_TABLE, "cases"), [5, 8]),
         (lambda: cases(PANDAS), [5, 8, 13]),
+        (lambda: cases("day,cases\n1,5,\n2,8,\n", "cases"), [5, 8]),
         (lambda: cases("d,n\n1 Mar 20,5\n2 Mar 20,8\n", "n", "d", "%d %b %y"), [5, 8]),
     ],
 )
@@ -82,7 +83,7 @@ JHU = "Province/State,Country/Region,1/22/20,1/23/20\n,Italy,4711,4712\n"
     [
         (lambda: cases(f"cases,deaths\n{SECRET},2\n"), "name the one to read (--column NAME), as"),
         (lambda: cases(f"{SECRET},{SECRET}\n"), "The file has 2 columns: name the one to read"),
-        (lambda: cases(JHU, "cases"), "Column cases is not in the first row."),
+        (lambda: cases(JHU, "cases"), "Column cases is not in the first row. Turn the table"),
         (lambda: cases(f"n,n\n{SECRET},2\n", "n"), "Column n is twice in the first row"),
         (lambda: cases(f"d,n\n1/2/2020,{SECRET}\n2/2/2020,3\n", "n", "d"), "%d/%m/%Y or as %m/%d"),
         (lambda: cases(f"d,n\n2020-03-01,{SECRET}\n2020-03-01,3\n", "n", "d"), "Rows 2 and 3 have"),
@@ -90,15 +91,16 @@ JHU = "Province/State,Country/Region,1/22/20,1/23/20\n,Italy,4711,4712\n"
             lambda: cases(f"d,n\n2020-03-01,{SECRET}\n2020-03-03,3\n", "n", "d"),
             "2020-03-02. With",
         ),
-        (lambda: cases(f"d,n\nMarch,{SECRET}\n", "n", "d"), "Column d, row 2: is no date that is"),
+        (lambda: cases(f"d,n\nMarch,{SECRET}\n", "n", "d"), "row 2 is not a known form of date"),
         (lambda: cases(f"n\n{SECRET}\n-{SECRET}\n"), "Row 3 is negative, as a correction is"),
         (lambda: cases(f"n\n{SECRET}\nNA\n"), "Row 3 is missing"),
-        (lambda: cases(f"n\n{SECRET}.5\n"), "Row 2 is no number of cases: whole numbers from 0"),
+        (lambda: cases(f"n\n{SECRET}.5\n"), "Row 2 is not a number of cases: whole numbers from 0"),
         (lambda: cases(f"n\n{SECRET}\n1,234\n"), "comma before three digits"),
         (lambda: cases(f'd,n\n1,"{SECRET}"\n2,"1,234"\n', "n"), "name the mark of thousands"),
         (lambda: cases(f"n\n{SECRET}\n12,34\n", thousands=","), "has , where no thousands end"),
         (lambda: cases(f"l{SECRET[1:]}O\n3\n"), "may be a spoilt one"),
         (lambda: cases(f"a,b\n{SECRET},2\n3,4,5\n"), "Row 3 has 3 fields, and the first row 2"),
+        (lambda: cases(f"a,b\n{SECRET},2,3\n1,2,3\n", "a"), "Row 2 has 3 fields, and the first"),
         (lambda: cases(f'a,b\n"{SECRET},2\n'), "double quote"),
         (lambda: cases(f'"n"\n"1" {SECRET}\n'), "write.csv"),
         (lambda: cases(b"PK\x03\x04" + SECRET.encode()), "is a spreadsheet or a zip archive"),
@@ -129,6 +131,14 @@ def test_latin_1_is_said() -> None:
     assert tabular.parse("Fälle\n1\n".encode(), 9).note == ""
 
 
+def test_a_label_with_a_comma_is_quoted_or_refused() -> None:
+    column = tabular.parse(b'type\n"A, 1"\nB\n', 10, header=True).column(None)
+    assert tabular.labels(column) == ["A, 1", "B"]
+    column = tabular.parse(b"type\nB\nA,4711\n", 10, header=True).column(None)
+    with pytest.raises(TableError, match="Row 3 has more columns than the first row names"):
+        tabular.labels(column)
+
+
 def test_labels_without_a_name_are_refused_or_left_out() -> None:
     column = tabular.parse(b"id,type\n1,A\n2,not done\n3,B\n4,-\n5,\n6,A\n", 10).column("type")
     with pytest.raises(TableError, match="Column type: rows 3, 5, 6 have no label"):
@@ -146,7 +156,7 @@ def test_labels_that_differ_in_case_or_blanks_only_are_named_by_their_rows(other
 def test_levels_are_numbers_by_their_declared_order() -> None:
     column = tabular.parse(b"smoker,x\nno,1\nyes,2\nno,3\n", 10).column("smoker")
     assert tabular.categories(column, ["no", "yes"]).tolist() == [0.0, 1.0, 0.0]
-    with pytest.raises(TableError, match="Column smoker, row 3: is none of the levels no, never"):
+    with pytest.raises(TableError, match="Column smoker, row 3 is none of the levels no, never"):
         tabular.categories(column, ["no", "never"])
 
 

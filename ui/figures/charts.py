@@ -19,7 +19,6 @@ from plotly.basedatatypes import BaseFigure
 from abcdp_core import figures as fig
 from abcdp_core import studies
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.output.page import CONFIG
 from abcdp_core.results import Result
 from ui.view.view import View
 
@@ -75,9 +74,11 @@ def beside(
     first: CaptionedFigure, second: CaptionedFigure
 ) -> tuple[CaptionedFigure, CaptionedFigure]:
     """Return two figures on the same axes, without their titles."""
+    # Imported here: only what is pinned stands beside another.
+    from abcdp_core.figures.joined import joined
 
-    def joined() -> tuple[CaptionedFigure, CaptionedFigure, CaptionedFigure]:
-        figures = fig.joined(first.figure, second.figure)
+    def both() -> tuple[CaptionedFigure, CaptionedFigure, CaptionedFigure]:
+        figures = joined(first.figure, second.figure)
         for figure in figures:
             figure.layout.title = None
         # The first figure too: as long as it is there, its identity is its own.
@@ -87,7 +88,7 @@ def beside(
             CaptionedFigure(figures[1], second.sentence),
         )
 
-    _, left, right = kept(second.figure, ("beside", id(first.figure)), joined)
+    _, left, right = kept(second.figure, ("beside", id(first.figure)), both)
     return left, right
 
 
@@ -133,7 +134,7 @@ def show(
             else "ignore",
             selection_mode="points",
             alt=drawn.sentence,
-            config=CONFIG
+            config=fig.CONFIG
             | {"toImageButtonOptions": saved, "displayModeBar": TOOLBAR[view.projector]},
         )
 

@@ -1,6 +1,7 @@
 """Downloads: one zip per page with figures, data, settings and commands; each figure as a file.
 
-A file is prepared at a press, in a queue of its own, and saved at a second one.
+A file is prepared at a press, in a queue of its own, and saved at a second one. What
+writes files is loaded when somebody asks for one.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from dataclasses import dataclass
 import streamlit as st
 
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.output import bundle, citation, images, single
-from abcdp_core.output.formats import FORMATS, STATIC, ExportError
 from abcdp_core.results import Result
 from ui.figures import charts
 from ui.figures.verbatim import verbatim
@@ -71,6 +70,8 @@ def prepare(
 
 
 def _begin(key: str, sources: tuple[object, ...], make: Callable[[], bytes]) -> None:
+    from abcdp_core.output.formats import ExportError
+
     def work(job: Job) -> None:
         try:
             job.outcome = make()
@@ -103,19 +104,27 @@ def block(view: View, name: str, *found: Result | Job) -> None:
     )
     label = "The commands that make these figures again"
     with st.expander(label, key="commands", on_change="rerun") as folded:
-        for line in bundle.commands(results) if folded.open else ():
-            st.code(line, language="bash", wrap_lines=True)
+        if folded.open:
+            from abcdp_core.output import bundle
+
+            for line in bundle.commands(results):
+                st.code(line, language="bash", wrap_lines=True)
 
 
 def page_zip(results: Sequence[Result]) -> bytes:
     """Return the zip; where pictures cannot be drawn it holds the rest and a note that says why."""
-    return bundle.zip_bytes([(result, charts.drawn(result)) for result in results], FORMATS)
+    from abcdp_core.output import bundle, formats
+
+    return bundle.zip_bytes([(result, charts.drawn(result)) for result in results], formats.FORMATS)
 
 
 def figure(
     key: str, found: Result, name: str, drawn: CaptionedFigure, tables: Sequence[str]
 ) -> None:
     """Show how to save a figure as a file with its caption, and the caption to copy."""
+    from abcdp_core.output import citation, images, single
+    from abcdp_core.output.formats import STATIC
+
     why_not = images.obstacle()
     suffixes = [each for each in single.MIME if each not in STATIC or why_not is None]
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):

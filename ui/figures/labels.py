@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from abcdp_core import privacy
-from abcdp_core.privacy import Gaussian, Laplace, facts
+from abcdp_core.privacy import Event, Gaussian, Laplace
 from abcdp_core.privacy.accounting import NEIGHBOURS
 from abcdp_core.results import Result
 from ui.figures.verbatim import verbatim
@@ -58,10 +58,40 @@ def _details(result: Result) -> list[str]:
         # Where a unit is left out or added, how many there are may be private.
         is_private = NEIGHBOURS["add-remove"] in result.privacy
         settings = "ε_abc and c" if is_private else "ε_abc, c and N"
-        found.append(facts.of_release(event, which, settings))
+        found.append(_of_release(event, which, settings))
     if isinstance(event, Laplace | Gaussian):
-        found.append(facts.of_answers(event, float(getattr(result.params, "delta", 0.0))))
+        found.append(_of_answers(event, float(getattr(result.params, "delta", 0.0))))
     return found
+
+
+def _of_release(event: Event, sensitivity: str, settings: str) -> str:
+    """Return guarantee, noise of a sensitivity, and what is public of a release, in Markdown."""
+    return (
+        f"- Guarantee: ε_total = {', '.join(_guarantee(event, 0.0))}.\n"
+        f"- Noise: {privacy.noise_in_words(event)} ({sensitivity}).\n"
+        f"- Public: the prior, the simulator, the pool, the distance, {settings}."
+    )
+
+
+def _of_answers(event: Laplace | Gaussian, delta: float) -> str:
+    """Return the same of answers that people give one after the other."""
+    epsilon, kind = _guarantee(event, delta)
+    noise = "Laplace, scale" if isinstance(event, Laplace) else "Gaussian, standard deviation"
+    return (
+        f"- Guarantee: ε_total = {epsilon} per person and per answer, {kind}. Neighbours: "
+        f"one person's value replaced by any other.\n"
+        f"- Noise: {noise} {event.scale:.3g} times the width of the interval that the person is "
+        f"asked in.\n"
+        f"- Public: the prior, the family of the values, the rule that chooses intervals, and all "
+        f"answers. An interval depends on earlier answers only. Anyone who answers twice spends "
+        f"ε_total twice."
+    )
+
+
+def _guarantee(event: Event, delta: float) -> tuple[str, str]:
+    cost = privacy.cost(event, delta)
+    kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
+    return privacy.in_digits(cost.epsilon), kind
 
 
 def run_by() -> str:
@@ -82,7 +112,7 @@ def who_sees() -> str:
     if not settings.current().to_others:
         return ""
     return (
-        f"**This is a shared server**{run_by()}. Who runs it can see the numbers that you give it, "
+        f"**This is a shared server**{run_by()}. The people who run it can see your numbers, "
         f"so give it none that you would not show them. To keep your numbers to yourself, run the "
         f"program on your own machine."
     )

@@ -15,11 +15,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from abcdp_core import cache, pool, runner, studies, workers
-from abcdp_core.posterior.rounds import Draws, Each
 from ui.jobs.job import Job, Preparation, Request
+
+if TYPE_CHECKING:
+    from abcdp_core.posterior.rounds import Draws, Each
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -1,8 +1,7 @@
-"""A lesson on the pages: which step is on, what it sets, and its panel above the page.
+"""A lesson on the pages: what the step that is on sets, and its panel above the page.
 
 The link says lesson and step. Coming to a step opens its page with the knobs as the step sets them;
-from there everything may be moved, and a link that sets knobs of its own is left alone. A person's
-guesses are kept in the session alone.
+from there everything may be moved. A person's guesses are kept in the session alone.
 """
 
 from __future__ import annotations
@@ -15,8 +14,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import lessons
-from abcdp_core.lessons import Lesson, Step, numbers
+from abcdp_core.lessons import numbers
 from abcdp_core.lessons.guessed import HEIGHT, guessed
+from abcdp_core.lessons.reading import Lesson, Step
 from abcdp_core.parameters import text_of
 from abcdp_core.results import Result
 from ui.figures import charts
@@ -26,7 +26,7 @@ from ui.view.components import component
 from ui.view.page import Page
 from ui.view.view import View
 
-ENTERED, GUESSES = "_lesson_entered", "_lesson_guesses"
+GUESSES = "_lesson_guesses"
 VISITS = "_lesson_visits"
 """How often a button went away as it was pressed, and the one that has the focus since."""
 
@@ -36,22 +36,12 @@ FORMAT = "figures.format"
 BACK, NEXT = "lesson-back", "lesson-next"
 
 
-def begin(view: View) -> None:
-    """At the start of a session, leave alone the knobs that a link sets beside the lesson."""
-    if ENTERED not in st.session_state:
-        own = view.texts.keys() & {*page_table.known_keys()} - {*controls_spec.EVERYWHERE}
-        st.session_state[ENTERED] = _place(view) if own else None
-
-
-def enter(view: View) -> str:
-    """Set what a step sets if a person has just come to it; return the page it opens, else ""."""
-    if (place := _place(view)) == st.session_state.get(ENTERED):
-        return ""
-    st.session_state[ENTERED] = place
-    step = view.step
-    if place is None or step is None:
-        return ""
-    stay = {"lesson": place[0], "step": place[1], "preset": controls_spec.NO_PRESET}
+def open_step(view: View) -> str:
+    """Set what the step sets that a person has just come to; return the page it opens."""
+    assert view.lesson is not None, "a lesson is on"
+    lesson, number = view.lesson
+    step = lesson.steps[number - 1]
+    stay = {"lesson": lesson.name, "step": number, "preset": controls_spec.NO_PRESET}
     opened = page_table.by_file(step.page)
     scenario = _scenario(view, step, opened)
     # The page's own knobs begin anew, but for those that a class link holds.
@@ -76,10 +66,6 @@ def _scenario(view: View, step: Step, page: Page) -> str:
     key = page.chooser
     is_held = key and key not in step.knobs and locks.is_fixed(view, key)
     return page.scenario(view.held(key)) if is_held else steps.scenario_of(step, page)
-
-
-def _place(view: View) -> tuple[str, int] | None:
-    return None if view.lesson is None else (view.lesson[0].name, view.lesson[1])
 
 
 def panel(view: View) -> DeltaGenerator | None:
@@ -181,7 +167,7 @@ def _leave_button(view: View) -> None:
 
 
 def _return() -> None:
-    st.session_state[ENTERED] = None
+    st.session_state[session.ENTERED] = None
 
 
 def _in_words(lesson: Lesson, number: int) -> str:

@@ -10,8 +10,9 @@ import streamlit as st
 
 from abcdp_core import lessons
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.lessons import Lesson, Step, numbers, printed
+from abcdp_core.lessons import numbers, printed
 from abcdp_core.lessons.printed import Picture, Sheet
+from abcdp_core.lessons.reading import Lesson, Step
 from abcdp_core.parameters import Scalar, text_of
 from abcdp_core.results import Result
 from ui.figures import charts, downloads

@@ -38,12 +38,12 @@ STAMP = (
     "**Release mode.** The noise comes from the operating system and no seed is kept. There is no "
     "non-private result to compare with. Your file is read and not kept. Its numbers stay in the "
     "memory of the server, in no cache, no log and no link, until you press *Forget the numbers* "
-    f"or have not used this page for {MINUTES} minutes, be it open or closed."
+    f"or have not used this page for {MINUTES} minutes, whether it is open or closed."
 )
 
 
 OWN_MODEL = (
-    "Whoever runs a server adds models of their own to the choice above by a file: "
+    "Server operators can add models from a file: "
     "`docs/own_model.md` says how to write one, and how to release by it, or by a pool that was "
     "simulated anywhere, from the command line."
 )
@@ -120,7 +120,7 @@ def _planned(scenario: str, what: str) -> int:
         value=min(PLANNED, largest),
         key=f"own-planned-{scenario}",
         width=124,
-        help="As far as you know beforehand. What to expect is told for this number; your file "
+        help="As far as you know beforehand. The error to expect is for this number; your file "
         "is not looked at for it.",
     )
 

@@ -111,9 +111,9 @@ def show(view: View, example: str) -> None:
         else "This server takes no files, so a pool of your own simulations needs the command."
     )
     st.markdown(
-        f"A problem is a short text in TOML: the noisy numbers, the law of their noise, and one of "
-        f"the simulators of this page. {pool} What you give stays in this session and is part of "
-        f"no link."
+        f"A problem is a short text in TOML: the noisy numbers, the distribution of their noise, "
+        f"and one of the simulators of this page. {pool} What you give stays in this session and "
+        f"is part of no link."
     )
     label, file, key = "Example: the release above", "problem.toml", "own-query-example"
     st.download_button(label, example, file, "application/toml", key, on_click="ignore")
@@ -164,8 +164,9 @@ def _take_text() -> None:
 def _ask_for_files(here: ProblemState) -> None:
     """Take the problem, and the table of its pool."""
     file = st.file_uploader(
-        f"The problem, in TOML, of at most {uploaded_problem.LARGEST_TEXT // 2**10} kB; and its "
-        f"table, in CSV, of at most {uploaded_problem.LARGEST_TABLE // 2**20} MB, if it names a pool",
+        f"The problem, in TOML, of at most {uploaded_problem.LARGEST_TEXT // 2**10} kB; and "
+        f"its table, in CSV, of at most {uploaded_problem.LARGEST_TABLE // 2**20} MB, if it names "
+        "a pool",
         key=f"own-query-file-{here.count}",
     )
     if file is not None:

@@ -29,6 +29,9 @@ T = TypeVar("T")
 
 TRAY = "_tray"
 
+MARKS = {"comma": ",", "point": ".", "apostrophe": "'", "blank": " "}
+"""What may part thousands in a file."""
+
 MOST_ROWS = 1_000_000
 """Of a file that is looked at for its columns."""
 
@@ -153,7 +156,7 @@ def ask(scenario: str) -> Held | None:
     """Return the person's values, asked for unless they are held; say what is wrong with a file."""
     here, column = tray(), _column(scenario)
     if column is None:
-        st.info("Say what your file holds: what stands in it is not looked at for that.")
+        st.info("Say what your file holds. The program does not look inside to find out.")
         return None
     held = here.held
     if held is not None and held.kind != _kind(scenario, column):
@@ -198,10 +201,10 @@ def _choose(scenario: str, kind: str, here: UploadState, content: bytes) -> None
     thousands = ""
     with st.container(border=True, key="own-columns"):
         if names:
-            column = st.selectbox("Column to read", names, key="own-column-name")
+            column = st.selectbox("Column to read", names, index=None, key="own-column-name")
             others = [name for name in names if name != column]
             if kind in (SERIES, DAYS):
-                date = st.selectbox("Dates", others, index=None, key="own-date", placeholder="none")
+                date = st.selectbox("Dates, if any", others, index=None, key="own-date")
             if date is not None:
                 asked = "How dates are written, as %d/%m/%Y (if not as 2020-03-31 or 31.3.2020)"
                 date_format = st.text_input(asked, key="own-date-format") or None
@@ -209,21 +212,23 @@ def _choose(scenario: str, kind: str, here: UploadState, content: bytes) -> None
                 missing = "zero" if fill else None
             if kind == SIZES:
                 asked = "How many clusters have this size"
-                count = st.selectbox(asked, others, index=None, key="own-count", placeholder="none")
+                count = st.selectbox(asked, others, index=None, key="own-count")
             if kind == LABELS and st.checkbox(
                 "Leave out patients without a label", key="own-missing-labels"
             ):
                 missing = "drop"
             if kind != LABELS:
-                marks = ["", ",", ".", "'", " "]
-                thousands = st.selectbox("Mark of thousands", marks, key="own-thousands") or ""
+                asked = "Mark of thousands, if any"
+                mark = st.selectbox(asked, MARKS, index=None, key="own-thousands")
+                thousands = MARKS[mark] if mark else ""
         totals = None
         if waiting.looks_cumulative:
             st.markdown("These numbers never fall, so they look cumulative.")
             answers = {"Take each day's difference": True, "Leave them as they are": False}
             totals = answers[str(st.radio("Totals", list(answers), label_visibility="collapsed"))]
         with st.container(horizontal=True):
-            if st.button("Read", key="own-read", type="primary"):
+            no_column = bool(names) and column is None
+            if st.button("Read", key="own-read", type="primary", disabled=no_column):
                 how = Reading(column, date, date_format, missing, totals, count, thousands)
                 here.take(content, scenario, kind, how)
                 st.rerun()

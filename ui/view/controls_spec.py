@@ -16,7 +16,6 @@ import pandas as pd
 
 from abcdp_core import lessons, studies
 from abcdp_core.parameters import Parameter, ParameterError, Scalar, text_of
-from abcdp_core.release.request import scenarios, title
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
 MORE = ("noise_draw", "resample", "sensitivity", "pool_size", "seed")
@@ -39,6 +38,9 @@ LIMITED_BY_SCENARIO = ("posterior.view", "mechanism-posterior.mechanism", "cover
 
 FIRST_SCENARIO = "uniform-mixture"
 """The scenario of every page that does not choose one."""
+
+OWN_SCENARIO = "your-data.scenario"
+"""What a person's own data are compared with."""
 
 LOCK, HIDE, PIN = "lock", "hide", "pin"
 FOR_A_CLASS = (LOCK, HIDE, PIN)
@@ -116,13 +118,6 @@ SCREEN = {
         "Cases in the Netherlands in spring 2020, or outbreaks of tuberculosis.",
         ("COVID-19", "tuberculosis"),
     ),
-    "your-data.scenario": _choice(
-        "Model of your data",
-        "What your data are compared with: the shares of five intervals (uniform-mixture), a "
-        "smooth curve over time (covid), an epidemic's daily cases (covid-people), clusters of "
-        "tuberculosis (tuberculosis-patients), or a model that whoever runs this server added.",
-        tuple(dict.fromkeys((FIRST_SCENARIO, *scenarios()))),
-    ),
     "mse-curves.lines": _choice(
         "One line per",
         "What the lines of the figure stand for; the sidebar sets everything else.",
@@ -135,7 +130,7 @@ SCREEN = {
     ),
     "flip-probability.script": _switch(
         "Δ of the published script, 1/N (not private)",
-        "The paper's script uses half of the Δ of its own Lemma 1, so its noise is too small for "
+        "The paper's script uses half of the Δ in its Lemma 1, so its noise is too small for "
         "the budget it states.",
     ),
     "projector": _switch(
@@ -143,13 +138,8 @@ SCREEN = {
         "Large letters and thick lines for a lecture hall, and nothing around the page but the "
         "knobs.",
     ),
-    "lesson": _choice("Lesson", "The lesson that is on.", (NO_LESSON, *lessons.load())),
-    "step": _number(
-        "Step",
-        "Of the lesson that is on.",
-        1,
-        max(len(lesson.steps) for lesson in lessons.load().values()),
-    ),
+    "lesson": _choice("Lesson", "The lesson that is on.", (NO_LESSON, *lessons.lengths())),
+    "step": _number("Step", "Of the lesson that is on.", 1, max(lessons.lengths().values())),
     "figures.format": _choice(
         "Camera button saves",
         "The camera above each figure saves it from the browser in this format.",
@@ -170,20 +160,20 @@ NAMES: dict[str, dict[str, str]] = {
         "interval-below": "Intervals below …",
     },
     "plan.metric": {"rmse": "Root mean squared", "mae": "Mean absolute"},
-    "your-data.scenario": {
+    OWN_SCENARIO: {
         FIRST_SCENARIO: "Shares of five intervals",
         "covid": "A curve over time",
         "covid-people": "Daily cases, by person",
         "tuberculosis-patients": "Tuberculosis, by patient",
     },
 }
-NAMES["your-data.scenario"] |= {
-    # Models of whoever runs the server have the title that they give themselves.
-    name: title(name)
-    for name in scenarios()
-    if name not in NAMES["your-data.scenario"]
-}
 """What choices are called on the screen where a link and a command have a code name."""
+
+OWN_HELP = (
+    "What your data are compared with: the shares of five intervals (uniform-mixture), a "
+    "smooth curve over time (covid), an epidemic's daily cases (covid-people), clusters of "
+    "tuberculosis (tuberculosis-patients), or a model that whoever runs this server added."
+)
 
 
 def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_SCENARIO) -> Knob:
@@ -196,6 +186,8 @@ def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_S
         return _offered(key, scenario)
     if key in SCREEN:
         return SCREEN[key]
+    if key == OWN_SCENARIO:
+        return _choice("Model of your data", OWN_HELP, tuple(names_of(key)))
     if key.startswith("papers."):
         return _of_papers()[key]
     if key == "preset":
@@ -298,11 +290,24 @@ def short(key: str) -> str:
     return find(key).parameter.label.partition(" · ")[0]
 
 
+@functools.cache
+def names_of(key: str) -> Mapping[str, str]:
+    """What choices are called on the screen; empty where they are called what they are."""
+    known = NAMES.get(key, {})
+    if key != OWN_SCENARIO:
+        return known
+    # Inside the function: no other page releases anything.
+    from abcdp_core.release.request import scenarios, title
+
+    # Models of whoever runs the server have the title that they give themselves.
+    return {name: known.get(name) or title(name) for name in (FIRST_SCENARIO, *scenarios())}
+
+
 def said(key: str, value: Scalar) -> str:
     """A knob's value in words."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return NAMES.get(key, {}).get(str(value), text_of(value))
+    return names_of(key).get(str(value), text_of(value))
 
 
 def choices(parameter: Parameter, *also: Scalar) -> list[Scalar]:

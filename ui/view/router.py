@@ -20,7 +20,6 @@ from abcdp_core.parameters import ParameterError
 from abcdp_core.places import ASSETS
 from ui.figures.verbatim import LONGEST_BLAME, verbatim
 from ui.jobs import progress
-from ui.parts import lesson
 from ui.server import render_lock
 from ui.view import controls_spec, page_table, session
 from ui.view.link import VERSION
@@ -97,14 +96,22 @@ def _draw(place: DeltaGenerator) -> None:
         _navigation(page, pages)
     controls.sidebar(view, __version__)
     controls.notices()
-    below = lesson.panel(view)
+    below = None
+    if view.lesson is not None:
+        # Imported here, as below: most pages are seen without a lesson.
+        from ui.parts import lesson
+
+        below = lesson.panel(view)
     current = _current()
     current.view = view
     try:
         chosen.run()
     finally:
         current.view = None
-    lesson.tell_of_figure(view, below)
+    if below is not None:
+        from ui.parts import lesson
+
+        lesson.tell_of_figure(view, below)
     session.follow_widgets(view)
 
 
@@ -115,10 +122,14 @@ def _style(name: str) -> None:
 def _follow_lesson(page: Page) -> None:
     """Go to the page of a lesson's step that a person has just come to."""
     view = look(page)
-    lesson.begin(view)
+    session.begin_lesson(view)
     # Knobs that have a widget here; one with a single value in a scenario has none.
     there = {*page.own, *controls_spec.SHARED, "lesson", "step"} & {*st.session_state}
-    if (opens := lesson.enter(view)) in ("", page.file):
+    if not session.comes_to_step(view):
+        return
+    from ui.parts import lesson
+
+    if (opens := lesson.open_step(view)) == page.file:
         return
     # Streamlit refuses to switch without a query, as knobs are bound to the one there is, and lets
     # nobody else say what was drawn here.

@@ -54,6 +54,29 @@ def follow_widgets(view: View) -> None:
     st.session_state[FOLLOWED] = False
 
 
+ENTERED = "_lesson_entered"
+"""Key of the lesson's step that was opened last."""
+
+
+def begin_lesson(view: View) -> None:
+    """At the start of a session, leave alone the knobs that a link sets beside the lesson."""
+    if ENTERED not in st.session_state:
+        own = view.texts.keys() & {*page_table.known_keys()} - {*controls_spec.EVERYWHERE}
+        st.session_state[ENTERED] = _step(view) if own else None
+
+
+def comes_to_step(view: View) -> bool:
+    """Return whether a person has just come to a step of a lesson, and remember it."""
+    if (step := _step(view)) == st.session_state.get(ENTERED):
+        return False
+    st.session_state[ENTERED] = step
+    return step is not None
+
+
+def _step(view: View) -> tuple[str, int] | None:
+    return None if view.lesson is None else (view.lesson[0].name, view.lesson[1])
+
+
 def of_page(page: Page) -> set[str]:
     """Return the keys of a link that mean something on a page."""
     return {*SHARED, *controls_spec.EVERYWHERE, *page.own, "preset"}

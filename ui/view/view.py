@@ -11,15 +11,18 @@ import contextlib
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from abcdp_core import lessons, studies
-from abcdp_core.lessons import Lesson, Step
 from abcdp_core.parameters import ParameterError, Params, Scalar
 from ui.view import controls_spec, page_table
-from ui.view.controls_spec import NO_PRESET
+from ui.view.controls_spec import NO_LESSON, NO_PRESET
 from ui.view.page import Page
+
+if TYPE_CHECKING:
+    from abcdp_core.lessons.reading import Lesson, Step
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,8 +132,10 @@ class View:
     @cached_property
     def lesson(self) -> tuple[Lesson, int] | None:
         """The lesson that is on and its step, counted from 1."""
-        lesson = lessons.load().get(str(self.held("lesson")))
-        return (lesson, min(int(self.held("step")), len(lesson.steps))) if lesson else None
+        if (name := str(self.held("lesson"))) == NO_LESSON:
+            return None
+        lesson = lessons.load()[name]
+        return lesson, min(int(self.held("step")), len(lesson.steps))
 
     @property
     def step(self) -> Step | None:

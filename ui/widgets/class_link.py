@@ -21,7 +21,6 @@ from ui.view.page import Page
 from ui.view.view import View
 from ui.widgets import share
 
-OPEN = "_class_link_of"
 FREE, LOCKED, HIDDEN = "free", "locked", "hidden"
 
 NO_PROTECTION = "Locking keeps a class focused. It is not security: *Unlock* on the page undoes it."
@@ -49,19 +48,9 @@ class Target:
         return (*own, *preset, *self.others)
 
 
-def offer(view: View, values: Mapping[str, Scalar]) -> None:
-    """Show the button, and the dialog once it was pressed, with what this page's link holds."""
-    set_open = functools.partial(st.session_state.__setitem__, OPEN, view.page.file)
-    st.button("Make a class link", key="class-link", on_click=set_open)
-    if st.session_state.get(OPEN, view.page.file) != view.page.file:
-        # Left by the browser's own way back.
-        _close()
-    if OPEN in st.session_state:
-        _dialog(view, _targets(view, values))
-
-
-def _close() -> None:
-    st.session_state.pop(OPEN, None)
+def show(view: View, values: Mapping[str, Scalar]) -> None:
+    """Show the dialog, with what this page's link holds."""
+    _dialog(view, _targets(view, values))
 
 
 def _targets(view: View, values: Mapping[str, Scalar]) -> list[Target]:
@@ -71,7 +60,7 @@ def _targets(view: View, values: Mapping[str, Scalar]) -> list[Target]:
         for key, value in values.items()
         if key not in (controls_spec.LOCK, controls_spec.HIDE)
     }
-    label = f"This page, {view.page.title}, as it stands"
+    label = f"This page, {view.page.title}, with its present settings"
     found = [Target(label, view.page, own, own, view.shown)]
     for number, each in enumerate(lessons.load().values(), 1):
         for place, step in enumerate(each.steps, 1):
@@ -85,6 +74,9 @@ def _targets(view: View, values: Mapping[str, Scalar]) -> list[Target]:
                 Target(label, opened, asked, asked | stand, shown, controls_spec.ALWAYS_SEEN)
             )
     return found
+
+
+_close = functools.partial(st.session_state.pop, share.CLASS_LINK, None)
 
 
 @st.dialog("Make a class link", width="large", on_dismiss=_close)

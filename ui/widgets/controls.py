@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -12,7 +13,7 @@ from ui.figures import labels
 from ui.view import controls_spec, locks, session
 from ui.view.controls_spec import FOUR, MORE, SHARED
 from ui.view.view import View
-from ui.widgets import class_link, compare, share
+from ui.widgets import compare, share
 
 
 def notices() -> None:
@@ -57,7 +58,7 @@ def sidebar(view: View, version: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key="room"):
             values = _for_link(view)
             share.show(values)
-            class_link.offer(view, values)
+            _class_link(view, values)
             widget(view, "projector")
         st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
         # Not shown, but there: a widget that is left out loses its value for the other pages.
@@ -69,6 +70,20 @@ def sidebar(view: View, version: str) -> None:
                     widget(view, name, unused[name])
                 if name not in seen and (name not in unused or name in view.page.instead):
                     widget(view, view.page.key_of(name), unused.get(name, ""))
+
+
+def _class_link(view: View, values: Mapping[str, Scalar]) -> None:
+    """Show the button of the class link, and the dialog once it was pressed on this page."""
+    ask = functools.partial(st.session_state.__setitem__, share.CLASS_LINK, view.page.file)
+    st.button("Make a class link", key="class-link", on_click=ask)
+    if st.session_state.get(share.CLASS_LINK) == view.page.file:
+        # Imported here: it knows the steps of all lessons.
+        from ui.widgets import class_link
+
+        class_link.show(view, values)
+    else:
+        # The browser's own way back leaves it open.
+        st.session_state.pop(share.CLASS_LINK, None)
 
 
 def _set_by_preset(view: View) -> dict[str, str]:
@@ -175,7 +190,7 @@ def _choice(view: View, knob: controls_spec.Knob, shared: dict[str, Any]) -> Non
     key, options = shared["key"], list(knob.parameter.options)
     if not shared["disabled"]:
         options = locks.offered(view, key, options)
-    if key in controls_spec.NAMES:
+    if controls_spec.names_of(key):
         _named(view, knob, options, shared)
     elif side_by_side(view, key):
         st.segmented_control(options=options, default=knob.default, required=True, **shared)
@@ -211,7 +226,7 @@ def _named(
         st.segmented_control(options=offered, default=knob.default, required=True, **shared)
     named: dict[str, Any] = {
         **shared,
-        **{"options": options, "format_func": controls_spec.NAMES[key].__getitem__},
+        **{"options": options, "format_func": controls_spec.names_of(key).__getitem__},
         **{"key": seen, "bind": None, "on_change": hand_on},
     }
     if len(options) > MOST_SIDE_BY_SIDE:

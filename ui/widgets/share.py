@@ -24,6 +24,9 @@ OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 
 ONLY_HERE = "This link works only on this computer."
 
+CLASS_LINK = "_class_link_of"
+"""Key of the page on which the dialog of a class link is open."""
+
 QUIET = 4
 """Modules that have to be empty around a QR code."""
 

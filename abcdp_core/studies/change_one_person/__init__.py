@@ -49,9 +49,8 @@ class Params(demonstration.ReleaseParams):
         """Refuse also a scenario in which no point can be replaced."""
         super().check_together()
         if not serves(self.scenario):
-            raise ParameterError(
-                f"scenario = {self.scenario}: no point of its data can be replaced; choose another."
-            )
+            why = "no point of its data can be replaced; choose another."
+            raise ParameterError(f"scenario = {self.scenario}: {why}")
 
 
 def serves(scenario: str) -> bool:
@@ -63,7 +62,6 @@ def serves(scenario: str) -> bool:
 
 
 missing_pools = demonstration.missing_pools
-
 
 STUDY = Study(
     EXPERIMENT,

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
+from abcdp_core.figures import ranked
 from abcdp_core.results import Result
 from abcdp_core.sentences import LARGE, amount, at_most, counted, factor, percent, settings_line
 
@@ -95,7 +96,7 @@ def outcomes(result: Result) -> fig.CaptionedFigure:
     low, high = np.maximum(known.low.to_numpy() - 0.5, 0.9), known.high.to_numpy() + 0.5
     # In units of ε_total: no knob moves the axis.
     height = (known.log_ratio / params.epsilon_total).to_numpy()
-    marks = fig.row_marks(np.sqrt(low * high), height, RATIO, low, high)
+    marks = ranked.row_marks(np.sqrt(low * high), height, RATIO, low, high)
     figure.add_trace(marks.update(fig.panel(1)))
     fig.key(figure, [(style.name, style.color) for style in (THESE, OTHER, bound_style)])
     largest = factor(params.epsilon_total)
@@ -124,7 +125,7 @@ def movement(result: Result) -> fig.CaptionedFigure:
     bars = go.Bar(x=(edges[:-1] + edges[1:]) / 2.0, y=shares, name="draws of the pool")
     figure.add_trace(bars.update(marker={"color": OTHER.color}))
     for place, name in ((-1.0, "bound \u2212Δ"), (1.0, "bound Δ")):
-        fig.upright(figure, place, fig.THEORY, name, "center")
+        ranked.upright(figure, place, fig.THEORY, name, "center")
     figure.update_layout(bargap=0, showlegend=False).update_xaxes(range=[-1.1, 1.1])
     said = f"Of {len(table):,} distances none moves by more than {largest} Δ"
     return fig.CaptionedFigure(figure, f"{said}; half of them move by at most {median} Δ.")

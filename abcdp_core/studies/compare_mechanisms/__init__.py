@@ -80,11 +80,11 @@ SHOWN = tuple(name for name, each in mechanisms.every().items() if EXPERIMENT in
 class Params(shared.MechanismParams):
     """Every combination of the lists is scored on the same data and noise."""
 
-    mechanism: tuple[str, ...] = trials.MECHANISM.field(SHOWN, many=True)
+    mechanism: tuple[str, ...] = trials.MECHANISM.field(SHOWN)
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(
-        (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0), many=True
+        (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
     )
-    c: tuple[int, ...] = par.C.field(10, many=True)
+    c: tuple[int, ...] = par.C.field((10,))
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(10_000)
     runs: int = par.RUNS.field(20)
@@ -150,9 +150,7 @@ def tasks(params: Params, seed: int) -> list[Task]:
 def asked(task: Task) -> tuple[str, pool.PublicSide, BaseParams, Budget, int]:
     """Return a task's mechanism, public side, common options, budget and seed."""
     params, name = task.params, task.params.mechanism[0]
-    common = mechanisms.load(name).chosen(
-        epsilon_abc=params.epsilon_abc, c=params.c[0], sensitivity=params.sensitivity
-    )
+    common = mechanisms.load(name).chosen(**shared.common(params, params.c[0]))
     budget = Budget(params.epsilon_total[0], params.delta)
     return name, shared.public_side(params, task.seed), common, budget, task.seed
 

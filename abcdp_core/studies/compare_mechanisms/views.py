@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
 from abcdp_core import mechanisms, simulators, summaries
+from abcdp_core.figures import ranked
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import noisy_counts, private_summary
 from abcdp_core.results import Result
@@ -122,7 +123,7 @@ class Errors:
         named = ("epsilon_total", "c", "n", "pool_size")
         settings = settings_line(self.params, named, runs=self.table.run.nunique())
         words = title, self.words, f"{settings}, {self.where}"
-        figure = fig.marked(labels, marks, words, self.axis, prior=self.prior)
+        figure = ranked.marked(labels, marks, words, self.axis, prior=self.prior)
         for place, name in enumerate(names):
             for _, stars in self.expected(name):
                 figure.add_trace(stars.update(x=stars.y, y=[place]))

@@ -44,7 +44,7 @@ from functools import partial
 
 from abcdp_core.studies.estimation_accuracy.computing import Params, advance, chains
 from abcdp_core.studies.estimation_accuracy.drawing import ERRORS, boxes, errors
-from abcdp_core.study import BaseParams, Chain, Continuation, Linked, Study
+from abcdp_core.study import BaseParams, Chain, Continuation, Study
 from abcdp_core.study.estimates import SYMBOL
 from abcdp_core.tasks import Chunk
 
@@ -79,10 +79,10 @@ STUDY: Study[Params, None] = Study(
     chains=chains,
     link=advance,
     tables={
-        "main": Linked(f"{KEY} mean_mu mean_sigma error_mu error_sigma sigma_width seconds"),
-        "course": Linked(f"{KEY} t sd_mu sd_sigma sigma_width error_mu error_sigma centre_sd"),
-        "reach": Linked(f"{KEY} people"),
-        "chains": Linked(f"{KEY} acceptance autocorrelation_mu autocorrelation_sigma"),
+        "main": f"{KEY} mean_mu mean_sigma error_mu error_sigma sigma_width seconds",
+        "course": f"{KEY} t sd_mu sd_sigma sigma_width error_mu error_sigma centre_sd",
+        "reach": f"{KEY} people",
+        "chains": f"{KEY} acceptance autocorrelation_mu autocorrelation_sigma",
     },
     says=lambda result: ERRORS["mu"].says(result)[1],
     privacy=promise,

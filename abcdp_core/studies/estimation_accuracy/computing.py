@@ -57,14 +57,14 @@ RUNS = dataclasses.replace(par.RUNS, high=2000)
 class Params(online.StreamParams):
     """Every budget with every method, on the same people within a run."""
 
-    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0), many=True)
-    sampler: tuple[str, ...] = SAMPLER.field("smc", many=True)
-    interval: tuple[str, ...] = online.INTERVAL.field(("adaptive", "fixed"), many=True)
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0))
+    sampler: tuple[str, ...] = SAMPLER.field(("smc",))
+    interval: tuple[str, ...] = online.INTERVAL.field(("adaptive", "fixed"))
     runs: int = RUNS.field(10)
     iterations: int = ITERATIONS.field(10_000)
     burn_in: float = BURN_IN.field(0.2)
     candidates: int = CANDIDATES.field(20)
-    channel: tuple[str, ...] = online.CHANNEL.field(("truncation",), many=True)
+    channel: tuple[str, ...] = online.CHANNEL.field(("truncation",))
 
     def check_together(self) -> None:
         """Refuse a study without a method, or what a sampler or a way of asking cannot do."""
@@ -73,9 +73,8 @@ class Params(online.StreamParams):
         online.check_noise(self.channel, self.noise)
         online.check_tables(self.channel, self.interval, self.sampler)
         if not self.methods():
-            raise ParameterError(
-                f"sampler = {', '.join(self.sampler)}: a batch sampler needs interval = fixed."
-            )
+            names = ", ".join(self.sampler)
+            raise ParameterError(f"sampler = {names}: a batch sampler needs interval = fixed.")
 
     def tables(self) -> list[str]:
         """Channels whose answers are symbols from a table."""
@@ -139,9 +138,8 @@ def _online(here: Continuation[Chain[Params]], state: Any) -> Part:
     """Ask the next people; what is known then."""
     params, (known, reached) = here.task.params, state or (None, 1)
     known, asked = ask(here.task, known, here.part(params.n))
-    reached = max(
-        (row.t + 1 for row in asked if row.sd_mu >= CLOSE * params.sigma), default=reached
-    )
+    far = [row.t + 1 for row in asked if row.sd_mu >= CLOSE * params.sigma]
+    reached = max(far, default=reached)
     # Half of it first: the ends may be as far away as a computer counts.
     centres = np.array([0.5 * row.left + 0.5 * row.right for row in asked])
     last = asked[-1]

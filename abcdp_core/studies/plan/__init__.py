@@ -98,7 +98,7 @@ class Params(ScenarioParams):
         help="What answers to the data; every: all that serve the scenario, but for those that "
         "are there to show what goes wrong.",
         options=(EVERY, *trials.MECHANISM.options),
-    ).field(EVERY, many=True)
+    ).field((EVERY,))
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
     runs: int = scale(
         "Data sets",

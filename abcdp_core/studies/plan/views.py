@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
 from abcdp_core import mechanisms, planning, privacy
+from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, noisy_counts
 from abcdp_core.results import Result
 from abcdp_core.sentences import above, amount, counted, from_to, percent, setting, settings_line
@@ -59,9 +60,8 @@ def advice(result: Result) -> str:
         held = result.tables["intervals"].coverage[:1]
         too_few = held[held < planning.HONEST]
         texts += [f"Its intervals hold the truth in {percent(each)} of cases." for each in too_few]
-        texts += [
-            f"{enough_title(result, knob)}." for knob in result.tables["enough"].knob.unique()
-        ]
+        knobs = result.tables["enough"].knob.unique()
+        texts += [f"{enough_title(result, knob)}." for knob in knobs]
     return " ".join([*texts, "Averaged over truths from the prior."])
 
 
@@ -99,9 +99,8 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     """Draw the ranked mechanisms and, for a goal, what would be enough."""
     main = result.tables["main"]
     if main.empty:
-        return {
-            "plan": fig.CaptionedFigure(fig.ranked([""], "Nothing is predicted yet", ""), NOT_YET)
-        }
+        empty = ranked.ranked([""], "Nothing is predicted yet", "")
+        return {"plan": fig.CaptionedFigure(empty, NOT_YET)}
     drawn = {"plan": _ranked(result)}
     for knob, key in (("epsilon_total", "enough-budget"), ("n", "enough-people")):
         if knob in set(result.tables["enough"].knob):
@@ -115,24 +114,17 @@ def _ranked(result: Result) -> fig.CaptionedFigure:
     sets = counted(goal.data_sets.max(), "data set")
     filled = "meets the goal" if params.has_goal else "clearly better than the prior"
     settings = settings_line(params, ("n", "epsilon_total", "pool_size"))
-    words = (
-        title(result),
-        f"{wish.quantity}{shared.in_units(params)}",
-        f"{settings}, {sets}, 95 % intervals; filled: {filled}",
-    )
+    settings += f", {sets}, 95 % intervals; filled: {filled}"
+    words = title(result), f"{wish.quantity}{shared.in_units(params)}", settings
     rows = goal.assign(open=~main.meets)
     wanted = [(params.wanted, fig.GUIDE, "wanted")] * params.has_goal
     prior = None if wish.intervals else wish.of_prior(planning.prior(params.scenario))
     figure = _rows(rows, ("value", "no draws"), words, wanted, prior)
     units = {str(name): mechanisms.load(name).protects(source)[0] for name in main.mechanism}
-    others = [
-        f"{fig.called(name).capitalize()} protects {unit}."
-        for name, unit in units.items()
-        if unit != units[main.mechanism[0]]
-    ]
-    return fig.CaptionedFigure(
-        figure, " ".join([result.summary, *others, noisy_counts.rival(source)])
-    )
+    others = {name: unit for name, unit in units.items() if unit != units[main.mechanism[0]]}
+    said = [f"{fig.called(name).capitalize()} protects {unit}." for name, unit in others.items()]
+    said = [result.summary, *said, noisy_counts.rival(source)]
+    return fig.CaptionedFigure(figure, " ".join(said))
 
 
 def _enough_rows(result: Result, knob: str) -> fig.CaptionedFigure:
@@ -159,13 +151,11 @@ def _rows(
     columns = [column, f"{column}_low", f"{column}_high"]
     marks = rows.rename(columns=dict(zip(columns, ("value", "low", "high"), strict=True)))
     marks = marks.assign(place=rows.index, style=rows.mechanism.map(fig.mechanism))
-    names = [
-        f"{style.name} {amount(value, 2) if math.isfinite(value) else nothing}"
-        for style, value in zip(marks["style"], marks.value, strict=True)
-    ]
+    values = [amount(each, 2) if math.isfinite(each) else nothing for each in marks.value]
+    names = [f"{style.name} {text}" for style, text in zip(marks["style"], values, strict=True)]
     numbers = rows[columns].to_numpy(float)
     known = [*numbers[np.isfinite(numbers) & (numbers > 0.0)], *(line[0] for line in lines)]
     known += [] if prior is None else [prior]
     ends = min(known) / ROOM, ROOM * max(known)
     # Twelve mechanisms fit on the first screen of a small laptop.
-    return fig.marked(names, marks, words, ends, lines, prior=prior, row_height=30)
+    return ranked.marked(names, marks, words, ends, lines, prior=prior, row_height=30)

@@ -1,13 +1,15 @@
-"""Where numba keeps compiled functions: a folder of the cache for each text of their sources.
+"""What libraries are told before they are loaded: how many threads to use, where to keep things.
 
-numba looks at the file of a function, and not at those of the functions it calls, whose machine
-code it keeps as well. So code that differs anywhere has another folder.
+numba keeps compiled functions in a folder of the cache for each text of their sources: by itself it
+looks at the file of a function, and not at those of the functions it calls, whose machine code it
+keeps as well. So code that differs anywhere has another folder.
 """
 
 from __future__ import annotations
 
 import atexit
 import importlib.util
+import multiprocessing
 import os
 import shutil
 import sys
@@ -75,3 +77,12 @@ def fingerprint(code: Path) -> str:
             if b"numba" in text or b"@compiled" in text:
                 texts.append(text)
     return importlib.util.source_hash(b"".join(texts)).hex()
+
+
+def available_threads() -> int:
+    """One per processor; a single one in a worker process, which has its siblings beside it."""
+    return 1 if multiprocessing.parent_process() is not None else os.cpu_count() or 1
+
+
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+"""Variables by which libraries of linear algebra are told, before they are loaded, to use one."""
