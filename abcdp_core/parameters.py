@@ -2,8 +2,7 @@
 
 An experiment's ``Params`` is a frozen dataclass whose fields are made by :meth:`Parameter.field`.
 Widgets, links, the command line and the property tests all read the same :class:`Parameter`.
-A value outside its range raises :class:`ParameterError` with one line that names the parameter,
-the value and the allowed range.
+A value outside its range is a :class:`ParameterError`, whose one line names all three.
 """
 
 from __future__ import annotations
@@ -24,13 +23,10 @@ WORK_LIMIT = 200_000_000
 """Largest ``n * pool_size``: simulated points of one pool."""
 
 ALWAYS_POSSIBLE = 1000
-"""Draws that a pool may hold however many records a data set has: with fewer, none of them can be
-moved to the data by a regression."""
-
+"""Draws that a pool may hold however many records a data set has: a regression needs as many."""
 
 MOST_ROWS = 5_000_000
 """Rows of a result that one task makes: about a gigabyte while it is made."""
-
 
 LONGEST_LIST = 100
 """Values of one parameter; a longer list is refused before it is taken apart."""

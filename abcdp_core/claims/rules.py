@@ -1,11 +1,9 @@
-"""Rules: each looks at a table and says whether a claim holds.
+"""Rules: each compares an *estimate* in a table with a *limit*, and says whether a claim holds.
 
-Each rule compares an *estimate* with a *limit*. Where chance is involved, the estimate has an
-interval: a claim *agrees* or *does not* if the whole interval lies on one side of the limit, and
-*cannot be told* if the interval includes it. A claim that names a size *agrees in direction* if the
-size is not met but its sign is certain. Means over runs are compared run by run by Student's t
-interval, 95 % for all comparisons of a rule together (Bonferroni). Frequencies are compared with a
-formula by exact binomial tests, at 1 % for all together.
+Where chance is involved, the estimate has an interval: a claim *agrees* or *does not* if all of it
+is on one side of the limit, else it *cannot be told*; it *agrees in direction* if a size is missed
+but its sign is certain. Means are compared run by run (Student's t, 95 % for all comparisons of a
+rule together), frequencies with a formula by exact binomial tests, at 1 % for all together.
 """
 
 from __future__ import annotations
@@ -38,7 +36,6 @@ from abcdp_core.claims.contrasts import (
 from abcdp_core.schemas import Schema, Several
 
 Array = NDArray[np.float64]
-
 Scalar = int | float | bool | str
 Selection = Mapping[str, Scalar | list[Scalar]]
 
@@ -113,13 +110,11 @@ class Paired(Rule):
 class Less(Paired):
     """The mean of a column under one selection is below that under another.
 
-    At every combination of ``within`` (``less``), at one at least (``less_somewhere``), or the two
-    differ by at most ``margin`` either way (``alike``). What the selections leave open is averaged
-    within each pair.
+    At every combination of ``within`` (``less``), at one (``less_somewhere``), or they differ by at
+    most ``margin`` (``alike``). What the selections leave open is averaged within each pair.
 
     Attributes:
-        a, b: the two selections. Where ``b`` names a column of ``within``, all combinations are
-            compared with its choice.
+        a, b: the two selections; a column of ``within`` in ``b`` has that value for all.
         other: the column taken under ``b``; the same one if not given.
         margin: how much smaller at least, in the column's unit.
         factor: of the second one, at most 1; 0.5 asks for less than half. Of ``less`` only.

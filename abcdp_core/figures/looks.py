@@ -1,11 +1,10 @@
-"""How every figure looks: colours, the one template, and what a screen or paper asks for.
+"""How every figure looks: colors, the one template, and what a screen or paper asks for.
 
-Colours are Okabe and Ito's, which people with colour-blindness tell apart; those used for lines and
-marks keep a contrast of 3:1 on white and on dark. Colour is never the only cue: every series also
-has its own dash or marker.
+Colors are Okabe and Ito's, which people with color blindness tell apart; lines and marks keep a
+contrast of 3:1 on white and on dark. Every series also has its own dash or marker.
 
-Whoever draws decides what is in a figure and how high it is. Fonts, margins, the lines of a title
-and the place of the legend are decided here, by :func:`as_seen`, for the medium it is seen in.
+A study decides what is in a figure and how high it is; fonts, margins, title and legend are set
+here, by :func:`as_seen`, for the medium.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def test_what_holds_is_said_with_how_long_a_pool_takes(
     next_ = f"\nNext: abcdp plan gaussian-2d --plugin {file} --n 100 "
     assert said.endswith(f"{next_}--epsilon-total 0.2\n")
     assert "derived: mean" in said
-    assert "none moves a statistic by more. A search is no proof." in said
+    assert "none moves a statistic by more. A search does not prove it." in said
     assert "A pool of 2,000 draws is large enough" in said
     assert "2,000 of them" in said
     assert "None of 1,000 draws fails." in said
