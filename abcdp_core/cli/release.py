@@ -129,7 +129,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
                         help="header of the column that says how many clusters have a "
                         "size")  # fmt: skip
     parser.add_argument("--thousands", metavar="MARK", default="",
-                        help="what parts thousands, as in 1,234 (nothing)")  # fmt: skip
+                        help="thousands separator, as in 1,234 (none)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

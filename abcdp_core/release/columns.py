@@ -62,7 +62,7 @@ class Reading:
             label is left out; ``None`` to refuse either.
         cumulative: whether numbers are totals so far; ``None`` to ask where they look it.
         count: name of the column that says how many clusters have a size.
-        thousands: what parts thousands; empty for nothing.
+        thousands: the thousands separator; empty for none.
     """
 
     column: str | None = None

@@ -6,11 +6,11 @@ No error holds a value: a file is named by row and column, and what to do about 
 
 ===========  =====================================================================================
 encoding     UTF-8 with or without its mark, UTF-16 with it, else Latin-1, which is said
-columns      parted by comma, semicolon or tab; in double quotes or not
+columns      separated by comma, semicolon or tab; in double quotes or not
 header       the first row, unless the file is one column and its first row is a number
 row numbers  an unnamed first column that counts from 0 or 1, as R and pandas write it, is left out
-numbers      ``12.5``, ``1e3``; a decimal comma where commas part no columns; thousands only where
-             their mark is named
+numbers      ``12.5``, ``1e3``; a decimal comma where commas do not separate columns; thousands only
+             where their separator is named
 dates        ``2020-03-31``, ``2020/3/31``, ``20200331``, ``31.3.2020``; others with their format
 ===========  =====================================================================================
 

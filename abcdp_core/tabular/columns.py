@@ -36,17 +36,17 @@ def numbers(column: Column, thousands: str = "", whole: bool = False) -> Array:
 
     Args:
         column: of text.
-        thousands: what parts thousands in it; nothing unless named.
+        thousands: the thousands separator in it; none unless named.
         whole: whether there may be whole numbers only.
 
     Raises:
-        TableError: a field is none, is missing, or may be two different numbers.
+        TableError: a field is not a number, is missing, or could be two different numbers.
     """
     text = column.text
     if thousands:
         parted = text.str.contains(thousands, regex=False)
         wrong = parted & ~text.str.fullmatch(_thousands(thousands))
-        _refuse(column, wrong, f"has {thousands} where no thousands end")
+        _refuse(column, wrong, f"has {thousands} where it cannot separate thousands")
         text = text.str.replace(thousands, "", regex=False)
     if column.table.separator != "," and thousands != ",":
         text = _decimal(column, text)
@@ -69,21 +69,21 @@ def _thousands(mark: str) -> str:
 
 
 def _decimal(column: Column, text: pd.Series[str]) -> pd.Series[str]:
-    """Decimal commas as points, where commas part no columns."""
+    """Decimal commas as points, where commas do not separate columns."""
     with_comma = text.str.contains(",", regex=False)
     if with_comma.any() and text[with_comma].str.fullmatch(_thousands(",")).all():
         _refuse(
             column,
             with_comma,
-            "has a comma before three digits, which may part decimals or thousands: write a "
-            "decimal point, or name the mark of thousands (--thousands ,)",
+            "has a comma before three digits, which may separate decimals or thousands: write a "
+            "decimal point, or name the thousands separator (--thousands ,)",
         )
     return text.str.replace(",", ".", regex=False)
 
 
 def _what_to_write(column: Column, wrong: pd.Series[str]) -> str:
     if wrong.str.contains(",", regex=False).any():
-        return "is not a number: name the mark of thousands (--thousands ,), or write 1234.5"
+        return "is not a number: name the thousands separator (--thousands ,), or write 1234.5"
     if (wrong.index == 0).any() and column.table.first == 1:
         return "is not a number like 12.5 and may be a spoilt one: if it is a header, remove it"
     return "is not a number: write it like 12.5 or 1.25e1"
@@ -174,7 +174,7 @@ def categories(column: Column, levels: Sequence[str]) -> Array:
     """Return the place of each field among declared levels, from 0 on ``(n,)``.
 
     Raises:
-        TableError: a field is none of them.
+        TableError: a field is not among them.
     """
     place = {level: at for at, level in enumerate(levels)}
     found = column.text.map(place)

@@ -37,7 +37,7 @@ def in_order(values: Array, dates: Column, date_format: str | None, fill: bool) 
         fill: whether a day without a row had 0.
 
     Raises:
-        TableError: a date is none, may be two, occurs twice, or is missing.
+        TableError: a date is invalid or ambiguous, occurs twice, or is missing.
     """
     days = _parsed(dates, date_format).dt.normalize()
     twice = days.duplicated(keep=False)

@@ -60,7 +60,7 @@ def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
     """Return a table from a file that is open; Parquet if its name says so, else CSV.
 
     Raises:
-        TableError: it is none, or too large.
+        TableError: it is not a table, or too large.
         OSError: it cannot be read.
     """
     try:

@@ -19,7 +19,7 @@ LARGEST_FILE = 2 * 2**20
 """Bytes; a longer file is refused unread. The longest series, of 20,000 values, takes less."""
 
 SEPARATORS = ("\t", ";", ",")
-"""What may part columns: the first of them that is in the header."""
+"""What may separate columns: the first of these in the header."""
 
 OTHER_FILES = {
     b"PK\x03\x04": "a spreadsheet or a zip archive",
@@ -61,9 +61,9 @@ class Table:
         names: of its columns; empty where it is one column without a header.
         fields: text ``(n, k)`` without blanks around it, empty where there is none.
         first: row of the file that the first fields are from.
-        separator: of its columns; empty where there is one alone.
+        separator: of its columns; empty if there is only one.
         note: what a person should know of how it was read; empty if nothing.
-        divided: the first row with a mark that parts columns, where the header has none; else 0.
+        divided: the first row with a separator, if the header has none; else 0.
     """
 
     names: tuple[str, ...]
@@ -160,7 +160,8 @@ def parse(
     separator = separator_of(lines[0])
     if not separator and '" ' in lines[0] + "\n".join(lines[1:2]):
         raise TableError(
-            'Columns are parted by blanks: part them by commas (in R, write.csv, or sep = ",").'
+            "Columns are separated by blanks: separate them with commas "
+            '(in R, write.csv, or sep = ",").'
         )
     first, second = (_fields(line, separator) for line in [*lines, ""][:2])
     several = len(first) > 1
@@ -218,7 +219,7 @@ def _tried(content: bytes, encoding: str) -> str | None:
 
 
 def separator_of(header: str) -> str:
-    """Return what parts the columns that a first row names; empty where it is one alone."""
+    """Return the separator in a first row; empty if it names one column."""
     unquoted = re.sub('"[^"]*"', "", header)
     return next((mark for mark in SEPARATORS if mark in unquoted), "")
 
@@ -279,7 +280,7 @@ def content_of(file: Path, largest: int = LARGEST_FILE) -> bytes:
     """Return the bytes of a file, one more than ``largest`` at most.
 
     Raises:
-        TableError: it is none, or cannot be read.
+        TableError: there is no such file, or it cannot be read.
     """
     try:
         # Looked at first: a pipe would be waited for.

@@ -96,8 +96,11 @@ JHU = "Province/State,Country/Region,1/22/20,1/23/20\n,Italy,4711,4712\n"
         (lambda: cases(f"n\n{SECRET}\nNA\n"), "Row 3 is missing"),
         (lambda: cases(f"n\n{SECRET}.5\n"), "Row 2 is not a number of cases: whole numbers from 0"),
         (lambda: cases(f"n\n{SECRET}\n1,234\n"), "comma before three digits"),
-        (lambda: cases(f'd,n\n1,"{SECRET}"\n2,"1,234"\n', "n"), "name the mark of thousands"),
-        (lambda: cases(f"n\n{SECRET}\n12,34\n", thousands=","), "has , where no thousands end"),
+        (lambda: cases(f'd,n\n1,"{SECRET}"\n2,"1,234"\n', "n"), "name the thousands separator"),
+        (
+            lambda: cases(f"n\n{SECRET}\n12,34\n", thousands=","),
+            "has , where it cannot separate thousands",
+        ),
         (lambda: cases(f"l{SECRET[1:]}O\n3\n"), "may be a spoilt one"),
         (lambda: cases(f"a,b\n{SECRET},2\n3,4,5\n"), "Row 3 has 3 fields, and the first row 2"),
         (lambda: cases(f"a,b\n{SECRET},2,3\n1,2,3\n", "a"), "Row 2 has 3 fields, and the first"),

@@ -30,7 +30,7 @@ T = TypeVar("T")
 TRAY = "_tray"
 
 MARKS = {"comma": ",", "point": ".", "apostrophe": "'", "blank": " "}
-"""What may part thousands in a file."""
+"""Thousands separators that a file may have."""
 
 MOST_ROWS = 1_000_000
 """Of a file that is looked at for its columns."""
@@ -218,7 +218,7 @@ def _choose(scenario: str, kind: str, here: UploadState, content: bytes) -> None
             ):
                 missing = "drop"
             if kind != LABELS:
-                asked = "Mark of thousands, if any"
+                asked = "Thousands separator, if any"
                 mark = st.selectbox(asked, MARKS, index=None, key="own-thousands")
                 thousands = MARKS[mark] if mark else ""
         totals = None
