@@ -1,25 +1,23 @@
-r"""Batch samplers for the same posterior, after all people have answered ([Y23] §6; MATH A9).
+r"""Batch samplers for the same posterior, after everyone has answered ([Y23] §6; MATH A9).
 
 ``mh`` is random-walk Metropolis-Hastings on the exact likelihood (MATH A2).
 
-``mhaar`` is the paper's baseline, Metropolis-Hastings with averaged acceptance ratios: a person's
-value is $x = \mu + \sigma z$, and of each $z$ there are M candidates, the current one and M − 1
-fresh draws from N(0, 1). A proposal $\theta'$ is accepted by the product over people of
+``mhaar`` is the paper's baseline, Metropolis-Hastings with averaged acceptance ratios. A person's
+value is $x = \mu + \sigma z$, and each $z$ has M candidates: the current one and M − 1 fresh draws
+from N(0, 1). The acceptance ratio of a proposal $\theta'$ is the product over people of
 
 $$\frac{\sum_i p(y \mid \mu' + \sigma' z_i)}{\sum_i p(y \mid \mu + \sigma z_i)}$$
 
-times the ratio of the priors; then each $z$ is drawn from its candidates in proportion to the
-weights under the parameter that was kept, whether it is the new one or the old one. Drawing it with
-equal weights after a rejection would leave another distribution invariant.
+times the ratio of the priors. Then each $z$ is drawn from its candidates in proportion to their
+weights under the parameter that was kept, new or old. Equal weights after a rejection would change
+the invariant distribution.
 
-Candidates and weights are in single precision (see :mod:`~abcdp_core.adaptive.simd_rng`), each
-person's weights against their own largest under the same parameter, so none that matters
-underflows; logarithms are added in double precision. For a thousand people the logarithm of the
-product is off by less than 2e-4 up to ε_total = 10 and 2e-3 at 1000, and it is compared with an
-exponential draw of mean 1.
+Candidates and weights are in single precision (see :mod:`~abcdp_core.adaptive.simd_rng`). Each
+person's weights are relative to the largest one, so none that matters underflows; logarithms are
+added in double precision. For a thousand people the log ratio is off by less than 2e-4 up to
+ε_total = 10, and by less than 2e-3 at 1000. It is compared with an exponential draw of mean 1.
 
-A walk is done in pieces of any length. During burn-in its step follows the covariance of what it
-has seen; after that nothing changes any more.
+A walk can be done in pieces of any length. Its step adapts during burn-in only.
 """
 
 from __future__ import annotations
@@ -52,13 +50,7 @@ _ZERO = np.float32(0.0)
 
 @dataclass(frozen=True)
 class Walk:
-    """Where a walk stands.
-
-    Attributes:
-        theta: where it has been, ``(k, 2)`` of (μ, log σ), the start first.
-        latent: the current z of each person, ``(n,)`` in single precision; ``mh`` has none.
-        accepted: number of proposals accepted.
-    """
+    """Positions ``(k, 2)`` of (μ, log σ), each person's z ``(n,)`` (none for ``mh``), and moves."""
 
     theta: Array
     latent: Single
@@ -67,13 +59,13 @@ class Walk:
 
 @dataclass(frozen=True)
 class Batch:
-    """A sampler's settings.
+    """Settings of a batch sampler.
 
     Attributes:
         prior: of (μ, σ).
-        noise: family of the responses' noise.
-        iterations: steps in all.
-        burn_in: share of them during which the step adapts, and which estimates leave out.
+        noise: family of the answers' noise.
+        iterations: total number of steps.
+        burn_in: share of the steps that adapt and are left out of estimates.
         candidates: M of ``mhaar``, at least 2; 0 for ``mh``.
     """
 
@@ -84,7 +76,7 @@ class Batch:
     candidates: int = 0
 
     def start(self, rng: np.random.Generator, responses: Array) -> Walk:
-        """A walk of length 0 from moments of the responses ``(n, 4)``."""
+        """Start a walk from moments of the responses ``(n, 4)``."""
         y, scale = responses[:, 0], responses[:, 3]
         of_noise = np.mean(scale**2) * (2.0 if self.noise == "laplace" else 1.0)
         spread = math.sqrt(max(float(y.var() - of_noise), 0.01 * float(y.var()), 1e-12))
@@ -95,14 +87,16 @@ class Batch:
     def go_on(
         self, rng: np.random.Generator, walk: Walk, responses: Array, iterations: int
     ) -> Walk:
-        """Some iterations more, all with the same step."""
+        """Continue a walk by some iterations, all with the same step."""
         root = self._root(walk, len(responses))
-        # All randomness of the proposals first, so that it does not depend on the candidates'.
+        # Drawn first, so that proposals do not depend on the number of candidates.
         steps = rng.standard_normal((iterations, 2)) @ root.T
         thresholds = -rng.standard_exponential(iterations)
-        parameters = _prior_parameters(self.prior)
-        theta = np.empty((iterations, 2))
-        gaussian = self.noise == "gaussian"
+        prior = self.prior
+        # As numbers for compiled code; a known σ has no prior.
+        shape, rate = (prior.shape, prior.rate) if prior.sigma is None else (0.0, 0.0)
+        parameters = np.array([prior.mean, prior.variance, shape, rate])
+        theta, gaussian = np.empty((iterations, 2)), self.noise == "gaussian"
         if self.candidates:
             (stream,) = streams(rng, 1)
             people = relative(responses)
@@ -121,7 +115,7 @@ class Batch:
         return Walk(np.concatenate([walk.theta, theta]), latent, walk.accepted + accepted)
 
     def _root(self, walk: Walk, n: int) -> Array:
-        """Step: from the later half of the burn-in so far, at first of the size 1/√n."""
+        """Step ``(2, 2)`` from the later half of the burn-in so far; at first of size 1/√n."""
         seen = walk.theta[1 : 1 + self.burned]
         seen = seen[len(seen) // 2 :]
         if len(seen) < FEWEST or not (np.ptp(seen[:, 0]) > 0):
@@ -136,23 +130,16 @@ class Batch:
 
     @property
     def burned(self) -> int:
-        """Iterations of the burn-in."""
+        """Number of burn-in iterations."""
         return int(self.burn_in * self.iterations)
 
     def kept(self, walk: Walk) -> Array:
-        """The part ``(k, 2)`` that estimates are made of: what follows the burn-in."""
+        """Positions ``(k, 2)`` after the burn-in, which estimates use."""
         return walk.theta[1 + self.burned :]
 
 
 FEWEST = 100
-"""Positions from which a covariance is worth following."""
-
-
-def _prior_parameters(prior: Prior) -> Array:
-    """The prior as numbers: mean and variance of μ, shape and rate of σ² (0 where σ is known)."""
-    known = prior.sigma is not None
-    shape, rate = (0.0, 0.0) if known else (prior.shape, prior.rate)
-    return np.array([prior.mean, prior.variance, shape, rate])
+"""Number of positions from which the step follows their covariance."""
 
 
 @compiled
@@ -171,7 +158,7 @@ def _mh(
     gaussian: bool,
     theta: Array,
 ) -> int:
-    """Fill ``theta`` with a walk on the exact posterior; return how often it moved."""
+    """Fill ``theta`` with a walk on the exact posterior; return the number of moves."""
     mu, log_sigma = start
     value = _log_prior(mu, log_sigma, prior)
     value += log_likelihood_at(mu, math.exp(log_sigma), responses, gaussian)
@@ -200,10 +187,10 @@ def _mhaar(
     candidates: int,
     theta: Array,
 ) -> int:
-    """Fill ``theta`` with a walk and bring ``latent`` along; return how often it moved.
+    """Fill ``theta`` with a walk and update ``latent``; return the number of moves.
 
-    People come in blocks of as many as there are lanes. A block stays in the processor's nearest
-    memory from the draws to the choice of a candidate, so the choice is made for either outcome.
+    People are handled in blocks of one person per lane. A block stays in the processor's cache, so
+    candidates are chosen for both outcomes before the proposal is accepted or rejected.
     """
     mu, log_sigma = start
     n = len(latent)
@@ -212,7 +199,7 @@ def _mhaar(
     weights = np.empty(candidates * LANES, dtype=np.float32)
     largest, total = np.empty((2, LANES), dtype=np.float32), np.empty((2, LANES), np.float32)
     point = np.empty(LANES, dtype=np.float32)
-    # By either parameter, the current one first: what people look like from there, and choices.
+    # Under the current parameter and the proposed one: people in scaled units, and choices.
     seen = np.empty((2, *people.shape), dtype=np.float32)
     chosen = np.empty((2, n), dtype=np.float32)
     for i in range(len(steps)):
@@ -240,7 +227,7 @@ def _mhaar(
 
 @compiled
 def _see(people: Array, mu: float, sigma: float, seen: Single) -> None:
-    """Write what people look like from μ and σ: σ/s and (μ − c)/s instead of c and 1/s."""
+    """Write people ``(·, 5, LANES)`` with σ/s and (μ − c)/s in place of c and 1/s."""
     for block in range(len(people)):
         person, row = people[block], seen[block]
         for j in range(LANES):
@@ -255,7 +242,7 @@ def _see(people: Array, mu: float, sigma: float, seen: Single) -> None:
 def _weigh(
     z: Single, person: Single, gaussian: bool, weights: Single, largest: Single, total: Single
 ) -> None:
-    """Write weights of a block's candidates, the logarithm of the largest, and their sums."""
+    """Write the weights of a block's candidates, their largest logarithm, and their sums."""
     for j in range(LANES):
         largest[j] = -np.inf
         total[j] = 0.0
@@ -275,14 +262,14 @@ def _weigh(
 
 @compiled
 def _choose(z: Single, weights: Single, total: Single, point: Single, chosen: Single) -> None:
-    """Of each person of a block the candidate drawn by weight with a number from [0, 1)."""
+    """Choose a candidate for each person of a block by weight, with a number from [0, 1)."""
     left = np.empty(LANES, dtype=np.float32)
     for j in range(LANES):
         left[j] = point[j] * total[j]
     for start in range(0, len(weights), LANES):
         candidate, weight = z[start : start + LANES], weights[start : start + LANES]
         for j in range(LANES):
-            # The last one that begins before the point stays.
+            # The last candidate that begins before the point remains chosen.
             this, last, rest = candidate[j], chosen[j], left[j]
             chosen[j] = this if rest >= _ZERO else last
             left[j] = rest - weight[j]
@@ -290,8 +277,8 @@ def _choose(z: Single, weights: Single, total: Single, point: Single, chosen: Si
 
 @compiled
 def _log_ratio(largest: Single, total: Single) -> float:
-    """Sum over a block of log(new sum of weights / old one); both ``(2, LANES)``, old first."""
-    # Products of so many sums of up to 1000 weights, each at most 1, are below 1e192.
+    """Sum log(new / old sum of weights) over a block; arrays are ``(2, LANES)``, old first."""
+    # A product of 64 sums of up to 1000 weights, each at most 1, is below 1e193.
     above, new, old = 0.0, 1.0, 1.0
     for j in range(LANES):
         above += np.float64(largest[1, j]) - np.float64(largest[0, j])

@@ -1,38 +1,35 @@
-r"""The table of symbols that tells most on some cells, by linear programming (MATH A14).
+r"""The most informative table of symbols on some cells, by linear programming (MATH A14).
 
-Between the edges of m cells of probabilities $p_j$ a symbol's set $S$ is a run of cells or the
-complement of one. With $\rho = e^{-\epsilon}$, $b_S = \rho + (1 - \rho) P_S$ and the probability
-$v_S = w_S\, e^\epsilon b_S$ of the symbol, all of moderate size at any budget,
+Divide the line into m cells of probabilities $p_j$. A symbol's set $S$ is a run of cells or the
+complement of one. With $\rho = e^{-\epsilon}$, $b_S = \rho + (1 - \rho) P_S$ and the symbol's
+probability $v_S = w_S\, e^\epsilon b_S$, all of moderate size at any budget,
 
 $$F = \sum_S v_S\, r_S r_S^T, \quad r_S = \frac{(1 - \rho)\nabla P_S}{b_S}; \qquad
 \sum_S v_S = 1, \quad
 \sum_S v_S\, \frac{1_S(j) - P_S}{b_S} = 0 \text{ for every cell } j. \tag{A14}$$
 
-A score that is linear in F is a linear program. The determinant is concave as its logarithm:
-Frank-Wolfe with all vertices found so far, each step the program of the gradient.
+A score linear in F is a linear program. The log determinant is concave, so Frank-Wolfe finds its
+maximum: each step solves the program of the gradient and mixes all vertices found so far.
 
-Families are symmetric, so a table and its mirror image tell the same, and so does each of them for
-half of the people; hence the best symmetric table is as good as any, and half the rows suffice.
+Families are symmetric, so a table and its mirror image are equally informative, and so is using
+each for half of the people. Hence the best symmetric table is as good as any, and half the rows
+suffice.
 
-**How far from the best.** From the duals $\eta_j$ (summing to 0) of the rows a number $\lambda$
-bounds the score of tables with any of the $2^m$ patterns if for each of them
-$(1 - \rho)^2 (\partial P_S)^2 / b_S - \eta(S) \le \lambda\, b_S$. As
-$a^2/b = \max_u (2ua - u^2 b)$, for fixed u the pattern that violates it most holds the cells with
-$2u\,\partial p_j - u^2 p_j > \eta_j/(1 - \rho) + \lambda p_j$. So the patterns between the 2m roots
-are all there are, and the smallest $\lambda$ follows by Dinkelbach's iteration. That is for one
-parameter, the scores ``mu`` and ``sigma``. For ``mu`` the bound is met. About σ alone a set of two
-bands, one on either side of μ, tells up to 6 % more at budgets around 3 than runs of cells do.
+**Upper bound.** Let the $\eta_j$ be duals of the rows that sum to 0. A number $\lambda$ bounds the
+score of tables with any of the $2^m$ patterns if each pattern satisfies
+$(1 - \rho)^2 (\partial P_S)^2 / b_S - \eta(S) \le \lambda\, b_S$. Since
+$a^2/b = \max_u (2ua - u^2 b)$, the worst pattern for fixed u holds the cells with
+$2u\,\partial p_j - u^2 p_j > \eta_j/(1 - \rho) + \lambda p_j$. Only the patterns between the 2m
+roots need checking, and Dinkelbach's iteration finds the smallest $\lambda$. This works for one
+parameter, the scores ``mu`` and ``sigma``. For ``mu`` the bound is met. For σ alone, two bands on
+either side of μ are up to 6 % more informative at budgets around 3 than runs of cells.
 
-**What that shows.** Every table found is private, so its score is reached: the best answer of any
-kind tells at least that. The bound holds for every ε-differentially private answer that depends on
-the value's cell only, however many symbols it has, since the information of a symbol is a convex
-and homogeneous function of its probabilities, whose extreme directions have two levels of ratio
-$e^\epsilon$ (Kairouz, Oh & Viswanath 2016). It says nothing about answers that tell values within a
-cell apart: what more cells would add is judged by doubling them, not bounded. About σ at
-$\epsilon = 1$ two symbols with edges of their own tell up to 0.28 % more than the bound of 64
-cells. For the mean of normal values the sign is known to be the best of all answers up to
-$\epsilon = 1.04$ (Kalinin & Steinberger 2025). For ``trace``, ``weights`` and ``determinant`` there
-is no bound here; tests compare the first two with all patterns of a few cells.
+**Scope.** The bound holds for every ε-differentially private answer that depends only on the
+value's cell, with any number of symbols: a symbol's information is a convex and homogeneous
+function of its probabilities, whose extreme directions have two levels of ratio $e^\epsilon$
+(Kairouz, Oh & Viswanath 2016). Answers that distinguish values within a cell are not bounded;
+doubling the cells shows how much more they could gain. For the mean of normal values the sign is
+the best of all answers up to $\epsilon = 1.04$ (Kalinin & Steinberger 2025).
 """
 
 from __future__ import annotations
@@ -53,45 +50,38 @@ from abcdp_core.adaptive.intervals import SCORES
 Array = NDArray[np.float64]
 
 FEWEST, MOST = 32, 128
-"""Cells of the coarsest and of the finest program."""
+"""Number of cells of the coarsest and of the finest program."""
 
 ENOUGH = 0.02
-"""Relative gain of the score by twice as many cells, below which no more are tried.
+"""Relative gain in the score from doubling the cells below which the search ends.
 
-What cells lose falls with the square of their width, so the next twice as many gain a quarter of
-it: less than 0.5 %.
+The loss falls with the square of the cells' width, so the next doubling gains less than 0.5 %.
 """
 
 FARTHEST, POINTS = 60.0, 60_001
-"""How far from μ, and at how many points, the cells' edges are looked for."""
+"""Range from μ in which the cells' edges are sought, and the number of points there."""
 
 CONCAVE_GAP = 1e-3
-"""Frank-Wolfe ends when the logarithm of the determinant can gain no more than this."""
+"""Frank-Wolfe ends when the log determinant can gain no more than this."""
 
 STEPS = 100
-"""Steps of Frank-Wolfe at most; a few do."""
+"""Most steps of Frank-Wolfe; a few suffice."""
 
 NOTHING, POLISH = 1e-13, 3
-"""Probability of a symbol that is rounding only, and how often the others are corrected."""
+"""Probability below which a symbol is rounding error, and corrections of the others."""
 
 MIXINGS = 2000
-"""Times at most that the shares of the tables found are changed after a step."""
+"""Most updates of the mixture's shares after a step."""
 
 CLOSE, ROUNDS = 1e-4, 100
-"""Relative gap at which the search for an upper bound ends, and after how many programs at most."""
+"""Relative gap at which the search for an upper bound ends, and the most programs it solves."""
 
 STAY = 0.8
-"""Share of the best duals so far in those that are tried."""
+"""Weight of the best duals so far in the next ones tried."""
 
 
 class Cells(NamedTuple):
-    """A partition of the line.
-
-    Attributes:
-        edges: ``(m + 1,)``, from −∞ to ∞.
-        p: probability of each cell ``(m,)``.
-        dp: its derivatives by μ and by σ, ``(m, 2)``.
-    """
+    """Edges ``(m + 1,)`` from −∞ to ∞, probabilities ``(m,)``, their derivatives ``(m, 2)``."""
 
     edges: Array
     p: Array
@@ -100,14 +90,7 @@ class Cells(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """The best table and what it tells.
-
-    Attributes:
-        channel: the table.
-        information: Fisher information ``(2, 2)`` about (μ, σ) at (0, 1), per person.
-        score: what was maximised.
-        cells: how many.
-    """
+    """The best table, its information ``(2, 2)`` about (μ, σ) at (0, 1), score and cells."""
 
     channel: Table
     information: Array
@@ -123,33 +106,27 @@ def best(
     symmetric: bool = True,
     weight: float = 0.5,
 ) -> Best:
-    """The table with the largest score, on cells as fine as they need to be (MATH A14).
+    """Find the table with the largest score, refining the cells until it settles (MATH A14).
 
     Args:
-        epsilon_total: of each answer, above 0.
-        family, score, weight: as of :func:`abcdp_core.adaptive.intervals.best`.
-        symmetric: every symbol has a mirror image; costs nothing.
+        epsilon_total: budget of each answer, above 0.
+        family, score, weight: as for :func:`abcdp_core.adaptive.intervals.best`.
+        symmetric: whether every symbol has a mirror image; nothing is lost by it.
     """
-    count = FEWEST
-    found = on_cells(
-        cells(FAMILIES[family], count), epsilon_total, family, score, symmetric, weight
-    )
-    while count < MOST:
-        count *= 2
-        finer = cells(FAMILIES[family], count)
-        other = on_cells(finer, epsilon_total, family, score, symmetric, weight)
-        is_enough = other.score < (1.0 + ENOUGH) * found.score
-        found = other
-        if is_enough:
-            break
-    return found
+    count, before = FEWEST, 0.0
+    while True:
+        grid = cells(FAMILIES[family], count)
+        found = on_cells(grid, epsilon_total, family, score, symmetric, weight)
+        if count == MOST or found.score < (1.0 + ENOUGH) * before:
+            return found
+        count, before = 2 * count, found.score
 
 
 def cells(family: Family, count: int) -> Cells:
-    """So many cells, an even number, as values are best rounded to: density ∝ f^(1/3).
+    """Return an even number of cells that are best for rounding values: density ∝ f^(1/3).
 
-    A rounded value loses least information with that density of cells, which has more of them in
-    the tails than cells of equal probability.
+    Rounding loses the least information with this density, which puts more cells in the tails
+    than cells of equal probability.
     """
     z = np.linspace(0.0, FARTHEST, POINTS)
     height = np.cbrt(family.density(z))
@@ -159,30 +136,23 @@ def cells(family: Family, count: int) -> Cells:
 
 
 def partition(family: Family, inner: Array) -> Cells:
-    """The cells between these edges ``(m - 1,)``, rising."""
+    """Return the cells between increasing edges ``(m - 1,)``."""
     edges = np.concatenate([[-math.inf], inner, [math.inf]])
     low, high = edges[:-1], edges[1:]
     return Cells(edges, channels.mass(family, low, high), channels.slopes(family, low, high))
 
 
 class Patterns(NamedTuple):
-    """Sets of cells that a symbol may favour.
-
-    Attributes:
-        inside: which cells each holds, ``(S, m)``.
-        ends: of each as in :class:`abcdp_core.adaptive.channels.Table`, ``(S, 2)``.
-    """
+    """Sets for symbols: their cells ``(S, m)``, and ends ``(S, 2)`` as in :class:`Table`."""
 
     inside: NDArray[np.bool_]
     ends: Array
 
 
 def arcs(edges: Array, symmetric: bool) -> Patterns:
-    """All runs of cells and complements of them: m (m − 1) arcs of the closed line.
+    """List all runs of cells with edges ``(m + 1,)`` and their complements: m (m − 1) sets.
 
-    Args:
-        edges: of the cells, ``(m + 1,)``.
-        symmetric: of a set and its mirror image take one.
+    With ``symmetric``, take only one of a set and its mirror image.
     """
     m = len(edges) - 1
     first, length = (axis.ravel() for axis in np.meshgrid(np.arange(m), np.arange(1, m)))
@@ -192,19 +162,12 @@ def arcs(edges: Array, symmetric: bool) -> Patterns:
     inside = (np.arange(m) - first[:, None]) % m < length[:, None]
     last = first + length
     high = np.where(last <= m, edges[np.minimum(last, m)], edges[last % m])
-    # One that begins again at −∞ has the end of its second part.
+    # A complement has the end of its second part, which begins at −∞.
     return Patterns(inside, np.column_stack([edges[first], high]))
 
 
 class Vertex(NamedTuple):
-    """What a program finds.
-
-    Attributes:
-        v: probability of each pattern's symbol ``(S,)``.
-        F: information ``(2, 2)``.
-        eta: duals of the cells ``(m,)``, summing to 0.
-        value: of the objective.
-    """
+    """Solution: symbol probabilities ``(S,)``, information, duals ``(m,)`` of sum 0, objective."""
 
     v: Array
     F: Array
@@ -213,19 +176,18 @@ class Vertex(NamedTuple):
 
 
 class Program:
-    """The linear program of some cells, patterns and a budget, for any linear score."""
+    """Linear program for some cells, patterns and a budget, with any linear score.
+
+    Args:
+        grid: the cells; each has its mirror image if ``symmetric``.
+        inside: which cells each symbol's set holds, ``(S, m)``.
+        level: ε of the table.
+        symmetric: whether a symbol and its mirror image are equally likely.
+    """
 
     def __init__(
         self, grid: Cells, inside: NDArray[np.bool_], level: float, symmetric: bool
     ) -> None:
-        """Columns and rows.
-
-        Args:
-            grid: the cells; each has its mirror image if ``symmetric``.
-            inside: which cells each symbol's set holds, ``(S, m)``.
-            level: ε of the table.
-            symmetric: a symbol and its mirror image are equally likely.
-        """
         self.grid, self.symmetric = grid, symmetric
         rho, gained = math.exp(-level), -math.expm1(-level)
         P = inside @ grid.p
@@ -238,49 +200,42 @@ class Program:
             half = len(grid.p) // 2
             rows = rows[:, :half] + rows[:, : half - 1 : -1]
             self.each = 0.5 * (self.each[:half] + self.each[: half - 1 : -1])
-        # The rows sum to 0: one of them follows from the others.
+        # The rows sum to 0, so one of them follows from the others.
         self.rows = np.vstack([rows.T[:-1], np.ones(len(P))])
+        self.right = np.append(np.zeros(len(self.rows) - 1), 1.0)
 
     def solve(self, gradient: Array) -> Vertex:
-        """Maximise tr(gradient F) over tables.
-
-        Args:
-            gradient: ``(2, 2)``; diagonal for symmetric tables.
-        """
-        # Inside the function: what needs no table starts without it.
+        """Maximize tr(gradient F) over tables; the gradient is diagonal for symmetric tables."""
+        # Imported here, as most commands need no table and start faster without it.
         from scipy import optimize
 
         gain = np.einsum("si,ij,sj->s", self.r, gradient, self.r)
         size = float(np.abs(gain).max())
-        right = np.zeros(len(self.rows))
-        right[-1] = 1.0
         found = optimize.linprog(
-            -gain / size, A_eq=self.rows, b_eq=right, bounds=(0.0, None), method="highs-ds"
+            -gain / size, A_eq=self.rows, b_eq=self.right, bounds=(0.0, None), method="highs-ds"
         )
         if found.status != 0:
             raise ArithmeticError(f"the linear program has no solution: {found.message}")
-        duals = -size * found.eqlin.marginals[:-1]
-        eta = self._spread(duals) * self.grid.p
+        duals = np.append(-size * found.eqlin.marginals[:-1], 0.0)
+        eta = (np.concatenate([duals, duals[::-1]]) if self.symmetric else duals) * self.grid.p
         eta -= eta.sum() * self.grid.p
         v = self.exact(np.asarray(found.x) > 0.0)
         F = np.einsum("s,si,sj->ij", v, self.r, self.r)
         if self.symmetric:
-            # Mirror images have the opposite sign there.
+            # The entries of mirror images cancel.
             F[0, 1] = F[1, 0] = 0.0
         return Vertex(v, F, eta, float(gain @ v))
 
     def exact(self, support: NDArray[np.bool_]) -> Array:
-        """Probabilities ``(S,)`` of the patterns in the support that solve the rows to rounding."""
+        """Solve the rows to rounding by probabilities ``(S,)`` of the patterns in the support."""
         from scipy import optimize
 
-        right = np.zeros(len(self.rows))
-        right[-1] = 1.0
         v = np.zeros(len(support))
-        v[support] = optimize.nnls(self.rows[:, support], right)[0]
+        v[support] = optimize.nnls(self.rows[:, support], self.right)[0]
         return self.polished(v)
 
     def polished(self, v: Array) -> Array:
-        """Probabilities ``(S,)``, right to the last digit in each cell, a rare one too."""
+        """Correct probabilities ``(S,)`` to the last digit in each cell, rare ones too."""
         for _ in range(POLISH):
             kept = v > NOTHING
             each = self.each[:, kept]
@@ -288,11 +243,6 @@ class Program:
             v = np.where(kept, v, 0.0)
             v[kept] += np.linalg.lstsq(each, missing)[0]
         return np.where(v > NOTHING, v, 0.0)
-
-    def _spread(self, duals: Array) -> Array:
-        """Duals of all cells ``(m,)``."""
-        whole = np.append(duals, 0.0)
-        return np.concatenate([whole, whole[::-1]]) if self.symmetric else whole
 
 
 def on_cells(
@@ -303,7 +253,7 @@ def on_cells(
     symmetric: bool = True,
     weight: float = 0.5,
 ) -> Best:
-    """The best table whose sets are made of these cells; arguments as of :func:`best`."""
+    """Find the best table whose sets consist of these cells; arguments as for :func:`best`."""
     level = channels.level(epsilon_total)
     patterns = arcs(grid.edges, symmetric)
     program = Program(grid, patterns.inside, level, symmetric)
@@ -318,17 +268,17 @@ def on_cells(
 
 
 PARAMETER = {"mu": 0, "sigma": 1}
-"""Scores of one parameter -> its place in the information."""
+"""Score of one parameter -> its index in the information."""
 
 
 def gradient_of(score: str, weight: float) -> Array:
-    """Derivative ``(2, 2)`` of a linear score by the information."""
+    """Differentiate a linear score by the information: ``(2, 2)``."""
     unit = np.diag([1.0, 0.0]), np.diag([0.0, 1.0])
     return np.diag([float(SCORES[score](each, weight)) for each in unit])
 
 
 def _largest_determinant(program: Program) -> Array:
-    """Probabilities ``(S,)`` with the largest det F: Frank-Wolfe, all vertices mixed anew."""
+    """Maximize det F over probabilities ``(S,)``: Frank-Wolfe, remixing all vertices."""
     found = [program.solve(gradient_of(score, 0.5)) for score in PARAMETER]
     mixed = _mixture(found)
     for _ in range(STEPS):
@@ -342,9 +292,9 @@ def _largest_determinant(program: Program) -> Array:
 
 
 def _mixture(found: list[Vertex]) -> Array:
-    """Shares ``(n,)`` of vertices whose mixed information has the largest determinant.
+    """Return the shares ``(n,)`` of vertices with the largest determinant of mixed information.
 
-    Each share is multiplied by its part of the gradient, which never lowers the determinant.
+    Multiplying each share by its part of the gradient never lowers the determinant.
     """
     informations = np.array([each.F for each in found])
     shares = np.full(len(found), 1.0 / len(found))
@@ -358,7 +308,7 @@ def _mixture(found: list[Vertex]) -> Array:
 
 
 def _table(patterns: Patterns, w: Array, epsilon_total: float, symmetric: bool) -> Table:
-    """The table with weights in proportion to w ``(S,)``, and mirror images if symmetric."""
+    """Build the table with weights in proportion to w ``(S,)``, with mirror images if symmetric."""
     chosen = np.flatnonzero(w > 0.0)
     shares: dict[tuple[float, float], float] = {}
     for (low, high), each in zip(patterns.ends[chosen].tolist(), w[chosen].tolist(), strict=True):
@@ -369,14 +319,14 @@ def _table(patterns: Patterns, w: Array, epsilon_total: float, symmetric: bool) 
 
 
 def upper_bound(grid: Cells, epsilon_total: float, score: str) -> float:
-    """What no table on these cells exceeds, of symbols with any pattern (MATH A14).
+    """Bound the score of any table on these cells, with symbols of any pattern (MATH A14).
 
-    Where few symbols are best many duals are optimal, and not all of them bound well. So patterns
-    that break the bound are added to the program until it is closer than :data:`CLOSE`.
+    Where few symbols are best, many duals are optimal and not all give a good bound. So patterns
+    that violate the bound are added to the program until the gap is below :data:`CLOSE`.
 
     Args:
-        grid: the cells, mirror images of themselves.
-        epsilon_total: of each answer.
+        grid: symmetric cells.
+        epsilon_total: budget of each answer.
         score: ``mu`` or ``sigma``.
     """
     level, parameter = channels.level(epsilon_total), PARAMETER[score]
@@ -385,7 +335,7 @@ def upper_bound(grid: Cells, epsilon_total: float, score: str) -> float:
     for _ in range(ROUNDS):
         program = Program(grid, inside, level, symmetric=True)
         vertex = program.solve(gradient_of(score, 0.5))
-        # Duals of one program after the other swing; those near the best so far bound better.
+        # Duals swing from one program to the next; near the best so far they bound better.
         for eta in (vertex.eta, STAY * center + (1.0 - STAY) * vertex.eta):
             bound, breaking = priced(grid, level, parameter, eta, vertex.value)
             inside = np.concatenate([inside, breaking])
@@ -399,14 +349,14 @@ def upper_bound(grid: Cells, epsilon_total: float, score: str) -> float:
 def priced(
     grid: Cells, level: float, parameter: int, eta: Array, value: float
 ) -> tuple[float, NDArray[np.bool_]]:
-    """A bound for all patterns from a program's duals, and patterns that they leave out.
+    """Return a bound for all patterns from a program's duals, and patterns that violate it.
 
     Args:
         grid: the cells.
         level: ε of the tables.
         parameter: 0 for μ, 1 for σ.
-        eta: duals of the cells ``(m,)``, summing to 0; any give a bound, the best the sharpest.
-        value: that is known to be reached.
+        eta: duals of the cells ``(m,)`` that sum to 0; any give a bound, the best the sharpest.
+        value: a score that a table attains.
     """
     rho, gained = math.exp(-level), -math.expm1(-level)
     p, slope = grid.p, grid.dp[:, parameter]

@@ -1,23 +1,23 @@
-r"""Ways of asking one person: what is answered, what the answer tells, and what it costs.
+r"""Ways of asking one person: answers, their information and their privacy.
 
-A :class:`Channel` is asked at a location and a scale, which may depend on earlier answers, never on
-the person. There are two kinds. :class:`Truncation` clips the value to one interval and adds noise
-(MATH A1). A :class:`Table` (MATH A14) has an answer of K symbols: with the person's value in units
-of the scale from the location,
+A :class:`Channel` asks at a location and a scale, which may depend on earlier answers but never on
+the person. :class:`Truncation` clips the value to an interval and adds noise (MATH A1). A
+:class:`Table` (MATH A14) answers with one of K symbols. With $x$ the person's value in units of the
+scale from the location,
 
 $$p(k \mid x) = w_k\, q_k(x), \qquad q_k(x) = e^\epsilon \text{ if } x \in I_k, \text{ else } 1,
 \qquad \sum_k w_k\, q_k(x) = 1 \text{ for every } x. \tag{A14}$$
 
-$I_k$ is an interval or the complement of one. Whatever the values of two people are, the
-probabilities of an answer differ by the factor $e^\epsilon$ at most: $\epsilon$-differential
-privacy from the table itself, without a noise variable. With $m_k = 1 + (e^\epsilon - 1) P(I_k)$
+$I_k$ is an interval or the complement of one. For any two people the probabilities of an answer
+differ by a factor of at most $e^\epsilon$: the table itself is $\epsilon$-differentially private,
+without added noise. With $m_k = 1 + (e^\epsilon - 1) P(I_k)$
 
 $$P(k \mid \mu, \sigma) = w_k\, m_k, \qquad
 F = \sum_k w_k\, \frac{\nabla m_k\, \nabla m_k^T}{m_k}, \tag{A14}$$
 
 closed for every family with a distribution function. Two symbols, below and above the location,
-are the noisy sign: $F_{11} = \tfrac{2}{\pi}\tanh^2(\epsilon/2)$ for normal values. The table that
-tells most on some cells is in :mod:`abcdp_core.adaptive.best_channel`.
+are the noisy sign: $F_{11} = \tfrac{2}{\pi}\tanh^2(\epsilon/2)$ for normal values.
+:mod:`abcdp_core.adaptive.best_channel` finds the most informative table.
 """
 
 from __future__ import annotations
@@ -41,22 +41,18 @@ from abcdp_core.privacy import Cost, Event, cost
 Array = NDArray[np.float64]
 
 MARGIN = 1e-12
-"""What a table leaves of its budget, so that rounding never takes it above."""
+"""Part of its budget that a table leaves unused, so that rounding never exceeds the budget."""
 
 MOST = 30.0
-"""Largest ε that a table uses: beyond, a wrong answer is rarer than a computer can draw it."""
+"""Largest ε that a table uses; beyond it wrong answers are too rare for a computer to draw."""
 
 ROUNDING = 1e-12
-"""How far the probabilities of a table's symbols may sum to another number than 1."""
+"""Largest deviation from 1 of the sum of a table's probabilities."""
 
 
 @dataclass(frozen=True)
 class Symbols(Event):
-    """One person's answer from a table of symbols (MATH A14).
-
-    Attributes:
-        epsilon: logarithm of the largest ratio of the probabilities of a symbol, rounded up.
-    """
+    """One person's answer from a table, with ε its largest log ratio, rounded up (MATH A14)."""
 
     epsilon: float
 
@@ -71,28 +67,28 @@ class Channel(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """What its responses are, by which :mod:`abcdp_core.adaptive.response` knows them."""
+        """Kind of its responses for :mod:`abcdp_core.adaptive.response`."""
         ...
 
     @property
     def epsilon(self) -> float:
-        """What an answer costs the person: ε of differential privacy, rounded up."""
+        """ε of an answer's differential privacy, rounded up."""
         ...
 
     def reach(self, location: float, scale: float) -> tuple[float, float]:
-        """The stretch in which values are told apart; those beyond an end of it are not."""
+        """Return the range within which values are distinguished."""
         ...
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """The chance ``(size,)`` in so many answers, the same wherever a person is asked."""
+        """Draw the randomness ``(size,)`` of answers, wherever each person is asked."""
         ...
 
     def answer(self, value: float, drawn: float, location: float, scale: float) -> Response:
-        """A person's private answer, given the value and the chance in it."""
+        """Return a person's private answer, given the value and the randomness drawn."""
         ...
 
     def information(self, family: Family, location: float = ..., scale: float = ...) -> Array:
-        """Fisher information ``(2, 2)`` of an answer about (μ, σ) at (0, 1)."""
+        """Return the Fisher information ``(2, 2)`` of an answer about (μ, σ) at (0, 1)."""
         ...
 
 
@@ -102,9 +98,8 @@ class Truncation:
 
     Attributes:
         a, b: ends of the interval in units of the scale from the location, ``a < b``.
-        noise: family of the noise.
-        unit_scale: its scale per unit of width.
-        delta: of the Gaussian noise's guarantee; Laplace noise does not use it.
+        noise, unit_scale: family of the noise, and its scale per unit of width.
+        delta: δ of Gaussian noise; Laplace noise does not use it.
     """
 
     a: float
@@ -115,12 +110,12 @@ class Truncation:
 
     @property
     def kind(self) -> Kind:
-        """The noise's family."""
+        """Family of the noise."""
         return self.noise
 
     @functools.cached_property
     def epsilon(self) -> float:
-        """ε of an answer, with Gaussian noise at δ; rounded up."""
+        """ε of an answer (at δ for Gaussian noise), rounded up."""
         return cost(noise.event(self.noise, self.unit_scale), self.delta).epsilon
 
     def reach(self, location: float, scale: float) -> tuple[float, float]:
@@ -132,17 +127,17 @@ class Truncation:
         return noise.draw(rng, self.noise, size)
 
     def answer(self, value: float, drawn: float, location: float, scale: float) -> Response:
-        """The value brought into the interval, plus the noise drawn (MATH A1)."""
+        """Return the clipped value plus noise (MATH A1)."""
         return answer(value, drawn, *self.reach(location, scale), self.unit_scale)
 
     def information(self, family: Family, location: float = 0.0, scale: float = 1.0) -> Array:
-        """Fisher information ``(2, 2)`` by quadrature (MATH A3, A12)."""
+        """Return the Fisher information ``(2, 2)`` by quadrature (MATH A3, A12)."""
         left, right = self.reach(location, scale)
         return information.NOISES[self.noise].information(family, left, right, self.unit_scale)
 
 
 def separate(left: float, right: float) -> tuple[float, float]:
-    """The interval, widened where its ends are too close to be told apart by a computer."""
+    """Return the interval, widened if its ends are too close for floating-point numbers."""
     apart = 1e-9 * max(1.0, abs(left), abs(right))
     if right - left >= apart:
         return left, right
@@ -151,18 +146,21 @@ def separate(left: float, right: float) -> tuple[float, float]:
 
 
 def apart(location: float, scale: float) -> float:
-    """The scale, or the least at which places around the location can be told apart."""
+    """Return the scale, or the smallest that floating-point numbers near the location allow."""
     return max(scale, 1e-9 * max(1.0, abs(location)))
 
 
 def answer(value: float, drawn: float, left: float, right: float, unit_scale: float) -> Response:
-    """A person's private answer in an interval (MATH A1): the value brought into it, plus noise.
+    """Return a person's private answer: the value clipped to an interval, plus noise (MATH A1).
 
     Args:
-        value: the person's own.
+        value: of the person.
         drawn: noise of scale 1.
         left, right: the interval.
         unit_scale: scale of the noise per unit of width.
+
+    Raises:
+        FloatingPointError: the noise has no positive finite scale.
     """
     scale = (right - left) * unit_scale
     if not (0.0 < scale < math.inf):
@@ -172,12 +170,12 @@ def answer(value: float, drawn: float, left: float, right: float, unit_scale: fl
 
 @dataclass(frozen=True)
 class Table:
-    """A few symbols, each likelier by one factor from the people inside its set (MATH A14).
+    """A few symbols, each more likely by the same factor for people in its set (MATH A14).
 
     Attributes:
         ends: of each symbol's set I_k, in units of the scale from the location: ``(low, high)``
-            with low < high is all x with low <= x < high; with low > high it is all others than
-            those with high <= x < low. Either may be infinite.
+            with low < high is all x with low <= x < high; with low > high it is all x but those
+            with high <= x < low. Either may be infinite.
         weights: w_k of each symbol, above 0.
         level: logarithm of the factor.
     """
@@ -187,10 +185,10 @@ class Table:
     level: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no channel.
+        """Check the table.
 
         Raises:
-            ValueError: weights or sets that do not make probabilities for every value.
+            ValueError: the symbols have no probabilities that sum to 1 for every value.
         """
         if len(self.ends) != len(self.weights) or not all(w > 0.0 for w in self.weights):
             raise ValueError("a table needs a positive weight for each of its symbols.")
@@ -202,22 +200,19 @@ class Table:
 
     @property
     def kind(self) -> Kind:
-        """A table's answers."""
+        """Symbols from a table."""
         return "table"
 
     @functools.cached_property
     def epsilon(self) -> float:
-        """ε of an answer from the table itself: the largest ratio over cells, rounded up."""
+        """ε of an answer: the largest log ratio between cells, rounded up."""
         table = self.probabilities(self._one_of_each())
         ratios = table.max(axis=0) / table.min(axis=0)
         return math.log(float(ratios.max())) * (1.0 + 2.0**-51)
 
-    def edges(self) -> Array:
-        """All finite ends, once each, ``(m,)``, rising; between them all values answer alike."""
-        return self._edges
-
     @functools.cached_property
-    def _edges(self) -> Array:
+    def edges(self) -> Array:
+        """All finite ends ``(m,)``, increasing; values between two of them answer alike."""
         every = np.unique(np.array(self.ends))
         edges = every[np.isfinite(every)]
         edges.flags.writeable = False
@@ -225,16 +220,15 @@ class Table:
 
     @functools.cached_property
     def _up_to(self) -> Array:
-        """Probability of each symbol and those before it ``(m + 1, K)``, by cell."""
+        """Cumulative probabilities of the symbols ``(m + 1, K)`` by cell."""
         return np.cumsum(self.probabilities(self._one_of_each()), axis=1)
 
     def _one_of_each(self) -> Array:
-        """A value of each cell ``(m + 1,)``: one below all edges, and the edge a cell begins at."""
-        edges = self.edges()
-        return np.array([edges[0] - 1.0, *edges])
+        """One value in each cell ``(m + 1,)``: below all edges, then each cell's lower edge."""
+        return np.array([self.edges[0] - 1.0, *self.edges])
 
     def inside(self, x: ArrayLike) -> NDArray[np.bool_]:
-        """Whether each symbol's set holds values ``(n,)`` in units of the scale: ``(n, K)``."""
+        """Whether each symbol's set holds values ``(n,)``, in units of the scale: ``(n, K)``."""
         at = np.asarray(x, dtype=float)[:, None]
         low, high = np.array(self.ends).T
         return np.where(low < high, (low <= at) & (at < high), (at < high) | (low <= at))
@@ -243,21 +237,21 @@ class Table:
         return np.array(self.weights) * np.where(self.inside(x), math.exp(self.level), 1.0)
 
     def probabilities(self, x: ArrayLike) -> Array:
-        """Probability of each symbol ``(n, K)`` from people with values ``(n,)``."""
+        """Return the probability of each symbol ``(n, K)`` for people with values ``(n,)``."""
         raw = self._raw(x)
         return raw / raw.sum(axis=1, keepdims=True)
 
     def reach(self, location: float, scale: float) -> tuple[float, float]:
-        """From the first edge to the last; a sign's are one."""
-        edges, scale = self.edges(), apart(location, scale)
-        return location + scale * float(edges[0]), location + scale * float(edges[-1])
+        """Return the first and the last edge; a sign has a single edge."""
+        scale = apart(location, scale)
+        return location + scale * float(self.edges[0]), location + scale * float(self.edges[-1])
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Evenly distributed between 0 and 1."""
+        """Draw uniform numbers between 0 and 1."""
         return rng.random(size)
 
     def answer(self, value: float, drawn: float, location: float, scale: float) -> Response:
-        """A symbol drawn from the table, with its set where it was asked.
+        """Draw a symbol from the table; return it with its set at the place asked.
 
         Raises:
             FloatingPointError: the scale is not positive and finite.
@@ -265,15 +259,15 @@ class Table:
         if not (0.0 < scale < math.inf):
             raise FloatingPointError(f"no table can be placed with the scale {scale}.")
         scale = apart(location, scale)
-        up_to = self._up_to[self.edges().searchsorted((value - location) / scale, side="right")]
-        # The last sum may be a rounding below 1.
+        up_to = self._up_to[self.edges.searchsorted((value - location) / scale, side="right")]
+        # Rounding may leave the last sum below 1.
         symbol = min(int(up_to.searchsorted(drawn, side="right")), len(up_to) - 1)
         low, high = self.ends[symbol]
         gain = math.expm1(self.level)
         return Response(float(symbol), location + scale * low, location + scale * high, gain)
 
     def information(self, family: Family, location: float = 0.0, scale: float = 1.0) -> Array:
-        """Fisher information ``(2, 2)``, exact (MATH A14)."""
+        """Return the exact Fisher information ``(2, 2)`` (MATH A14)."""
         low, high = location + scale * np.array(self.ends).T
         gain = math.expm1(self.level)
         m = 1.0 + gain * mass(family, low, high)
@@ -282,7 +276,7 @@ class Table:
 
 
 def mass(family: Family, low: ArrayLike, high: ArrayLike) -> Array:
-    """P(I) of sets with these ends ``(...)``, as in :class:`Table`, accurate in both tails."""
+    """Return P(I) ``(...)`` of sets with ends as in :class:`Table`, accurate in both tails."""
     a, b = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     above = np.where(
         a > 0.0, family.survival(a) - family.survival(b), family.cdf(b) - family.cdf(a)
@@ -291,7 +285,7 @@ def mass(family: Family, low: ArrayLike, high: ArrayLike) -> Array:
 
 
 def slopes(family: Family, low: ArrayLike, high: ArrayLike) -> Array:
-    """Derivatives ``(..., 2)`` of P(I) by μ and by σ at (0, 1)."""
+    """Return the derivatives ``(..., 2)`` of P(I) by μ and by σ at (0, 1)."""
     a, b = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     at_a, at_b = (np.where(np.isfinite(end), family.density(end), 0.0) for end in (a, b))
     finite_a, finite_b = (np.where(np.isfinite(end), end, 0.0) for end in (a, b))
@@ -299,7 +293,7 @@ def slopes(family: Family, low: ArrayLike, high: ArrayLike) -> Array:
 
 
 def level(epsilon_total: float) -> float:
-    """The logarithm of a table's factor for a budget, with a margin for rounding.
+    """Return the logarithm of a table's factor for a budget, less a margin for rounding.
 
     Raises:
         ValueError: the budget is not above the margin and finite.
@@ -310,13 +304,7 @@ def level(epsilon_total: float) -> float:
 
 
 def table(ends: Sequence[tuple[float, float]], shares: ArrayLike, epsilon_total: float) -> Table:
-    """The table of symbols that come in proportion to ``shares``, for a budget.
-
-    Args:
-        ends: of each symbol's set.
-        shares: w_k up to a factor, ``(K,)``.
-        epsilon_total: of each answer.
-    """
+    """Return the table of sets with these ends, with weights in proportion to ``shares (K,)``."""
     spent = level(epsilon_total)
     low, high = np.array(ends).T
     raw = np.asarray(shares, dtype=float)
@@ -326,5 +314,5 @@ def table(ends: Sequence[tuple[float, float]], shares: ArrayLike, epsilon_total:
 
 
 def sign(epsilon_total: float) -> Table:
-    """On which side of the location the value lies, flipped with probability 1 / (1 + e^ε)."""
+    """Return the table of the noisy sign, flipped with probability 1 / (1 + e^ε)."""
     return table([(-math.inf, 0.0), (0.0, math.inf)], [1.0, 1.0], epsilon_total)

@@ -1,11 +1,10 @@
-r"""The log-likelihood of many means at one σ, from a few of them: Chebyshev interpolation.
+r"""Chebyshev interpolation of the log-likelihood along the mean, at a fixed σ.
 
-Each response's density is its conditional one averaged over a normal value (MATH A2, A14), so for a
-fixed σ its logarithm is analytic in μ in a strip of about σ around the axis. Once the means to
-be looked at lie within a few σ, the log-likelihood of all responses is a polynomial of moderate
-degree in μ up to rounding, and a thousand means cost as much as that many nodes do. Nodes closer
-than σ miss no feature, and then the last coefficients say whether the degree is enough; where none
-is, every mean is computed on its own.
+Each response's density averages its conditional density over a normal value (MATH A2, A14), so its
+logarithm is analytic in μ in a strip of about σ around the axis. If the means lie within a few σ,
+the log-likelihood is a polynomial of moderate degree in μ up to rounding, and a thousand means take
+only as many evaluations as there are nodes. Nodes closer than σ miss no feature; the last
+coefficients then show whether the degree suffices. If no degree does, every mean is evaluated.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ from abcdp_core.adaptive.response import Kind, log_likelihood
 Array = NDArray[np.float64]
 
 ORDERS = (16, 32, 64, 128, 256)
-"""Polynomials tried, one after the other; the nodes of each are among those of the next."""
+"""Degrees tried in turn; each includes the nodes of the one before."""
 
 LAST = 1 / 8
-"""Share of the coefficients, the highest, that have to be next to nothing."""
+"""Share of the highest coefficients that must be negligible."""
 
 PRECISION = 1e-10
-"""Largest of the last coefficients: a walk on means that far off takes the same steps."""
+"""Largest size of the last coefficients; such an error does not change a walk's steps."""
 
 
 def log_likelihoods(mu: Array, log_sigma: float, responses: Array, kind: Kind) -> Array:
-    """Log-likelihood ``(N,)`` of means ``(N,)`` at one log σ given responses ``(t, 4)``.
+    """Return the log-likelihood ``(N,)`` of means ``(N,)`` at one log σ, given rows ``(t, 4)``.
 
-    Off by no more than about :data:`PRECISION`, beside rounding.
+    The error is at most about :data:`PRECISION`, plus rounding.
     """
 
     def directly(means: Array) -> Array:
@@ -61,7 +60,7 @@ def log_likelihoods(mu: Array, log_sigma: float, responses: Array, kind: Kind) -
 
 @functools.cache
 def _transform(degree: int) -> Array:
-    """From values at the nodes cos(πj/d) to the coefficients of the polynomial through them."""
+    """Return the matrix from values at the nodes cos(πj/d) to the polynomial's coefficients."""
     steps = np.arange(degree + 1)
     table = np.cos(np.pi * np.outer(steps, steps) / degree) * (2.0 / degree)
     table[:, [0, -1]] *= 0.5

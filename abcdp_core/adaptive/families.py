@@ -23,14 +23,13 @@ DEGREES = 5
 
 @dataclass(frozen=True)
 class Family:
-    """A base distribution with location 0 and scale 1; functions act elementwise.
+    """A base distribution of Z with location 0 and scale 1; functions act elementwise.
 
     Attributes:
         name: as in :data:`FAMILIES`.
-        density: of Z at z.
+        density, score: of Z at z, and its logarithm's derivative.
         cdf: P(Z <= z), accurate in the lower tail.
-        score: d log density / dz.
-        draw: independent draws of Z, of the size asked for.
+        draw: independent draws of a given size.
     """
 
     name: str
@@ -40,7 +39,7 @@ class Family:
     draw: Callable[[np.random.Generator, Size], Array]
 
     def survival(self, z: Array) -> Array:
-        """P(Z > z), accurate in the upper tail."""
+        """Return P(Z > z), accurate in the upper tail."""
         return self.cdf(-z)
 
 
@@ -52,7 +51,7 @@ def _laplace_cdf(z: Array) -> Array:
 NORMAL = Family(
     name="normal",
     density=lambda z: np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi),
-    cdf=lambda z: special.ndtr(z),
+    cdf=special.ndtr,
     score=lambda z: -z,
     draw=lambda rng, size: rng.standard_normal(size),
 )
@@ -66,7 +65,7 @@ LAPLACE = Family(
 LOGISTIC = Family(
     name="logistic",
     density=lambda z: special.expit(z) * special.expit(-z),
-    cdf=lambda z: special.expit(z),
+    cdf=special.expit,
     score=lambda z: -np.tanh(0.5 * z),
     draw=lambda rng, size: rng.logistic(size=size),
 )

@@ -1,33 +1,31 @@
-r"""An online gradient in place of a posterior: one step for each answer ([Y23] §7; MATH A13).
+r"""Online stochastic gradient instead of a posterior: one step per answer ([Y23] §7; MATH A13).
 
-The location and the logarithm of the scale, $\theta = (\mu, \log\sigma)$, follow the score of each
-noisy answer, in closed form by (MATH A2, A14):
+The location and the log scale, $\theta = (\mu, \log\sigma)$, follow the score of each noisy answer,
+which has a closed form (MATH A2, A14):
 
 $$\theta_{t+1} = \theta_t + G_t\, \nabla_\theta \log p(y_t \mid \theta_t), \qquad
 \bar\theta_t = \text{the mean of the steps so far.}$$
 
-A step takes microseconds, and no answer is kept; $\sigma$ stays positive. The next person is asked
-at $\theta_t$, from earlier answers only, so each answer is as private as ever.
+A step takes microseconds, no answer is stored, and $\sigma$ stays positive. The next person is
+asked at $\theta_t$, which depends on earlier answers only, so privacy is unchanged.
 
-**Steps.** Let $F$ be what an answer tells about $(\mu, \sigma)$ at $(0, 1)$. Two stages:
+**Steps.** Let $F$ be the information in an answer about $(\mu, \sigma)$ at $(0, 1)$. Two stages:
 
-- *Search.* While the prior's variance $V$ of $\mu$, brought down by what the answers tell, is
-  above $\sigma^2$, people are asked at the scale $c = \sqrt{\sigma^2 + V}$, and
-  $G_t = V$, $V \leftarrow V - \tfrac12 V^2 F_{11}/c^2$. That is a Kalman filter which counts half
-  of the information: one that counts all is led astray by noise in some runs, and then its steps
-  are too short to find back. $\log\sigma$ waits, as wide intervals tell little about it.
-- *Averaging.* $k$ answers later $m = k F_{11}$ is how many exact values they are worth, and
-  $G_t = \sigma^2 (1 + m)^{-2/3}$ for $\mu$; for $\log\sigma$, of prior variance $v$ (1 at most),
-  $v\,(1 + v k F_{22})^{-2/3}$. Steps of $t^{-2/3}$ meet the conditions of Robbins and Monro,
-  $\sum G_t = \infty$ and $\sum G_t^2 < \infty$, and are so long that the average is efficient
-  whatever the matrix before them is (Polyak and Juditsky 1992). It is taken from $m = 1$ on.
+- *Search.* $V$ starts as the prior variance of $\mu$ and falls with every answer. While it is above
+  $\sigma^2$, people are asked at the scale $c = \sqrt{\sigma^2 + V}$, with $G_t = V$ and
+  $V \leftarrow V - \tfrac12 V^2 F_{11}/c^2$: a Kalman filter that counts half of the information.
+  Counting all of it, noise misleads some runs, whose steps are then too short to recover.
+  $\log\sigma$ waits, as wide intervals carry little information about it.
+- *Averaging.* $k$ answers later, these are worth $m = k F_{11}$ exact values. The step is
+  $G_t = \sigma^2 (1 + m)^{-2/3}$ for $\mu$, and $v\,(1 + v k F_{22})^{-2/3}$ for $\log\sigma$ of
+  prior variance $v \le 1$. Steps of $t^{-2/3}$ meet the Robbins-Monro conditions, and the average,
+  taken from $m = 1$ on, is efficient (Polyak and Juditsky 1992).
 
-**Reference.** Of $n$ people the average has the asymptotic variance
+**Reference.** After $n$ people the average has the asymptotic variance
 
 $$\sigma^2\, (n F)^{-1}$$
 
-for $(\mu, \sigma)$: that of the best estimate there is from such answers. Unlike a posterior it has
-no use for the prior but to begin with.
+for $(\mu, \sigma)$, as the best estimate from such answers has. The prior only sets the start.
 """
 
 from __future__ import annotations
@@ -49,29 +47,28 @@ from abcdp_core.adaptive.response import score_laplace, score_table
 Array = NDArray[np.float64]
 
 POWER = -2.0 / 3.0
-"""Of the steps: between −1/2 and −1, where averaging is efficient."""
+"""Exponent of the steps: between −1/2 and −1, where averaging is efficient."""
 
 COUNTED = 0.5
-"""Share of the information that the search counts."""
+"""Share of the information counted by the search."""
 
 WORTH = 1.0
-"""Exact values that the answers of the second stage are worth when averaging begins."""
+"""Worth of the second stage's answers, in exact values, at which averaging begins."""
 
 LONGEST = 1.0
-"""Largest variance of log σ that its steps begin from: a factor of e."""
+"""Largest variance of log σ for its first steps: a factor of e."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What the next step needs.
+    """State after some answers.
 
     Attributes:
         mu, log_sigma: where the next person is asked.
-        variance: of μ, while it is searched for.
-        answers: since the search ended.
-        mean_mu, mean_log_sigma: the average, of ``averaged`` steps; before the first of them the
-            last place.
-        averaged: steps in the average.
+        variance: of μ, during the search.
+        answers: number of answers since the search ended.
+        mean_mu, mean_log_sigma: average of ``averaged`` steps; without any, the current place.
+        averaged: number of steps in the average.
     """
 
     mu: float
@@ -84,7 +81,7 @@ class State:
 
     @property
     def searches(self) -> bool:
-        """Whether μ is still less certain than one person's value would make it."""
+        """Whether μ is less certain than one exact value would make it."""
         return self.variance > math.exp(2.0 * self.log_sigma)
 
     @property
@@ -95,43 +92,41 @@ class State:
 
 @dataclass(frozen=True)
 class Gradient:
-    """Its settings.
+    """Settings of the gradient.
 
     Attributes:
-        prior: of (μ, σ): where to begin and how far to step.
-        channel: how people are asked; Gaussian noise has no score here.
+        prior: of (μ, σ); sets the start and the first steps.
+        channel: how people are asked.
+
+    Raises:
+        ValueError: the channel has Gaussian noise, whose score is not implemented.
     """
 
     prior: Prior
     channel: Channel
 
     def __post_init__(self) -> None:
-        """Refuse answers without a score.
-
-        Raises:
-            ValueError: Gaussian noise.
-        """
+        """Check the channel."""
         if self.channel.kind == "gaussian":
             raise ValueError("the gradient needs Laplace noise or a table.")
 
     @functools.cached_property
-    def told(self) -> tuple[float, float]:
-        """Information of an answer about μ and about σ at (0, 1)."""
+    def per_answer(self) -> tuple[float, float]:
+        """Information in an answer about μ and about σ at (0, 1)."""
         information = self.channel.information(NORMAL)
         return float(information[0, 0]), float(information[1, 1])
 
     def start(self) -> State:
-        """The prior's mean of μ and of log σ."""
+        """Start at the prior means of μ and log σ."""
         prior = self.prior
-        log_sigma = (
-            math.log(prior.sigma)
-            if prior.sigma is not None
-            else 0.5 * (math.log(prior.rate) - float(special.digamma(prior.shape)))
-        )
+        if prior.sigma is not None:
+            log_sigma = math.log(prior.sigma)
+        else:
+            log_sigma = 0.5 * (math.log(prior.rate) - float(special.digamma(prior.shape)))
         return State(prior.mean, log_sigma, prior.variance, 0, prior.mean, log_sigma, 0)
 
     def place(self, state: State) -> tuple[float, float]:
-        """Location and scale at which the next person is asked."""
+        """Return the location and scale at which the next person is asked."""
         square = math.exp(2.0 * state.log_sigma)
         return state.mu, math.sqrt(square + state.variance if state.searches else square)
 
@@ -141,13 +136,13 @@ class Gradient:
         by_mu, by_log_sigma = self._score(response, location, scale)
         if state.searches:
             mu = state.mu + state.variance * by_mu
-            left = state.variance - COUNTED * (state.variance / scale) ** 2 * self.told[0]
+            left = state.variance - COUNTED * (state.variance / scale) ** 2 * self.per_answer[0]
             return State(mu, state.log_sigma, left, 0, mu, state.log_sigma, 0)
         k = state.answers + 1
-        worth = k * self.told[0]
+        worth = k * self.per_answer[0]
         mu = state.mu + scale**2 * (1.0 + worth) ** POWER * by_mu
         log_sigma = state.log_sigma + self._gain_of_log_sigma(k) * by_log_sigma
-        # What the search has left is a variance below σ², and stays so whatever σ becomes.
+        # The search is over for good, whatever σ becomes.
         if worth < WORTH:
             return State(mu, log_sigma, 0.0, k, mu, log_sigma, 0)
         count = state.averaged + 1
@@ -156,28 +151,29 @@ class Gradient:
         return State(mu, log_sigma, 0.0, k, mean_mu, mean_log_sigma, count)
 
     def _gain_of_log_sigma(self, k: int) -> float:
-        """Step for the score by log σ after k answers; none if σ is known."""
+        """Return the step for log σ after k answers; 0 if σ is known."""
         if self.prior.sigma is not None:
             return 0.0
         variance = min(self.prior.sd_log_sigma**2, LONGEST)
-        gain: float = variance * (1.0 + variance * k * self.told[1]) ** POWER
+        gain: float = variance * (1.0 + variance * k * self.per_answer[1]) ** POWER
         return gain
 
     def _score(self, response: Response, mu: float, sigma: float) -> tuple[float, float]:
-        """Derivatives of the log density by μ and by log σ."""
+        """Return the derivatives of the log density by μ and by log σ."""
         y, left, right, scale = response
+        found: tuple[float, float]
         if self.channel.kind == "laplace":
-            by_mu, by_log_sigma = score_laplace(y, left, right, scale, mu, sigma)
+            found = score_laplace(y, left, right, scale, mu, sigma)
         else:
-            by_mu, by_log_sigma = score_table(left, right, scale, mu, sigma)
-        return by_mu, by_log_sigma
+            found = score_table(left, right, scale, mu, sigma)
+        return found
 
     def follow(self, values: Array, chances: Array) -> list[State]:
-        """Ask people ``(n,)`` one after the other; the state after each.
+        """Ask people with values ``(n,)`` one after another; return the state after each.
 
         Args:
-            values: their own.
-            chances: the chance in each answer, as the channel draws it.
+            values: of the people.
+            chances: the randomness of each answer ``(n,)``, as the channel draws it.
         """
         state, states = self.start(), []
         for value, chance in zip(values.tolist(), chances.tolist(), strict=True):
@@ -188,9 +184,9 @@ class Gradient:
 
 
 def asymptotic_variance(channel: Channel, sigma: float) -> Array:
-    """Variance ``(2, 2)`` of the best estimate of (μ, σ) from one person's answer (MATH A3, A14).
+    """Return n times the variance ``(2, 2)`` of the best estimate of (μ, σ) from n answers.
 
-    Of n people it is an n-th of that as n grows. Of a σ that no answer tells it is infinite.
+    This is the limit for many people (MATH A3, A14); infinite for σ if answers are uninformative.
 
     Args:
         channel: placed at the truth.

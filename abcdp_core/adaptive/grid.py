@@ -1,10 +1,10 @@
 r"""The posterior on a grid over (μ, log σ): the reference for all samplers (MATH A8).
 
-On a rectangle that holds all but a negligible part of the posterior, sums over an even grid are as
-good as integrals while the spacing is below a standard deviation: for a normal density the error is
+On a rectangle with all but a negligible part of the posterior, sums over an even grid match
+integrals if the spacing is below a standard deviation: for a normal density the error is
 $2e^{-2\pi^2 (sd/spacing)^2}$, here 5e-9. Each response multiplies the grid by its density. When the
-posterior has left most of the rectangle, or has become too narrow for it, another is laid around it
-and every response is evaluated again there, so early coarseness leaves no trace.
+posterior occupies little of the rectangle or becomes too narrow for the spacing, a new grid around
+it evaluates all responses again, so early coarseness has no effect.
 """
 
 from __future__ import annotations
@@ -25,30 +25,24 @@ from abcdp_core.adaptive.response import Kind, log_likelihood
 Array = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-9
-"""Marginal density, as a share of the largest, below which the edge of the grid may be cut off."""
+"""Marginal density, as a share of the largest, below which the grid may be cut off."""
 
 CROWDED = 0.4
-"""A new grid is laid when the posterior lives in less than this share of one of the axes."""
+"""Share of an axis occupied by the posterior below which a new grid is made."""
 
 MARGIN = 0.25
-"""What a new grid adds on each side, as a share of where the posterior lives."""
+"""Margin of a new grid on each side, as a share of the posterior's range."""
 
 RELEVANT = 1e-3
-"""Marginal density of σ, as a share of the largest, from which μ has to be resolved."""
+"""Marginal density of σ, as a share of the largest, from which μ must be resolved."""
 
 FINEST = 1024
-"""Most points on the axis of μ."""
+"""Largest number of points on the axis of μ."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What the next step needs.
-
-    Attributes:
-        mu, log_sigma: the axes ``(M,)`` and ``(K,)``.
-        log_posterior: ``(M * K,)`` up to a constant, rows of the grid one after the other.
-        history: the responses so far.
-    """
+    """Axes ``(M,)`` and ``(K,)``, log posterior ``(M * K,)`` up to a constant, and responses."""
 
     mu: Array
     log_sigma: Array
@@ -57,7 +51,7 @@ class State:
 
     @functools.cached_property
     def theta(self) -> Array:
-        """The grid's points ``(M * K, 2)``."""
+        """Points of the grid ``(M * K, 2)``."""
         return _points(self.mu, self.log_sigma)
 
     @functools.cached_property
@@ -68,7 +62,7 @@ class State:
 
 @dataclass(frozen=True)
 class Grid:
-    """The grid's settings.
+    """Settings of the grid.
 
     Attributes:
         prior: of (μ, σ).
@@ -82,11 +76,11 @@ class Grid:
     size: int = 80
 
     def start(self, rng: np.random.Generator) -> State:
-        """The prior; the generator is not used."""
+        """Return the prior; the generator is not used."""
         return self._on(_prior_box(self.prior), 0.0, History.empty())
 
     def _on(self, box: Array, spacing: float, history: History) -> State:
-        """The posterior on a rectangle, rows of ``box`` the lowest and highest μ and log σ."""
+        """Compute the posterior on ``box``, the lowest and highest μ and log σ ``(2, 2)``."""
         steps = (box[0, 1] - box[0, 0]) / max(spacing, 1e-300)
         mu = np.linspace(box[0, 0], box[0, 1], int(np.clip(steps, self.size, FINEST)))
         log_sigma = np.linspace(box[1, 0], box[1, 1], self.size if box[1, 0] < box[1, 1] else 1)
@@ -99,7 +93,7 @@ class Grid:
     def step(
         self, rng: np.random.Generator, state: State, response: Response
     ) -> tuple[State, float]:
-        """Take in one response; the size is of the points that the posterior covers, as evenly."""
+        """Update by one response; return the effective number of grid points too."""
         history = state.history.plus(response)
         gained = log_likelihood(state.theta, np.array([response]), self.noise)
         state = State(state.mu, state.log_sigma, state.log_posterior + gained, history)
@@ -117,7 +111,7 @@ def _points(mu: Array, log_sigma: Array) -> Array:
 
 
 def _prior_box(prior: Prior) -> Array:
-    """A rectangle that holds the prior up to about 1e-12 at each end."""
+    """Return a rectangle that holds the prior up to about 1e-12 at each end."""
     reach = 7.0 * math.sqrt(prior.variance)
     edges = [prior.mean - reach, prior.mean + reach]
     if prior.sigma is not None:
@@ -127,7 +121,7 @@ def _prior_box(prior: Prior) -> Array:
 
 
 def _where_it_lives(state: State) -> tuple[Array, bool]:
-    """A rectangle around the posterior, and whether it is much smaller than the grid."""
+    """Return a rectangle around the posterior, and whether it is much smaller than the grid."""
     weights = state.weights.reshape(len(state.mu), len(state.log_sigma))
     box, is_crowded = np.empty((2, 2)), False
     for row, (axis, marginal) in enumerate(
@@ -143,7 +137,7 @@ def _where_it_lives(state: State) -> tuple[Array, bool]:
 
 
 def _spacing_needed(state: State) -> float:
-    """The standard deviation of μ given σ where it is smallest, of those σ that matter."""
+    """Return the smallest standard deviation of μ given σ, over the relevant σ."""
     weights = state.weights.reshape(len(state.mu), len(state.log_sigma))
     marginal = weights.sum(axis=0)
     of_mu = weights[:, marginal > RELEVANT * marginal.max()]

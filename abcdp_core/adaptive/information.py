@@ -1,9 +1,9 @@
-r"""What one truncated, private response tells about location and scale (MATH A3, A12).
+r"""Fisher information of a truncated, private response about location and scale (MATH A3, A12).
 
 A person's value has the base density $f$ at $(\mu, \sigma) = (0, 1)$ and distribution function $F$;
 the response is $Y = \mathrm{clip}(X, a, b) + $ noise of scale $s = (b - a)\,u$, where $u$ is the
-scale per unit of width. Only values inside $[a, b]$ move with the parameters, so with the noise
-density $L_s$, $j = 0$ for $\mu$ and $j = 1$ for $\sigma$,
+scale per unit of width. Only values in $[a, b]$ contribute to derivatives. With the noise density
+$L_s$, $j = 0$ for $\mu$ and $j = 1$ for $\sigma$,
 
 $$\partial_j p(y) = \int_a^b z^j f(z)\,\partial_z L_s(y - z)\,dz, \qquad
 F_{jk} = \int \frac{\partial_j p(y)\,\partial_k p(y)}{p(y)}\,dy. \tag{A3}$$
@@ -35,34 +35,34 @@ from abcdp_core.adaptive.noise import NoiseFamily, draw
 Array = NDArray[np.float64]
 
 ORDER = 16
-"""Gauss-Legendre nodes of a panel."""
+"""Gauss-Legendre nodes per panel."""
 
 PANEL = 2.0
-"""Longest panel, in scales of the base density."""
+"""Length of the longest panel, in scales of the base density."""
 
 NOISE_PANEL = 4.0
-"""Longest panel, in scales of the noise."""
+"""Length of the longest panel, in scales of the noise."""
 
 REACH = 9.0
-"""Gaussian noise is followed this many standard deviations beyond the interval: mass 1e-19."""
+"""Range of Gaussian noise beyond the interval, in standard deviations; the rest has mass 1e-19."""
 
 STEP = 0.125
 """Step of the trapezoid rule for Gaussian noise, in standard deviations."""
 
 NOTHING = 1e-250
-"""Densities below this do not count."""
+"""Densities below this are ignored."""
 
 CHUNK = 200_000
-"""Numbers held at a time in each array; more are slower, as they leave the processor's cache."""
+"""Numbers per array at a time; larger arrays do not fit the processor's cache."""
 
 NEARLY_NONE = 0.01
-"""Below it a series stands for z − arctan z, which would cancel."""
+"""Below this z a series replaces z − arctan z, which would cancel."""
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
 
 
 def _cumulative() -> Array:
-    """Matrix from values at the nodes to integrals from -1 up to each node."""
+    """Return the matrix from values at the nodes to integrals from -1 to each node."""
     legendre = np.polynomial.legendre.legvander(NODES, ORDER)
     degree = np.arange(1, ORDER)
     upper, lower = legendre[:, 2:], legendre[:, :-2]
@@ -77,7 +77,7 @@ FROM = WEIGHTS - UP_TO
 
 
 def laplace(family: Family, a: ArrayLike, b: ArrayLike, unit_scale: float) -> Array:
-    """Fisher information ``(..., 2, 2)`` about (μ, σ) at (0, 1) under Laplace noise (MATH A3).
+    """Return the information ``(..., 2, 2)`` about (μ, σ) at (0, 1) under Laplace noise (MATH A3).
 
     Args:
         family: base distribution.
@@ -87,48 +87,34 @@ def laplace(family: Family, a: ArrayLike, b: ArrayLike, unit_scale: float) -> Ar
     Raises:
         ValueError: an interval is empty or the scale is not positive.
     """
-
-    def several(a: Array, b: Array) -> Array:
-        return _laplace(family, a, b, unit_scale)
-
     count = 2 * ORDER * _panel_count(a, b, unit_scale)
-    return _in_chunks(several, a, b, count)
+    return _in_chunks(lambda a, b: _laplace(family, a, b, unit_scale), a, b, count)
 
 
 def gaussian(family: Family, a: ArrayLike, b: ArrayLike, unit_scale: float) -> Array:
-    """The same under Gaussian noise (MATH A12); ``unit_scale`` is its standard deviation."""
-
-    def several(a: Array, b: Array) -> Array:
-        return _gaussian(family, a, b, (b - a) * unit_scale)
-
+    """Return the same under Gaussian noise of standard deviation ``unit_scale`` (MATH A12)."""
     count = 2 * ORDER * _panel_count(a, b, unit_scale) * len(_places(unit_scale))
-    return _in_chunks(several, a, b, count)
+    return _in_chunks(lambda a, b: _gaussian(family, a, b, (b - a) * unit_scale), a, b, count)
 
 
 def _in_chunks(
-    several: Callable[[Array, Array], Array],
-    a: ArrayLike,
-    b: ArrayLike,
-    count: int,
+    several: Callable[[Array, Array], Array], a: ArrayLike, b: ArrayLike, count: int
 ) -> Array:
-    """Apply ``several`` to so many intervals at a time as the cache holds, ``count`` each."""
+    """Apply ``several`` to chunks of intervals that fit the cache, with ``count`` numbers each."""
     low, high = np.broadcast_arrays(np.asarray(a, dtype=float), np.asarray(b, dtype=float))
-    parts = np.array_split(np.column_stack([low.ravel(), high.ravel()]), _parts(low.size, count))
+    chunks = min(low.size, -(-low.size * count // CHUNK))
+    parts = np.array_split(np.column_stack([low.ravel(), high.ravel()]), chunks)
     found = np.concatenate([several(part[:, 0], part[:, 1]) for part in parts])
     return found.reshape(*low.shape, 2, 2)
 
 
-def _parts(size: int, count: int) -> int:
-    return min(size, -(-size * count // CHUNK))
-
-
 def _middle(a: Array, b: Array) -> Array:
-    """Where panels must meet: 0 if the interval holds it, for the kink."""
+    """Return where panels meet: at the kink in 0 if the interval holds it."""
     return np.where((a < 0.0) & (b > 0.0), 0.0, 0.5 * (a + b))
 
 
 def _panel_count(a: ArrayLike, b: ArrayLike, unit_scale: float) -> int:
-    """Panels on each side of the middle, as the most demanding interval needs them."""
+    """Return the panels on each side of the middle that the most demanding interval needs."""
     low, high = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if not (np.all(low < high) and 0.0 < unit_scale < math.inf):
         raise ValueError("an interval needs a < b, and noise a positive finite scale.")
@@ -138,18 +124,18 @@ def _panel_count(a: ArrayLike, b: ArrayLike, unit_scale: float) -> int:
 
 
 def _panels(a: Array, b: Array, unit_scale: float) -> tuple[Array, Array]:
-    """Nodes ``(n, P, ORDER)``, counted from a, and half-lengths ``(n, P)`` of the panels.
+    """Return nodes ``(n, P, ORDER)``, measured from a, and half-lengths ``(n, P)`` of the panels.
 
-    A node of a narrow interval far from 0 would be rounded by more than the noise can stand.
+    Measured from 0, nodes of a narrow interval far away would suffer from rounding.
     """
     count, middle = _panel_count(a, b, unit_scale), _middle(a, b)
     half = np.repeat(np.column_stack([middle - a, b - middle]), count, axis=1) / (2.0 * count)
-    centre = np.cumsum(2.0 * half, axis=1) - half
-    return centre[..., None] + half[..., None] * NODES, half
+    center = np.cumsum(2.0 * half, axis=1) - half
+    return center[..., None] + half[..., None] * NODES, half
 
 
 def _laplace(family: Family, a: Array, b: Array, unit_scale: float) -> Array:
-    """Information ``(n, 2, 2)`` of n intervals."""
+    """Return the information ``(n, 2, 2)`` of n intervals."""
     offset, half = _panels(a, b, unit_scale)
     s = (b - a) * unit_scale
     z = a[:, None, None] + offset
@@ -160,7 +146,7 @@ def _laplace(family: Family, a: Array, b: Array, unit_scale: float) -> Array:
     density = family.density(z)
     moments = half[..., None] * np.stack([density, z * density])
     rising, falling = moments * up, moments / up
-    # To the left end of each panel from all panels before, to the right end from all after.
+    # Contributions to each panel's left end from earlier panels, to its right end from later ones.
     before = _carry(to_edge**2, to_edge * (rising @ WEIGHTS))
     after = _carry(to_edge[:, ::-1] ** 2, (to_edge * (falling @ WEIGHTS))[..., ::-1])[..., ::-1]
     A = (rising @ UP_TO.T + (to_edge * before[..., :-1])[..., None]) / up
@@ -177,7 +163,7 @@ def _laplace(family: Family, a: Array, b: Array, unit_scale: float) -> Array:
 
 
 def _carry(decay: Array, added: Array) -> Array:
-    """Edge values ``(2, n, P + 1)``: each is the one before times ``decay`` plus ``added``."""
+    """Return edge values ``(2, n, P + 1)``: the previous one times ``decay``, plus ``added``."""
     values = np.zeros((*added.shape[:-1], added.shape[-1] + 1))
     for panel in range(added.shape[-1]):
         values[..., panel + 1] = decay[..., panel] * values[..., panel] + added[..., panel]
@@ -185,8 +171,8 @@ def _carry(decay: Array, added: Array) -> Array:
 
 
 def _outer(slopes: Array, density: Array, weights: Array | float) -> Array:
-    """Sums ``(n, 2, 2)`` of slope_j slope_k / density over all but the first axis of intervals."""
-    # Where the density is nothing its slope is so too, and its inverse may overflow.
+    """Sum slope_j slope_k / density for each interval ``(n, 2, 2)``."""
+    # A vanishing density has a vanishing slope, and its inverse may overflow.
     ratio = weights / np.maximum(density, NOTHING)
     flat = slopes.reshape(*slopes.shape[:2], -1)
     weighted = flat * ratio.reshape(len(ratio), -1)
@@ -194,20 +180,20 @@ def _outer(slopes: Array, density: Array, weights: Array | float) -> Array:
 
 
 def _places(unit_scale: float) -> Array:
-    """Places ``(K,)`` of a response under Gaussian noise: standard deviations above a."""
+    """Return responses ``(K,)`` under Gaussian noise, in standard deviations above a."""
     span = 1.0 / unit_scale + 2.0 * REACH
     return np.linspace(-REACH, span - REACH, math.ceil(span / STEP) + 1)
 
 
 def _gaussian(family: Family, a: Array, b: Array, s: Array) -> Array:
-    """Information ``(n, 2, 2)`` of n intervals with noise of standard deviations ``(n,)``."""
+    """Return the information ``(n, 2, 2)`` of n intervals; s ``(n,)`` are standard deviations."""
     unit_scale = float(np.max(s / (b - a)))
     offset, half = _panels(a, b, unit_scale)
     z = a[:, None, None] + offset
     places = _places(unit_scale)
     density = family.density(z)
     moments = (half[..., None] * WEIGHTS * np.stack([density, z * density])).reshape(2, len(a), -1)
-    # Everything in standard deviations above a, so that nothing cancels far from 0.
+    # In standard deviations above a, so that nothing cancels far from 0.
     apart = places[:, None] - offset.reshape(len(a), 1, -1) / s[:, None, None]
     kernel = _bell(apart)
     ends = family.cdf(a)[:, None] * _bell(places)
@@ -227,10 +213,10 @@ def _apply(kernels: Array, vectors: Array) -> Array:
 
 
 def laplace_limit(family: Family, point: ArrayLike, unit_scale: float) -> Array:
-    r"""Information ``(..., 2, 2)`` as the interval closes on a point, under Laplace noise.
+    r"""Return the information ``(..., 2, 2)`` as an interval closes on a point, with Laplace noise.
 
-    The response becomes a noisy sign: with F = F(point), S = 1 − F, q = e^(−1/u) and
-    z = √(FS/q) (1 − q) it tells f² [[1, x], [x, x²]] times
+    The response becomes a noisy sign. With F = F(point), S = 1 − F, q = e^(−1/u) and
+    z = √(FS/q) (1 − q) its information is f² [[1, x], [x, x²]] times
 
         (1 − q)² (1 + q) / (2 (F + Sq)(S + Fq)) + √q (z − arctan z) / (2 (FS)^(3/2)).
 
@@ -245,7 +231,7 @@ def laplace_limit(family: Family, point: ArrayLike, unit_scale: float) -> Array:
     tails = lost**2 * (1.0 + q) / (2.0 * (below + above * q) * (above + below * q))
     root = math.exp(-0.5 / unit_scale)
     z = np.sqrt(both) * lost / max(root, np.finfo(float).tiny)
-    # √q z without z, which has no bound; and a series where z − arctan z would cancel.
+    # √q z avoids the unbounded z; a series avoids cancellation in z − arctan z.
     large = np.sqrt(both) * lost - root * np.arctan(z)
     t = np.minimum(z, NEARLY_NONE) ** 2
     inside = np.where(z < NEARLY_NONE, root * z * t * _series(t), large) / (2.0 * both**1.5)
@@ -253,12 +239,12 @@ def laplace_limit(family: Family, point: ArrayLike, unit_scale: float) -> Array:
 
 
 def _series(t: Array) -> Array:
-    """(z − arctan z) / z³ for t = z², below 1e-4."""
+    """Return (z − arctan z) / z³ for t = z² below 1e-4."""
     return 1 / 3 - t * (1 / 5 - t * (1 / 7 - t / 9))
 
 
 def gaussian_limit(family: Family, point: ArrayLike, unit_scale: float) -> Array:
-    """The same under Gaussian noise of standard deviation ``unit_scale`` per unit of width."""
+    """Return the same under Gaussian noise of standard deviation ``unit_scale``."""
     below, above, outer = _sign(family, point)
     places = _places(unit_scale)
     near, far = _bell(places), _bell(places - 1.0 / unit_scale)
@@ -268,20 +254,20 @@ def gaussian_limit(family: Family, point: ArrayLike, unit_scale: float) -> Array
 
 
 def _sign(family: Family, point: ArrayLike) -> tuple[Array, Array, Array]:
-    """Probabilities of either side of a point, and f² [[1, x], [x, x²]]."""
+    """Return the probabilities of either side of a point, and f² [[1, x], [x, x²]]."""
     x = np.asarray(point, dtype=float)
     slope = family.density(x)[..., None] * np.stack([np.ones_like(x), x], axis=-1)
-    return family.cdf(x), family.survival(x), slope[..., :, None] * slope[..., None, :]
+    return family.cdf(x), family.survival(x), _squares(slope)
 
 
 @dataclass(frozen=True)
 class Noise:
-    """A kind of noise: what it leaves of the information.
+    """A family of noise.
 
     Attributes:
         name: as in :data:`NOISES`.
-        information: of intervals, as :func:`laplace`.
-        limit: as an interval closes on a point, as :func:`laplace_limit`.
+        information: of intervals, like :func:`laplace`.
+        limit: of an interval that closes on a point, like :func:`laplace_limit`.
         log_density: of noise of scale 1, up to a constant.
     """
 
@@ -291,32 +277,16 @@ class Noise:
     log_density: Callable[[Array], Array]
 
 
-LAPLACE = Noise(
-    name="laplace",
-    information=laplace,
-    limit=laplace_limit,
-    log_density=lambda z: -np.abs(z),
-)
-GAUSSIAN = Noise(
-    name="gaussian",
-    information=gaussian,
-    limit=gaussian_limit,
-    log_density=lambda z: -0.5 * z**2,
-)
+LAPLACE = Noise("laplace", laplace, laplace_limit, lambda z: -np.abs(z))
+GAUSSIAN = Noise("gaussian", gaussian, gaussian_limit, lambda z: -0.5 * z**2)
 
 NOISES: dict[str, Noise] = {noise.name: noise for noise in (LAPLACE, GAUSSIAN)}
-"""Name -> kind of noise."""
+"""Name -> family of noise."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A Monte Carlo estimate of an information.
-
-    Attributes:
-        information: the estimate ``(2, 2)``.
-        standard_error: of each entry, from the spread over the outer draws ``(2, 2)``.
-        bias: estimate of what the finite inner sample adds to each entry ``(2, 2)``.
-    """
+    """Monte Carlo estimate of an information, its standard error and its bias, all ``(2, 2)``."""
 
     information: Array
     standard_error: Array
@@ -324,7 +294,7 @@ class Estimate:
 
     @property
     def error(self) -> Array:
-        """Standard error plus size of the bias ``(2, 2)``."""
+        """Standard error plus absolute bias ``(2, 2)``."""
         return self.standard_error + np.abs(self.bias)
 
 
@@ -337,19 +307,18 @@ def monte_carlo(
     outer: int,
     inner: int,
 ) -> Estimate:
-    """Nested Monte Carlo estimate of the information ([Y23] eq. 8; MATH A3).
+    """Estimate the information by nested Monte Carlo ([Y23] eq. 8; MATH A3).
 
-    The noise of the inner sample enters the squared score, so the estimate is too large by some
-    c/inner. Both halves of the inner sample are used alone as well: they are too large by
-    2c/inner, and the difference tells c/inner.
+    The inner sample's noise enters the squared score, so the estimate has a bias of c/inner. Each
+    half of the inner sample alone has a bias of 2c/inner, so the difference estimates c/inner.
 
     Args:
-        rng: the only source of randomness.
-        noise, family: what is drawn.
+        rng: source of randomness.
+        noise, family: of the noise and of the values.
         interval: (a, b) in units of σ, ``a < b``.
         unit_scale: scale of the noise per unit of width.
-        outer: responses, at least 2.
-        inner: values weighted for each response; an even number.
+        outer: number of responses, at least 2.
+        inner: even number of values weighted for each response.
     """
     a, b = interval
     s = (b - a) * unit_scale
@@ -373,5 +342,5 @@ def monte_carlo(
 
 
 def _squares(scores: Array) -> Array:
-    """Outer products ``(..., 2, 2)`` of scores ``(..., 2)`` with themselves."""
+    """Return the outer products ``(..., 2, 2)`` of vectors ``(..., 2)`` with themselves."""
     return scores[..., :, None] * scores[..., None, :]

@@ -1,4 +1,4 @@
-"""What a person can set about a stream of people, and the stream that follows from it."""
+"""Parameters of a stream of people, and the stream they define."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 PROTECTED = "each person's answer"
-"""One unit of a stream."""
+"""What a stream protects, in privacy statements."""
 
 PEOPLE = scale(
     "N · people",
-    "Each of them answers once, with their own budget.",
+    "Each person answers once and has their own budget.",
     (10, 30, 100, 300, 1000, 3000, 5000, 10_000, 20_000),
     low=1,
     high=100_000,
@@ -42,8 +42,8 @@ PEOPLE = scale(
 EPSILON_TOTAL = dataclasses.replace(
     par.EPSILON_TOTAL,
     label="ε_total · budget of each person",
-    help="What each person's one answer may cost that person; nobody answers twice. Smaller = more "
-    "private, noisier answers.",
+    help="How much a person's only answer may reveal about that person. Smaller = more private, "
+    "noisier answers.",
 )
 MU = scale(
     "True μ",
@@ -61,68 +61,65 @@ SIGMA = scale(
 )
 PARTICLES = scale(
     "Particles",
-    "More particles make a smoother picture of the posterior and take longer.",
+    "More particles show the posterior more smoothly and take longer.",
     (10, 30, 100, 300, 1000, 3000, 10_000),
     low=1,
 )
 SAMPLER = choice(
     "Sampler",
-    "smc: ours, on the exact likelihood. smc-latent: the paper's, which carries every "
-    "person's value. grid: the posterior computed on a grid, the reference.",
+    "smc: ours, with the exact likelihood. smc-latent: the paper's, which also samples every "
+    "person's value. grid: the posterior on a grid, as a reference.",
     ("smc", "smc-latent", "grid"),
 )
 INTERVAL = choice(
     "Interval",
-    "adaptive: the best one for what is known so far. fixed: the same for everybody.",
+    "adaptive: the best interval given the answers so far. fixed: the same for everyone.",
     ("adaptive", "fixed"),
 )
 FIXED_WIDTH = scale(
     "Half-width of the fixed interval, in σ",
-    "The fixed interval is the true μ plus and minus this many true σ; the paper takes 10.",
+    "The fixed interval is the true μ plus and minus this many true σ. The paper uses 10.",
     (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0),
     low=0.01,
     high=100.0,
 )
 SCORE = choice(
     "The interval is best for",
-    "mu or sigma: one of them. trace: the sum of both informations. determinant: both at "
-    "once. weights: a weighted sum.",
+    "mu or sigma: information about one of them. trace: the sum for both. determinant: both "
+    "jointly. weights: a weighted sum.",
     tuple(intervals.SCORES),
 )
-WEIGHT = Parameter(
-    kind="real",
-    label="Weight of σ",
-    help="Used by the score weights: 0 counts μ alone, 1 counts σ alone.",
-    low=0.0,
-    high=1.0,
-    steps=tuple(i / 10 for i in range(11)),
+WEIGHT = scale(
+    "Weight of σ",
+    "For the score weights only: 0 counts μ alone, 1 counts σ alone.",
+    tuple(i / 10 for i in range(11)),
 )
 SYMMETRIC = Parameter(
-    kind="switch",
-    label="Symmetric intervals only",
-    help="Only intervals with μ in their middle; otherwise the best may lie on one side of it.",
+    "switch",
+    "Symmetric intervals only",
+    "Use only intervals centered at μ. Otherwise the best interval may lie to one side.",
 )
 NOISE = choice(
     "Noise of the answers",
-    "laplace: pure differential privacy. gaussian: with a small δ.",
+    "laplace: pure differential privacy. gaussian: a weaker guarantee, with a small δ.",
     ("laplace", "gaussian"),
 )
 CHANNEL = choice(
     "Way of asking",
-    "truncation: the value clipped to an interval, plus noise. sign: on which side of a point "
-    "it lies, sometimes flipped. optimal: a few symbols, those that tell most on fine cells.",
+    "truncation: the value clipped to an interval, plus noise. sign: which side of a point the "
+    "value is on, sometimes flipped. optimal: one of a few symbols, the most informative ones.",
     ("truncation", "sign", "optimal"),
 )
 START = choice(
     "Start",
-    "prior: particles and first interval from the prior. paper, for smc-latent: the first "
-    "person is asked near 0 and every particle begins at the first answer.",
+    "prior: particles and the first interval come from the prior. paper (smc-latent only): the "
+    "first person is asked near 0, and all particles start at the first answer.",
     ("prior", "paper"),
 )
 REFRESH = Parameter(
-    kind="integer",
-    label="Values refreshed per person",
-    help="For smc-latent: how many earlier values each particle moves at a time; 0 moves all.",
+    "integer",
+    "Values refreshed per person",
+    "For smc-latent only: how many earlier values each particle moves at a time; 0 moves all.",
     low=0,
     high=100_000,
 )
@@ -132,24 +129,19 @@ RESAMPLING = choice(
     ("systematic", "multinomial"),
 )
 KNOWN_SIGMA = Parameter(
-    kind="switch",
-    label="σ is known",
-    help="Only μ is to be learnt; the particles hold the true σ.",
+    "switch", "σ is known", "Only μ is estimated; σ has its true value in all particles."
 )
 PRIOR_MEAN = scale(
     "Prior mean of μ", "The prior of μ is normal.", (-100.0, 0.0, 50.0, 100.0), low=-1e4, high=1e4
 )
-PRIOR_VARIANCE = Parameter(
-    kind="real",
-    label="Prior variance of μ",
-    help="The paper takes 10 000, which says next to nothing.",
-    low=1e-4,
-    high=1e8,
-    steps=tuple(10.0**e for e in range(-4, 9)),
+PRIOR_VARIANCE = scale(
+    "Prior variance of μ",
+    "The paper uses 10,000, which is almost uninformative.",
+    tuple(10.0**e for e in range(-4, 9)),
 )
 FAMILY = choice(
     "Family of the values",
-    "Shape of the distribution; its location and scale are what is to be learnt.",
+    "Shape of the distribution of people's values. Its location and scale are estimated.",
     tuple(FAMILIES),
 )
 PRIOR_SHAPE = scale(
@@ -168,18 +160,18 @@ PRIOR_RATE = scale(
 )
 
 TABLES = ("sign", "optimal")
-"""Channels whose answers are symbols from a table, without noise."""
+"""Channels whose answers are symbols, without noise."""
 
 FOLLOW_TABLES = ("smc", "grid")
-"""Samplers that know the probability of a symbol."""
+"""Samplers that can use symbols."""
 
 VALUES_LIMIT = 20_000_000
-"""Largest ``n * particles`` of smc-latent: 160 MB of values, twice for a moment."""
+"""Largest ``n * particles`` of smc-latent: 160 MB of values, briefly twice as much."""
 
 
 @dataclass(frozen=True)
 class StreamParams(Params):
-    """What every study of a stream takes, apart from what it varies."""
+    """Parameters shared by all studies of a stream."""
 
     LEARNT: ClassVar[float] = contraction.LEARNT
 
@@ -218,18 +210,16 @@ class StreamParams(Params):
         )
 
     def narrower(self, sampler: str, widths: ArrayLike) -> Array:
-        """By which share each posterior of log σ is narrower than the prior; 1 if σ is known.
+        """Return by which share the posterior of log σ is narrower than its prior; 1 for a known σ.
 
-        Args:
-            sampler: what it comes from.
-            widths: standard deviations of log σ as shares of the prior's, ``(k,)``.
+        ``widths (k,)`` are standard deviations of log σ as shares of the prior's.
         """
         if self.known_sigma:
             return np.ones(np.shape(widths))
         return contraction.narrower(widths, None if sampler == "grid" else self.particles)
 
     def sigma_in_words(self, sampler: str, mean: float, sd: float, width: float) -> str:
-        """What is known about σ, how much narrower that is than the prior, and the truth."""
+        """Say what the posterior of σ is, the truth, and how much narrower than the prior it is."""
         if self.known_sigma:
             return f"σ = {self.sigma:.3g} is known"
         gained = self.narrower(sampler, width).item()
@@ -238,7 +228,7 @@ class StreamParams(Params):
         )
 
     def check_sampler(self, sampler: str) -> None:
-        """Refuse what the paper's sampler cannot hold.
+        """Check that the paper's sampler fits in memory.
 
         Raises:
             ParameterError: n * particles is too large.
@@ -250,9 +240,9 @@ class StreamParams(Params):
             )
 
     def people(self, seed: int, run: int, channel: str = "truncation") -> tuple[Array, Array]:
-        """Values of the people and the chance in the answer of each of them, both ``(n,)``.
+        """Draw the people's values and the randomness of their answers, both ``(n,)``.
 
-        That is noise of scale 1, or for a table of symbols a number between 0 and 1.
+        The latter is noise of scale 1, or for a table of symbols a number between 0 and 1.
         """
         values = self.mu + self.sigma * generator(seed, "people", run).standard_normal(self.n)
         rng = generator(seed, "noise", run, self.noise_draw)
@@ -261,7 +251,7 @@ class StreamParams(Params):
         return values, noise.draw(rng, self.family(), self.n)
 
     def sampler_of(self, name: str, channel: str = "truncation") -> Sampler:
-        """The online sampler of a name, for answers of a channel."""
+        """Return the online sampler of a name, for answers through a channel."""
         kind: Kind = "table" if channel in TABLES else self.family()
         if name == "grid":
             return Grid(self.prior(), kind)
@@ -272,37 +262,33 @@ class StreamParams(Params):
         return Smc(self.prior(), kind, self.particles, resampling=self.resampling)
 
     def interval_of(self, name: str, unit_scale: float) -> tuple[float, float]:
-        """Ends of the ``fixed`` interval, or of the ``adaptive`` one at μ = 0 and σ = 1."""
+        """Return the ``fixed`` interval, or the ``adaptive`` one at μ = 0 and σ = 1."""
         if name == "fixed":
             half = self.fixed_width * self.sigma
             return separate(self.mu - half, self.mu + half)
         best = intervals.best(
-            unit_scale,
-            self.noise,
-            score=self.score,
-            symmetric=self.symmetric,
-            weight=self.weight,
+            unit_scale, self.noise, "normal", self.score, self.symmetric, self.weight
         )
         return best.a, best.b
 
     def unit_scale(self, epsilon_total: float) -> float:
-        """Scale of the noise per unit of the interval's width."""
+        """Return the noise scale per unit of the interval's width."""
         return noise.unit_scale(self.family(), epsilon_total, self.delta)
 
     def table_of(self, channel: str, epsilon_total: float) -> Table:
-        """The table of symbols of a channel's name, best for the score asked for."""
+        """Return the table of a channel's name, best for the chosen score."""
         return table(channel, epsilon_total, "normal", self.score, self.symmetric, self.weight)
 
     def event(
         self, epsilon_total: float, channel: str = "truncation"
     ) -> Laplace | Gaussian | Symbols:
-        """What happens to one person's answer, with noise per unit of the interval's width."""
+        """Return the privacy event of one answer, per unit of the interval's width."""
         if channel in TABLES:
             return Symbols(self.table_of(channel, epsilon_total).epsilon)
         return noise.event(self.family(), self.unit_scale(epsilon_total))
 
     def promise(self, budgets: Sequence[float], channel: str = "truncation") -> str:
-        """What each answer guarantees at the largest of some budgets, in words."""
+        """State what each answer guarantees at the largest of some budgets."""
         return statement_of_largest(
             budgets, lambda budget: self.event(budget, channel), PROTECTED, self.delta
         )
@@ -316,13 +302,16 @@ class StreamParams(Params):
         run: int,
         channel: str = "truncation",
     ) -> Stream:
-        """How people are asked and what is made of it; a table is placed by what is known."""
+        """Return the stream of a budget; tables are always placed adaptively."""
         is_table = channel in TABLES
-        return Stream(
-            self.sampler_of(sampler, channel),
+        asked: Channel = (
             self.table_of(channel, epsilon_total)
             if is_table
-            else self.truncation(interval, epsilon_total),
+            else self.truncation(interval, epsilon_total)
+        )
+        return Stream(
+            self.sampler_of(sampler, channel),
+            asked,
             fixed=interval == "fixed" and not is_table,
             paper_start=self.start == "paper" and sampler == "smc-latent",
             seed=seed,
@@ -330,14 +319,14 @@ class StreamParams(Params):
         )
 
     def truncation(self, interval: str, epsilon_total: float) -> Truncation:
-        """The channel that clips to an interval of :data:`INTERVAL`."""
+        """Return the channel that clips to an interval of :data:`INTERVAL`."""
         unit_scale = self.unit_scale(epsilon_total)
         ends = self.interval_of(interval, unit_scale)
         return Truncation(*ends, self.family(), unit_scale, self.delta)
 
 
 def score_in_words(score: str, weight: float) -> str:
-    """What a score is of one answer, as ``information about μ``."""
+    """Name a score, such as ``information about μ``."""
     return {
         "mu": "information about μ",
         "sigma": "information about σ",
@@ -348,10 +337,10 @@ def score_in_words(score: str, weight: float) -> str:
 
 
 def check_noise(channels: Sequence[str], noise: str) -> None:
-    """Refuse noise of answers that have none.
+    """Check that no table is combined with Gaussian noise.
 
     Raises:
-        ParameterError: an answer from a table with Gaussian noise.
+        ParameterError: it is.
     """
     tables = [name for name in channels if name in TABLES]
     if tables and noise == "gaussian":
@@ -364,44 +353,31 @@ def check_noise(channels: Sequence[str], noise: str) -> None:
 def table(
     name: str, epsilon_total: float, family: str, score: str, symmetric: bool, weight: float
 ) -> Table:
-    """The table of a channel's name; arguments as of :func:`best_channel.best`."""
+    """Return the table of a channel's name; arguments as for :func:`best_channel.best`."""
     if name == "sign":
         return channels.sign(epsilon_total)
     return best_channel.best(epsilon_total, family, score, symmetric, weight).channel
 
 
 def check_tables(channels: Sequence[str], ways: Sequence[str], samplers: Sequence[str]) -> None:
-    """Refuse symbols that nobody can place or follow.
-
-    Args:
-        channels: options of :data:`CHANNEL`.
-        ways: options of :data:`INTERVAL`.
-        samplers: that are to follow the answers.
+    """Check that tables are combined with an adaptive interval and a suitable sampler.
 
     Raises:
-        ParameterError: no interval is adaptive, or no sampler knows answers by symbols.
+        ParameterError: no interval is adaptive, or no sampler can use symbols.
     """
     symbols = ", ".join(name for name in channels if name in TABLES)
     if symbols and "adaptive" not in ways:
         raise ParameterError(
-            f"channel = {symbols}: needs interval = adaptive; symbols are placed by what is known "
-            "so far."
+            f"channel = {symbols}: needs interval = adaptive; symbols depend on earlier answers."
         )
     if symbols and not {*samplers} & {*FOLLOW_TABLES}:
         raise ParameterError(
-            f"channel = {symbols}: needs sampler = smc or grid; the others know answers with noise "
-            "only."
+            f"channel = {symbols}: needs sampler = smc or grid; the others need answers with noise."
         )
 
 
 def channel(name: str, epsilon_total: float, score: str = "mu") -> Channel:
-    """The channel of a name that is best for normal values, its noise Laplace noise.
-
-    Args:
-        name: an option of :data:`CHANNEL`.
-        epsilon_total: of each answer.
-        score: name in :data:`abcdp_core.adaptive.intervals.SCORES`; a sign has no use for it.
-    """
+    """Return the channel of a name that is best for normal values, with Laplace noise if any."""
     if name in TABLES:
         return table(name, epsilon_total, "normal", score, symmetric=True, weight=0.5)
     unit_scale = noise.unit_scale("laplace", epsilon_total, 0.0)
@@ -411,7 +387,7 @@ def channel(name: str, epsilon_total: float, score: str = "mu") -> Channel:
 
 @dataclass(frozen=True)
 class OneWayParams(Params):
-    """What a study takes that asks in one way at one budget, apart from what it varies."""
+    """Parameters of a study with one channel at one budget."""
 
     n: int = PEOPLE.field(1000)
     epsilon_total: float = EPSILON_TOTAL.field(2.0)
@@ -423,6 +399,6 @@ class OneWayParams(Params):
     runs: int = par.RUNS.field(10)
 
     def stream(self) -> StreamParams:
-        """The same for one stream of people."""
+        """Return the same parameters for one stream of people."""
         known = {each.name for each in dataclasses.fields(StreamParams)}
         return StreamParams(**{key: value for key, value in vars(self).items() if key in known})

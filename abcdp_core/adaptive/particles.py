@@ -1,7 +1,8 @@
-"""What all online samplers have in common: responses so far, weighted particles, what they say."""
+"""Shared parts of the online samplers: past responses, weighted particles and their moments."""
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
@@ -16,15 +17,15 @@ Array = NDArray[np.float64]
 
 
 class Response(NamedTuple):
-    """One person's answer: all that is known of the person.
+    """One person's private answer.
 
     Attributes:
         value: the noisy answer y.
-        left, right: the interval it was asked in, ``left < right``.
+        left, right: its interval, ``left < right``.
         scale: scale of its noise (Laplace scale or Gaussian standard deviation).
 
-    An answer from a table of symbols has the symbol's number, the ends of its set and the gain of
-    being inside instead (:mod:`abcdp_core.adaptive.response`).
+    For a table of symbols these are the symbol's number, the ends of its set and e^ε − 1
+    (:mod:`abcdp_core.adaptive.response`).
     """
 
     value: float
@@ -35,10 +36,10 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True)
 class History:
-    """The responses so far; adding one takes constant time on average.
+    """The responses so far; appending one takes constant time on average.
 
-    Histories that grew from one another share memory. One that is no longer the longest is copied
-    before it grows, so none ever changes.
+    Histories that grew from one another share memory. A history that is no longer the longest is
+    copied before it grows, so none ever changes.
     """
 
     _rows: Array
@@ -47,7 +48,7 @@ class History:
 
     @classmethod
     def empty(cls) -> Self:
-        """No response yet."""
+        """Return a history without responses."""
         return cls(np.empty((16, 4)), [0], 0)
 
     @property
@@ -56,7 +57,7 @@ class History:
         return self._rows[: self.count]
 
     def plus(self, response: Response) -> History:
-        """These responses and one more."""
+        """Return these responses and one more."""
         rows, filled = self._rows, self._filled
         if filled[0] != self.count or self.count == len(rows):
             rows = np.empty((2 * max(self.count, 8), 4))
@@ -68,12 +69,7 @@ class History:
 
 
 class Cloud(Protocol):
-    """A state seen as weighted particles.
-
-    Attributes:
-        theta: ``(N, 2)`` of (μ, log σ).
-        weights: ``(N,)``, summing to 1.
-    """
+    """A state with particles ``(N, 2)`` of (μ, log σ) and weights ``(N,)`` that sum to 1."""
 
     @property
     def theta(self) -> Array: ...  # noqa: D102
@@ -81,10 +77,24 @@ class Cloud(Protocol):
     def weights(self) -> Array: ...  # noqa: D102
 
 
-def picture(cloud: Cloud, size: int) -> dict[str, NDArray[Any]]:
-    """Columns of at most ``size`` particles: number, μ, σ and weight.
+@dataclass(frozen=True)
+class Particles:
+    """Particles ``(N, 2)`` of (μ, log σ), log weights ``(N,)`` up to a constant, and responses."""
 
-    Where there are more, some drawn evenly by weight stand for all.
+    theta: Array
+    log_weights: Array
+    history: History
+
+    @functools.cached_property
+    def weights(self) -> Array:
+        """Weights ``(N,)`` that sum to 1."""
+        return normalised(self.log_weights)
+
+
+def picture(cloud: Cloud, size: int) -> dict[str, NDArray[Any]]:
+    """Return columns of at most ``size`` particles: number, μ, σ and weight.
+
+    If there are more, a selection in proportion to the weights represents all.
     """
     theta, weights = cloud.theta, cloud.weights
     if len(weights) > size:
@@ -96,7 +106,7 @@ def picture(cloud: Cloud, size: int) -> dict[str, NDArray[Any]]:
 
 
 class Moments(NamedTuple):
-    """What a cloud says about μ and σ."""
+    """Moments of μ and σ."""
 
     mean_mu: float
     sd_mu: float
@@ -106,7 +116,7 @@ class Moments(NamedTuple):
 
 
 def moments(cloud: Cloud) -> Moments:
-    """Weighted means and standard deviations of μ and σ, and the latter of log σ."""
+    """Return weighted means and standard deviations of μ and σ, and the latter of log σ."""
     (mu, log_sigma), weights = cloud.theta.T, cloud.weights
     _, sd_log_sigma = _mean_and_sd(log_sigma, weights)
     of_sigma = _mean_and_sd(np.exp(log_sigma), weights)
@@ -114,20 +124,20 @@ def moments(cloud: Cloud) -> Moments:
 
 
 def _mean_and_sd(values: Array, weights: Array) -> tuple[float, float]:
-    """Weighted mean and standard deviation of values ``(N,)``."""
+    """Return the weighted mean and standard deviation of values ``(N,)``."""
     mean = float(weights @ values)
     return mean, math.sqrt(float(weights @ (values - mean) ** 2))
 
 
 def pick(rng: np.random.Generator, cloud: Cloud) -> tuple[float, float]:
-    """(μ, σ) of one particle drawn by weight: Thompson sampling (MATH A5)."""
+    """Draw (μ, σ) of one particle by weight: Thompson sampling (MATH A5)."""
     (index,) = ancestors(cloud.weights, rng.random(1))
     mu, log_sigma = cloud.theta[index]
     return float(mu), float(np.exp(log_sigma))
 
 
 def normalised(log_weights: Array) -> Array:
-    """Weights ``(N,)`` that sum to 1, from their logarithms up to a constant.
+    """Return weights ``(N,)`` that sum to 1, from their logarithms up to a constant.
 
     Raises:
         FloatingPointError: no particle is possible.
@@ -140,9 +150,9 @@ def normalised(log_weights: Array) -> Array:
 
 
 WORTH_A_THREAD = 20_000
-"""Densities to compute, a few milliseconds, from which threads pay."""
+"""Number of densities, worth a few milliseconds, from which threads pay off."""
 
 
 def threads(work: int) -> int:
-    """How many to use for so many densities."""
+    """Return the number of threads for ``work`` densities."""
     return available_threads() if work >= WORTH_A_THREAD else 1

@@ -1,7 +1,8 @@
 r"""Prior: $\mu$ normal, $\sigma^2$ inverse gamma, independent ([Y23] §6; MATH A6).
 
-As particles are $(\mu, \lambda)$ with $\lambda = \log\sigma$, the density of $\lambda$ is
-$\propto \exp(-2a\lambda - b e^{-2\lambda})$ for $\sigma^2 \sim \mathrm{InvGamma}(a, b)$.
+Particles are $(\mu, \lambda)$ with $\lambda = \log\sigma$. For
+$\sigma^2 \sim \mathrm{InvGamma}(a, b)$ the density of $\lambda$ is
+$\propto \exp(-2a\lambda - b e^{-2\lambda})$.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Prior:
     Attributes:
         mean, variance: of μ.
         shape, rate: of σ²: density ∝ v^(−shape−1) exp(−rate/v).
-        sigma: σ where it is known; then shape and rate play no part.
+        sigma: σ if it is known; shape and rate are then ignored.
     """
 
     mean: float = 0.0
@@ -38,16 +39,16 @@ class Prior:
         return 0.0 if self.sigma is not None else 0.5 * math.sqrt(special.polygamma(1, self.shape))
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Draws ``(size, 2)`` of (μ, log σ)."""
+        """Draw ``(size, 2)`` of (μ, log σ)."""
         mu = self.mean + math.sqrt(self.variance) * rng.standard_normal(size)
         if self.sigma is not None:
             return np.column_stack([mu, np.full(size, math.log(self.sigma))])
-        # A gamma variable this close to 0 would make σ infinite.
+        # A gamma variable closer to 0 would make σ infinite.
         precision = np.maximum(rng.standard_gamma(self.shape, size), 1e-300) / self.rate
         return np.column_stack([mu, -0.5 * np.log(precision)])
 
     def log_density(self, theta: Array) -> Array:
-        """Log density ``(N,)``, up to a constant, at particles ``(N, 2)`` of (μ, log σ)."""
+        """Return the log density ``(N,)`` at particles ``(N, 2)``, up to a constant."""
         mu, log_sigma = theta[:, 0], theta[:, 1]
         of_mu: Array = -0.5 * (mu - self.mean) ** 2 / self.variance
         if self.sigma is not None:
@@ -58,14 +59,14 @@ class Prior:
         return total
 
     def mu_given(self, rng: np.random.Generator, sigma: Array, sums: Array, count: int) -> Array:
-        """μ ``(N,)`` given σ ``(N,)`` and the sums ``(N,)`` of ``count`` values each."""
+        """Draw μ ``(N,)`` given σ ``(N,)`` and the sums ``(N,)`` of ``count`` values each."""
         precision = 1.0 / self.variance + count / sigma**2
         middle = (self.mean / self.variance + sums / sigma**2) / precision
         drawn: Array = middle + rng.standard_normal(len(sigma)) / np.sqrt(precision)
         return drawn
 
     def sigma_given(self, rng: np.random.Generator, squares: Array, count: int) -> Array:
-        """σ ``(N,)`` given the sums ``(N,)`` of squared distances of ``count`` values to μ."""
+        """Draw σ ``(N,)`` given sums ``(N,)`` of squared distances of ``count`` values to μ."""
         if self.sigma is not None:
             return np.full(len(squares), self.sigma)
         gamma = rng.standard_gamma(self.shape + 0.5 * count, len(squares))

@@ -1,4 +1,4 @@
-"""Resampling: ancestors of equally weighted particles, in proportion to the weights (MATH A6)."""
+"""Resampling: choose ancestors in proportion to their weights (MATH A6)."""
 
 from __future__ import annotations
 
@@ -13,29 +13,24 @@ Resampling = Callable[[np.random.Generator, Array], Indices]
 
 
 def systematic(rng: np.random.Generator, weights: Array) -> Indices:
-    """One random number for all: a particle of weight w has ⌊Nw⌋ or ⌈Nw⌉ children.
-
-    Args:
-        rng: source of that number.
-        weights: ``(N,)``, summing to 1.
-    """
+    """Resample with one random number: a particle of weight w has ⌊Nw⌋ or ⌈Nw⌉ children."""
     return ancestors(weights, (np.arange(len(weights)) + rng.random()) / len(weights))
 
 
 def multinomial(rng: np.random.Generator, weights: Array) -> Indices:
-    """Each child chooses its parent independently of the others."""
+    """Resample independently: each child chooses its parent on its own."""
     return ancestors(weights, np.sort(rng.random(len(weights))))
 
 
 def evenly(weights: Array, size: int) -> Indices:
-    """As many indices as asked for in proportion to the weights ``(N,)``, without randomness."""
+    """Return ``size`` indices in proportion to the weights ``(N,)``, without randomness."""
     return ancestors(weights, (np.arange(size) + 0.5) / size)
 
 
 def ancestors(weights: Array, points: Array) -> Indices:
-    """Particles whose share of [0, 1) holds each of the points ``(k,)``."""
+    """Return the particles whose shares of [0, 1) hold the points ``(k,)``."""
     edges = np.cumsum(weights)
-    # The last sum may fall short of 1 by rounding.
+    # Rounding may leave the last sum below 1.
     return np.minimum(np.searchsorted(edges, points * edges[-1], side="right"), len(weights) - 1)
 
 

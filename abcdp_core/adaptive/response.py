@@ -1,8 +1,8 @@
 r"""The density of a private response to a normal value, in closed form (MATH A2, A12).
 
 With $z = (x - \mu)/\sigma$, interval ends $\alpha = (l-\mu)/\sigma$ and
-$\beta = (r-\mu)/\sigma$, $k = \sigma/s$ for Laplace noise of scale $s$, and $\eta$ the response
-brought into $[\alpha, \beta]$,
+$\beta = (r-\mu)/\sigma$, $k = \sigma/s$ for Laplace noise of scale $s$, and $\eta$ the
+standardized response clipped to $[\alpha, \beta]$,
 
 $$p(y) = \frac{1}{2s}\, e^{-\mathrm{dist}(y, [l, r])/s}\, g(\eta), \qquad
 g(\eta) = E\, e^{-k|\eta - \mathrm{clip}(Z, \alpha, \beta)|},$$
@@ -12,15 +12,14 @@ $$g(\eta) = \Phi(\alpha)e^{-(\eta-\alpha)k} + \Phi(-\beta)e^{-(\beta-\eta)k}
 J(\alpha, \eta) = \int_\alpha^\eta \varphi(z)\, e^{-(\eta-z)k}\, dz. \tag{A2}$$
 
 All terms are positive and $g \ge e^{-(r-l)/s}$, so nothing underflows up to a width of 700
-scales, however far outside the response lies. $J$ is a difference of Mills ratios, each brought to
-the size of the density, so nothing overflows, however narrow the interval is. Outside $[l, r]$ the
-score is constant in $y$.
-With Gaussian noise (A12) the three terms are normal densities and are added as logarithms.
+scales, however far outside the response lies. $J$ is a difference of Mills ratios scaled by the
+density, so nothing overflows in a narrow interval. Outside $[l, r]$ the score is constant in $y$.
+With Gaussian noise (A12) the three terms are normal densities, added as logarithms.
 
-Particles are rows $(\mu, \log\sigma)$; a response is a row $(y, l, r, s)$. Of a table of symbols
+Particles are rows $(\mu, \log\sigma)$; a response is a row $(y, l, r, s)$. For a table of symbols
 (A14) it is $(k, l, r, e^\epsilon - 1)$: the symbol and its set $I$, all $x$ with $l \le x < r$, or
-all but those with $r \le x < l$ if $l > r$. Its density is that of the symbol but for a factor that
-no parameter moves, $m = 1 + (e^\epsilon - 1) P(I)$.
+all but those with $r \le x < l$ if $l > r$. The symbol's probability is proportional to
+$m = 1 + (e^\epsilon - 1) P(I)$.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from abcdp_core.adaptive.noise import NoiseFamily
 Array = NDArray[np.float64]
 Kind = NoiseFamily | Literal["table"]
 KINDS: tuple[Kind, ...] = ("laplace", "gaussian", "table")
-"""What a response can be; compiled functions take its place here."""
+"""Kinds of response; compiled functions take the index."""
 
 _LAPLACE, _GAUSSIAN = 0, 1
 
@@ -50,13 +49,13 @@ _DEGREE = 6
 _HALFWAY = 4.0
 
 _LEAST = 1e-307
-"""A density below this may have lost digits."""
+"""Densities below this may have lost digits."""
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 def _mills_table() -> Array:
-    """Coefficients of (1 + t) times the Mills ratio by w = 4 / (4 + t) on 32 panels, to 4e-15."""
+    """Fit (1 + t) times the Mills ratio to 4e-15 by polynomials in 4 / (4 + t) on 32 panels."""
 
     def bounded(w: Array) -> Array:
         t = _HALFWAY / w - _HALFWAY
@@ -76,7 +75,7 @@ _TABLE = _mills_table()
 
 @compiled
 def _mills(t: float) -> float:
-    """Mills ratio (1 − Φ(t)) / φ(t) for t >= 0; four times as fast as from exp and erfc."""
+    """Return the Mills ratio (1 − Φ(t)) / φ(t) for t >= 0, four times faster than erfc."""
     place = _PANELS * _HALFWAY / (_HALFWAY + t)
     panel = min(int(place), _PANELS - 1)
     x = 2.0 * (place - panel) - 1.0
@@ -94,7 +93,7 @@ def _normal_density(z: float) -> float:
 
 @compiled
 def _cdf_with(z: float, density: float) -> float:
-    """Φ(z), where φ(z) is known already."""
+    """Return Φ(z), given φ(z)."""
     return density * _mills(-z) if z < 0.0 else 1.0 - density * _mills(z)
 
 
@@ -102,7 +101,7 @@ def _cdf_with(z: float, density: float) -> float:
 def _smoothed(
     start: float, end: float, k: float, damping: float, at_start: float, at_end: float
 ) -> float:
-    """J(start, end), with exp(−k (end − start)) and the normal density at both known."""
+    """Return J(start, end), given exp(−k (end − start)) and the normal density at both."""
     if not start < end:
         return 0.0
     u, v = start - k, end - k
@@ -118,12 +117,11 @@ def _smoothed(
 def _parts(
     y: float, left: float, right: float, scale: float, mu: float, sigma: float
 ) -> tuple[float, float, float, float, float, float]:
-    """What density and score are made of (MATH A2).
+    """Return the parts of density and score (MATH A2).
 
     Returns:
-        g, the distance to the interval in scales, and of either side of the response the smoothed
-        density J and what its mean of z is made of, φ(α) e^(−(η−α)k) − φ(η) and
-        φ(η) − φ(β) e^(−(β−η)k).
+        g, the distance to the interval in scales, J on both sides of the response, and for its
+        mean of z there φ(α) e^(−(η−α)k) − φ(η) and φ(η) − φ(β) e^(−(β−η)k).
     """
     inside = min(max(y, left), right)
     alpha, beta, eta = (left - mu) / sigma, (right - mu) / sigma, (inside - mu) / sigma
@@ -144,7 +142,7 @@ def _parts(
 def log_density_laplace(
     y: float, left: float, right: float, scale: float, mu: float, sigma: float
 ) -> float:
-    """Log density of a response under Laplace noise (MATH A2).
+    """Return the log density of a response under Laplace noise (MATH A2).
 
     Args:
         y: the response.
@@ -154,7 +152,7 @@ def log_density_laplace(
     """
     g, away, _, _, _, _ = _parts(y, left, right, scale, mu, sigma)
     if g < _LEAST:
-        # Takes a width of more than 700 scales; what g is at least stands for it.
+        # Only for a width above 700 scales: use the lower bound of g.
         return (left - right) / scale - math.log(2.0 * scale) - away
     return math.log(g / (2.0 * scale)) - away
 
@@ -163,13 +161,13 @@ def log_density_laplace(
 def score_laplace(
     y: float, left: float, right: float, scale: float, mu: float, sigma: float
 ) -> tuple[float, float]:
-    """Derivatives of :func:`log_density_laplace` by μ and by log σ (MATH A2)."""
+    """Return the derivatives of :func:`log_density_laplace` by μ and by log σ (MATH A2)."""
     g, _, below, above, edge_below, edge_above = _parts(y, left, right, scale, mu, sigma)
     if g < _LEAST:
-        # As flat as what then stands for the density.
+        # The bound used for the density is flat.
         return 0.0, 0.0
     k = sigma / scale
-    # By parts: the mean of z over either side of the response.
+    # The mean of z over either side of the response, by parts.
     below_z, above_z = k * below + edge_below, -k * above + edge_above
     return (below - above) / (scale * g), k * (below_z - above_z) / g
 
@@ -183,7 +181,7 @@ def _log_normal_cdf(z: float) -> float:
 
 @compiled
 def _log_normal_mass(start: float, end: float) -> float:
-    """log(Φ(end) − Φ(start)) for start < end."""
+    """Return log(Φ(end) − Φ(start)) for start < end."""
     if start > 0.0:
         start, end = -end, -start
     if end > 0.0:
@@ -197,9 +195,9 @@ def _log_normal_mass(start: float, end: float) -> float:
 def log_density_gaussian(
     y: float, left: float, right: float, scale: float, mu: float, sigma: float
 ) -> float:
-    """Log density of a response under Gaussian noise (MATH A12).
+    """Return the log density of a response under Gaussian noise (MATH A12).
 
-    Arguments as of :func:`log_density_laplace`; ``scale`` is a standard deviation.
+    Arguments as for :func:`log_density_laplace`; ``scale`` is a standard deviation.
     """
     from_left, from_right = (y - left) / scale, (y - right) / scale
     total = math.hypot(sigma, scale)
@@ -229,7 +227,7 @@ def _normal_cdf(z: float) -> float:
 
 @compiled
 def _normal_mass(low: float, high: float) -> float:
-    """Normal probability of [low, high), or of all but [high, low); accurate in both tails."""
+    """Return the probability of [low, high), or of all but [high, low), accurate in both tails."""
     if low > high:
         return _normal_cdf(high) + _normal_cdf(-low)
     if low > 0.0:
@@ -239,7 +237,7 @@ def _normal_mass(low: float, high: float) -> float:
 
 @compiled
 def log_density_table(left: float, right: float, gain: float, mu: float, sigma: float) -> float:
-    """Log probability of a symbol, up to a constant (MATH A14).
+    """Return the log probability of a symbol, up to a constant (MATH A14).
 
     Args:
         left, right: ends of the symbol's set; ``left > right`` for the complement of an interval.
@@ -253,10 +251,10 @@ def log_density_table(left: float, right: float, gain: float, mu: float, sigma: 
 def score_table(
     left: float, right: float, gain: float, mu: float, sigma: float
 ) -> tuple[float, float]:
-    """Derivatives of :func:`log_density_table` by μ and by log σ (MATH A14)."""
+    """Return the derivatives of :func:`log_density_table` by μ and by log σ (MATH A14)."""
     low, high = (left - mu) / sigma, (right - mu) / sigma
     at_low, at_high = _normal_density(low), _normal_density(high)
-    # Of an infinite end both terms are nothing.
+    # Both terms vanish at an infinite end.
     by_low = low * at_low if at_low > 0.0 else 0.0
     by_high = high * at_high if at_high > 0.0 else 0.0
     share = gain / (1.0 + gain * _normal_mass(low, high))
@@ -265,7 +263,7 @@ def score_table(
 
 @compiled
 def log_density(response: Array, mu: float, sigma: float, kind: int) -> float:
-    """Log density of one response ``(4,)`` of a kind, the place in :data:`KINDS`."""
+    """Return the log density of one response ``(4,)``; ``kind`` is an index in :data:`KINDS`."""
     y, left, right, scale = response
     if kind == _LAPLACE:
         return log_density_laplace(y, left, right, scale, mu, sigma)
@@ -276,7 +274,7 @@ def log_density(response: Array, mu: float, sigma: float, kind: int) -> float:
 
 @compiled
 def log_likelihood_at(mu: float, sigma: float, responses: Array, kind: int) -> float:
-    """Log-likelihood of one particle given responses ``(t, 4)``, for compiled callers."""
+    """Return the log-likelihood of one particle given responses ``(t, 4)``, when compiled."""
     total = 0.0
     for j in range(len(responses)):
         total += log_density(responses[j], mu, sigma, kind)
@@ -292,8 +290,8 @@ def _log_likelihoods(theta: Array, responses: Array, kind: int) -> Array:
 
 
 def log_likelihood(theta: Array, responses: Array, kind: Kind) -> Array:
-    """Log-likelihood ``(N,)`` of particles ``(N, 2)`` given responses ``(t, 4)``.
+    """Return the log-likelihood ``(N,)`` of particles ``(N, 2)`` given responses ``(t, 4)``.
 
-    Releases the interpreter's lock, so several threads can each do a part of the particles.
+    Releases the interpreter's lock, so threads can share the particles.
     """
     return _log_likelihoods(theta, responses, KINDS.index(kind))

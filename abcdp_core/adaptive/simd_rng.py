@@ -1,22 +1,21 @@
-r"""Single precision, many numbers at a time: random draws and noise densities for the samplers.
+r"""Single-precision random draws and noise densities, many at a time, for the samplers.
 
-The samplers that carry people's values draw billions of them, and a draw in double precision costs
-more than all that is done with it. Here numbers come in rows of :data:`LANES`, treated alike and
-without a branch, which the compiler turns into vector instructions of whatever width the processor
-has. Operations are neither fused nor reordered, so that the width does not change a result.
+The samplers that carry people's values draw billions of numbers, and drawing in double precision
+would take most of their time. Here numbers come in rows of :data:`LANES`, all treated alike without
+branches, so the compiler uses vector instructions of any width. Operations are neither fused nor
+reordered, so the width does not change a result.
 
-**Random numbers.** A stream is :data:`LANES` generators xoshiro128++ (Blackman & Vigna, 2021), each
-of period $2^{128} - 1$ and begun at a random state. Uniform numbers are the upper 24 bits of a
-word, exponential ones $-\log u$ with $u = (k + 1/2)/2^{31}$, $k$ the upper 31 bits, and normal ones
-are made of two words (Box & Muller, 1958). What that loses: no exponential is above 22.2 and no
-normal beyond ± 6.67, where exact ones lie with probability 2.3e-10 and 2.7e-11; and rounding, which
-moves a draw by no more than 2e-6, or by up to 4e-4 where both of a pair are below 0.02.
+**Random numbers.** A stream is :data:`LANES` generators xoshiro128++ (Blackman & Vigna, 2021) with
+random initial states and period $2^{128} - 1$. Uniform numbers are the upper 24 bits of a word.
+Exponential ones are $-\log u$ with $u = (k + 1/2)/2^{31}$, $k$ the upper 31 bits. Normal ones take
+two words (Box & Muller, 1958). No exponential exceeds 22.2 and no normal $\pm 6.67$, where exact
+ones lie with probability 2.3e-10 and 2.7e-11. Rounding moves a draw by at most 2e-6, or 4e-4 if
+both normals of a pair are below 0.02.
 
-**Densities.** Let $c$ be the response $y$ brought into the interval, $d = (\mathrm{clip}(x) - c)/s$
-and $o = (c - y)/s$. Against what it is at most, the noise's density is $e^{-|d|}$ for Laplace and
-$e^{-d(d/2 + o)}$ for Gaussian noise. As $d$ is $(x - c)/s$ brought between $(l - c)/s$ and
-$(r - c)/s$, no large numbers are subtracted, wherever the interval is and however far outside of it
-the response.
+**Densities.** Let $c$ be the response $y$ clipped to the interval, $d = (\mathrm{clip}(x) - c)/s$
+and $o = (c - y)/s$. Relative to its maximum, the noise density is $e^{-|d|}$ for Laplace and
+$e^{-d(d/2 + o)}$ for Gaussian noise. As $d$ is $(x - c)/s$ clipped between $(l - c)/s$ and
+$(r - c)/s$, no large numbers are subtracted.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Single = NDArray[np.float32]
 Words = NDArray[np.uint32]
 
 LANES = 64
-"""Numbers in a row. A constant, as results depend on it."""
+"""Numbers in a row; results depend on it."""
 
 
 def _single(*coefficients: float) -> Single:
@@ -57,23 +56,23 @@ _LN_2, _PER_LN_2 = np.float32(math.log(2.0)), np.float32(1.0 / math.log(2.0))
 _BITS = np.float32(31.0)
 _PER_2_31, _PER_2_24 = np.float32(2.0**-31), np.float32(2.0**-24)
 _ROUND = np.float32(1.5 * 2.0**23)
-"""A number so large that what is added to it is rounded to an integer."""
+"""Adding this to a number rounds it to an integer."""
 _LOWEST = np.float32(-87.0)
 _ROOT_HALF = np.int32(0x3F3504F3)
 """The bits of √½."""
 
 
 def streams(rng: np.random.Generator, count: int) -> Words:
-    """Random streams ``(count, 4 * LANES)``, independent of each other.
+    """Start independent random streams ``(count, 4 * LANES)``.
 
-    A row is the state of one: the first words of all lanes, then the second ones and so on.
+    A row is one stream's state: the first words of all lanes, then the second words and so on.
     """
     return rng.integers(2**32, size=(count, 4 * LANES), dtype=np.uint32)
 
 
 @compiled
 def _next(a: np.uint32, b: np.uint32, c: np.uint32, d: np.uint32) -> tuple[np.uint32, ...]:
-    """A word, and the state after it: a step of xoshiro128++."""
+    """Return a word and the next state: a step of xoshiro128++."""
     total = np.uint32(a + d)
     word = np.uint32(np.uint32(total << np.uint32(7)) | np.uint32(total >> np.uint32(25)))
     word = np.uint32(word + a)
@@ -89,7 +88,7 @@ def _next(a: np.uint32, b: np.uint32, c: np.uint32, d: np.uint32) -> tuple[np.ui
 
 @compiled
 def _exponential(word: np.uint32) -> np.float32:
-    """An exponential draw from a word."""
+    """Turn a word into an exponential draw."""
     k = np.float32(np.float32(np.int32(word >> np.uint32(1))) + _HALF)
     bits = np.float32(k).view(np.int32)
     power = np.int32(np.int32(bits - _ROOT_HALF) >> np.int32(23))
@@ -102,7 +101,7 @@ def _exponential(word: np.uint32) -> np.float32:
 
 @compiled
 def normals(stream: Words, out: Single) -> None:
-    """Fill ``(2k * LANES,)`` with normal draws and bring the stream along."""
+    """Fill ``(2k * LANES,)`` with normal draws and advance the stream."""
     for row in range(0, len(out), 2 * LANES):
         pair = out[row : row + 2 * LANES]
         for j in range(LANES):
@@ -117,7 +116,7 @@ def normals(stream: Words, out: Single) -> None:
             for degree in range(3, -1, -1):
                 sine = sine * square + _SINE[degree]
                 cosine = cosine * square + _COSINE[degree]
-            # The turn goes over half a circle; the bit that the radius left unused is the side.
+            # The angle covers half a circle; a bit unused by the radius chooses the half.
             side = np.int32(np.uint32(first << np.uint32(31)))
             cosine = np.int32(np.float32(cosine).view(np.int32) ^ side).view(np.float32)
             pair[j] = radius * (sine * turn)
@@ -126,7 +125,7 @@ def normals(stream: Words, out: Single) -> None:
 
 @compiled
 def exponentials(stream: Words, out: Single) -> None:
-    """Fill ``(k * LANES,)`` with exponential draws of mean 1 and bring the stream along."""
+    """Fill ``(k * LANES,)`` with exponential draws of mean 1 and advance the stream."""
     for row in range(0, len(out), LANES):
         part = out[row : row + LANES]
         for j in range(LANES):
@@ -135,7 +134,7 @@ def exponentials(stream: Words, out: Single) -> None:
 
 @compiled
 def uniforms(stream: Words, out: Single) -> None:
-    """Fill ``(k * LANES,)`` with multiples of 2⁻²⁴ from [0, 1) and bring the stream along."""
+    """Fill ``(k * LANES,)`` with multiples of 2⁻²⁴ in [0, 1) and advance the stream."""
     for row in range(0, len(out), LANES):
         part = out[row : row + LANES]
         for j in range(LANES):
@@ -144,7 +143,7 @@ def uniforms(stream: Words, out: Single) -> None:
 
 @compiled
 def _word(stream: Words, j: int) -> np.uint32:
-    """The next word of a lane, which is brought along."""
+    """Return the next word of a lane and advance the lane."""
     a, b, c, d = _state(stream, j)
     word, a, b, c, d = _next(a, b, c, d)
     _keep(stream, j, a, b, c, d)
@@ -166,27 +165,23 @@ def _keep(stream: Words, j: int, a: np.uint32, b: np.uint32, c: np.uint32, d: np
 
 @compiled
 def exp(x: np.float32) -> np.float32:
-    """The exponential of a number up to 0, at least that of −87.
-
-    The relative error is up to 3e-7 from −1 on and, as rounding of the argument comes to bear,
-    up to 5e-6 at −87.
-    """
+    """Return e to the power x <= 0, at least e⁻⁸⁷; relative error 3e-7 above −1, 5e-6 at −87."""
     scaled = max(x, _LOWEST) * _PER_LN_2
     shifted = scaled + _ROUND
     f = scaled - (shifted - _ROUND)
     value = _POWER[5]
     for degree in range(4, -1, -1):
         value = value * f + _POWER[degree]
-    # The integer stands in the lowest bits of the sum; what is above them is shifted out.
+    # The integer is in the lowest bits of the sum; the shift removes the others.
     power = np.int32(np.float32(shifted).view(np.int32) << np.int32(23))
     return np.int32(np.float32(value).view(np.int32) + power).view(np.float32)
 
 
 def relative(responses: Array) -> Array:
-    """Of responses ``(t, 4)`` what their densities are made of, ``(T, 5, LANES)``.
+    """Turn responses ``(t, 4)`` into blocks ``(T, 5, LANES)`` for their densities.
 
-    The numbers are c, 1/s, (l − c)/s, (r − c)/s and o, as in this module's docstring. T blocks hold
-    all t people; to those who are lacking in the last one, zeros, all values are as likely.
+    The numbers are c, 1/s, (l − c)/s, (r − c)/s and o, as in this module's docstring. Zeros fill
+    the last block; there all values are equally likely.
     """
     y, left, right, scale = responses.T
     nearest = np.clip(y, left, right)
@@ -198,7 +193,7 @@ def relative(responses: Array) -> Array:
 
 @compiled
 def log_noise(away: np.float32, beyond: np.float32, gaussian: bool) -> np.float32:
-    """Logarithm of the noise's density against what it is at most, from d and o."""
+    """Return the log noise density relative to its maximum, from d and o."""
     if gaussian:
         return -away * (_HALF * away + beyond)
     return -abs(away)

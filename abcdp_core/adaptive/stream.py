@@ -1,7 +1,7 @@
-"""People answer one after the other, each in an interval chosen from what is known by then.
+"""Ask people one by one, each in an interval chosen from the earlier answers.
 
-The choice reads earlier responses only, never the person, so each answer is private on its own and
-everything else is post-processing (MATH A1).
+The choice never uses the person's own value, so each answer is private by itself and everything
+else is post-processing (MATH A1).
 """
 
 from __future__ import annotations
@@ -26,28 +26,27 @@ Array = NDArray[np.float64]
 
 
 class Sampler(Protocol):
-    """An online sampler: ``Smc``, ``Latent`` or ``Grid``."""
+    """Online sampler: ``Smc``, ``Latent`` or ``Grid``."""
 
     @property
     def prior(self) -> Prior: ...  # noqa: D102
 
     def start(self, rng: np.random.Generator) -> Any:
-        """The state before any response."""
+        """Return the state before any response."""
         ...
 
     def step(self, rng: np.random.Generator, state: Any, response: Response) -> tuple[Any, float]:
-        """Take in one response; the state after it, and its effective sample size."""
+        """Update by one response; return the state and an effective sample size."""
         ...
 
 
 class Answer(NamedTuple):
-    """One person's turn, as a row of a table.
+    """One person's answer, as a row of a table.
 
     Attributes:
         t: number of the person, from 1.
-        left, right: the interval; of a table its first and its last edge. Values beyond either
-            are not told apart.
-        response: the private answer; of a table the number of the symbol.
+        left, right: the interval, or the first and last edge of a table.
+        response: the private answer, or the number of a table's symbol.
         mean_mu, sd_mu, mean_sigma, sd_sigma: of the posterior after it.
         sigma_width: standard deviation of log σ as a share of the prior's; 0 for a known σ.
         effective_sample_size: of the sampler's particles.
@@ -67,17 +66,19 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Stream:
-    """How people are asked and what is made of it.
+    """A way of asking people and the sampler that learns from them.
 
     Attributes:
-        sampler: takes the responses in.
-        channel: how each person is asked, at a (μ, σ) drawn from what is known by then: Thompson
+        sampler: learns from the responses.
+        channel: how each person is asked, at (μ, σ) drawn from the current posterior: Thompson
             sampling (MATH A5, A14).
-        fixed: everybody is asked at μ = 0 and σ = 1 instead.
+        fixed: whether everyone is asked at μ = 0 and σ = 1 instead.
         paper_start: the published start of ``Latent``: the first person is asked at μ = 0 and
-            σ = 1, and every particle begins at the first response. Otherwise everything follows
-            from the prior.
+            σ = 1, and all particles start at the first response, not from the prior.
         seed, run: address of the random numbers.
+
+    Raises:
+        ValueError: ``paper_start`` with a sampler that cannot leave a single value of μ.
     """
 
     sampler: Sampler
@@ -88,22 +89,18 @@ class Stream:
     run: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse a start that a sampler cannot leave.
-
-        Raises:
-            ValueError: particles that all have one μ, in a sampler whose moves follow their spread.
-        """
+        """Check the start."""
         if self.paper_start and isinstance(self.sampler, Smc | Grid):
-            raise ValueError("paper_start: Smc and Grid cannot leave where all particles are.")
+            raise ValueError("paper_start: Smc and Grid cannot start with a single value of μ.")
 
     def ask(self, state: Any, t: int, values: Array, noises: Array) -> Iterator[tuple[Any, Answer]]:
-        """Ask people one after the other.
+        """Ask people one by one; yield the sampler's state after each answer, and the answer.
 
         Args:
             state: of the sampler after ``t`` people; ``None`` for t = 0.
-            t: how many have answered.
-            values: what the next people have, ``(k,)``.
-            noises: the chance in the answer of each of them, as the channel draws it, ``(k,)``.
+            t: number of people who have answered.
+            values: of the next people, ``(k,)``.
+            noises: randomness of their answers, as the channel draws it, ``(k,)``.
         """
         for value, noise in zip(values.tolist(), noises.tolist(), strict=True):
             t += 1
@@ -124,7 +121,7 @@ class Stream:
             )
 
     def _at_first_response(self, rng: np.random.Generator, response: Response) -> Any:
-        """All particles' μ at the first response, σ from the prior ([Y23]'s script; MATH A10)."""
+        """Set all particles' μ to the first response, with σ from the prior ([Y23]; MATH A10)."""
         sampler = cast(Latent, self.sampler)
         theta = sampler.prior.draw(rng, sampler.particles)
         theta[:, 0] = response.value

@@ -1,10 +1,9 @@
-"""What is typical of streams of people: how many others went, whatever one of them did.
+"""Typical results of streams of people, beside those of a single run.
 
-One stream is one draw of chance: a headline of one run alone may flatter. So many streams with the
-usual settings, other people and other noise in each, were run beforehand with either way of asking.
-``python -m tools.typical_streams`` makes the table in ``assets/typical`` again (about a quarter of
-an hour of one core); a test compares it with what is computed. What is known after fewer people
-is in the same streams, for each person is asked without a thought of how many will come.
+A single run may look too good or too bad by chance. So many streams with the default settings were
+run beforehand, each with other people and other noise, with adaptive and with fixed intervals.
+``python -m tools.typical_streams`` remakes the table in ``assets/typical`` in about 15 minutes.
+Streams do not depend on how many people follow, so they also give the results for fewer people.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ FILE = ASSETS / "typical" / "streams.csv"
 COLUMNS = ("epsilon_total", "run", "t", "interval", "sd_mu", "error_mu")
 
 BUDGETS = (1.0, 2.0)
-"""Budgets of each person that were run, the usual one first."""
+"""Budgets that were run, the default first."""
 
 PEOPLE = (100, 300, 1000)
-"""After how many people is kept what is known."""
+"""Numbers of people after which results are kept."""
 
 RUNS = 100
-"""Streams of each budget."""
+"""Number of streams per budget."""
 
 FEWEST = 10
-"""Runs from which on their middle 80 % say something."""
+"""Number of runs from which their middle 80 % is reported."""
 
 SAMPLER, SEED = "smc", 1
 WAYS = ("adaptive", "fixed")
@@ -42,13 +41,13 @@ WAYS = ("adaptive", "fixed")
 
 @dataclass(frozen=True)
 class Typical:
-    """What streams of the same settings did.
+    """Summary of streams with the same settings.
 
     Attributes:
-        runs: how many of them.
-        middle, tenth, ninetieth: times as sharp that adaptive intervals tell μ as fixed ones, in
-            the median of the runs, and between which the middle 80 % of them lie.
-        adaptive_error, fixed_error: how far the posterior mean is from μ, in the median.
+        runs: number of streams.
+        middle, tenth, ninetieth: quantiles 0.5, 0.1 and 0.9 over runs of the posterior's standard
+            deviation of μ with fixed intervals, divided by the one with adaptive intervals.
+        adaptive_error, fixed_error: median distance of the posterior mean from μ.
     """
 
     runs: int
@@ -59,7 +58,7 @@ class Typical:
     fixed_error: float
 
     def in_words(self, people: int) -> str:
-        """Say in Markdown what the streams did, with so many people in each."""
+        """Summarize streams of this many people in Markdown."""
         of_many = self.runs >= FEWEST
         runs, sharp = counted(self.runs, "run"), (self.middle, self.tenth, self.ninetieth)
         lead = f"Over {runs}, typically" if of_many else f"In {runs} so far"
@@ -67,32 +66,30 @@ class Typical:
         spread = f" (80 % of runs: {tenth} to {ninetieth})" if of_many else ""
         adaptive, fixed = (amount(each, 2) for each in (self.adaptive_error, self.fixed_error))
         return (
-            f"**{lead}**, with {counted(people, 'person', 'people')}: {middle}× as sharp{spread}, "
-            f"and an error of {adaptive} instead of {fixed} for the mean."
+            f"**{lead}**, with {counted(people, 'person', 'people')}: {middle}× as sharp as with a "
+            f"fixed interval{spread}, and an error of {adaptive} instead of {fixed} for the mean."
         )
 
 
 def of(params: StreamParams, epsilon_total: float, sampler: str) -> Typical | None:
-    """What is typical of settings; ``None`` where no streams were run with them.
+    """Summarize the streams with these settings; ``None`` if there are none.
 
     Args:
-        params: all but the noise's number has to be as usual, the number of people one of
-            :data:`PEOPLE`.
-        epsilon_total: of each person.
-        sampler: that follows them.
+        params: defaults but for ``n``, one of :data:`PEOPLE`, and ``noise_draw``.
+        epsilon_total: each person's budget.
+        sampler: its name.
     """
-    usual = StreamParams()
-    shared = {each.name for each in dataclasses.fields(usual)} - {"n", "noise_draw"}
-    alike = all(getattr(params, name) == getattr(usual, name) for name in shared)
+    default = dataclasses.replace(StreamParams(), n=params.n, noise_draw=params.noise_draw)
+    # Studies add parameters of their own.
+    alike = all(getattr(params, name) == value for name, value in vars(default).items())
     if not alike or sampler != SAMPLER or not FILE.exists():
         return None
     table = _kept()
-    here = table[(table.epsilon_total == epsilon_total) & (table.t == params.n)]
-    return of_both(here)
+    return of_both(table[(table.epsilon_total == epsilon_total) & (table.t == params.n)])
 
 
 def of_both(table: pd.DataFrame) -> Typical | None:
-    """Median and middle 80 % over the runs that were done both ways; ``None`` without any.
+    """Summarize the runs that exist with both kinds of interval; ``None`` without any.
 
     Args:
         table: ``run, interval, sd_mu, error_mu`` of one budget and one number of people.

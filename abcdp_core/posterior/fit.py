@@ -1,14 +1,14 @@
-r"""Does the model fit what was released? Replicates from the posterior beside it (MATH E9).
+r"""Posterior predictive check: compare released numbers with replicates (MATH E9).
 
-A replicate is simulated at a draw of the posterior and gets fresh noise of the same law. Compared
-with z are each number, by the share of replicates that are as far out; all together, by the rank of
-their Mahalanobis distance; and of a series also the spread of its second differences, which tells
-the jagged from the smooth. The p-value is the number of these tests times the smallest of theirs
-(Bonferroni), at most 1. It looks at z and what is public, so it costs nothing. A parameter can
-absorb a misfit: a large p-value proves little.
+A replicate is simulated at a draw from the posterior and gets fresh noise of the same distribution.
+Tests compare z with the replicates: each number by the share of replicates that are as extreme, all
+numbers jointly by the rank of their Mahalanobis distance, and a series also by the spread of its
+second differences, which measures jaggedness. The p-value is the smallest of these times the number
+of tests (Bonferroni), at most 1. It uses only z and public information, so it costs no privacy.
+Parameters can absorb a misfit, so a large p-value proves little.
 
-How much of the posterior lies in the outermost :data:`EDGE` of a prior's probability is another
-matter: it is a remark, and no misfit.
+A posterior that piles up in the outermost :data:`EDGE` of a prior's probability is reported as a
+remark, not as a misfit.
 """
 
 from __future__ import annotations
@@ -36,24 +36,18 @@ MISFIT = 0.01
 """A p-value below this is a misfit."""
 
 EDGE = 0.02
-"""Share of a prior's probability that is its edge, at either end."""
+"""Share of a prior's probability at either end that counts as its edge."""
 
 PILED = 0.2
-"""Share of the posterior at an edge from which it is worth a remark."""
+"""Share of the posterior at an edge from which there is a remark."""
 
 NAMED = 4
-"""Numbers that are named in a sentence, at most."""
+"""Most numbers named in a sentence."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A released number that the model hardly ever makes.
-
-    Attributes:
-        name: of it.
-        direction: on which side of the replicates.
-        probability: two-sided, that a replicate is as far out.
-    """
+    """A released number that few replicates reach: its name, side and two-sided probability."""
 
     name: str
     direction: Literal["high", "low"]
@@ -62,13 +56,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Edge:
-    """An end of a prior at which the posterior is piled.
-
-    Attributes:
-        parameter: whose prior.
-        end: which.
-        mass: share of the posterior in the outermost :data:`EDGE` of the prior.
-    """
+    """An end of a prior with a large share of the posterior in its outermost :data:`EDGE`."""
 
     parameter: str
     end: Literal["upper", "lower"]
@@ -77,15 +65,15 @@ class Edge:
 
 @dataclass(frozen=True)
 class Fit:
-    """Whether a model makes such numbers as were released.
+    """How well a model fits the released numbers.
 
     Attributes:
         p_value: corrected for the number of tests.
-        numbers: that are unusual by themselves, where the model does not fit.
+        numbers: those that are unusual by themselves.
         together: probability that replicates are as far from their mean as the released numbers.
-        curve: of a series, that second differences are spread so much (above 0) or so little
-            (below 0, the negative of it); 1 where it is none.
-        edges: where the posterior is piled.
+        curve: for a series, the p-value of its second differences, negative if it is smoother than
+            replicates; else 1.
+        edges: where the posterior piles up.
         band: quantiles 0.05, 0.5 and 0.95 of each number over replicates ``(3, k)``.
     """
 
@@ -103,12 +91,12 @@ class Fit:
 
     @property
     def is_jagged(self) -> bool:
-        """Whether a misfit is one of a series that jumps more than the model's."""
+        """Whether the model does not fit because the series jumps more than its replicates."""
         return self.is_misfit and 0.0 < self.curve < MISFIT
 
     @property
     def statement(self) -> str:
-        """The fit in words."""
+        """State the fit in words."""
         if not self.is_misfit:
             return (
                 f"The model makes such numbers (p = {self.p_value:.2f}), which does not prove that "
@@ -137,7 +125,7 @@ class Fit:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """A sentence for each edge."""
+        """One sentence for each edge."""
         return tuple(
             f"The posterior is piled against the prior's {each.end} end for {each.parameter}: the "
             "data may ask for more than the prior allows."
@@ -145,13 +133,13 @@ class Fit:
         )
 
     def renamed(self, new: Callable[[str], str]) -> Fit:
-        """With other names of parameters and numbers."""
+        """Return the fit with parameters and numbers renamed."""
         numbers = (dataclasses.replace(each, name=new(each.name)) for each in self.numbers)
         ends = (dataclasses.replace(each, parameter=new(each.parameter)) for each in self.edges)
         return dataclasses.replace(self, numbers=tuple(numbers), edges=tuple(ends))
 
     def record(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return a record for JSON."""
         return {
             "p_value": self.p_value,
             "numbers": [dataclasses.asdict(each) for each in self.numbers],
@@ -166,18 +154,9 @@ def _names(names: Sequence[str]) -> str:
     return f"{listed(names)} {'is' if len(names) == 1 else 'are'}"
 
 
-# ------------------------------------------------------------------------------- replicates
-
-
 @dataclass(frozen=True)
 class Replicates:
-    """Replicates that are simulated in one go.
-
-    Attributes:
-        model: of which.
-        x: where ``(m, d)``.
-        seed, chunk: address of the random numbers.
-    """
+    """Replicates to simulate at ``x (m, d)`` in one task, with the address of its randomness."""
 
     model: Model
     x: Array = field(repr=False)
@@ -186,20 +165,13 @@ class Replicates:
 
 
 def replicate(task: Replicates) -> Draws:
-    """Simulate."""
+    """Simulate the replicates of a task."""
     rng = generator(task.seed, "posterior-replicates", task.chunk)
     return simulated_at(task.model, task.x, rng)
 
 
 def fit(question: Question, found: Found, each: Each = one_by_one, size: int = REPLICATES) -> Fit:
-    """How released numbers lie among replicates.
-
-    Args:
-        question: what was released, and what is to explain it.
-        found: the posterior.
-        each: does tasks.
-        size: replicates.
-    """
+    """Compare the released numbers with replicates from the posterior."""
     model, step = question.model, question.model.chunk
     x = found.x[evenly(found.weights, size)]
     tasks = [
@@ -216,7 +188,7 @@ def fit(question: Question, found: Found, each: Each = one_by_one, size: int = R
 
 
 def evenly(weights: Array, size: int) -> NDArray[np.int64]:
-    """So many indices in proportion to weights ``(m,)``, without randomness, in mixed order."""
+    """Return ``size`` indices in proportion to weights ``(m,)``, shuffled in a fixed order."""
     reached = np.cumsum(weights)
     points = reached[-1] * (np.arange(size) + 0.5) / size
     chosen = np.minimum(np.searchsorted(reached, points), len(weights) - 1)
@@ -224,7 +196,7 @@ def evenly(weights: Array, size: int) -> NDArray[np.int64]:
 
 
 def edges(found: Found, ends: Sequence[Edges], parameters: Sequence[str]) -> tuple[Edge, ...]:
-    """Where the posterior is piled."""
+    """Find the ends at which the posterior piles up."""
     low, high = np.quantile(found.prior.x, [EDGE, 1.0 - EDGE], axis=0)
     piled: list[Edge] = []
     for each in ends:
@@ -248,16 +220,16 @@ def compared(
     *,
     is_series: bool = False,
 ) -> Fit:
-    """Released numbers among replicates.
+    """Compare released numbers ``z (k,)`` with replicates.
 
     Args:
-        z: released ``(k,)``.
+        z: released numbers ``(k,)``.
         numbers: of the replicates, before noise ``(m, k)``.
-        noise: its law.
+        noise: its distribution.
         seed: root of all random numbers.
         names: of the numbers.
-        ends: where the posterior is piled.
-        is_series: whether the numbers follow one another in time.
+        ends: where the posterior piles up.
+        is_series: whether the numbers are a time series.
     """
     made = noise.noisy(generator(seed, "posterior-replicates-noise"), numbers)
     higher, lower = _share(made >= z), _share(made <= z)
@@ -284,13 +256,13 @@ def compared(
 
 
 def _share(is_so: NDArray[np.bool_]) -> Array:
-    """Share of replicates ``(m, k)`` and of the release itself, of which it is so."""
+    """Return the share of true values among replicates ``(m, k)``, plus one for the release."""
     found: Array = (is_so.sum(axis=0) + 1.0) / (len(is_so) + 1.0)
     return found
 
 
 def _rank(made: Array, z: Array) -> float:
-    """Share of replicates as far from their mean as the release, in their covariance."""
+    """Return the share of replicates as far from their mean as the release, in their covariance."""
     mean = made.mean(axis=0)
     covariance = np.atleast_2d(np.cov(made, rowvar=False))
     covariance += 1e-10 * np.diag(np.maximum(np.diag(covariance), 1e-12))
@@ -301,7 +273,7 @@ def _rank(made: Array, z: Array) -> float:
 
 
 def _curve(made: Array, z: Array) -> float:
-    """Two-sided probability of so spread second differences; negative if they are spread less."""
+    """Return the two-sided p-value of the second differences' spread; negative if it is smaller."""
     of_made, of_z = (np.diff(each, n=2, axis=-1).std(axis=-1) for each in (made, z))
     higher, lower = (
         float(_share(is_so[:, None])[0]) for is_so in (of_made >= of_z, of_made <= of_z)

@@ -1,7 +1,4 @@
-"""What the engine needs of a model: its prior, and a simulator of the numbers that were released.
-
-A draw is simulated once, ``x -> numbers``; all that is private stays outside.
-"""
+"""Interface of a model: a prior, and a simulator of the released numbers before noise."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 class Model(Protocol):
-    """A prior and a simulator; can be sent to workers."""
+    """A prior and a simulator that can be sent to workers."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -30,14 +27,14 @@ class Model(Protocol):
 
     @property
     def chunk(self) -> int:
-        """Draws that are simulated in one go, of a fraction of a second."""
+        """Number of draws simulated at a time, in a fraction of a second."""
         ...
 
     @property
     def prior(self) -> Prior:
-        """Of the parameters, with the scale x on which draws are proposed."""
+        """Prior of the parameters, with the scale x used for proposals."""
         ...
 
     def simulate(self, rng: np.random.Generator, theta: Array) -> Array:
-        """Numbers ``(m, k)`` of data sets at parameters ``(m, p)``; NaN where that fails."""
+        """Simulate numbers ``(m, k)`` at parameters ``(m, p)``; NaN where simulation fails."""
         ...

@@ -1,6 +1,6 @@
-r"""Noise laws of released numbers, a query ``z (k,)`` given the numbers ``s (k,)`` without noise.
+r"""Noise distributions of released numbers: a query ``z (k,)`` given the exact numbers ``s (k,)``.
 
-| law | $f(z \mid s)$ of each number |
+| distribution | $f(z \mid s)$ of each number |
 |---|---|
 | ``laplace`` | $e^{-\lvert z - s \rvert / b} / 2b$, scale $b$ |
 | ``discrete-laplace`` | $\tanh(h / 2b)\, e^{-\lvert z - s \rvert / b}$ on multiples of a step $h$ |
@@ -8,8 +8,8 @@ r"""Noise laws of released numbers, a query ``z (k,)`` given the numbers ``s (k,
 | ``discrete-gaussian`` | proportional to $e^{-(z - s)^2 / 2b^2}$ on multiples of a step $h$ |
 | ``binomial-sample`` | $m z \sim \mathrm{Binomial}(m, (s + M) / (K + 2M))$ |
 
-The last is a sample of $m$ out of $K$ people of whom $s$ have something, with $M$ people added to
-either side. Numbers have independent noise, all of one law or groups of them of one each.
+The last is a sample of $m$ out of $K$ people of whom $s$ have some property, after $M$ people with
+and $M$ without it were added. Numbers have independent noise, of one distribution or of several.
 """
 
 from __future__ import annotations
@@ -29,85 +29,85 @@ from abcdp_core.sentences import counted
 Array = NDArray[np.float64]
 
 ROUNDING = 1e-6
-"""Nearer to a whole number than this is that number."""
+"""A number closer than this to a whole number counts as whole."""
 
 
 class Noise(Protocol):
-    """A noise law; frozen, so that it may be sent to workers."""
+    """A noise distribution; frozen, so that it can be sent to workers."""
 
     def log_density(self, query: Array, summaries: Array) -> Array:
-        """Logarithms ``(m,)`` of f at a query ``(k,)`` given summaries ``(m, k)``."""
+        """Return log f ``(m,)`` of a query ``(k,)`` given summaries ``(m, k)``.
+
+        Raises:
+            ParameterError: a summary is impossible under this distribution.
+        """
         ...
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
-        """Queries ``(m, k)`` that summaries ``(m, k)`` could have led to; of a law its own."""
+        """Draw queries given summaries ``(m, k)``: ``(m, j)`` for the j numbers with this noise."""
         ...
 
     def check(self, query: Array) -> None:
-        """Refuse a query ``(k,)`` that this law cannot give.
+        """Check that a query ``(k,)`` is possible.
 
         Raises:
-            ParameterError: it is such a one.
+            ParameterError: it is not.
         """
         ...
 
     def in_words(self) -> str:
-        """The law in a few words."""
+        """Describe the distribution in a few words."""
         ...
 
 
 class Law(Noise, Protocol):
-    """A noise law of some of the numbers."""
+    """A noise distribution of some of the numbers."""
 
     @property
     def of(self) -> tuple[int, ...]:
-        """Places of these numbers ``(j,)`` in the query; empty for all."""
+        """Indices of these numbers ``(j,)`` in the query; empty for all."""
         ...
 
 
 def _mine(law: Law, values: Array) -> Array:
-    """Of values of all numbers ``(..., k)`` those that a law is for ``(..., j)``."""
+    """Select the numbers ``(..., j)`` of a law from values of all numbers ``(..., k)``."""
     return values[..., list(law.of)] if law.of else values
 
 
 def _place(law: Law, number: int) -> int:
-    """Where one of a law's numbers stands among all, counted from 1."""
+    """Return the position of one of a law's numbers among all, from 1."""
     return 1 + (law.of[number] if law.of else number)
 
 
 @dataclass(frozen=True)
 class IndependentNoise:
-    """Several laws, each for numbers of its own, which together are all.
+    """Several distributions that together cover all numbers.
 
     Attributes:
-        laws: each says which.
+        laws: each with its numbers.
     """
 
     laws: tuple[Law, ...]
 
     def log_density(self, query: Array, summaries: Array) -> Array:
-        """Logarithms ``(m,)``.
-
-        Raises:
-            ParameterError: a summary is none that one of the laws can have.
-        """
+        """Return the sum over all laws ``(m,)``."""
         found: Array = np.sum([law.log_density(query, summaries) for law in self.laws], axis=0)
         return found
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
-        """Queries ``(m, k)``."""
+        """Draw queries ``(m, k)``."""
         found = np.empty_like(summaries)
         for law in self.laws:
             found[:, list(law.of)] = law.noisy(rng, summaries)
         return found
 
     def check(self, query: Array) -> None:
-        """Each law has its own conditions."""
+        """Check the query against each law."""
         for law in self.laws:
             law.check(query)
 
     def in_words(self) -> str:
-        """The laws in a few words."""
+        """Describe each law and how many numbers it has."""
         return "; ".join(
             f"{law.in_words()} ({counted(len(law.of), 'number')})" for law in self.laws
         )
@@ -121,66 +121,69 @@ def _scales(scale: tuple[float, ...]) -> str:
 
 
 @dataclass(frozen=True)
-class Laplace:
-    """Laplace noise.
+class _Continuous:
+    """Noise with a density of one shape.
 
     Attributes:
+        name: of the distribution.
+        integral: of the shape at scale 1.
         scale: of each number ``(j,)``, above 0.
         of: :attr:`Law.of`.
     """
 
-    scale: tuple[float, ...]
-    of: tuple[int, ...] = ()
-
-    def log_density(self, query: Array, summaries: Array) -> Array:
-        """Logarithms ``(m,)``."""
-        scale, apart = np.array(self.scale), _mine(self, query - summaries)
-        found: Array = -(np.abs(apart) / scale).sum(axis=1) - np.log(2.0 * scale).sum()
-        return found
-
-    def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
-        """Queries ``(m, k)``."""
-        mine = _mine(self, summaries)
-        return mine + rng.laplace(0.0, np.array(self.scale), mine.shape)
-
-    def check(self, query: Array) -> None:
-        """Every number can come."""
-
-    def in_words(self) -> str:
-        """The law in a few words."""
-        return f"Laplace noise of {_scales(self.scale)}"
-
-
-@dataclass(frozen=True)
-class Gaussian:
-    """Gaussian noise.
-
-    Attributes:
-        scale: standard deviation for each number ``(j,)``, above 0.
-        of: :attr:`Law.of`.
-    """
+    name: ClassVar[str]
+    integral: ClassVar[float]
 
     scale: tuple[float, ...]
     of: tuple[int, ...] = ()
 
     def log_density(self, query: Array, summaries: Array) -> Array:
-        """Logarithms ``(m,)``."""
+        """Return log f ``(m,)``."""
         scale = np.array(self.scale)
-        squares = ((_mine(self, query - summaries) / scale) ** 2).sum(axis=1)
-        found: Array = -0.5 * squares - np.log(scale * math.sqrt(2.0 * math.pi)).sum()
-        return found
+        found: Array = self._log_shape(_mine(self, query - summaries) / scale).sum(axis=1)
+        return found - np.log(self.integral * scale).sum()
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
-        """Queries ``(m, k)``."""
+        """Draw queries ``(m, j)``."""
         mine = _mine(self, summaries)
-        return mine + rng.normal(0.0, np.array(self.scale), mine.shape)
+        return mine + self._noise(rng, np.broadcast_to(np.array(self.scale), mine.shape))
 
     def check(self, query: Array) -> None:
-        """Every number can come."""
+        """Accept every query."""
 
     def in_words(self) -> str:
-        """The law in a few words."""
-        return f"Gaussian noise of {_scales(self.scale)}"
+        """Describe the distribution in a few words."""
+        return f"{self.name} noise of {_scales(self.scale)}"
+
+    def _log_shape(self, z: Array) -> Array:
+        raise NotImplementedError
+
+    def _noise(self, rng: np.random.Generator, scale: Array) -> Array:
+        raise NotImplementedError
+
+
+class Laplace(_Continuous):
+    """Laplace noise."""
+
+    name, integral = "Laplace", 2.0
+
+    def _log_shape(self, z: Array) -> Array:
+        return -np.abs(z)
+
+    def _noise(self, rng: np.random.Generator, scale: Array) -> Array:
+        return rng.laplace(0.0, scale)
+
+
+class Gaussian(_Continuous):
+    """Gaussian noise; scales are standard deviations."""
+
+    name, integral = "Gaussian", math.sqrt(2.0 * math.pi)
+
+    def _log_shape(self, z: Array) -> Array:
+        return -0.5 * z**2
+
+    def _noise(self, rng: np.random.Generator, scale: Array) -> Array:
+        return rng.normal(0.0, scale)
 
 
 @dataclass(frozen=True)
@@ -188,9 +191,9 @@ class _OnSteps:
     """Noise on the multiples of a step.
 
     Attributes:
+        name: of the distribution.
         scale: of each number ``(j,)``, above 0, in its own unit.
-        step: the query, the simulated numbers and the noise are multiples of it; one for all, or
-            for each ``(j,)``.
+        step: query, simulated numbers and noise are multiples of it; one for all or each ``(j,)``.
         of: :attr:`Law.of`.
     """
 
@@ -201,10 +204,10 @@ class _OnSteps:
     of: tuple[int, ...] = ()
 
     def log_density(self, query: Array, summaries: Array) -> Array:
-        """Logarithms ``(m,)``.
+        """Return log f ``(m,)``.
 
         Raises:
-            ParameterError: a summary is not on the steps.
+            ParameterError: a summary is not a multiple of the step.
         """
         apart = _mine(self, query - summaries)
         steps = apart / np.array(self.step)
@@ -219,42 +222,39 @@ class _OnSteps:
         return self._log_mass(apart)
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
-        """Queries ``(m, k)``."""
+        """Draw queries ``(m, j)``."""
         mine, step = _mine(self, summaries), np.array(self.step)
         scale = np.broadcast_to(np.array(self.scale) / step, mine.shape)
         released: Array = mine + step * self._steps_of_noise(rng, scale)
         return released
 
     def check(self, query: Array) -> None:
-        """All numbers must be multiples of the step."""
+        """Check that all numbers are multiples of the step."""
         _check_multiples(self, query, self._steps(), f"{self.name} noise")
 
     def in_words(self) -> str:
-        """The law in a few words."""
+        """Describe the distribution in a few words."""
         steps = _scales(self.step).partition(" ")[2]
         return f"{self.name} noise of {_scales(self.scale)} in steps of {steps}"
 
     def _steps(self) -> tuple[float, ...]:
-        """One for each number."""
+        """Return the step of each number."""
         return self.step * (len(self.scale) // len(self.step))
 
     def _log_mass(self, apart: Array) -> Array:
-        """Logarithms ``(m,)`` of the probability of noise ``(m, j)``."""
         raise NotImplementedError
 
     def _steps_of_noise(self, rng: np.random.Generator, scale: Array) -> Array:
-        """Draws of the noise in steps, for scales in steps; both of one shape."""
         raise NotImplementedError
 
 
 def _discrete_laplace(rng: np.random.Generator, scale: Array) -> Array:
-    """Draws for scales: the difference of two whole parts is discrete Laplace noise."""
+    """Draw discrete Laplace noise: the difference of two floored exponential draws."""
     first, second = np.floor(rng.standard_exponential((2, *scale.shape)) * scale)
     found: Array = first - second
     return found
 
 
-@dataclass(frozen=True)
 class DiscreteLaplace(_OnSteps):
     """Laplace noise on the multiples of a step, also called two-sided geometric."""
 
@@ -270,7 +270,6 @@ class DiscreteLaplace(_OnSteps):
         return _discrete_laplace(rng, scale)
 
 
-@dataclass(frozen=True)
 class DiscreteGaussian(_OnSteps):
     """Gaussian noise on the multiples of a step (Canonne, Kamath & Steinke 2020)."""
 
@@ -279,8 +278,7 @@ class DiscreteGaussian(_OnSteps):
     def _log_mass(self, apart: Array) -> Array:
         scale = np.array(self.scale)
         in_steps = scale / np.array(self._steps())
-        # Of the sum over all whole numbers nine terms are enough; of wide noise, of its Fourier
-        # series (Poisson's summation).
+        # Nine terms of the sum over whole numbers, or of its Fourier series (Poisson summation).
         k = np.arange(1.0, 10.0)[:, None]
         narrow = 1.0 + 2.0 * np.exp(-0.5 * (k / in_steps) ** 2).sum(axis=0)
         wide = 1.0 + 2.0 * np.exp(-2.0 * (math.pi * k * in_steps) ** 2).sum(axis=0)
@@ -309,8 +307,8 @@ class BinomialSample:
 
     Attributes:
         trials: people in the sample, m.
-        population: people there are, K.
-        offset: people added with, and as many without, what is counted: M.
+        population: people in the population, K.
+        offset: people added with the property, and as many without: M.
         of: :attr:`Law.of`.
     """
 
@@ -323,10 +321,10 @@ class BinomialSample:
         return (summaries + self.offset) / (self.population + 2.0 * self.offset)
 
     def log_density(self, query: Array, summaries: Array) -> Array:
-        """Logarithms ``(m,)``.
+        """Return log f ``(m,)``.
 
         Raises:
-            ParameterError: a summary is no number of people in the population.
+            ParameterError: a summary is not between 0 and the population.
         """
         mine = _mine(self, summaries)
         wrong = (mine < 0.0) | (mine > self.population)
@@ -345,14 +343,14 @@ class BinomialSample:
         return found
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
-        """Queries ``(m, k)``."""
+        """Draw queries ``(m, j)``."""
         return rng.binomial(self.trials, self._probability(_mine(self, summaries))) / self.trials
 
     def check(self, query: Array) -> None:
-        """All numbers must be shares of the sample."""
-        steps = (1.0 / self.trials,) * len(_mine(self, query))
-        _check_multiples(self, query, steps, f"a share of trials = {self.trials}")
+        """Check that all numbers are shares of the sample."""
         mine = _mine(self, query)
+        steps = (1.0 / self.trials,) * len(mine)
+        _check_multiples(self, query, steps, f"a share of trials = {self.trials}")
         wrong = (mine < 0.0) | (mine > 1.0)
         if wrong.any():
             number = int(np.argmax(wrong))
@@ -362,8 +360,9 @@ class BinomialSample:
             )
 
     def in_words(self) -> str:
-        """The law in a few words."""
-        return f"a random sample of {self.trials:,} people, {self.offset:,g} added to either side"
+        """Describe the distribution in a few words."""
+        added = f", {self.offset:,g} added with and {self.offset:,g} without the property"
+        return f"a random sample of {self.trials:,} people{added if self.offset else ''}"
 
 
 def _check_multiples(law: Law, query: Array, steps: Sequence[float], what: str) -> None:
@@ -379,20 +378,20 @@ def _check_multiples(law: Law, query: Array, steps: Sequence[float], what: str) 
 
 @dataclass(frozen=True)
 class NoNoise:
-    """What is released as it is, which no budget allows; for comparison."""
+    """An exact release, which no privacy budget allows; for comparison."""
 
     def log_density(self, query: Array, summaries: Array) -> Array:
-        """Logarithms ``(m,)``: 0 where all numbers agree."""
+        """Return log f ``(m,)``: 0 where all numbers are equal, else minus infinity."""
         found: Array = np.where((summaries == query).all(axis=1), 0.0, -np.inf)
         return found
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
-        """The summaries ``(m, k)``."""
+        """Return the summaries ``(m, k)``."""
         return summaries
 
     def check(self, query: Array) -> None:
-        """Every number can come."""
+        """Accept every query."""
 
     def in_words(self) -> str:
-        """The law in a few words."""
+        """Describe the distribution in a few words."""
         return "no noise"

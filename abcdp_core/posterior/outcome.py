@@ -1,4 +1,4 @@
-"""What came out: weighted draws of the parameters, beside those of the prior, and the fit."""
+"""Results: weighted draws of the parameters, their moments beside the prior's, and the fit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Moments:
 
 
 def moments(values: Array, weights: Array) -> Moments:
-    """Moments of values ``(m, d)`` under weights ``(m,)`` that add up to 1."""
+    """Return moments of values ``(m, d)`` under weights ``(m,)`` that sum to 1."""
     mean = weighted_mean(values, weights)
     sd = np.sqrt(weights @ (values - mean) ** 2)
     low, high = weighted_quantile(values, weights, (0.05, 0.95))
@@ -46,18 +46,17 @@ def moments(values: Array, weights: Array) -> Moments:
 
 @dataclass(frozen=True)
 class Summary:
-    """What is said of a posterior.
+    """Summary of a posterior.
 
     Attributes:
         parameters: names of the p parameters.
-        found: moments of the posterior.
-        prior: of the prior.
-        way: which rung answered.
-        effective: effective sample size of the importance weights, whether they were used or not.
-        simulated: draws that were simulated, or read from a pool.
-        failed: those that failed, and count for nothing.
-        differ: whether two regressions did; the wider is what is shown.
-        fit: whether the model makes such numbers; ``None`` where nobody asked.
+        found, prior: moments of the posterior and of the prior.
+        way: method that gave the posterior.
+        effective: effective sample size of the importance weights, even if they were not used.
+        simulated: number of draws simulated or read from a pool.
+        failed: number of failed simulations, which are ignored.
+        differ: whether two regressions disagreed; the wider result is used.
+        fit: how well the model fits; ``None`` if that was not computed.
     """
 
     parameters: tuple[str, ...]
@@ -71,7 +70,7 @@ class Summary:
     fit: Fit | None = None
 
     def renamed(self, new: Callable[[str], str]) -> Summary:
-        """With other names of parameters and numbers, as for a page."""
+        """Return the summary with parameters and numbers renamed."""
         fit = self.fit and self.fit.renamed(new)
         return dataclasses.replace(self, parameters=tuple(map(new, self.parameters)), fit=fit)
 
@@ -81,12 +80,10 @@ class Posterior:
     """The posterior given released numbers.
 
     Attributes:
-        summary: what is said of it.
+        summary: of the posterior.
         theta: draws ``(m, p)``.
-        weights: ``(m,)``, adding up to 1.
-        numbers: that the data may have had, before noise, with each ``(m, k)``.
-        prior_theta: draws from the prior ``(T, p)``.
-        prior_numbers: numbers simulated there ``(T, k)``.
+        weights: ``(m,)`` that sum to 1.
+        numbers: plausible numbers before noise for each draw ``(m, k)``.
         rounds: draws of each round, or of the pool, and effective sample size after it.
     """
 
@@ -94,8 +91,6 @@ class Posterior:
     theta: Array = field(repr=False)
     weights: Array = field(repr=False)
     numbers: Array = field(repr=False)
-    prior_theta: Array = field(repr=False)
-    prior_numbers: Array = field(repr=False)
     rounds: tuple[tuple[int, float], ...]
 
     @classmethod
@@ -106,9 +101,8 @@ class Posterior:
         to_theta: Callable[[Array], Array],
         fit: Fit | None,
     ) -> Posterior:
-        """From draws on the scale x, of which a function makes parameters."""
-        done = found.prior.done
-        theta, prior = to_theta(found.x), to_theta(found.prior.x[done])
+        """Build from draws on the scale x and the function from x to parameters."""
+        theta, prior = to_theta(found.x), to_theta(found.prior.x[found.prior.done])
         summary = Summary(
             parameters,
             moments(theta, found.weights),
@@ -121,11 +115,10 @@ class Posterior:
             fit,
         )
         rounds = tuple(zip(found.sizes, found.effective, strict=True))
-        numbers = found.prior.numbers[done]
-        return cls(summary, theta, found.weights, found.numbers, prior, numbers, rounds)
+        return cls(summary, theta, found.weights, found.numbers, rounds)
 
     def evenly(self, size: int) -> NDArray[np.int64]:
-        """So many indices in proportion to the weights, without randomness."""
+        """Return ``size`` indices in proportion to the weights, without randomness."""
         edges = np.cumsum(self.weights)
         points = edges[-1] * (np.arange(size) + 0.5) / size
         return np.searchsorted(edges, points).astype(np.int64)
@@ -134,13 +127,13 @@ class Posterior:
 def of_model(
     question: Question, effort: Effort, each: Each = one_by_one, first: Draws | None = None
 ) -> Posterior:
-    """The posterior by simulations; the same however its tasks are done.
+    """Compute the posterior by simulation; the result does not depend on how tasks are run.
 
     Args:
-        question: what was released, and what is to explain it.
-        effort: how much is simulated.
-        each: does tasks.
-        first: draws from the prior that are there already.
+        question: release and model.
+        effort: limits on the simulations.
+        each: runs tasks.
+        first: existing draws from the prior.
 
     Raises:
         ParameterError: the simulator failed everywhere.
@@ -153,13 +146,7 @@ def of_model(
 def of_pool(
     pool: FixedPool, z: Array, parameters: tuple[str, ...], numbers: tuple[str, ...]
 ) -> Posterior:
-    """The posterior from draws that are there.
-
-    Args:
-        pool: the draws.
-        z: released ``(k,)``.
-        parameters, numbers: their names.
-    """
+    """Compute the posterior of released numbers ``z (k,)`` from a pool."""
     found = pool.given(z)
     fitted = pool.fit(z, found, parameters, numbers)
     return Posterior.of(found, parameters, pool.scale.theta, fitted)

@@ -1,4 +1,4 @@
-"""Rounds of simulations done part after part, so that they can be watched and stopped."""
+"""Simulate rounds in parts, so that they can be watched and stopped."""
 
 from __future__ import annotations
 
@@ -12,29 +12,18 @@ Rounds = tuple[tuple[Draws, ...], ...]
 
 
 class _UnsimulatedError(Exception):
-    """Has the tasks of a round whose draws are missing."""
+    """Carries the tasks of a round whose draws are missing."""
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What is simulated so far.
-
-    Attributes:
-        rounds: their draws, the last round's perhaps in part.
-        waiting: the tasks of the last round that are to be done.
-    """
+    """Draws of each round, the last perhaps incomplete, and its remaining tasks."""
 
     rounds: Rounds = ()
     waiting: tuple[Task, ...] = ()
 
     def until(self, enough: float, question: Question, most: int) -> Simulated:
-        """With parts added until there are enough draws, or there is nothing more to simulate.
-
-        Args:
-            enough: draws.
-            question: that they answer.
-            most: draws in all.
-        """
+        """Simulate parts until there are enough draws or no more are needed, at most ``most``."""
         here: Simulated | None = self
         simulated = self
         while here is not None and sum(_sizes(here.rounds)) < enough:
@@ -42,11 +31,11 @@ class Simulated:
         return here or simulated
 
     def _further(self, question: Question, most: int) -> Simulated | None:
-        """With one more part; nothing if that was all."""
+        """Simulate one more part; ``None`` if nothing is left."""
         rounds, waiting = self.rounds, self.waiting
         if not waiting:
             try:
-                # More than so many draws can count for: only their number ends it.
+                # An unreachable sample size: only the number of draws ends it.
                 _replayed(question, rounds, Effort(most + 1, most))
             except _UnsimulatedError as unsimulated:
                 rounds, waiting = (*rounds, ()), unsimulated.args
@@ -57,16 +46,16 @@ class Simulated:
 
     @property
     def whole(self) -> Rounds:
-        """What a posterior can be inferred from: whole rounds, or a part of the first."""
+        """Rounds from which a posterior can be computed: complete ones, or part of the first."""
         return self.rounds[:-1] if self.waiting and len(self.rounds) > 1 else self.rounds
 
     @property
     def size(self) -> int:
-        """Draws of those."""
+        """Number of their draws."""
         return sum(_sizes(self.whole))
 
     def infer(self, question: Question) -> Found:
-        """The posterior from them."""
+        """Compute the posterior from them."""
         return _replayed(question, self.whole, Effort(rounds=_sizes(self.whole)))
 
 
@@ -75,7 +64,7 @@ def _sizes(rounds: Rounds) -> tuple[int, ...]:
 
 
 def _replayed(question: Question, rounds: Rounds, effort: Effort) -> Found:
-    """The posterior from rounds that are simulated.
+    """Compute the posterior from simulated rounds.
 
     Raises:
         _UnsimulatedError: one more round is needed.

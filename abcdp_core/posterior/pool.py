@@ -1,13 +1,13 @@
-r"""The posterior from draws that are there, many times and fast: there are no rounds (MATH E8).
+r"""Compute posteriors from an existing pool, many times and fast, without rounds (MATH E8).
 
-Weights where they carry; else a regression on the pool's own draws, moved where there are enough
-and left where they are where there are not. As draws from the prior alone tell little of a
-posterior that is far narrower, the answer says which rung it is of.
+Weights are used if they suffice. Otherwise a regression on the pool finds the nearest draws and, if
+there are enough of them, adjusts them. A pool from the prior represents a far narrower posterior
+poorly, so the result names its method.
 
-**The scale x** is made of the pool: the normal scores $\Phi^{-1}((r - 1/2) / T)$ of ranks r among T
-draws, of each parameter by itself; equal draws are ranked by chance. It goes back by interpolation
-between draws, so no parameter leaves their range; one that takes few values has the nearest, and
-shares of a whole are parts broken off a stick.
+**The scale x** is computed from the pool: for each parameter the normal scores
+$\Phi^{-1}((r - 1/2) / T)$ of ranks r among T draws, with ties in random order. Interpolation
+between draws inverts it, so parameters stay within the pool's range. Parameters with few values
+take the nearest one, and shares of a whole come from stick breaking.
 """
 
 from __future__ import annotations
@@ -33,46 +33,41 @@ from abcdp_core.summaries import effective_sample_size
 Array = NDArray[np.float64]
 
 FEWEST_MOVED = 1000
-"""Draws of the smallest pool that are moved."""
+"""Smallest pool whose draws are adjusted."""
 
 PER_FEATURE = 20
-"""The same, for each coefficient of the regression."""
+"""Draws needed for each coefficient of the regression."""
 
 FEW_CARRY = 50.0
-"""Effective sample size from which weights carry where no regression can."""
+"""Effective sample size from which weights suffice if the pool is too small for a regression."""
 
 LOOKED_FOR = 200
-"""Draws of a pool that are looked for among the others, to know how far off that is."""
+"""Draws of a pool that are estimated from the others, to measure the error."""
 
 FEW = 50
-"""A parameter takes few values if as many draws as this share each, on average."""
+"""A parameter takes few values if on average at least so many draws share one."""
 
 
 def minimum_pool(numbers: int) -> int:
-    """Fewest draws of a pool that are moved, for so many released numbers."""
+    """Return the smallest pool whose draws are adjusted, for a number of released numbers."""
     return max(FEWEST_MOVED, PER_FEATURE * coefficients(numbers, products=False))
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Normal scores of one parameter.
-
-    Attributes:
-        rising: the pool's values ``(T,)``.
-        values: those that it takes, where they are few; else ``None``.
-    """
+    """Normal scores of a parameter: its sorted values ``(T,)``, and distinct ones if few."""
 
     rising: Array = field(repr=False)
     values: Array | None = field(repr=False)
 
     @classmethod
     def of(cls, theta: Array) -> Scores:
-        """By draws ``(T,)``."""
+        """Build from draws ``(T,)``."""
         values = np.unique(theta)
         return cls(np.sort(theta), values if FEW * len(values) <= len(theta) else None)
 
     def theta(self, x: Array) -> Array:
-        """Values ``(m,)`` at scores ``(m,)``."""
+        """Return values ``(m,)`` at scores ``(m,)``."""
         ranks = ndtr(x) * len(self.rising) - 0.5
         found: Array = np.interp(ranks, np.arange(float(len(self.rising))), self.rising)
         if self.values is None:
@@ -82,7 +77,7 @@ class Scores:
 
 
 def _scored(theta: Array) -> Array:
-    """Scores ``(T,)`` of draws ``(T,)``; equal ones are ranked by chance."""
+    """Return scores ``(T,)`` of draws ``(T,)``; ties are in random order."""
     order = np.lexsort((generator(0, "posterior-ranks").random(len(theta)), theta))
     ranks = np.empty(len(theta))
     ranks[order] = np.arange(len(theta))
@@ -90,14 +85,14 @@ def _scored(theta: Array) -> Array:
 
 
 ROUNDED = 1e-6
-"""Shares of a whole are each rounded by at most this, as in a file."""
+"""Largest rounding error of each share, as in a file."""
 
 NOTHING = 1e-9
-"""When shares leave less than this of the whole, nothing is left."""
+"""A remainder of the whole below this counts as nothing."""
 
 
 def _shares(theta: Array) -> slice | None:
-    """The parameters ``(T, d)``, next to each other, that are shares of a whole."""
+    """Find adjacent parameters among ``(T, d)`` that are shares of a whole."""
     d = theta.shape[1]
     for start in range(d - 1):
         for stop in range(d, start + 1, -1):
@@ -112,8 +107,8 @@ class Scale:
     """The scale x of a pool.
 
     Attributes:
-        shares: parameters that are shares of a whole.
-        scores: of each parameter, or part of what is left; the last share has none.
+        shares: the parameters that are shares of a whole.
+        scores: of each parameter, or of its part of the remainder; the last share has none.
     """
 
     shares: slice | None
@@ -121,14 +116,14 @@ class Scale:
 
     @classmethod
     def of(cls, theta: Array) -> tuple[Scale, Array]:
-        """By draws ``(T, d)``; and x of these."""
+        """Build from draws ``(T, d)``; return their x too."""
         shares = _shares(theta)
         free = theta if shares is None else _broken(theta, shares)
         scale = cls(shares, tuple(Scores.of(column) for column in free.T))
         return scale, np.column_stack([_scored(column) for column in free.T])
 
     def theta(self, x: Array) -> Array:
-        """Parameters ``(m, d)`` at ``x``."""
+        """Return parameters ``(m, d)`` at ``x``."""
         free = np.column_stack(
             [each.theta(column) for each, column in zip(self.scores, x.T, strict=True)]
         )
@@ -136,7 +131,7 @@ class Scale:
 
     @property
     def edges(self) -> tuple[Edges, ...]:
-        """Of all parameters that are no shares."""
+        """Ends of all parameters except shares."""
         inside = range(0) if self.shares is None else range(self.shares.start, self.shares.stop)
         size = len(self.scores) + (self.shares is not None)
         return tuple(
@@ -147,7 +142,7 @@ class Scale:
 
 
 def _broken(theta: Array, shares: slice) -> Array:
-    """Parameters, shares but the last as parts of what the earlier ones leave."""
+    """Replace shares but the last by their parts of what earlier shares leave."""
     part = theta[:, shares]
     left = 1.0 - np.cumsum(part, axis=1)[:, :-2]
     left = np.column_stack([np.ones(len(part)), left])
@@ -157,7 +152,7 @@ def _broken(theta: Array, shares: slice) -> Array:
 
 
 def _joined(free: Array, shares: slice) -> Array:
-    """The inverse."""
+    """Invert :func:`_broken`."""
     last = shares.stop - 1
     broken, left = free[:, shares.start : last], np.ones(len(free))
     part = np.empty((len(free), broken.shape[1] + 1))
@@ -170,13 +165,13 @@ def _joined(free: Array, shares: slice) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class FixedPool:
-    """Draws from a prior with simulated numbers, and the noise that is on released ones.
+    """A pool of draws from a prior, and the noise of released numbers.
 
     Attributes:
         scale: of the parameters.
-        draws: of the prior.
-        noise: its law.
-        regression: on the numbers with noise of a public seed.
+        draws: from the prior, with simulated numbers.
+        noise: distribution of the noise.
+        regression: on the numbers with noise from a public seed.
         added: that noise ``(T, k)``.
     """
 
@@ -188,7 +183,7 @@ class FixedPool:
 
     @classmethod
     def of(cls, theta: Array, numbers: Array, noise: Noise, seed: int = 0) -> FixedPool:
-        """From parameters ``(T, d)`` and numbers ``(T, k)`` of the same draws."""
+        """Build from parameters ``(T, d)`` and numbers ``(T, k)`` of draws."""
         scale, x = Scale.of(theta)
         noisy = noise.noisy(generator(seed, "posterior-pool-noise"), numbers)
         regression = Regression.fit(noisy, x, np.zeros(len(x)))
@@ -197,16 +192,11 @@ class FixedPool:
 
     @property
     def moves(self) -> bool:
-        """Whether there are enough draws to be moved."""
+        """Whether the pool is large enough to adjust draws."""
         return len(self.draws.x) >= minimum_pool(self.draws.numbers.shape[1])
 
     def given(self, z: Array, without: int | None = None) -> Found:
-        """The posterior given released numbers ``(k,)``.
-
-        Args:
-            z: released.
-            without: a draw of the pool that is left out.
-        """
+        """Compute the posterior given numbers ``z (k,)``, leaving out the draw ``without``."""
         log_noise = self.noise.log_density(z, self.draws.numbers)
         if without is not None:
             log_noise[without] = -np.inf
@@ -218,47 +208,32 @@ class FixedPool:
             Found, effective=(effective,), sizes=(size,), failed=0, prior=self.draws
         )
         if effective >= (min(CARRIES, size / 2) if self.moves else FEW_CARRY):
-            return found(
-                self.draws.x,
-                weights,
-                self.draws.numbers,
-                "weights",
-                differ=False,
-                indices=np.arange(size),
-            )
+            draws, every = self.draws, np.arange(size)
+            return found(draws.x, weights, draws.numbers, "weights", differ=False, indices=every)
         moved = self.regression.moved(z, OF_POOL, without, move=self.moves)
-        numbers = z - self.added[moved.indices]
+        numbers, differ = z - self.added[moved.indices], moved.differ
         way: Way = "regression" if self.moves else "nearest"
-        return found(
-            moved.x, moved.weights, numbers, way, differ=moved.differ, indices=moved.indices
-        )
+        return found(moved.x, moved.weights, numbers, way, differ=differ, indices=moved.indices)
 
-    def error(self, told: Callable[[Array, Array], Array]) -> Array:
-        """Root mean squared error ``(d,)`` of posterior means, on average over the pool.
+    def error(self, values_of: Callable[[Array, Array], Array]) -> Array:
+        """Return the root mean squared error ``(d,)`` of posterior means, averaged over the pool.
 
-        Some draws, evenly spread, are looked for among all others.
-
-        Args:
-            told: parameters ``(m, p)`` and numbers ``(m, k)`` to what is told of them ``(m, d)``.
+        Some evenly spaced draws are estimated from all others. ``values_of`` maps parameters
+        ``(m, p)`` and numbers ``(m, k)`` to the values to estimate ``(m, d)``.
         """
         numbers, theta = self.draws.numbers, self.scale.theta(self.draws.x)
-        truths, off = told(theta, numbers), []
+        truths, off = values_of(theta, numbers), []
         for i in np.unique(np.linspace(0, len(theta) - 1, LOOKED_FOR).astype(int)).tolist():
             found = self.given(numbers[i] + self.added[i], without=i)
-            values = told(self.scale.theta(found.x), found.numbers)
+            values = values_of(self.scale.theta(found.x), found.numbers)
             off.append(found.weights @ values - truths[i])
         rmse: Array = np.sqrt(np.mean(np.square(off), axis=0))
         return rmse
 
     def fit(self, z: Array, found: Found, parameters: Sequence[str], numbers: Sequence[str]) -> Fit:
-        """How released numbers lie among replicates: those of the draws nearest to the posterior.
+        """Compare released numbers with replicates: the draws nearest to those of the posterior.
 
-        A draw that is of the posterior itself is left out, as it is there because of its numbers.
-
-        Args:
-            z: released ``(k,)``.
-            found: the posterior given these.
-            parameters, numbers: their names.
+        A draw is not its own replicate, as it was chosen for its numbers.
         """
         x = found.x[evenly(found.weights, REPLICATES)]
         distance, near = map(np.asarray, KDTree(self.draws.x).query(x, k=2))

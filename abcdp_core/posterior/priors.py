@@ -1,9 +1,9 @@
-r"""Priors with densities, on a scale x without bounds on which proposals are made (MATH E8).
+r"""Priors with densities, on an unbounded scale x used for proposals (MATH E8).
 
-Each parameter is a quantile function at a normal probability, $\theta = F^{-1}(\Phi(x))$: so the
-prior of x is standard normal whatever F is, no x is impossible, and no parameter leaves its bounds.
-Whole numbers are floored after the transform, shares of a whole are broken off a stick. A prior
-that is no product of such laws has a log-density of its own beside it, relative to that product.
+Each parameter is a quantile at a normal probability, $\theta = F^{-1}(\Phi(x))$. So the prior of x
+is standard normal for any F, every x is possible, and parameters stay within their bounds. Whole
+numbers are floored after the transform; shares of a whole come from stick breaking. A prior that is
+not a product of such distributions has a log density relative to that product.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,76 +26,60 @@ Draw = Callable[[np.random.Generator, int], Array]
 LogDensity = Callable[[Array], Array]
 
 FARTHEST = 8.0
-"""Standard deviations on the scale x beyond which a prior has a probability of 1e-15."""
+"""Largest |x|; beyond it a prior has a probability of 1e-15."""
 
 CONSTANT = 100_000
-"""Draws by which the constant of a density is found; an error of 1 % shifts what is proposed by
-that, and no weight."""
+"""Draws that estimate a density's constant; an error of 1 % affects proposals, not weights."""
 
 NEAREST = 1e-15
-"""Probabilities nearer to 0 or 1 than this are as near as this, so that x stays finite."""
+"""Probabilities are kept this far from 0 and 1, so that x stays finite."""
 
 
 class Law(Protocol):
-    """The law of one parameter, or of several together; frozen."""
+    """Prior distribution of one parameter, or of several together; frozen."""
 
     @property
     def size(self) -> int:
-        """How many parameters, p."""
+        """Number of parameters."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """How many numbers x stand for them."""
-        ...
-
-    def theta(self, x: Array) -> Array:
-        """Parameters ``(m, size)`` at ``x (m, dimensions)``, which is standard normal."""
-        ...
-
-    def probability(self, theta: Array) -> Array:
-        """Normal probabilities of the x ``(m, dimensions)`` that lead to parameters ``(m, size)``.
-
-        Of whole numbers the middle of those that do.
-        """
+        """Number of coordinates of x for them."""
         ...
 
     @property
     def natural(self) -> tuple[bool, bool]:
-        """Whether nothing can lie beyond the lower and the upper end, as of a share."""
+        """Whether values below and above the support are impossible, as for a share."""
+        ...
+
+    def theta(self, x: Array) -> Array:
+        """Return parameters ``(m, size)`` at standard normal ``x (m, dimensions)``."""
+        ...
+
+    def probability(self, theta: Array) -> Array:
+        """Return Φ(x) ``(m, dimensions)`` at parameters ``(m, size)``; midway for whole numbers."""
         ...
 
 
 @dataclass(frozen=True)
 class _Single:
-    """The law of one parameter."""
+    """Distribution of one parameter."""
 
-    @property
-    def size(self) -> int:
-        """One."""
-        return 1
-
-    @property
-    def dimensions(self) -> int:
-        """One."""
-        return 1
-
-    @property
-    def natural(self) -> tuple[bool, bool]:
-        """A bound is chosen, unless a law says otherwise."""
-        return False, False
+    size: ClassVar[int] = 1
+    dimensions: ClassVar[int] = 1
 
 
 @dataclass(frozen=True)
 class Uniform(_Single):
-    """Uniform between bounds; of whole numbers, all from the lower to the upper one alike."""
+    """Uniform between bounds, both included for whole numbers."""
 
     low: float
     high: float
     whole: bool = False
 
     def theta(self, x: Array) -> Array:
-        """Parameters ``(m, 1)``."""
+        """Return parameters ``(m, 1)``."""
         share = ndtr(x)
         if self.whole:
             count = self.high - self.low + 1.0
@@ -104,12 +88,12 @@ class Uniform(_Single):
 
     @property
     def natural(self) -> tuple[bool, bool]:
-        """Between 0 and 1 it is a share."""
+        """True for a share, which is between 0 and 1."""
         is_share = (self.low, self.high) == (0.0, 1.0) and not self.whole
         return is_share, is_share
 
     def probability(self, theta: Array) -> Array:
-        """Probabilities ``(m, 1)``."""
+        """Return probabilities ``(m, 1)``."""
         if self.whole:
             return (theta - self.low + 0.5) / (self.high - self.low + 1.0)
         return (theta - self.low) / (self.high - self.low)
@@ -117,20 +101,22 @@ class Uniform(_Single):
 
 @dataclass(frozen=True)
 class LogUniform(_Single):
-    """Uniform in its logarithm between bounds above 0; floored to a whole number if it is one."""
+    """Uniform logarithm between bounds above 0; whole numbers are floored."""
+
+    natural: ClassVar[tuple[bool, bool]] = (False, False)
 
     low: float
     high: float
     whole: bool = False
 
     def theta(self, x: Array) -> Array:
-        """Parameters ``(m, 1)``."""
+        """Return parameters ``(m, 1)``."""
         low, high = math.log(self.low), math.log(self._end)
         found = np.clip(np.exp(low + ndtr(x) * (high - low)), self.low, self._end)
         return np.minimum(np.floor(found), self.high) if self.whole else found
 
     def probability(self, theta: Array) -> Array:
-        """Probabilities ``(m, 1)``."""
+        """Return probabilities ``(m, 1)``."""
         middle = theta + 0.5 if self.whole else theta
         found: Array = np.log(middle / self.low) / math.log(self._end / self.low)
         return found
@@ -142,7 +128,9 @@ class LogUniform(_Single):
 
 @dataclass(frozen=True)
 class Normal(_Single):
-    """Normal, cut at bounds that may be infinite."""
+    """Normal, truncated at bounds that may be infinite."""
+
+    natural: ClassVar[tuple[bool, bool]] = (False, False)
 
     mean: float
     deviation: float
@@ -150,16 +138,16 @@ class Normal(_Single):
     high: float = math.inf
 
     def theta(self, x: Array) -> Array:
-        """Parameters ``(m, 1)``."""
+        """Return parameters ``(m, 1)``."""
         if (self.low, self.high) == (-math.inf, math.inf):
-            # Far out a probability would be 0 or 1.
+            # Probabilities would round to 0 or 1 in the tails.
             return self.mean + self.deviation * x
         low, high = self._ends()
         found = self.mean + self.deviation * ndtri(low + ndtr(x) * (high - low))
         return np.clip(found, self.low, self.high)
 
     def probability(self, theta: Array) -> Array:
-        """Probabilities ``(m, 1)``."""
+        """Return probabilities ``(m, 1)``."""
         low, high = self._ends()
         return (ndtr((theta - self.mean) / self.deviation) - low) / (high - low)
 
@@ -171,65 +159,61 @@ class Normal(_Single):
 
 @dataclass(frozen=True)
 class Beta(_Single):
-    """A share with a beta law; both parameters above 0."""
+    """A share with a beta distribution; both parameters above 0."""
+
+    natural: ClassVar[tuple[bool, bool]] = (True, True)
 
     first: float
     second: float
 
     def theta(self, x: Array) -> Array:
-        """Shares ``(m, 1)``."""
+        """Return shares ``(m, 1)``."""
         return np.asarray(betaincinv(self.first, self.second, ndtr(x)))
 
-    @property
-    def natural(self) -> tuple[bool, bool]:
-        """It is a share."""
-        return True, True
-
     def probability(self, theta: Array) -> Array:
-        """Probabilities ``(m, 1)``."""
+        """Return probabilities ``(m, 1)``."""
         return np.asarray(betainc(self.first, self.second, theta))
 
 
 @dataclass(frozen=True)
 class Gamma(_Single):
-    """A gamma law; both parameters above 0."""
+    """A gamma distribution; both parameters above 0."""
+
+    natural: ClassVar[tuple[bool, bool]] = (True, False)
 
     shape: float
     scale: float
 
     def theta(self, x: Array) -> Array:
-        """Values ``(m, 1)``, above 0."""
+        """Return values ``(m, 1)`` above 0."""
         found: Array = np.asarray(gammainccinv(self.shape, ndtr(-x)), dtype=np.float64) * self.scale
         return found
 
-    @property
-    def natural(self) -> tuple[bool, bool]:
-        """It is above 0."""
-        return True, False
-
     def probability(self, theta: Array) -> Array:
-        """Probabilities ``(m, 1)``."""
+        """Return probabilities ``(m, 1)``."""
         return np.asarray(gammainc(self.shape, theta / self.scale))
 
 
 @dataclass(frozen=True)
 class Dirichlet:
-    """Shares that add up to 1: each in turn takes a beta-distributed part of what is left."""
+    """Shares that sum to 1: each in turn takes a beta-distributed part of the rest."""
+
+    natural: ClassVar[tuple[bool, bool]] = (True, True)
 
     concentration: tuple[float, ...]
 
     @property
     def size(self) -> int:
-        """Shares."""
+        """Number of shares."""
         return len(self.concentration)
 
     @property
     def dimensions(self) -> int:
-        """One less than shares, as they add up to 1."""
+        """One less than shares, as these sum to 1."""
         return self.size - 1
 
     def theta(self, x: Array) -> Array:
-        """Shares ``(m, size)``."""
+        """Return shares ``(m, size)``."""
         rest, found, share = np.ones(len(x)), np.empty((len(x), self.size)), ndtr(x)
         for place, (own, others) in enumerate(self._parts()):
             taken = betaincinv(own, others, share[:, place])
@@ -239,7 +223,7 @@ class Dirichlet:
         return found
 
     def probability(self, theta: Array) -> Array:
-        """Probabilities ``(m, size - 1)``."""
+        """Return probabilities ``(m, size - 1)``."""
         rest, found = np.ones(len(theta)), np.empty((len(theta), self.dimensions))
         for place, (own, others) in enumerate(self._parts()):
             taken = np.divide(theta[:, place], rest, out=np.full(len(rest), 0.5), where=rest > 0.0)
@@ -247,26 +231,15 @@ class Dirichlet:
             rest = np.maximum(rest - theta[:, place], 0.0)
         return found
 
-    @property
-    def natural(self) -> tuple[bool, bool]:
-        """They are shares."""
-        return True, True
-
     def _parts(self) -> list[tuple[float, float]]:
-        """Of each share but the last, its concentration and that of all after it."""
+        """Return the concentration of each share but the last, and that of all after it."""
         after = np.cumsum(self.concentration[::-1])[::-1].tolist()
         return list(zip(self.concentration[:-1], after[1:], strict=True))
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Where a parameter's prior ends, and whether by nature.
-
-    Attributes:
-        parameter: its place.
-        x: place of the number that stands for it.
-        low_is_natural, high_is_natural: whether nothing can lie beyond.
-    """
+    """Indices of a parameter and its coordinate of x; whether values beyond are impossible."""
 
     parameter: int
     x: int
@@ -279,11 +252,11 @@ class Prior:
     """A prior on the scale x.
 
     Attributes:
-        laws: of the parameters, one after the other; independent of each other.
-        draw_theta: draws ``(size, p)``, where the prior is no product of these laws; else ``None``.
-        log_relative: log-density ``(m,)`` of parameters ``(m, p)`` relative to that product; minus
-            infinity outside the support. ``None`` where it is not known, so that nothing can be
-            drawn from elsewhere, or where the product is the prior.
+        laws: independent distributions of the parameters, in order.
+        draw_theta: draws ``(size, p)`` if the prior is not the product of ``laws``; else ``None``.
+        log_relative: log density ``(m,)`` of parameters ``(m, p)`` relative to that product; minus
+            infinity outside the support. ``None`` if unknown, so that only the prior can propose,
+            or if the prior is the product.
         is_normalised: whether that density has no unknown constant.
     """
 
@@ -294,17 +267,17 @@ class Prior:
 
     @property
     def dimensions(self) -> int:
-        """Numbers x, d."""
+        """Number of coordinates of x, d."""
         return sum(law.dimensions for law in self.laws)
 
     @property
     def has_density(self) -> bool:
-        """Whether draws from elsewhere can be weighted."""
+        """Whether draws from other proposals can be weighted."""
         return self.draw_theta is None or self.log_relative is not None
 
     @property
     def edges(self) -> tuple[Edges, ...]:
-        """The ends of each parameter that were chosen."""
+        """Ends of each parameter with a chosen bound."""
         found, parameter, start = [], 0, 0
         for law in self.laws:
             if law.size == 1 and not all(law.natural):
@@ -313,13 +286,13 @@ class Prior:
         return tuple(found)
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Draws ``(size, d)`` on the scale x."""
+        """Draw ``(size, d)`` on the scale x."""
         if self.draw_theta is None:
             return rng.standard_normal((size, self.dimensions))
         return self.to_x(self.draw_theta(rng, size))
 
     def theta(self, x: Array) -> Array:
-        """Parameters ``(m, p)`` at ``x (m, d)``."""
+        """Return parameters ``(m, p)`` at ``x (m, d)``."""
         found, start = [], 0
         for law in self.laws:
             found.append(law.theta(x[:, start : start + law.dimensions]))
@@ -327,7 +300,7 @@ class Prior:
         return np.hstack(found)
 
     def to_x(self, theta: Array) -> Array:
-        """The inverse of :meth:`theta`; whole numbers in the middle of what leads to them."""
+        """Invert :meth:`theta`; a whole number goes to the middle of its range."""
         found, start = [], 0
         for law in self.laws:
             found.append(law.probability(theta[:, start : start + law.size]))
@@ -335,22 +308,22 @@ class Prior:
         return np.asarray(ndtri(np.clip(np.hstack(found), NEAREST, 1.0 - NEAREST)))
 
     def log_density(self, x: Array) -> Array:
-        """Log-density ``(m,)`` of ``x (m, d)``; minus infinity where it is 0, or all but 0.
+        """Return the log density ``(m,)`` of ``x (m, d)``; minus infinity where it is negligible.
 
         Raises:
-            ValueError: it is not known.
+            ValueError: the density is unknown.
         """
         if not self.has_density:
             raise ValueError("this prior has no density.")
         found: Array = -0.5 * (x**2).sum(axis=1) - 0.5 * self.dimensions * math.log(2.0 * math.pi)
         if self.log_relative is not None:
             found = found + self.log_relative(self.theta(x)) - self._log_constant
-        # No simulator is asked for what its prior never draws.
+        # Simulators never see values that their prior does not draw.
         return np.where(np.abs(x).max(axis=1) <= FARTHEST, found, -np.inf)
 
     @functools.cached_property
     def _log_constant(self) -> float:
-        """What the relative density integrates to, by draws from the product, as a logarithm."""
+        """Log integral of the relative density, estimated by draws from the product."""
         if self.is_normalised or self.log_relative is None:
             return 0.0
         x = generator(0, "prior-constant").standard_normal((CONSTANT, self.dimensions))

@@ -1,9 +1,8 @@
-r"""Where to simulate: the prior, mixed with what weighted draws tell of the posterior (MATH E8).
+r"""Proposals: the prior mixed with a fit to weighted draws from the posterior (MATH E8).
 
-$q = \alpha\, \pi + (1 - \alpha) \sum_j \beta_j\, t_\nu(\mu_j, \Sigma_j)$: multivariate Student t,
-whose tails are heavier than those of the posterior they are for, each once more and wider, and the
-prior $\pi$ for what they miss. How many components, up to :data:`MOST`, is what BIC says of the
-weighted draws.
+$q = \alpha\, \pi + (1 - \alpha) \sum_j \beta_j\, t_\nu(\mu_j, \Sigma_j)$: multivariate Student t
+components with heavier tails than the posterior, each with a wider copy, and the prior $\pi$ for
+what they miss. BIC chooses the number of components, up to :data:`MOST`.
 """
 
 from __future__ import annotations
@@ -23,49 +22,42 @@ from abcdp_core.summaries import effective_sample_size
 Array = NDArray[np.float64]
 
 PRIOR_SHARE = 0.1
-"""α, of every fitted proposal."""
+"""α of every fitted proposal."""
 
 FREEDOM = 5.0
 """Degrees of freedom ν."""
 
 DEFENSIVE, FAR = 0.2, 3.0
-"""Share of what is fitted that is so many times as far out: a part of the posterior in which few
-draws have been is not missed for good."""
+"""Share and scale factor of the wider copies, which find parts of the posterior with few draws."""
 
 FIT = 300.0
-"""Effective sample size that a proposal is fitted to, at least."""
+"""Smallest effective sample size to which a proposal is fitted."""
 
 MOST = 4
-"""Components, at most."""
+"""Largest number of components."""
 
 STEPS = 30
-"""Of the EM algorithm."""
+"""Most steps of the EM algorithm."""
 
 POINTS = 2000
-"""Draws that a mixture is fitted to, at most."""
+"""Most draws to which a mixture is fitted."""
 
 ENOUGH = 1e-4
-"""A step of EM that gains less log-likelihood a draw is the last."""
+"""Gain in log-likelihood per draw below which EM ends."""
 
 HALVINGS = 40
-"""Of the interval that τ is in."""
+"""Bisection steps for τ."""
 
 SMALLEST_VARIANCE = 1e-12
-"""Added to variances, so that draws that agree in a parameter still have a density."""
+"""Added to variances, so that draws with equal parameters still have a density."""
 
 DIGITS = 6
-"""Of a proposal's numbers: machines that round in other ways propose the same draws."""
+"""Significant digits of a proposal, so that machines that round differently agree."""
 
 
 @dataclass(frozen=True)
 class Component:
-    """One Student t of a mixture.
-
-    Attributes:
-        share: its probability.
-        mean: ``(d,)``.
-        root: lower triangular root of the scale matrix ``(d, d)``.
-    """
+    """One Student t of a mixture: share, mean ``(d,)``, lower root of its scale ``(d, d)``."""
 
     share: float
     mean: tuple[float, ...]
@@ -73,13 +65,13 @@ class Component:
 
     @classmethod
     def of(cls, share: float, mean: Array, covariance: Array) -> Component:
-        """From a scale matrix ``(d, d)``."""
+        """Return the component of a scale matrix ``(d, d)``."""
         root = np.linalg.cholesky(covariance + SMALLEST_VARIANCE * np.eye(len(mean)))
         rows = tuple(tuple(_rounded(row)) for row in root)
         return cls(_rounded(np.array([share]))[0], tuple(_rounded(mean)), rows)
 
     def log_density(self, x: Array) -> Array:
-        """Log-density ``(m,)`` at ``x (m, d)``."""
+        """Return the log density ``(m,)`` at ``x (m, d)``."""
         root, d = np.array(self.root), x.shape[1]
         away = solve_triangular(root, (x - np.array(self.mean)).T, lower=True)
         constant = gammaln((FREEDOM + d) / 2.0) - gammaln(FREEDOM / 2.0)
@@ -95,16 +87,12 @@ def _rounded(values: Array) -> list[float]:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A distribution of draws; without components, the prior.
-
-    Attributes:
-        components: of the rest, beside the prior.
-    """
+    """A mixture of the prior and components; just the prior if there are none."""
 
     components: tuple[Component, ...] = ()
 
     def draw(self, prior: Prior, rng: np.random.Generator, size: int) -> Array:
-        """Draws ``(size, d)``; some may be outside the prior's support."""
+        """Draw ``(size, d)``; some may be outside the prior's support."""
         x = prior.draw(rng, size)
         if not self.components:
             return x
@@ -118,7 +106,7 @@ class Proposal:
         return x
 
     def log_density(self, x: Array, log_prior: Array) -> Array:
-        """Log-density ``(m,)`` at ``x (m, d)``, where that of the prior is known."""
+        """Return the log density ``(m,)`` at ``x (m, d)``, given that of the prior."""
         if not self.components:
             return log_prior
         found: Array = math.log(PRIOR_SHARE) + log_prior
@@ -132,17 +120,16 @@ class Proposal:
 
 
 def together(*proposals: Proposal) -> Proposal:
-    """One proposal with an equal part of each."""
+    """Mix proposals in equal parts."""
     return Proposal(tuple(each for one in proposals for each in one.components))
 
 
 def mixture(x: Array, weights: Array, rng: np.random.Generator, *, wider: float = 1.0) -> Proposal:
-    """The mixture of Student t that BIC prefers, by EM.
+    """Fit a mixture of Student t distributions by EM, with the number chosen by BIC.
 
     Args:
-        x: draws ``(m, d)``.
-        weights: ``(m,)``, adding up to 1.
-        rng: where means begin.
+        x, weights: draws ``(m, d)`` and weights ``(m,)`` that sum to 1.
+        rng: chooses the initial means.
         wider: factor of the scale matrices.
     """
     size = min(effective_sample_size(weights), POINTS)
@@ -150,7 +137,7 @@ def mixture(x: Array, weights: Array, rng: np.random.Generator, *, wider: float 
     best, least, d = list[Student](), math.inf, x.shape[1]
     for count in range(1, MOST + 1):
         found, log_likelihood = _fitted(points, mass, count, rng)
-        # A mean and a symmetric matrix each, and shares.
+        # Each component has a mean, a symmetric matrix and a share.
         free = count * (d + d * (d + 1) / 2 + 1) - 1
         bic = free * math.log(size) - 2.0 * size * log_likelihood
         if bic >= least:
@@ -166,7 +153,7 @@ def mixture(x: Array, weights: Array, rng: np.random.Generator, *, wider: float 
 
 
 def _points(x: Array, weights: Array) -> tuple[Array, Array]:
-    """Draws with weights that stand for all, at most :data:`POINTS`."""
+    """Return at most :data:`POINTS` weighted draws that represent all."""
     some = np.flatnonzero(weights)
     if len(some) <= POINTS:
         return x[some], weights[some]
@@ -178,14 +165,14 @@ def _points(x: Array, weights: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Student:
-    """A component while it is fitted: its share, mean ``(d,)`` and scale matrix ``(d, d)``."""
+    """A component during EM: its share, mean ``(d,)`` and scale matrix ``(d, d)``."""
 
     share: float
     mean: Array
     scale: Array
 
     def distance(self, points: Array) -> Array:
-        """Squared Mahalanobis distance of points ``(m, d)``: ``(m,)``."""
+        """Return the squared Mahalanobis distance ``(m,)`` of points ``(m, d)``."""
         root = np.linalg.cholesky(self.scale + SMALLEST_VARIANCE * np.eye(len(self.mean)))
         away = solve_triangular(root, (points - self.mean).T, lower=True)
         found: Array = (away**2).sum(axis=0)
@@ -195,7 +182,7 @@ class Student:
 def _fitted(
     points: Array, mass: Array, count: int, rng: np.random.Generator
 ) -> tuple[list[Student], float]:
-    """So many components, and the mean log-likelihood: minus infinity if one has few points."""
+    """Fit ``count`` components; return the mean log-likelihood too, −∞ if one has few points."""
     d = points.shape[1]
     whole = _covariance(points - mass @ points, mass)
     least = 1e-6 * np.diag(np.diag(whole))
@@ -209,19 +196,14 @@ def _fitted(
             _component(points, mine, far, least)
             for mine, far in zip(parts.T, longer.T, strict=True)
         ]
-        each = np.stack(
-            [
-                math.log(one.share)
-                + Component.of(one.share, one.mean, one.scale).log_density(points)
-                for one in found
-            ],
-            axis=1,
-        )
+        components = [Component.of(one.share, one.mean, one.scale) for one in found]
+        densities = [one.log_density(points) for one in components]
+        each = np.stack(densities, axis=1) + np.array([math.log(one.share) for one in found])
         total = logsumexp(each, axis=1)
         before, reached = reached, float(mass @ total)
         belongs = np.exp(each - total[:, None])
         away = np.stack([one.distance(points) for one in found], axis=1)
-        # A point that is far from a component counts less for it.
+        # A component gives less weight to distant points.
         longer = (FREEDOM + d) / (FREEDOM + away)
         if reached - before < ENOUGH:
             break
@@ -229,18 +211,18 @@ def _fitted(
 
 
 def _begun(scaled: Array, mass: Array, count: int, rng: np.random.Generator) -> Array:
-    """Which component each point belongs to at first ``(m, count)``, by k-means."""
+    """Assign each point to a component by k-means: ``(m, count)``."""
     if count == 1:
         return np.ones((len(scaled), 1))
     picked = rng.choice(len(scaled), size=len(scaled), p=mass / mass.sum())
-    centres, _ = kmeans2(scaled[picked], count, minit="++", rng=rng)
-    away = ((scaled[:, None] - centres) ** 2).sum(axis=2)
+    centers, _ = kmeans2(scaled[picked], count, minit="++", rng=rng)
+    away = ((scaled[:, None] - centers) ** 2).sum(axis=2)
     found: Array = (np.argmin(away, axis=1)[:, None] == np.arange(count)).astype(float)
     return found
 
 
 def _component(points: Array, parts: Array, longer: Array, least: Array) -> Student:
-    """One step of EM for one component."""
+    """Update one component by a step of EM."""
     used = parts * longer
     mean = used @ points / used.sum()
     scale = _covariance(points - mean, used) / parts.sum() + least
@@ -253,13 +235,13 @@ def _covariance(apart: Array, weights: Array) -> Array:
 
 
 def tempered(log_base: Array, log_noise: Array) -> tuple[float, Array]:
-    """The largest τ from 0 to 1 with :data:`FIT` effective draws, and weights ``(m,)`` with it.
+    """Return the largest τ in [0, 1] with :data:`FIT` effective draws, and its weights ``(m,)``.
 
     Args:
-        log_base: log of prior over what draws were made from ``(m,)``.
-        log_noise: log-density of what was released given each ``(m,)``; some are finite.
+        log_base: log of prior over proposal density ``(m,)``.
+        log_noise: log density of the release given each draw ``(m,)``; some are finite.
     """
-    # What is impossible is as unlikely as the most unlikely possible, so that τ = 0 forgets it.
+    # Impossible draws count as the most unlikely possible one, so that τ = 0 forgets the noise.
     floored = np.maximum(log_noise, log_noise[np.isfinite(log_noise)].min())
     if _size(log_base + log_noise) >= FIT:
         return 1.0, normalised(log_base + log_noise)
@@ -276,6 +258,6 @@ def _size(log_weights: Array) -> float:
 
 
 def normalised(log_weights: Array) -> Array:
-    """Weights ``(m,)`` that add up to 1; some of the logarithms are finite."""
+    """Return weights ``(m,)`` that sum to 1; some of the logarithms are finite."""
     weights: Array = np.exp(log_weights - logsumexp(log_weights))
     return weights / weights.sum()

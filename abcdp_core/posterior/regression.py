@@ -1,17 +1,17 @@
-r"""Draws near released numbers, moved to them by a regression, where weights do not carry (E8).
+r"""Regression adjustment of the draws nearest to released numbers, if weights do not suffice (E8).
 
-Each draw's numbers get noise of their own, so that a draw that resembles z resembles the *release*;
-then nothing is weighted by the noise density, which would count the noise twice. Two steps:
+Each draw's numbers get their own noise, so a draw near z resembles the *release*. Weighting by the
+noise density would then count the noise twice, so it is left out. Two steps:
 
-1. a regression of the parameters on all draws: on $z$, on $a = \operatorname{asinh}(z / q)$ with
-   $q$ the medians of $|z|$, and on all products $a_i a_j$. Its predictions, as many as parameters,
-   say where in the posterior a vector of numbers belongs; those near z are predicted again;
-2. the draws whose predictions are nearest to that from z, weighted by how near they are and by what
-   they were drawn from, moved along a plane through them (Beaumont, Zhang & Balding, Genetics 162,
-   2002; Fearnhead & Prangle, Journal of the Royal Statistical Society B 74, 2012).
+1. regress the parameters of all draws on $z$, on $a = \operatorname{asinh}(z / q)$ with $q$ the
+   medians of $|z|$, and on all products $a_i a_j$. The predictions, one for each parameter, are
+   summary statistics; a second regression refines them for draws near z;
+2. take the draws whose predictions are nearest to those from z, weighted by a kernel and by prior
+   over proposal, and adjust them by local linear regression (Beaumont, Zhang & Balding, Genetics
+   162, 2002; Fearnhead & Prangle, Journal of the Royal Statistical Society B 74, 2012).
 
-All on the scale x of the prior, which has no bounds. The nearest are taken twice, more and fewer of
-them. Where the two answers differ by more than :data:`APART` standard deviations the wider counts.
+All parameters are on the unbounded scale x of the prior. Step 2 is done with more and with fewer
+draws. If the results differ by more than :data:`APART` standard deviations, the wider one is used.
 """
 
 from __future__ import annotations
@@ -29,13 +29,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Shares:
-    """Which draws count, as shares of all.
-
-    Attributes:
-        around: that are predicted once more.
-        nearest: that are moved.
-        nearer: the same, of the second answer.
-    """
+    """Shares of draws in the second regression, and adjusted in the first and second result."""
 
     around: float
     nearest: float
@@ -43,38 +37,38 @@ class Shares:
 
 
 OF_ROUNDS = Shares(1 / 2, 1 / 4, 1 / 8)
-"""Of draws of the last rounds, which are near already."""
+"""For draws of the last rounds, which are near already."""
 
 OF_POOL = Shares(1 / 8, 1 / 16, 1 / 32)
-"""Of draws from a prior."""
+"""For draws from a prior."""
 
 FEWEST = 500
-"""Draws that are moved, at least, or all."""
+"""Fewest draws to adjust, or all."""
 
 FEW = 20
-"""Draws that are left where they are, at least, or all."""
+"""Fewest draws without adjustment, or all."""
 
 APART = 0.25
-"""Standard deviations by which ends of both answers may differ."""
+"""Allowed difference between ends of both results, in standard deviations."""
 
 PER_FEATURE = 20
 """Fewest draws for each coefficient of the regression with products."""
 
 RIDGE = 1e-6
-"""On each feature, of standard deviation 1, in units of the number of draws."""
+"""Ridge penalty per draw on features of standard deviation 1."""
 
 SAME = 1e-12
-"""A standard deviation below this part of the largest value is rounding."""
+"""Standard deviation, as a share of the largest value, below which it is rounding error."""
 
 BLOCK = 10_000
-"""Draws whose features are in memory at once: 17 MB of 18 numbers."""
+"""Draws with features in memory at a time: 17 MB for 18 numbers."""
 
 ENDS = (0.05, 0.95)
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Numbers ``(k,)`` that bring released numbers and their asinh to mean 0 and deviation 1."""
+    """Units, means and spreads ``(k,)`` that standardize numbers and their asinh."""
 
     unit: Array
     mean: Array
@@ -84,14 +78,14 @@ class Scaling:
 
     @classmethod
     def of(cls, numbers: Array) -> Scaling:
-        """From the noisy numbers ``(m, k)`` of draws."""
+        """Build from the noisy numbers ``(m, k)`` of draws."""
         median = np.median(np.abs(numbers), axis=0)
         unit = np.where(median > 0.0, median, 1.0)
         bent = np.arcsinh(numbers / unit)
         return cls(unit, numbers.mean(axis=0), _spread(numbers), bent.mean(axis=0), _spread(bent))
 
     def features(self, z: Array, *, products: bool) -> Array:
-        """1, z, a and, if asked for, all products of two a: ``(m, p)`` for numbers ``(m, k)``."""
+        """Return 1, z, a and perhaps all products of two a: ``(m, p)`` for numbers ``(m, k)``."""
         straight = (z - self.mean) / self.spread
         bent = (np.arcsinh(z / self.unit) - self.mean_bent) / self.spread_bent
         parts = [np.ones((len(z), 1)), straight, bent]
@@ -102,7 +96,7 @@ class Scaling:
 
 
 def _spread(values: Array) -> Array:
-    """Standard deviations ``(k,)``; 1 for a number that is always the same, but for rounding."""
+    """Return standard deviations ``(k,)``; 1 for a number that is constant up to rounding."""
     spread = values.std(axis=0)
     found: Array = np.where(spread > SAME * np.abs(values).max(axis=0), spread, 1.0)
     return found
@@ -110,13 +104,13 @@ def _spread(values: Array) -> Array:
 
 @dataclass(frozen=True)
 class Moved:
-    """Draws that were moved to released numbers.
+    """Draws adjusted to released numbers.
 
     Attributes:
         x: ``(m, d)``.
-        weights: ``(m,)``, adding up to 1.
-        indices: which draws they were ``(m,)``.
-        differ: whether another share of the nearest gives another answer; the wider is this.
+        weights: ``(m,)`` that sum to 1.
+        indices: of the original draws ``(m,)``.
+        differ: whether results with more and with fewer draws disagree; this is the wider one.
     """
 
     x: Array = field(repr=False)
@@ -127,13 +121,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Predictor:
-    """What numbers predict of x, in spreads: by least squares with a ridge.
-
-    Attributes:
-        scaling: of the numbers.
-        products: whether products are among the features.
-        coefficients: ``(p, d)``.
-    """
+    """Ridge regression that predicts x, in standard deviations, by coefficients ``(p, d)``."""
 
     scaling: Scaling
     products: bool
@@ -141,11 +129,11 @@ class Predictor:
 
     @classmethod
     def fit(cls, numbers: Array, x: Array) -> Predictor:
-        """From numbers ``(m, k)`` and x ``(m, d)`` of draws."""
+        """Fit to numbers ``(m, k)`` and x ``(m, d)`` of draws."""
         scaling = Scaling.of(numbers)
         products = len(numbers) >= PER_FEATURE * coefficients(numbers.shape[1], products=True)
         size = coefficients(numbers.shape[1], products=products)
-        # The ridge must not draw them to 0, which may be far from all of them.
+        # Centered, as the ridge shrinks towards 0.
         wanted = (x - x.mean(axis=0)) / _spread(x)
         gram, cross = RIDGE * len(x) * np.eye(size), np.zeros((size, x.shape[1]))
         for block in _blocks(len(x)):
@@ -156,7 +144,7 @@ class Predictor:
         return cls(scaling, products, found)
 
     def of(self, numbers: Array) -> Array:
-        """Predictions ``(m, d)`` from numbers ``(m, k)``."""
+        """Predict ``(m, d)`` from numbers ``(m, k)``."""
         parts = [
             self.scaling.features(numbers[block], products=self.products) @ self.coefficients
             for block in _blocks(len(numbers))
@@ -170,14 +158,12 @@ def _blocks(size: int) -> list[slice]:
 
 @dataclass(frozen=True)
 class Regression:
-    """Draws with noisy numbers, and what these predict.
+    """Draws with noisy numbers and their predictions.
 
     Attributes:
-        numbers: with noise ``(m, k)``.
-        x: ``(m, d)``.
-        log_base: log of prior over what the draws were made from ``(m,)``.
-        predictor: fitted to all of them.
-        predictions: of each ``(m, d)``.
+        numbers, x: of the draws, numbers with noise ``(m, k)``, ``(m, d)``.
+        log_base: log of prior over proposal density ``(m,)``.
+        predictor, predictions: fitted to all draws, and its predictions for them ``(m, d)``.
     """
 
     numbers: Array = field(repr=False)
@@ -188,23 +174,23 @@ class Regression:
 
     @classmethod
     def fit(cls, numbers: Array, x: Array, log_base: Array) -> Regression:
-        """From numbers with noise ``(m, k)``, x ``(m, d)`` and ``log_base (m,)`` of draws."""
+        """Fit to numbers with noise ``(m, k)``, x ``(m, d)`` and ``log_base (m,)`` of draws."""
         predictor = Predictor.fit(numbers, x)
         return cls(numbers, x, log_base, predictor, predictor.of(numbers))
 
     def moved(
         self, z: Array, shares: Shares, without: int | None = None, *, move: bool = True
     ) -> Moved:
-        """The draws nearest to released numbers, moved to them.
+        """Adjust the draws nearest to released numbers.
 
-        What is near by the predictor of all draws is predicted once more by one of its own: far
-        draws, on which numbers depend in other ways, would decide what the first one says there.
+        Draws near by the first predictor get a second one of their own, since the first depends on
+        distant draws, for which the relation may differ.
 
         Args:
-            z: released ``(k,)``.
-            shares: which draws count.
-            without: a draw that is left out.
-            move: whether they are moved, or left where they are, all alike.
+            z: released numbers ``(k,)``.
+            shares: of draws to use.
+            without: index of a draw to leave out.
+            move: whether to adjust the draws, or return them unchanged with equal weights.
         """
         distance = np.linalg.norm(self.predictions - self.predictor.of(z[None]), axis=1)
         if without is not None:
@@ -227,7 +213,7 @@ class Regression:
         return dataclasses.replace(second if widths[1] > widths[0] else first, differ=True)
 
     def _moved(self, around: NDArray[np.int64], away: Array, share: float) -> Moved:
-        """The nearest of some draws, by how near they are and by what they were drawn from."""
+        """Adjust the nearest of some draws, weighted by kernel and by prior over proposal."""
         distance = np.linalg.norm(away, axis=1)
         chosen = _nearest(distance, share)
         near, farthest = around[chosen], float(distance[chosen].max())
@@ -242,14 +228,14 @@ class Regression:
 
 
 def _nearest(distance: Array, share: float, fewest: int = FEWEST) -> NDArray[np.int64]:
-    """Indices of so large a share of distances ``(m,)``, the smallest, in order."""
+    """Return sorted indices of the smallest distances ``(m,)``, a given share of them."""
     possible = int(np.isfinite(distance).sum())
     count = min(possible, max(fewest, int(share * possible)))
     return np.sort(np.argpartition(distance, count - 1)[:count])
 
 
 def less_slope(values: Array, away: Array, weights: Array) -> Array:
-    """Values ``(m, d)`` less what ``away (m, k)`` explains of them, by weighted least squares."""
+    """Subtract from values ``(m, d)`` their weighted linear fit on ``away (m, k)``."""
     root = np.sqrt(weights)[:, None]
     design = np.hstack([np.ones((len(away), 1)), away])
     slopes = np.linalg.lstsq(root * design, root * values, rcond=None)[0][1:]
@@ -258,5 +244,5 @@ def less_slope(values: Array, away: Array, weights: Array) -> Array:
 
 
 def coefficients(numbers: int, *, products: bool) -> int:
-    """Coefficients of the regression on so many numbers, for each parameter."""
+    """Return the number of regression coefficients for a number of released numbers."""
     return 1 + 2 * numbers + (numbers * (numbers + 1) // 2 if products else 0)

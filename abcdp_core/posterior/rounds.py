@@ -1,4 +1,4 @@
-"""From released numbers to a posterior: rounds of simulations until the weights carry (MATH E8)."""
+"""Compute a posterior by rounds of simulations until the weights suffice (MATH E8)."""
 
 from __future__ import annotations
 
@@ -31,48 +31,45 @@ from abcdp_core.summaries import effective_sample_size, weighted_mean, weighted_
 Array = NDArray[np.float64]
 
 Way = Literal["weights", "regression", "nearest"]
-"""Which rung answered: draws by importance weights, nearest draws that were moved, or left where
-they are, as in a pool with few of them."""
+"""Method of a posterior: importance weights, adjusted nearest draws, or unadjusted ones."""
 
 FIRST = 10_000
 """Draws of the first round, from the prior."""
 
 PILOT = 5000
-"""Draws of a round that looks where the posterior is."""
+"""Draws of a round that locates the posterior."""
 
 CARRIES = 200.0
-"""Effective sample size from which weights carry, although more was wanted; half of all draws does
-too."""
+"""Effective sample size that suffices even if more was wanted; half of all draws also does."""
 
 MARGIN = 1.1
-"""Draws of a round, in those that would be enough."""
+"""Factor on the estimated draws of a round."""
 
 REGRESSED = 20_000
-"""Draws of the last rounds that a regression is made of, or all."""
+"""Draws of the last rounds used by a regression."""
 
 WIDER = 2.0
-"""Factor of the variances that are proposed after a regression."""
+"""Factor of the proposed variances after a regression."""
 
 LOOKED = 4
-"""Regressions before weights are given up, at least."""
+"""Fewest regressions before weights are given up."""
 
 SETTLED = 0.2
-"""Standard deviations by which a regression that has settled moves from one round to the next."""
+"""Largest change of a settled regression between rounds, in standard deviations."""
 
 GRID = 2.0**32
-"""Draws are multiples of one over this, so that machines that round in other ways simulate at the
-same parameters."""
+"""Draws are multiples of 1 / GRID, so that machines that round differently simulate the same."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is simulated.
+    """Limits on the simulations.
 
     Attributes:
-        wanted: effective sample size that is enough.
-        simulations: at most.
+        wanted: effective sample size that suffices.
+        simulations: largest number of draws.
         seconds: after which no round begins.
-        rounds: draws of each round, to compute a posterior again; then nothing else counts.
+        rounds: draws of each round, to repeat a computation; overrides all others.
     """
 
     wanted: int = 1000
@@ -83,12 +80,12 @@ class Effort:
 
 @dataclass(frozen=True)
 class Question:
-    """What was released, and what is to explain it.
+    """A release and its model.
 
     Attributes:
         model: prior and simulator.
-        noise: the law of the noise.
-        z: released ``(k,)``.
+        noise: distribution of the noise.
+        z: released numbers ``(k,)``.
         seed: root of all random numbers.
     """
 
@@ -98,18 +95,14 @@ class Question:
     seed: int
 
 
-# -------------------------------------------------------------------------------- simulations
-
-
 @dataclass(frozen=True)
 class Task:
-    """Draws that are simulated in one go, where and whenever that is.
+    """Draws to simulate together, on any worker.
 
     Attributes:
-        model: of which.
-        proposal: where the draws come from.
+        model, proposal: simulator, and distribution of the draws.
         seed, round, chunk: address of the random numbers.
-        size: how many draws.
+        size: number of draws.
     """
 
     model: Model
@@ -122,13 +115,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws of one or more proposals.
+    """Draws from one or more proposals.
 
     Attributes:
         x: ``(m, d)``.
-        numbers: simulated there, before noise ``(m, k)``; NaN where that failed, and outside the
-            prior's support, where nothing is simulated.
-        log_prior: of x ``(m,)``; 0 where the prior has no density.
+        numbers: simulated numbers before noise ``(m, k)``; NaN if simulation failed or x is outside
+            the prior's support.
+        log_prior: of x ``(m,)``; 0 if the prior has no density.
     """
 
     x: Array = field(repr=False)
@@ -137,7 +130,7 @@ class Draws:
 
     @classmethod
     def joined(cls, parts: Sequence[Draws]) -> Draws:
-        """Several, one after the other."""
+        """Concatenate draws."""
         return cls(
             np.concatenate([part.x for part in parts]),
             np.concatenate([part.numbers for part in parts]),
@@ -145,7 +138,7 @@ class Draws:
         )
 
     def some(self, chosen: NDArray[np.bool_]) -> Draws:
-        """Some of them, by a mask ``(m,)``."""
+        """Select draws by a mask ``(m,)``."""
         return Draws(self.x[chosen], self.numbers[chosen], self.log_prior[chosen])
 
     def __len__(self) -> int:
@@ -153,12 +146,12 @@ class Draws:
 
     @property
     def done(self) -> NDArray[np.bool_]:
-        """Whether each was simulated ``(m,)``, or failed."""
+        """Whether each draw was simulated successfully ``(m,)``."""
         return np.asarray(np.isfinite(self.numbers).all(axis=1))
 
 
 Each = Callable[[str, Callable[[Any], Draws], Sequence[Any]], Iterable[Draws]]
-"""What does tasks: the name of a round, what is to be done and with what, to outcomes in order."""
+"""Runs tasks: maps a name, a function and its arguments to results in order."""
 
 
 def one_by_one(
@@ -166,19 +159,19 @@ def one_by_one(
     work: Callable[[Any], Draws],
     tasks: Sequence[Any],
 ) -> Iterable[Draws]:
-    """Do tasks here."""
+    """Run tasks here."""
     return map(work, tasks)
 
 
 def simulate(task: Task) -> Draws:
-    """Do one task."""
+    """Simulate the draws of a task."""
     rng = generator(task.seed, "posterior-draws", task.round, task.chunk)
     x = task.proposal.draw(task.model.prior, rng, task.size)
     return simulated_at(task.model, np.rint(x * GRID) / GRID, rng)
 
 
 def simulated_at(model: Model, x: Array, rng: np.random.Generator) -> Draws:
-    """Simulate at ``x (m, d)``, where that is inside the support."""
+    """Simulate at ``x (m, d)`` inside the support."""
     prior = model.prior
     log_prior = prior.log_density(x) if prior.has_density else np.zeros(len(x))
     inside, numbers = np.isfinite(log_prior), np.full((len(x), len(model.numbers)), np.nan)
@@ -190,7 +183,7 @@ def simulated_at(model: Model, x: Array, rng: np.random.Generator) -> Draws:
 def many(
     question: Question, proposal: Proposal, number: int, size: int, each: Each = one_by_one
 ) -> Draws:
-    """Draws of one round, in chunks."""
+    """Simulate the draws of one round in chunks."""
     model, seed = question.model, question.seed
     tasks = [
         Task(model, proposal, seed, number, chunk, min(model.chunk, size - start))
@@ -199,21 +192,17 @@ def many(
     return Draws.joined(list(each(f"Round {number + 1}", simulate, tasks)))
 
 
-# ------------------------------------------------------------------------------------- rounds
-
-
 @dataclass(frozen=True)
 class State:
-    """All that was simulated so far.
+    """All simulations so far.
 
     Attributes:
         draws: of all rounds.
-        log_noise: log-density of what was released given each ``(m,)``.
-        log_drawn: log of how many draws of all proposals are expected at each, a density ``(m,)``.
-        proposals: of each round.
-        sizes: draws of each round.
+        log_noise: log density of the release given each draw ``(m,)``.
+        log_drawn: log of the proposal densities' sum, weighted by sizes, at each draw ``(m,)``.
+        proposals, sizes: proposal and number of draws of each round.
         effective: effective sample size after each round.
-        regressions: mean and standard deviation of x by each regression that was made.
+        regressions: mean and standard deviation of x by each regression.
     """
 
     draws: Draws
@@ -226,12 +215,12 @@ class State:
 
     @property
     def total(self) -> int:
-        """Draws of all rounds."""
+        """Number of draws of all rounds."""
         return sum(self.sizes)
 
     @property
     def log_base(self) -> Array:
-        """Log of the prior over the mixture of all proposals ``(m,)`` (Veach & Guibas 1995)."""
+        """Log of prior over the mixture of all proposals ``(m,)`` (Veach & Guibas 1995)."""
         prior = self.draws.log_prior
         base = np.full(len(prior), -np.inf)
         np.subtract(prior, self.log_drawn - math.log(self.total), out=base, where=prior > -np.inf)
@@ -239,18 +228,18 @@ class State:
 
     @property
     def is_possible(self) -> bool:
-        """Whether any draw could have led to what was released."""
+        """Whether any draw could have led to the release."""
         return bool(np.isfinite(self.log_noise).any())
 
     def counted(self) -> State:
-        """With the effective sample size of its weights; 0 if none is possible."""
+        """Append the effective sample size of the weights; 0 if no draw is possible."""
         weights = self.log_base + self.log_noise
         size = effective_sample_size(normalised(weights)) if self.is_possible else 0.0
         return dataclasses.replace(self, effective=(*self.effective, size))
 
 
 def _log_noise(question: Question, draws: Draws) -> Array:
-    """Log-density of what was released ``(m,)``; minus infinity given draws that failed."""
+    """Return the log density of the release ``(m,)``; minus infinity for failed draws."""
     found, done = np.full(len(draws.x), -np.inf), draws.done
     if done.any():
         found[done] = question.noise.log_density(question.z, draws.numbers[done])
@@ -258,7 +247,7 @@ def _log_noise(question: Question, draws: Draws) -> Array:
 
 
 def _first(question: Question, draws: Draws) -> State:
-    """After draws from the prior."""
+    """Return the state after draws from the prior."""
     size = len(draws.x)
     drawn = draws.log_prior + math.log(size)
     log_noise = _log_noise(question, draws)
@@ -266,10 +255,10 @@ def _first(question: Question, draws: Draws) -> State:
 
 
 def _next(question: Question, state: State, proposal: Proposal, size: int, each: Each) -> State:
-    """After so many draws of one more proposal."""
+    """Return the state after a round of ``size`` draws from a proposal."""
     more = many(question, proposal, len(state.sizes), size, each)
     proposals, sizes = (*state.proposals, proposal), (*state.sizes, size)
-    # What earlier rounds add at earlier draws is known.
+    # Densities of earlier proposals at earlier draws are known.
     own = math.log(size) + proposal.log_density(state.draws.x, state.draws.log_prior)
     at_more = np.full(len(more.x), -np.inf)
     for count, one in zip(sizes, proposals, strict=True):
@@ -285,7 +274,7 @@ def _next(question: Question, state: State, proposal: Proposal, size: int, each:
 
 
 def _regression(question: Question, state: State) -> tuple[Regression, Array]:
-    """On the draws of the last rounds that did not fail, and their noise ``(m, k)``."""
+    """Fit a regression to the draws of the last rounds; return their noise ``(m, k)`` too."""
     count = 0
     for size in reversed(state.sizes):
         count += size
@@ -301,7 +290,7 @@ def _regression(question: Question, state: State) -> tuple[Regression, Array]:
 
 
 def _proposed(question: Question, state: State) -> tuple[Proposal, State]:
-    """Where to simulate next: by tempered weights, and by a regression until these are whole."""
+    """Propose from tempered weights, and from a regression until the weights need no tempering."""
     if not (question.model.prior.has_density and state.is_possible):
         return Proposal(), state
     rng = generator(question.seed, "posterior-proposal", len(state.sizes))
@@ -318,10 +307,10 @@ def _proposed(question: Question, state: State) -> tuple[Proposal, State]:
 
 
 def _next_size(question: Question, effort: Effort, state: State) -> int:
-    """Draws of the next round; 0 if there is to be none.
+    """Return the draws of the next round; 0 to stop.
 
-    Few until the weights tell where, then as many as are missing; but never more than there are: a
-    proposal that was fitted to more is better.
+    Few until the weights locate the posterior, then as many as are missing, but never more than
+    exist already, as a proposal fitted to more draws is better.
     """
     ess, left = state.effective[-1], effort.simulations - state.total
     if ess >= effort.wanted or left <= 0 or _is_hopeless(state, left):
@@ -337,7 +326,7 @@ def _next_size(question: Question, effort: Effort, state: State) -> int:
 
 
 def _is_hopeless(state: State, left: int) -> bool:
-    """Whether regressions have settled and weights will not carry with so many more draws."""
+    """Whether regressions have settled and the remaining draws will not make weights suffice."""
     if len(state.regressions) < LOOKED or state.effective[-1] >= CARRIES:
         return False
     *_, (first, _), (second, deviation) = state.regressions
@@ -348,24 +337,20 @@ def _is_hopeless(state: State, left: int) -> bool:
     return state.effective[-1] + gain * left < CARRIES
 
 
-# ------------------------------------------------------------------------------------ answers
-
-
 @dataclass(frozen=True)
 class Found:
     """A posterior on the scale x.
 
     Attributes:
-        x: ``(m, d)``.
-        weights: ``(m,)``, adding up to 1.
-        numbers: that the data may have had, before noise, with each ``(m, k)``.
-        way: which rung answered.
-        rounds: draws and effective sample size of the importance weights after each round.
-        sizes: draws of each round.
-        failed: simulations that failed.
-        differ: whether two regressions did; the wider is what is shown.
+        x, weights: draws ``(m, d)``, and their weights ``(m,)`` that sum to 1.
+        numbers: plausible numbers before noise for each draw ``(m, k)``.
+        way: method that gave the posterior.
+        effective, sizes: effective sample size of the importance weights after each round, and its
+            draws.
+        failed: number of failed simulations.
+        differ: whether two regressions disagreed; the wider result is used.
         prior: draws of the first round.
-        indices: of a pool's draws, which they are or were ``(m,)``; else empty.
+        indices: original draws of a pool ``(m,)``; else empty.
     """
 
     x: Array = field(repr=False)
@@ -381,18 +366,15 @@ class Found:
 
 
 def infer(
-    question: Question,
-    effort: Effort,
-    each: Each = one_by_one,
-    first: Draws | None = None,
+    question: Question, effort: Effort, each: Each = one_by_one, first: Draws | None = None
 ) -> Found:
-    """The posterior of released numbers; the same however its tasks are done.
+    """Compute the posterior on the scale x; the result does not depend on how tasks are run.
 
     Args:
-        question: what was released, and what is to explain it.
-        effort: how much is simulated.
-        each: does tasks.
-        first: draws from the prior that are there already, as :func:`prior_draws` gives.
+        question: release and model.
+        effort: limits on the simulations.
+        each: runs tasks.
+        first: existing draws from the prior.
 
     Raises:
         ParameterError: the simulator failed everywhere.
@@ -418,7 +400,7 @@ def infer(
 
 
 def _answer(question: Question, effort: Effort, state: State, prior: Draws) -> Found:
-    """By weights where they carry, by a regression where they do not."""
+    """Return the posterior by weights if they suffice, else by a regression."""
     failed = int((~state.draws.done & np.isfinite(state.draws.log_prior)).sum())
     found = functools.partial(
         Found, effective=state.effective, sizes=state.sizes, failed=failed, prior=prior
@@ -430,14 +412,14 @@ def _answer(question: Question, effort: Effort, state: State, prior: Draws) -> F
         return found(draws.x, weights[possible], draws.numbers, "weights", differ=False)
     regression, noise = _regression(question, state)
     moved = regression.moved(question.z, OF_ROUNDS)
-    # Noise is far narrower here than the data's own spread, which so says nothing of it.
+    # The noise is far narrower than the data's spread, so draws carry no information about it.
     numbers = question.z - noise[moved.indices]
     x = _inside(question.model, moved.x, regression.x[moved.indices])
     return found(x, moved.weights, numbers, "regression", differ=moved.differ)
 
 
 def _inside(model: Model, x: Array, start: Array) -> Array:
-    """Moved draws ``(m, d)``; who left the support goes back half way, again and again."""
+    """Return adjusted draws ``(m, d)``; those outside the support go back halfway, repeatedly."""
     for shrunk in (*(0.5,) * 8, 0.0) if model.prior.has_density else ():
         outside = ~np.isfinite(model.prior.log_density(x))[:, None]
         x = np.where(outside, start + shrunk * (x - start), x)

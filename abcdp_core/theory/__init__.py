@@ -1,1 +1,1 @@
-"""What follows from theory: closed forms only, on arrays, with their source and their scope."""
+"""Theory of the sparse vector: closed forms and exact recursions, with source and scope."""

@@ -1,7 +1,7 @@
-"""How far a private posterior mean is from the non-private one ([P21] Theorem 2).
+"""Bound on the distance between the private and non-private posterior means ([P21] Theorem 2).
 
-For a function f with K_T = max‖f(θ_t)‖, τ_t the non-private decisions, τ̃_t the private ones,
-c' = Στ_t and c = Στ̃_t (MATH B1):
+For a function f with K_T = max‖f(θ_t)‖, non-private decisions τ_t, private ones τ̃_t, c' = Στ_t and
+c = Στ̃_t (MATH B1):
 
 E‖(1/c) Σ f(θ_t) τ̃_t − (1/c') Σ f(θ_t) τ_t‖ ≤ (2 K_T / c') Σ_t G_b(|ρ_t − ε_abc|)
 
@@ -9,9 +9,9 @@ and by Markov's inequality the error is at most a with probability at least (MAT
 
 1 − (4 K_T / (3 a c')) Σ_t exp(−|ρ_t − ε_abc| / 2b).
 
-**Scope.** Proved for a run over all T draws that never stops, given that both accept something,
-with ``resample`` off and b fixed beforehand. The error never exceeds 2 K_T, so a larger bound says
-nothing. As N grows, b falls like 1/N and the bound goes to 0 (MATH B3).
+**Scope.** Proved for a run over all T draws that never stops, given that both keep something, with
+``resample`` off and b fixed beforehand. The error never exceeds 2 K_T, so a larger bound is
+vacuous. As N grows, b falls like 1/N and the bound goes to 0 (MATH B3).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Array = NDArray[np.float64]
 
 
 def largest_norm(values: Array) -> float:
-    """K_T for values f(θ_t) of shape ``(T, d)``."""
+    """Return K_T for values f(θ_t) of shape ``(T, d)``."""
     return float(np.linalg.norm(values, axis=1).max())
 
 
 def expected_error(rho: Array, epsilon_abc: float, noise_scale: float, largest: float) -> float:
-    """Upper bound on the expected error (MATH B1); ``inf`` if nothing is accepted without noise.
+    """Bound the expected error from above (MATH B1); ``inf`` if nothing is kept without noise.
 
     Args:
         rho: distances ``(T,)``.
@@ -48,7 +48,7 @@ def expected_error(rho: Array, epsilon_abc: float, noise_scale: float, largest: 
 def probability_within(
     error: float, rho: Array, epsilon_abc: float, noise_scale: float, largest: float
 ) -> float:
-    """Lower bound, at least 0, on the probability that the error is at most ``error`` (MATH B2)."""
+    """Bound the probability of an error of at most ``error`` from below, by 0 or more (MATH B2)."""
     accepted = np.count_nonzero(rho <= epsilon_abc)
     if accepted == 0:
         return 0.0

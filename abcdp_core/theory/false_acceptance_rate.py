@@ -1,7 +1,7 @@
-"""Which share of the accepted is false, over many data sets, and which c keeps it under a level.
+"""Share of kept draws that are false, averaged over data sets, and the largest c for a given level.
 
-A draw is false if only noise let it in: its distance is above ε_abc (MATH F3). Of each data set the
-expected share is exact (MATH E6); over data sets there is a mean with its interval.
+A kept draw is false if only noise kept it: its distance is above ε_abc (MATH F3). The expected
+share is exact for each data set (MATH E6); over data sets it is a mean with an interval.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from abcdp_core.theory import sparse_vector_run as theory
 Array = NDArray[np.float64]
 
 ROUND = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""Values of c that are always looked at."""
+"""Values of c that are always evaluated."""
 
 NODES = 16
-"""Of the integral over the threshold's noise: within 1e-3 of a share, far below its spread."""
+"""Nodes of the integral over the threshold noise; the error in a share is below 1e-3."""
 
 NEVER = 1e-9
-"""Nothing is ever accepted if anything is with at most this probability."""
+"""Probability of keeping anything below which nothing is ever kept."""
 
 CONFIDENCE = 0.95
 
@@ -35,12 +35,12 @@ class Share:
     """Expected false share at one c, averaged over public data sets.
 
     Attributes:
-        share: expected share of the accepted that is false, given that any is accepted; ``nan`` if
-            none ever is.
+        share: expected share of kept draws that are false, given that any are kept; ``nan`` if
+            none ever are.
         low, high: 95 % interval for the mean over all public data sets.
-        unfillable: share of c places that no draw within ε_abc can fill.
-        some: probability that anything is accepted.
-        filled: probability that c are accepted.
+        unfillable: share of the c places for which there is no draw within ε_abc.
+        some: probability that any draw is kept.
+        filled: probability that c draws are kept.
     """
 
     share: float
@@ -52,7 +52,7 @@ class Share:
 
 
 def share_of(rho: Sequence[Array], run: theory.Run) -> Share:
-    """The expected false share of a run over several sets of distances ``(T,)`` (MATH F3, E6)."""
+    """Average the expected false share of a run over sets of distances ``(T,)`` (MATH F3, E6)."""
     each = [theory.false_share(one, run, NODES) for one in rho]
     some = np.array([float(one.accepted[1:].sum()) for one in each])
     filled = float(np.mean([one.accepted[-1] for one in each]))
@@ -63,7 +63,7 @@ def share_of(rho: Sequence[Array], run: theory.Run) -> Share:
     false = np.array([one.share for one in each], dtype=float)
     false = np.where(some > 0, false * some, 0.0)
     share = float(false.sum() / some.sum())
-    # The interval of a ratio of means, by its linear part.
+    # Interval for a ratio of means, linearized.
     deviation = float(np.std((false - share * some) / some.mean(), ddof=1))
     quantile = float(special.stdtrit(len(rho) - 1, (1.0 + CONFIDENCE) / 2.0))
     half = quantile * deviation / math.sqrt(len(rho))
@@ -74,17 +74,10 @@ def share_of(rho: Sequence[Array], run: theory.Run) -> Share:
 def search(
     share_at: Callable[[int], Share], level: float, most: int, also: set[int]
 ) -> tuple[dict[int, Share], int]:
-    """Shares at round and further values of c, and the largest c up to which they keep a level.
-
-    Args:
-        share_at: the share at a c.
-        level: what it has to stay at or under.
-        most: largest c.
-        also: values of c that are to be looked at too.
-    """
+    """Return shares at round values of c and ``also``, and the largest c that stays in a level."""
     wanted = sorted({c for c in ROUND if c <= most} | also)
     shares = {c: share_at(c) for c in wanted}
-    # What is not a number keeps nothing.
+    # NaN exceeds every level.
     failing = next((c for c in wanted if not shares[c].share <= level), most + 1)
     keeps = max((c for c in wanted if c < failing), default=0)
     while failing - keeps > 1:
@@ -98,7 +91,7 @@ def search(
 
 
 def crossing(values: dict[int, float], level: float) -> int:
-    """The c up to which a curve, straight in log c between its points, keeps a level."""
+    """Return the c up to which a curve, linear in log c between points, stays within a level."""
     before: tuple[int, float] | None = None
     for c, value in values.items():
         if not value <= level:

@@ -1,4 +1,4 @@
-"""How often a private decision differs from the non-private one ([P21] Lemma 2, Proposition 1).
+"""Probability that noise flips a decision ([P21] Lemma 2, Proposition 1).
 
 Z = m − ν is threshold noise minus query noise, with m ~ Lap(b) and ν ~ Lap(2b). Its density is
 (MATH F1)
@@ -9,13 +9,12 @@ and its tail, for a ≥ 0,
 
 G_b(a) = P(Z > a) = (4 exp(−a/2b) − exp(−a/b)) / 6.
 
-A draw at distance ρ is decided otherwise than without noise with probability G_b(|ρ − ε_abc|)
-(MATH F2).
+Noise flips the decision about a draw at distance ρ with probability G_b(|ρ − ε_abc|) (MATH F2).
 
-**Scope.** This is exact when the threshold's noise is fresh; without ``resample`` also for every
-step of a run that would never stop. Given that a run is *still going*, low thresholds are
-over-represented, because runs with a low threshold last longer: false acceptances are then rarer
-and false rejections more frequent than G_b says.
+**Scope.** This is exact when the threshold noise is fresh, and without ``resample`` also at every
+step of a run that would never stop. Among runs *still going*, low thresholds are over-represented
+because their runs last longer: then fewer draws are wrongly kept and more are wrongly rejected than
+G_b says.
 """
 
 from __future__ import annotations
@@ -27,16 +26,13 @@ Array = NDArray[np.float64]
 
 
 def density(z: ArrayLike, noise_scale: float) -> Array:
-    """f_Z(z) for ``noise_scale`` b > 0 (MATH F1)."""
+    """Return f_Z(z) for ``noise_scale`` b > 0 (MATH F1)."""
     a = np.abs(np.asarray(z, dtype=float)) / noise_scale
     return (2.0 * np.exp(-a / 2.0) - np.exp(-a)) / (6.0 * noise_scale)
 
 
 def tail(a: ArrayLike, noise_scale: float) -> Array:
-    """G_b(a) = P(Z > a) for a ≥ 0 and ``noise_scale`` b ≥ 0; 0 for b = 0 and a > 0 (MATH F1).
-
-    Without noise a draw exactly at the threshold is not flipped, so G_0 is 0 everywhere.
-    """
+    """Return G_b(a) = P(Z > a) for a ≥ 0 and ``noise_scale`` b ≥ 0 (MATH F1); G_0 is 0."""
     a = np.asarray(a, dtype=float)
     if noise_scale == 0:
         return np.zeros_like(a)
@@ -45,12 +41,12 @@ def tail(a: ArrayLike, noise_scale: float) -> Array:
 
 
 def cumulative(z: ArrayLike, noise_scale: float) -> Array:
-    """P(Z ≤ z) (MATH F1)."""
+    """Return P(Z ≤ z) (MATH F1)."""
     z = np.asarray(z, dtype=float)
     upper = tail(np.abs(z), noise_scale)
     return np.where(z >= 0, 1.0 - upper, upper)
 
 
 def flip_probability(rho: ArrayLike, epsilon_abc: float, noise_scale: float) -> Array:
-    """G_b(|ρ − ε_abc|): the private decision differs from the non-private one (MATH F2)."""
+    """Return G_b(|ρ − ε_abc|), the probability that noise flips the decision (MATH F2)."""
     return tail(np.abs(np.asarray(rho, dtype=float) - epsilon_abc), noise_scale)

@@ -1,9 +1,8 @@
-"""Do simulated flips come from their formula, and what could the test have shown?
+"""Test simulated flips against their formula, and report the power of the test.
 
-All frequencies are tested together at :data:`JOINT_LEVEL`. Only a range is known for the p-value of
-that test: it is at least the smallest of the single ones, and at most that times their number
-(Bonferroni). A test that rejects nothing says only as much as it could have detected, so it comes
-with the nearest noise scales that it would have rejected at least half the time.
+All frequencies are tested jointly at :data:`JOINT_LEVEL`. The joint p-value is between the smallest
+single p-value and that times their number (Bonferroni). A test without a rejection is only as good
+as its power, so it reports the nearest noise scales that it would reject at least half the time.
 """
 
 from __future__ import annotations
@@ -20,19 +19,18 @@ from abcdp_core.theory import flip
 Array = NDArray[np.float64]
 
 JOINT_LEVEL = 0.01
-"""Level of the joint test behind the sentence "simulation agrees"."""
+"""Level of the joint test."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """What the joint test says of all fresh frequencies against their formula.
+    """Joint test of all fresh frequencies against their formula.
 
     Attributes:
-        least: smallest of the single p-values; that of the joint test is no smaller.
-        most: that times their number, at most 1; it is no larger (Bonferroni).
-        lower: factor of the noise scale below 1, nearest to it, that the test would have rejected
-            with probability one half or more; 0 if there is none in reach.
-        upper: the same above 1; infinite if there is none.
+        least, most: lower and upper bound on the joint p-value.
+        lower: largest factor below 1 of the noise scale that the test would reject with probability
+            one half or more; 0 if there is none in reach.
+        upper: smallest such factor above 1; infinite if there is none.
     """
 
     least: float
@@ -42,26 +40,26 @@ class Agreement:
 
     @property
     def rejects(self) -> bool:
-        """Whether the frequencies do not come from the formula."""
+        """Whether the test rejects the formula."""
         return self.most < JOINT_LEVEL
 
     @property
     def tells_nothing(self) -> bool:
-        """Whether noise of any other size would have passed as well."""
+        """Whether the test would pass noise of any size."""
         return not self.rejects and self.lower == 0.0 and math.isinf(self.upper)
 
     def in_short(self) -> str:
-        """The outcome of the test, as a clause."""
+        """State the outcome as a clause."""
         if self.tells_nothing:
-            return "whether simulation agrees with the formula cannot be told here"
+            return "simulation cannot test the formula here"
         return f"simulation {'does not agree' if self.rejects else 'agrees'} with the formula"
 
     def sentence(self) -> str:
-        """What was found, and what could have been."""
+        """State the outcome and the power of the test."""
         if self.tells_nothing:
             return (
-                "Whether simulation agrees with the formula cannot be told here: hardly any "
-                "probability depends on the size of the noise."
+                "Simulation cannot test the formula here: hardly any probability depends on the "
+                "size of the noise."
             )
         found = "does not agree" if self.rejects else "agrees"
         return (
@@ -78,7 +76,7 @@ class Agreement:
         return f"p from {least} to {most}, Bonferroni"
 
     def _reach(self) -> str:
-        """The nearest noise scales that the test tells from the one at hand, rounded away."""
+        """State the nearest noise scales that the test detects, rounded away."""
         ends = []
         if self.lower > 0.0:
             ends.append(f"{math.ceil(100.0 * (1.0 - self.lower))} % too small")
@@ -92,14 +90,14 @@ class Agreement:
 
 
 def agreement(counts: Array, trials: int, expected: Array, away: Array, scale: Array) -> Agreement:
-    """Test of how often draws were flipped against the formula.
+    """Test counts of flips against the formula.
 
     Args:
         counts: flips of each draw ``(k,)``.
-        trials: decisions about each.
-        expected: probability that each flips by the formula ``(k,)``.
-        away: distance of each from the threshold ``(k,)``.
-        scale: noise scale b of each ``(k,)``.
+        trials: number of decisions about each draw.
+        expected: flip probabilities by the formula ``(k,)``.
+        away: distances from the threshold ``(k,)``.
+        scale: noise scales b ``(k,)``.
     """
     least = float(summaries.binomial_p_values(counts, trials, expected).min())
     most = min(1.0, len(counts) * least)
@@ -108,14 +106,14 @@ def agreement(counts: Array, trials: int, expected: Array, away: Array, scale: A
 
 
 LARGEST_FACTOR = 100.0
-"""A test that misses so much more or less noise counts as telling nothing."""
+"""Largest factor of the noise scale searched."""
 
 
 def _told_from(trials: int, expected: Array, away: Array, scale: Array, *, below: bool) -> float:
-    """The factor of the noise scale nearest 1 that the joint test rejects every second time.
+    """Return the factor of the noise scale nearest 1 that the joint test rejects half the time.
 
-    With it some draw's count would lie, in half of all simulations, at its median or beyond. So the
-    test rejects at least that often if it rejects the median, rounded towards what is expected.
+    Some draw's count is at its median or beyond in half of all simulations. So the test rejects at
+    least that often if it rejects the median, rounded towards the expected count.
     """
     usual = trials * expected
 

@@ -1,29 +1,24 @@
 """Exact moments and outcomes of a sparse-vector run, without simulating noise (MATH E6, S1-S5).
 
-Given the noise m of the threshold, the decisions about the draws are independent, each accepted
-with probability
+Given the threshold noise m, decisions about draws are independent. Draw t is kept with probability
 
 p_t = P(ν ≤ ε_abc + m − ρ_t),  ν ~ Lap(b₂),  m ~ Lap(b₁)
 
-until the c-th acceptance. One pass over the draws carries, for each number k = 0..c−1 of
-acceptances so far, the probability of k and the mean of what has been added up by then: a sum S of
-values f(θ_t), its square, or the number of false acceptances. That costs T·c steps for each m; an
-integral over m follows. Where the threshold's noise is redrawn after each acceptance, it is part of
-the state: with nodes m_j and weights w_j, what is accepted at (k, j) goes on at (k+1, i) with
-probability w_i.
+until the c-th draw is kept. One pass over the draws carries, for each number k = 0..c−1 kept so
+far, the probability of k and the mean of a running sum: of values f(θ_t), of its square, or of
+false draws. That takes T·c steps for each m, followed by an integral over m. If the threshold noise
+is redrawn after each kept draw, it is part of the state: with nodes m_j and weights w_j, a draw
+kept at (k, j) leads to (k+1, i) with probability w_i.
 
-**Accuracy.** There is no Monte Carlo error. The integral over m is by Gauss-Legendre panels on each
-side of the kink of m's density at 0, the farther out the more nodes there are: 9 scales b₁ for each
-doubling from 16 nodes on, up to :data:`REACH`, beyond which lies 2e-16 of the mass.
-Against eight times the nodes, for pools of 1000 to 10 000 draws and c from 1 to 1000, an expected
-false share is within 1e-4 of its value and a mean squared error within 1e-3 (:data:`COARSE` nodes),
-the distribution function of the stopping time within 1e-4 (:func:`usual_nodes`).
+**Accuracy.** There is no Monte Carlo error. The integral over m uses Gauss-Legendre panels on each
+side of the kink of m's density at 0. They reach 9 scales b₁ farther for each doubling of the nodes
+from 16 on, up to :data:`REACH`, beyond which lies 2e-16 of the mass. Compared with eight times the
+nodes, for pools of 1000 to 10 000 draws and c from 1 to 1000, an expected false share is within
+1e-4 and a mean squared error within 1e-3 (:data:`COARSE` nodes), and the distribution function of
+the stopping time within 1e-4 (:func:`usual_nodes`).
 
-Left out are numbers of acceptances whose probability is below :data:`NOTHING`, and all that comes
-after the draw at which a run has stopped with probability 1 − :data:`ENDED`.
-
-**Scope.** If the pool ends at k < c acceptances, the average is over k; for k = 0 the caller says
-what stands in its place (the prior mean). The mean *absolute* error is no moment.
+**Scope.** If the pool ends after k < c draws were kept, the average is over k; for k = 0 the caller
+gives the estimate (the prior mean). The mean *absolute* error is not covered.
 """
 
 from __future__ import annotations
@@ -39,32 +34,32 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 COARSE = 64
-"""Nodes of the integral over the threshold's noise for means and errors."""
+"""Nodes of the integral over the threshold noise for means and errors."""
 
 FINE = 512
-"""Nodes for the stopping time where the threshold is kept: how far it gets hangs on the noise."""
+"""Nodes for the stopping time with a single threshold noise, on which it depends strongly."""
 
 REACH = 36.0
-"""Scales b₁ to which the integral over the threshold's noise goes at most."""
+"""Largest reach of the integral over the threshold noise, in scales b₁."""
 
 ORDER = 8
-"""Nodes of a panel."""
+"""Nodes per panel."""
 
 STRETCH = 2.0
-"""Panels get longer away from 0: their edges are at powers of this exponent."""
+"""Exponent by which panels get longer away from 0."""
 
 LONG = 20_000_000
-"""Draws times c above which there are half as many nodes for the stopping time."""
+"""Draws times c above which the nodes for the stopping time are halved."""
 
 NOTHING = 1e-18
-"""A number of acceptances that is less probable than this at some draw is dropped there."""
+"""Numbers of kept draws less probable than this are dropped."""
 
 ENDED = 1e-13
-"""A run that goes on with at most this probability is over."""
+"""A run that continues with at most this probability is over."""
 
 
 class Noise(Protocol):
-    """What an event says of its noise, as that of ``sparse_vector.calibrate`` does."""
+    """Noise of an event such as ``sparse_vector.calibrate`` returns."""
 
     @property
     def threshold_scale(self) -> float: ...  # noqa: D102
@@ -78,14 +73,14 @@ class Noise(Protocol):
 
 @dataclass(frozen=True)
 class Run:
-    """What a run is asked and the noise it has (MATH S1, S3); all public.
+    """Public settings of a run (MATH S1, S3).
 
     Attributes:
-        epsilon_abc: similarity threshold, in the unit of the distances.
-        threshold_scale: Laplace scale b₁ ≥ 0 of the threshold's noise.
+        epsilon_abc: threshold, in the unit of the distances.
+        threshold_scale: Laplace scale b₁ ≥ 0 of the threshold noise.
         query_scale: Laplace scale b₂ ≥ 0 of each distance's noise; 0 with b₁ = 0 is rejection ABC.
-        c: acceptances after which it stops, at least 1.
-        resample: whether the threshold's noise is redrawn after each acceptance.
+        c: number of kept draws after which it stops, at least 1.
+        resample: whether the threshold noise is redrawn after each kept draw.
     """
 
     epsilon_abc: float
@@ -96,18 +91,15 @@ class Run:
 
     @classmethod
     def of(cls, noise: Noise, epsilon_abc: float) -> Run:
-        """A run at the threshold ``epsilon_abc`` with the noise of an event."""
+        """Return a run at the threshold ``epsilon_abc`` with the noise of an event."""
         return cls(epsilon_abc, noise.threshold_scale, noise.query_scale, noise.c, noise.resample)
 
 
 @dataclass(frozen=True)
 class Released:
-    """Mean and error of the average that a run releases.
+    """Mean ``(d,)`` and mean squared error of a released average, and P(k draws kept) ``(c + 1,)``.
 
-    Attributes:
-        mean: of the released average ``(d,)``.
-        mse: mean squared error, averaged over the d components.
-        accepted: probability of k = 0..c acceptances ``(c + 1,)``.
+    The error is averaged over the d components.
     """
 
     mean: Array = field(repr=False)
@@ -117,12 +109,9 @@ class Released:
 
 @dataclass(frozen=True)
 class FalseShare:
-    """How much of what a run accepts is false: farther than ε_abc without noise (MATH F3).
+    """Expected share of kept draws that are false: farther than ε_abc without noise (MATH F3).
 
-    Attributes:
-        share: expected share of the accepted that is false, given that any is accepted; ``nan`` if
-            that is impossible.
-        accepted: probability of k = 0..c acceptances ``(c + 1,)``.
+    It is given that any are kept, or ``nan``; ``accepted`` is P(k draws kept) ``(c + 1,)``.
     """
 
     share: float
@@ -130,14 +119,10 @@ class FalseShare:
 
 
 def stopping_time(rho: Array, run: Run, nodes: int | None = None) -> Array:
-    """Distribution ``(T + 1,)`` of the number of draws looked at when the c-th one is accepted.
+    """Return the distribution ``(T + 1,)`` of the number of draws until the c-th one is kept.
 
-    Entry t − 1 is the probability that it is draw t; the last one, that the pool ends before.
-
-    Args:
-        rho: distances ``(T,)``.
-        run: what is asked.
-        nodes: of the integral; the usual number if not given.
+    Entry t − 1 is the probability that draw t is the c-th; the last one, that the pool ends first.
+    Distances are ``(T,)``; the integral has :func:`usual_nodes` by default.
     """
     nodes = usual_nodes(run, len(rho)) if nodes is None else nodes
     if run.resample:
@@ -150,10 +135,10 @@ def stopping_time(rho: Array, run: Run, nodes: int | None = None) -> Array:
 
 
 def usual_nodes(run: Run, steps: int) -> int:
-    """Nodes for the stopping time of a run over ``steps`` draws.
+    """Return the nodes for the stopping time of a run over ``steps`` draws.
 
-    Fewer where many redrawn thresholds make it smooth by themselves, as the work there is nodes
-    times c at each draw; and half as many where even so it would take more than a few seconds.
+    Fewer nodes suffice if many redrawn thresholds make it smooth; half as many are used if it would
+    still take more than a few seconds.
     """
     nodes = min(FINE, max(2 * COARSE, 8 * FINE // run.c)) if run.resample else FINE
     return nodes if steps * run.c <= LONG else nodes // 2
@@ -162,14 +147,14 @@ def usual_nodes(run: Run, steps: int) -> int:
 def released_average(
     rho: Array, run: Run, values: Array, target: Array, empty: Array, nodes: int = COARSE
 ) -> Released:
-    """Mean and mean squared error of the average of f(θ_t) over the accepted draws.
+    """Return mean and mean squared error of the average of f(θ_t) over kept draws.
 
     Args:
         rho: distances ``(T,)``.
-        run: what is asked.
+        run: settings of the run.
         values: f(θ_t) ``(T, d)``.
-        target: what the average is to estimate ``(d,)``.
-        empty: the estimate if nothing is accepted ``(d,)``, such as the prior mean.
+        target: true value ``(d,)``.
+        empty: the estimate if nothing is kept ``(d,)``, such as the prior mean.
         nodes: of the integral.
     """
     ends = _ends(rho, run, values - target, nodes, squares=True)
@@ -179,13 +164,7 @@ def released_average(
 
 
 def false_share(rho: Array, run: Run, nodes: int = COARSE) -> FalseShare:
-    """Expected share of the accepted that is farther than ε_abc without noise (MATH F3).
-
-    Args:
-        rho: distances ``(T,)``.
-        run: what is asked.
-        nodes: of the integral.
-    """
+    """Return the expected share of kept draws that are false, at distances ``(T,)`` (MATH F3)."""
     false = (rho > run.epsilon_abc).astype(float)[:, None]
     ends = _ends(rho, run, false, nodes)
     some = float(ends.accepted[1:].sum())
@@ -195,7 +174,7 @@ def false_share(rho: Array, run: Run, nodes: int = COARSE) -> FalseShare:
 
 @dataclass(frozen=True)
 class _Ends:
-    """How runs end, as means over all noise.
+    """Ends of runs, averaged over all noise.
 
     Attributes:
         stop: distribution of the stopping time ``(T + 1,)``.
@@ -211,10 +190,10 @@ class _Ends:
 
 
 def _ends(rho: Array, run: Run, values: Array, nodes: int, *, squares: bool = False) -> _Ends:
-    """How runs end that add up ``values`` ``(T, d)`` of the accepted."""
+    """Return the ends of runs that sum the ``values`` ``(T, d)`` of kept draws."""
     gap = run.epsilon_abc - np.asarray(rho, dtype=float)
     noise, weights = _quadrature(run.threshold_scale, nodes)
-    # Kept thresholds have a pass each, redrawn ones go through it together.
+    # One pass for each fixed threshold, or one pass for all redrawn ones.
     together = [slice(None)] if run.resample else [slice(j, j + 1) for j in range(len(noise))]
     stop, end = np.zeros(len(gap) + 1), np.zeros((1 + values.shape[1] + squares, run.c + 1))
     for those in together:
@@ -232,7 +211,7 @@ def _ends(rho: Array, run: Run, values: Array, nodes: int, *, squares: bool = Fa
 
 
 def _quadrature(scale: float, nodes: int) -> tuple[Array, Array]:
-    """Nodes and weights of the mean over Lap(scale); a single node where there is no noise."""
+    """Return nodes and weights of the mean over Lap(scale); a single node without noise."""
     if scale == 0:
         return np.zeros(1), np.ones(1)
     panels = max(1, nodes // (2 * ORDER))
@@ -250,16 +229,9 @@ def _quadrature(scale: float, nodes: int) -> tuple[Array, Array]:
 def _stops_of_kept(
     gap: Array, noise: Array, weights: Array, query_scale: float, c: int, stop: Array
 ) -> None:
-    """What :func:`_pass` adds to ``stop`` for kept thresholds and no values, to the last bit.
+    """Add to ``stop`` what :func:`_pass` does for fixed thresholds without values, to the last bit.
 
-    One number for each r is all there is to carry then, which takes less than half the time.
-
-    Args:
-        gap: ε_abc − ρ_t ``(T,)``.
-        noise, weights: of the threshold ``(J,)``.
-        query_scale: b₂.
-        c: acceptances after which a run stops.
-        stop: distribution of the stopping time ``(T + 1,)``.
+    Carrying one number for each r takes less than half the time. Arguments as for :func:`_pass`.
     """
     yes, no, x = np.empty(1), np.empty(1), np.empty(c + 2)
     for j in range(len(noise)):
@@ -297,20 +269,20 @@ def _pass(
     stop: Array,
     end: Array,
 ) -> None:
-    """One pass over the draws; adds to ``stop`` and ``end``, in units of the sum of the weights.
+    """Pass over the draws once; add to ``stop`` and ``end``, in units of the sum of the weights.
 
-    The state ``x[j, i, r]`` is, where the threshold has noise j and r acceptances are left, the
-    probability (i = 0), the d sums, and the squares. Counting what is left, not what was, lets
-    every loop run forwards; at r = 0 the run has stopped. Only r from ``low`` to ``high`` matter.
+    The state ``x[j, i, r]`` for threshold noise j with r draws left to keep is the probability
+    (i = 0), the d sums, and the squares. Counting down lets every loop run forwards; at r = 0 the
+    run has stopped. Only r from ``low`` to ``high`` matter.
 
     Args:
         gap: ε_abc − ρ_t ``(T,)``.
         noise, weights: threshold noise ``(J,)``; a redrawn one is one of these.
         query_scale: b₂.
-        values: what is added up ``(T, d)``.
-        squares: whether its square is, too.
+        values: summed over kept draws ``(T, d)``.
+        squares: whether to sum squares, too.
         stop: distribution of the stopping time ``(T + 1,)``.
-        end: the state at the end, summed over j, ``(1 + d + squares, c + 1)``.
+        end: the final state summed over j, ``(1 + d + squares, c + 1)``.
     """
     steps = len(gap)
     parts, c, total = end.shape[0], end.shape[1] - 1, weights.sum()
@@ -354,7 +326,7 @@ def _pass(
 def _accepted(
     x: Array, yes: Array, value: Array, squares: bool, low: int, high: int, flux: Array
 ) -> None:
-    """What an acceptance carries to each r: as it was, then with the draw's values added."""
+    """Move the state of a kept draw to each r, with the draw's values added."""
     d = len(value)
     probability = flux[0, low - 1 : high + 1]
     for i in range(flux.shape[0]):
@@ -373,21 +345,21 @@ def _accepted(
 
 @numba.njit(cache=True, nogil=True)
 def _add(to: Array, factor: float, what: Array) -> None:
-    """Add ``factor`` times ``what`` in place; from 0 on, so that it is compiled to vectors."""
+    """Add ``factor`` times ``what`` in place; compiled to vector instructions."""
     for n in range(len(to)):
         to[n] += factor * what[n]
 
 
 @numba.njit(cache=True, nogil=True)
 def _stay(state: Array, no: float, share: float, flux: Array) -> None:
-    """What is left of a state, with its share of what an acceptance brings there."""
+    """Keep the rejected part of a state and add its share of what kept draws bring."""
     for n in range(len(state)):
         state[n] = no * state[n] + share * flux[n]
 
 
 @numba.njit(cache=True, nogil=True)
 def _decide(gap: float, noise: Array, scale: float, yes: Array, no: Array) -> None:
-    """P(ν ≤ gap + noise) for ν ~ Lap(scale), and the complement, both exact in their tails."""
+    """Write P(ν ≤ gap + noise) for ν ~ Lap(scale) and its complement, exact in both tails."""
     for j in range(len(noise)):
         above = gap + noise[j]
         tail = 0.5 * np.exp(-abs(above) / scale) if scale > 0 else 0.0

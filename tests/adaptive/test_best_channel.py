@@ -1,4 +1,4 @@
-"""The best table: the values that are known, never beaten, by brute force over all patterns."""
+"""The best table: known values, never beaten, against brute force over all patterns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KNOWN = {1.0: 0.1360, 2.0: 0.3693, 3.0: 0.593, 5.0: 0.854, 10.0: 0.985}
 
 @pytest.mark.parametrize("epsilon_total", KNOWN)
 def test_known_values(epsilon_total: float) -> None:
-    """MATH A14; the sign's, best up to ε_total = 2, are rounded there."""
+    """MATH A14; up to ε_total = 2 the sign is best, and values are rounded."""
     found = best(epsilon_total)
     assert round(found.score, 4) >= KNOWN[epsilon_total]
     assert found.information[0, 0] == found.score < 1.0
@@ -27,8 +27,7 @@ def test_known_values(epsilon_total: float) -> None:
 
 @pytest.mark.parametrize("epsilon_total", [0.001, 0.5, 1.0, 2.0])
 def test_a_sign_is_best_for_the_location_at_small_budgets(epsilon_total: float) -> None:
-    found = best(epsilon_total).channel
-    known = channels.sign(epsilon_total)
+    found, known = best(epsilon_total).channel, channels.sign(epsilon_total)
     assert found.ends == known.ends
     np.testing.assert_allclose(found.weights, known.weights, rtol=1e-9)
     assert len(best(3.0).channel.ends) == 3
@@ -53,28 +52,16 @@ def test_no_pattern_beats_runs_of_cells(score: str, epsilon_total: float) -> Non
         grid = cells(FAMILIES[family], m)
         expected = brute_force(grid, epsilon_total, best_channel.gradient_of(score, 0.3))
         found = on_cells(grid, epsilon_total, family, score, weight=0.3).score
-        # About σ alone a band on either side of μ, which is no run, tells a little more.
+        # For σ alone two bands around μ, which are no run of cells, are a little better.
         lost = 0.07 if score == "sigma" else 1e-6
         assert expected * (1.0 - lost) <= found <= expected * (1.0 + 1e-6)
 
 
-def test_twelve_cells_by_brute_force() -> None:
-    grid = cells(NORMAL, 12)
-    expected = brute_force(grid, 5.0, np.diag([1.0, 0.0]))
-    assert on_cells(grid, 5.0).score == pytest.approx(expected, rel=1e-7)
-    assert upper_bound(grid, 5.0, "mu") == pytest.approx(expected, rel=2e-4)
-
-
 @pytest.mark.parametrize(
     ("score", "epsilon_total", "gap"),
-    [
-        ("mu", 1.0, 0.0),
-        ("mu", 5.0, 0.0),
-        ("mu", 10.0, 0.0),
-        ("sigma", 1.0, 0.0),
-        ("sigma", 5.0, 0.06),
-    ],
-)
+    [("mu", 1.0, 0.0), ("mu", 5.0, 0.0), ("mu", 10.0, 0.0), ("sigma", 1.0, 0.0),
+     ("sigma", 5.0, 0.06)],
+)  # fmt: skip
 def test_the_bound_is_met(score: str, epsilon_total: float, gap: float) -> None:
     grid = cells(NORMAL, 16)
     found = on_cells(grid, epsilon_total, score=score).score
@@ -82,9 +69,12 @@ def test_the_bound_is_met(score: str, epsilon_total: float, gap: float) -> None:
     assert found * (1.0 - 1e-9) <= bound <= found * (1.0 + gap + 2e-4)
 
 
-@pytest.mark.parametrize("score", intervals.SCORES)
-@pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_and_score(family: str, score: str) -> None:
+@pytest.mark.parametrize(
+    ("family", "score"),
+    [*(("normal", score) for score in intervals.SCORES), ("laplace", "trace"),
+     ("logistic", "mu"), ("student-t", "sigma")],
+)  # fmt: skip
+def test_families_and_scores(family: str, score: str) -> None:
     found = best(4.0, family, score, weight=0.3)
     assert found.channel.epsilon <= 4.0
     assert intervals.SCORES[score](found.information, 0.3) == found.score
@@ -95,17 +85,8 @@ def test_every_family_and_score(family: str, score: str) -> None:
     assert abs(found.information[0, 1]) < 1e-9
 
 
-def test_cells_are_fine_enough() -> None:
-    for score in ("mu", "sigma"):
-        found = best(10.0, score=score)
-        finer = on_cells(cells(NORMAL, 2 * found.cells), 10.0, score=score)
-        assert found.score <= finer.score < found.score * 1.005, "half a per cent"
-
-
-def test_cells_cover_the_line_and_mirror() -> None:
-    for family in FAMILIES.values():
-        grid = cells(family, 32)
-        assert grid.p.sum() == pytest.approx(1.0, abs=1e-14)
-        np.testing.assert_array_equal(grid.edges, -grid.edges[::-1])
-        np.testing.assert_allclose(grid.dp.sum(axis=0), 0.0, atol=1e-15)
-        assert (grid.p > 0.0).all()
+@pytest.mark.parametrize("score", ["mu", pytest.param("sigma", marks=pytest.mark.slow)])
+def test_cells_are_fine_enough(score: str) -> None:
+    found = best(10.0, score=score)
+    finer = on_cells(cells(NORMAL, 2 * found.cells), 10.0, score=score)
+    assert found.score <= finer.score < found.score * 1.005, "half a percent"

@@ -1,11 +1,11 @@
-"""The best interval: known values, never beaten, and what the paper's intervals lose."""
+"""The best interval: known values, never beaten, and a sign in the limit."""
 
 import numpy as np
 import pytest
 
 from abcdp_core.adaptive import intervals
-from abcdp_core.adaptive.families import FAMILIES, NORMAL
-from abcdp_core.adaptive.information import NOISES, laplace, laplace_limit
+from abcdp_core.adaptive.families import FAMILIES
+from abcdp_core.adaptive.information import NOISES, laplace
 from abcdp_core.adaptive.intervals import best
 
 KNOWN = {
@@ -26,6 +26,7 @@ def test_known_values(epsilon_total: float, symmetric: bool) -> None:
     assert found.a == -found.b
     assert found.score == pytest.approx(score, abs=5e-7)
     assert found.information[0, 0] == found.score
+    assert best(1.0, "gaussian").b == pytest.approx(0.1241, abs=1e-4)
 
 
 @pytest.mark.parametrize("score", intervals.SCORES)
@@ -40,28 +41,14 @@ def test_no_interval_beats_the_best(score: str, family: str, epsilon_total: floa
     assert found.a + found.b >= 0.0, "of mirrored twins, the one on the right"
 
 
-def test_the_papers_intervals_lose_little() -> None:
-    lost = [
-        1.0 - laplace(NORMAL, -half, half, 1.0 / e)[0, 0] / best(1.0 / e).score
-        for e, half in intervals.PAPER_HALF_WIDTHS.items()
-    ]
-    np.testing.assert_allclose(lost, [3.5e-5, 0.0030, 0.0077, 0.0114], rtol=0.02)
-
-
-@pytest.mark.parametrize("noise", NOISES)
-def test_the_smallest_budgets_end_at_the_narrowest_interval(noise: str) -> None:
-    found = best(1000.0, noise)
+@pytest.mark.parametrize(
+    ("noise", "family", "unit_scale"),
+    [("laplace", "normal", 1000.0), ("gaussian", "normal", 1000.0), ("laplace", "laplace", 0.2)],
+)
+def test_where_a_sign_is_best_the_interval_is_the_narrowest(
+    noise: str, family: str, unit_scale: float
+) -> None:
+    found = best(unit_scale, noise, family, symmetric=False)
     assert found.b == pytest.approx(intervals.NARROWEST, rel=1e-6)
-    limit = NOISES[noise].limit(NORMAL, 0.0, 1000.0)[0, 0]
+    limit = NOISES[noise].limit(FAMILIES[family], 0.0, unit_scale)[0, 0]
     assert found.score == pytest.approx(limit, rel=1e-4)
-
-
-def test_laplace_values_are_best_answered_by_a_sign() -> None:
-    found = best(0.2, family="laplace", symmetric=False)
-    assert found.b == pytest.approx(intervals.NARROWEST, rel=1e-6)
-    limit = laplace_limit(FAMILIES["laplace"], 0.0, 0.2)[0, 0]
-    assert found.score == pytest.approx(limit, rel=1e-4)
-
-
-def test_gaussian_noise_has_other_best_intervals() -> None:
-    assert best(1.0, "gaussian").b == pytest.approx(0.1241, abs=1e-4)

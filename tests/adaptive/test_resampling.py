@@ -1,4 +1,4 @@
-"""Resampling: numbers of children, exactly for systematic and by their law for multinomial."""
+"""Resampling: numbers of children, exactly for systematic and binomial for multinomial."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from abcdp_core.streams import generator
 from tests.statistics import assert_frequencies, rejects
 
 Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
-EITHER = pytest.mark.parametrize("name", RESAMPLING)
 WEIGHTS = np.array([0.05, 0.4, 0.0, 0.25, 0.3])
 
 weight_lists = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=40).filter(lambda w: sum(w) > 0.1)
 
 
-def children(ancestors: NDArray[np.intp], size: int) -> Counts:
+def children(ancestors: NDArray[np.intp], size: int) -> NDArray[np.int64]:
     return np.bincount(ancestors, minlength=size)
 
 
@@ -35,14 +33,7 @@ def test_systematic_gives_floor_or_ceiling_of_n_w_children(raw: list[float], see
     assert (counts >= np.floor(expected - 1e-9)).all()
     assert (counts <= np.ceil(expected + 1e-9)).all()
     assert counts.sum() == len(weights)
-
-
-@given(weight_lists, st.integers(0, 2**32))
-def test_multinomial_gives_no_child_to_weight_zero(raw: list[float], seed: int) -> None:
-    weights = np.array(raw) / sum(raw)
-    ancestors = multinomial(generator(seed, "resampling"), weights)
-    assert len(ancestors) == len(weights)
-    assert (weights[ancestors] > 0.0).all()
+    assert (weights[multinomial(generator(seed, "resampling"), weights)] > 0.0).all()
 
 
 @pytest.mark.parametrize("weights", [WEIGHTS, np.array([1e-9, 0.5, 0.5 - 1e-9])])
@@ -55,42 +46,32 @@ def test_systematic_is_unbiased_over_its_one_random_number(weights: Array) -> No
     np.testing.assert_allclose(lengths @ np.array(counts), n * weights, atol=1e-12)
 
 
-def counts_of_particle_1(rng: np.random.Generator, weights: Array, runs: int) -> Counts:
-    """How often particle 1 had 0, 1, ... N children."""
-    n = len(weights)
-    found = [children(multinomial(rng, weights), n)[1] for _ in range(runs)]
-    return np.bincount(found, minlength=n + 1)
-
-
 def test_multinomial_numbers_of_children_are_binomial() -> None:
-    n = len(WEIGHTS)
-    counts = counts_of_particle_1(generator(1, "resampling"), WEIGHTS, 10_000)
-    binomial = stats.binom.pmf(np.arange(n + 1), n, WEIGHTS[1])
-    assert_frequencies(counts, binomial)
+    n, rng = len(WEIGHTS), generator(1, "resampling")
+    found = [children(multinomial(rng, WEIGHTS), n)[1] for _ in range(10_000)]
+    counts = np.bincount(found, minlength=n + 1)
+    right, wrong = (stats.binom.pmf(np.arange(n + 1), n, p * WEIGHTS[1]) for p in (1.0, 1.1))
+    assert_frequencies(counts, right)
     # Sees weights off by a tenth, and a systematic resampler in its place.
-    assert rejects(
-        assert_frequencies, counts, stats.binom.pmf(np.arange(n + 1), n, 1.1 * WEIGHTS[1])
-    )
-    assert rejects(assert_frequencies, np.array([0, 0, 10_000, 0, 0, 0]), binomial)
+    assert rejects(assert_frequencies, counts, wrong)
+    assert rejects(assert_frequencies, np.array([0, 0, 10_000, 0, 0, 0]), right)
 
 
 def test_systematic_draws_its_number_from_the_whole_unit_interval() -> None:
     # Weights 0.3 and 0.7 of two: the first has one child for u < 0.6, else none.
     rng = generator(2, "resampling")
-    weights = np.array([0.3, 0.7])
-    ones = sum(children(systematic(rng, weights), 2)[0] for _ in range(5000))
+    ones = sum(children(systematic(rng, np.array([0.3, 0.7])), 2)[0] for _ in range(5000))
     assert_frequencies(np.array([ones, 5000 - ones]), np.array([0.6, 0.4]))
     assert rejects(assert_frequencies, np.array([ones, 5000 - ones]), np.array([0.3, 0.7]))
 
 
-@EITHER
+@pytest.mark.parametrize("name", RESAMPLING)
 def test_one_particle_with_all_the_weight_and_weights_whose_sum_is_rounded(name: str) -> None:
     for heavy, size in ((0, 1), (0, 7), (3, 7), (6, 7)):
         weights = np.zeros(size)
         weights[heavy] = 1.0
         assert (RESAMPLING[name](generator(3, "resampling"), weights) == heavy).all()
     weights = np.full(1000, 1.0 / 3.0) / (1000.0 / 3.0) * (1.0 - 1e-12)
-    ancestors = RESAMPLING[name](generator(5, "resampling"), weights)
-    assert ancestors.min() >= 0
-    assert ancestors.max() < 1000
-    assert (np.diff(ancestors) >= 0).all()
+    found = RESAMPLING[name](generator(5, "resampling"), weights)
+    assert 0 <= found[0] <= found[-1] < 1000
+    assert (np.diff(found) >= 0).all()

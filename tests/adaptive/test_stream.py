@@ -1,7 +1,8 @@
-"""Who is asked where, and what can tell whom: intervals depend on earlier responses only."""
+"""Intervals depend on earlier responses only, and samplers learn from what was answered."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.adaptive import noise
 from abcdp_core.adaptive.best_channel import best
-from abcdp_core.adaptive.channels import Table, Truncation, mass, separate
+from abcdp_core.adaptive.channels import Truncation, mass, separate
 from abcdp_core.adaptive.families import NORMAL
 from abcdp_core.adaptive.grid import Grid
 from abcdp_core.adaptive.latent import Latent
@@ -35,85 +36,47 @@ SAMPLERS: dict[str, Sampler] = {
     "grid": Grid(PRIOR, "laplace", 32),
 }
 EVERY = pytest.mark.parametrize("sampler", SAMPLERS.values(), ids=SAMPLERS.keys())
+VALUES = 48.0 + 3.0 * generator(1, "people").standard_normal(PEOPLE)
+NOISES = noise.draw(generator(1, "noise"), "laplace", PEOPLE)
 
 
-def people(count: int = PEOPLE) -> tuple[Array, Array]:
-    values = 48.0 + 3.0 * generator(1, "people").standard_normal(count)
-    return values, noise.draw(generator(1, "noise"), "laplace", count)
-
-
-def stream_of(sampler: Sampler, seed: int = 0, run: int = 0) -> Stream:
-    return Stream(sampler, ASKED, seed=seed, run=run)
-
-
-def table(stream: Stream, values: Array, noises: Array) -> list[Answer]:
+def table(stream: Stream, values: Array = VALUES, noises: Array = NOISES) -> list[Answer]:
     return [asked for _, asked in stream.ask(None, 0, values, noises)]
 
 
-# ------------------------------------------------------------------------------- who is asked where
-
-
 @EVERY
-def test_people_are_asked_around_one_of_the_particles(sampler: Sampler) -> None:
-    values, noises = people()
-    state, stream = sampler.start(generator(9, "start")), stream_of(sampler)
-    for after, asked in stream.ask(state, 0, values, noises):
-        theta, weights = state.theta, state.weights
-        mu, sigma = theta[:, 0], np.exp(theta[:, 1])
+def test_people_are_asked_around_a_particle_and_answer_with_noise(sampler: Sampler) -> None:
+    state = sampler.start(generator(9, "start"))
+    rows = Stream(sampler, ASKED).ask(state, 0, VALUES, NOISES)
+    for t, (after, asked) in enumerate(rows):
+        mu, sigma = state.theta[:, 0], np.exp(state.theta[:, 1])
         ends = np.column_stack([mu - 0.3 * sigma, mu + 0.4 * sigma])
         chosen = np.all(np.isclose(ends, [asked.left, asked.right], rtol=1e-12, atol=0.0), axis=1)
-        assert weights[chosen].sum() > 0.0
+        assert state.weights[chosen].sum() > 0.0
+        added = asked.response - min(max(VALUES[t], asked.left), asked.right)
+        assert added == pytest.approx(0.5 * (asked.right - asked.left) * NOISES[t])
+        assert asked.t == t + 1
         state = after
 
 
-def test_responses_are_the_clipped_values_plus_noise() -> None:
-    values, noises = people()
-    rows = table(stream_of(SAMPLERS["smc"]), values, noises)
-    for row, value, drawn in zip(rows, values.tolist(), noises.tolist(), strict=True):
-        clipped = min(max(value, row.left), row.right)
-        assert row.response == pytest.approx(clipped + 0.5 * (row.right - row.left) * drawn)
-    assert [row.t for row in rows] == list(range(1, PEOPLE + 1))
-
-
-# ---------------------------------------------------------------------------------- what tells whom
-
-
 @EVERY
-def test_whoever_comes_later_changes_nothing_before(sampler: Sampler) -> None:
-    values, noises = people()
-    stream = stream_of(sampler)
-    expected = table(stream, values, noises)
-    assert table(stream, values[:10], noises[:10]) == expected[:10]
-    others = np.concatenate([values[:10], 1000.0 - values[10:]])
-    assert table(stream, others, noises)[:10] == expected[:10]
-    assert table(stream, values, np.concatenate([noises[:10], -noises[10:]]))[:10] == expected[:10]
-
-
-@EVERY
-@pytest.mark.parametrize("person", [0, 11])
-def test_nobodys_interval_reads_that_persons_value(sampler: Sampler, person: int) -> None:
-    values, noises = people()
-    replaced = values.copy()
-    replaced[person] += 40.0
-    stream = stream_of(sampler)
-    before, after = table(stream, values, noises), table(stream, replaced, noises)
-    assert after[:person] == before[:person]
-    assert (after[person].left, after[person].right) == (before[person].left, before[person].right)
-    assert after[person].response > before[person].response
-    assert after[person + 1 :] != before[person + 1 :]
-
-
-@EVERY
-def test_going_on_later_is_the_same_as_going_through(sampler: Sampler) -> None:
-    values, noises = people()
-    stream = stream_of(sampler)
-    expected = table(stream, values, noises)
-    first = list(stream.ask(None, 0, values[:8], noises[:8]))
-    rest = stream.ask(first[-1][0], 8, values[8:], noises[8:])
-    assert [row for _, row in first] + [row for _, row in rest] == expected
-
-
-# ------------------------------------------------------------------------------ the published start
+def test_an_interval_depends_on_earlier_responses_only(sampler: Sampler) -> None:
+    stream = Stream(sampler, ASKED)
+    expected = table(stream)
+    first = list(stream.ask(None, 0, VALUES[:8], NOISES[:8]))
+    rest = stream.ask(first[-1][0], 8, VALUES[8:], NOISES[8:])
+    assert [row for _, row in first] + [row for _, row in rest] == expected, "in two parts"
+    flipped = table(stream, VALUES, np.concatenate([NOISES[:10], -NOISES[10:]]))
+    assert flipped[:10] == expected[:10]
+    for person in (0, 11):
+        replaced = VALUES.copy()
+        replaced[person] += 40.0
+        after = table(stream, replaced)
+        assert after[:person] == expected[:person]
+        ends = [(row.left, row.right) for row in (after[person], expected[person])]
+        assert ends[0] == ends[1]
+        assert after[person].response > expected[person].response
+        assert after[person + 1 :] != expected[person + 1 :]
 
 
 @dataclass(frozen=True)
@@ -121,18 +84,10 @@ class Recorder:
     """A sampler that remembers the particles and the responses that it was given."""
 
     inner: Any
-    seen: list[Any]
+    seen: list[Any] = dataclasses.field(default_factory=list)
 
-    @property
-    def prior(self) -> Prior:
-        return self.inner.prior
-
-    @property
-    def particles(self) -> int:
-        return self.inner.particles
-
-    def start(self, rng: np.random.Generator) -> Any:
-        return self.inner.start(rng)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
 
     def at(self, theta: Array) -> Any:
         self.seen.append(theta)
@@ -144,7 +99,7 @@ class Recorder:
 
 
 def test_the_papers_start_asks_near_0_and_begins_at_the_first_answer() -> None:
-    recorder = Recorder(Latent(PRIOR, "laplace", 50), [])
+    recorder = Recorder(Latent(PRIOR, "laplace", 50))
     stream = Stream(recorder, ASKED, paper_start=True)
     rows = table(stream, np.array([51.0, 52.0]), np.array([1.0, -2.0]))
     assert (rows[0].left, rows[0].right) == (-0.3, 0.4)
@@ -156,51 +111,32 @@ def test_the_papers_start_asks_near_0_and_begins_at_the_first_answer() -> None:
     # From then on as always: around a particle.
     sigmas = np.exp(theta[:, 1])
     assert np.isclose(second.left, rows[0].response - 0.3 * sigmas, rtol=1e-12).any()
-
-
-def test_the_papers_start_is_refused_where_it_could_not_be_left() -> None:
     with pytest.raises(ValueError, match="paper_start"):
         Stream(Smc(Prior(), "laplace", 200), ASKED, paper_start=True)
 
 
-# -------------------------------------------------------------------------------------- separate
-
-
 @given(st.floats(-1e12, 1e12), st.floats(0.0, 1e6))
-def test_ends_are_told_apart_and_wide_intervals_are_kept(left: float, width: float) -> None:
+def test_ends_differ_and_wide_intervals_are_kept(left: float, width: float) -> None:
     right = left + width
     low, high = separate(left, right)
     assert low < high
     assert (low + high) / 2.0 == pytest.approx((left + right) / 2.0, rel=1e-15, abs=1e-15)
     apart = 1e-9 * max(1.0, abs(left), abs(right))
     assert high - low >= apart * (1.0 - 1e-6)
-    if right - left >= apart:
-        assert (low, high) == (left, right)
-    else:
-        assert low <= left
-        assert high >= right
-
-
-# ------------------------------------------------------------------------------ tables of symbols
-
-
-def asked_by_table(table: Table, sampler: Sampler, n: int = 60) -> list[tuple[Any, Answer]]:
-    rng = generator(5, "table")
-    values, chance = 3.0 + 2.0 * rng.standard_normal(n), rng.random(n)
-    return list(Stream(sampler, table, seed=2).ask(None, 0, values, chance))
+    assert (low, high) == (left, right) if right - left >= apart else low <= left <= right <= high
 
 
 def test_the_grid_has_the_posterior_of_the_symbols() -> None:
     """Against the product of prior and probabilities on an even finer grid, σ known."""
-    table = best(3.0, score="trace").channel
-    prior = Prior(0.0, 25.0, sigma=2.0)
-    sampler = Recorder(Grid(prior, "table"), [])
-    row = asked_by_table(table, sampler)[-1][1]
+    symbols, prior = best(3.0, score="trace").channel, Prior(0.0, 25.0, sigma=2.0)
+    sampler, rng = Recorder(Grid(prior, "table")), generator(5, "table")
+    values, chance = 3.0 + 2.0 * rng.standard_normal(60), rng.random(60)
+    row = table(Stream(sampler, symbols, seed=2), values, chance)[-1]
     mu = np.linspace(-10.0, 15.0, 4001)
     log = -0.5 * mu**2 / 25.0
     for response in sampler.seen:
         low, high = ((end - mu) / 2.0 for end in (response.left, response.right))
-        log += np.log1p(math.expm1(table.level) * mass(NORMAL, low, high))
+        log += np.log1p(math.expm1(symbols.level) * mass(NORMAL, low, high))
     weights = np.exp(log - log.max())
     weights /= weights.sum()
     mean = weights @ mu

@@ -1,8 +1,7 @@
-"""Whether a model that does not fit is told, and one that fits is not."""
+"""Misfits are detected, and good fits are not rejected."""
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -26,29 +25,18 @@ def fit_of(model: Model, noise: Noise, z: Array) -> Fit:
     return found.summary.fit
 
 
-@functools.cache
-def fits(case: Case) -> tuple[Fit, Fit]:
-    """To data of the model, and to others."""
-    rng = np.random.default_rng(2)
-    own, other = case.own(rng), case.other(rng)
-    return fit_of(case.model, case.noise, own), fit_of(case.model, case.noise, other)
-
-
 @pytest.mark.parametrize("case", [SERIES, MEAN, CORRELATED], ids=lambda each: each.name)
 def test_data_of_the_model_fit_and_others_do_not(case: Case) -> None:
-    own, other = fits(case)
+    rng = np.random.default_rng(2)
+    own, other = (fit_of(case.model, case.noise, z) for z in (case.own(rng), case.other(rng)))
     assert own.p_value > 0.01
     assert "makes such numbers" in own.statement
-    assert other.p_value < 0.01
     assert other.is_misfit
     assert "hardly ever makes such numbers" in other.statement
-
-
-def test_a_misfit_names_the_numbers_and_the_direction() -> None:
-    _, fit = fits(MEAN)
-    assert [(each.name, each.direction) for each in fit.numbers] == [("mean", "high")]
-    assert "mean is higher than it makes them" in fit.statement
-    assert fits(SERIES)[1].is_jagged
+    assert other.is_jagged == (case is SERIES)
+    if case is MEAN:
+        assert [(each.name, each.direction) for each in other.numbers] == [("mean", "high")]
+        assert "mean is higher than it makes them" in other.statement
 
 
 def one(rng: np.random.Generator, theta: Array) -> Array:
@@ -75,5 +63,5 @@ def test_more_tests_take_a_smaller_p_value_each() -> None:
     z = np.full(20, 20.0)
     z[0] = 38.0
     fit = fit_of(model, DiscreteLaplace((1.0,) * 20), z)
-    # One in 500 or so by itself, and one of 21 tests.
+    # About one in 500 by itself, and one of 21 tests.
     assert 0.005 < fit.p_value < 0.2

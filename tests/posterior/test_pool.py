@@ -1,4 +1,4 @@
-"""Posteriors from draws that are there: their scale, weights, regressions, and errors."""
+"""Posteriors from a pool: its scale, weights, regressions, and errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from abcdp_core.posterior import outcome
 from abcdp_core.posterior.noise import Laplace, NoNoise
 from abcdp_core.posterior.pool import FixedPool, Scale, minimum_pool
-from abcdp_core.summaries import weighted_mean, weighted_quantile, weighted_variance
+from abcdp_core.summaries import weighted_mean, weighted_variance
 
 Array = Any
 
@@ -31,20 +31,14 @@ def normal_pool(scale: float, size: int = SIZE) -> FixedPool:
 def test_the_scale_of_a_pool_is_normal_and_goes_back() -> None:
     rng = np.random.default_rng(2)
     shares = rng.dirichlet((0.5, 1.0, 3.0), SIZE)
-    theta = np.column_stack(
-        [
-            10.0 ** rng.uniform(-3.0, 3.0, SIZE),
-            shares,
-            rng.integers(1, 9, SIZE),
-            rng.normal(size=SIZE),
-        ]
-    )
+    rates, counts = 10.0 ** rng.uniform(-3.0, 3.0, SIZE), rng.integers(1, 9, SIZE)
+    theta = np.column_stack([rates, shares, counts, rng.normal(size=SIZE)])
     scale, x = Scale.of(theta)
     assert x.shape == (SIZE, 5)
     assert_allclose(x.mean(axis=0), 0.0, atol=1e-9)
     assert_allclose(x.std(axis=0), 1.0, atol=0.01)
     assert_allclose(scale.theta(x), theta, rtol=1e-9, atol=1e-12)
-    # Wherever a regression moves them, they are what a parameter can be.
+    # Wherever a regression moves them, parameters stay possible.
     moved = scale.theta(x + rng.normal(size=x.shape))
     assert_allclose(moved[:, 1:4].sum(axis=1), 1.0)
     assert (moved[:, 1:4] >= 0.0).all()
@@ -66,16 +60,15 @@ def test_the_posterior_is_that_of_normal_parameters(scale: float, way: str) -> N
     assert np.abs(spread / deviation - 1.0).max() < 0.12
 
 
-def test_a_small_pool_has_its_nearest_draws_where_they_are() -> None:
-    size = minimum_pool(2) - 1
-    pool = normal_pool(0.003, size)
+def test_the_nearest_draws_of_a_small_pool_are_not_adjusted() -> None:
+    pool = normal_pool(0.003, minimum_pool(2) - 1)
     found = pool.given(np.array([0.5, -1.0]))
     assert found.way == "nearest"
     assert_allclose(found.x, pool.draws.x[found.indices])
     assert np.ptp(found.weights) == 0.0
 
 
-def test_a_draw_that_is_left_out_has_no_weight_and_errors_are_those_of_the_others() -> None:
+def test_a_draw_that_is_left_out_has_no_weight_and_errors_use_the_others() -> None:
     pool = normal_pool(0.3)
     assert pool.given(pool.draws.numbers[7], without=7).weights[7] == 0.0
     error = pool.error(lambda theta, _: theta)
@@ -85,24 +78,17 @@ def test_a_draw_that_is_left_out_has_no_weight_and_errors_are_those_of_the_other
     assert (silent.error(lambda theta, _: theta) < 0.22).all()
 
 
-def test_replicates_of_a_pool_are_other_rows() -> None:
-    """Rows of the posterior itself are near z because of their numbers, and would always fit."""
+def test_a_posterior_has_its_moments_and_replicates_from_other_draws() -> None:
+    """The posterior's own draws are near z because of their numbers, and would always fit."""
     pool = normal_pool(0.05)
-    z = np.array([4.5, 4.5])
-    own = outcome.of_pool(pool, np.array([0.5, -1.0]), ("a", "b"), ("s", "t")).summary.fit
-    far = outcome.of_pool(pool, z, ("a", "b"), ("s", "t")).summary.fit
-    assert own.p_value > 0.05
-    assert far.is_misfit or far.edges
-
-
-def test_intervals_of_log_uniform_rates_are_relative() -> None:
-    rng = np.random.default_rng(3)
-    rate = 10.0 ** rng.uniform(-2.0, 2.0, 20_000)
-    numbers = rng.poisson(1000.0 * rate)[:, None].astype(float)
-    pool = FixedPool.of(rate[:, None], numbers, Laplace((1.0,)))
-    for truth in (0.03, 1.0, 30.0):
-        found = pool.given(np.array([1000.0 * truth]))
-        low, high = weighted_quantile(pool.scale.theta(found.x), found.weights, (0.05, 0.95))[:, 0]
-        # Poisson: a standard deviation is 1 / sqrt(1000 truth) of the rate.
-        exact = 3.29 / np.sqrt(1000.0 * truth + 2.0)
-        assert 0.7 < np.log(high / low) / exact < 1.5
+    own, far = (
+        outcome.of_pool(pool, np.array(z), ("a", "b"), ("s", "t"))
+        for z in ((0.5, -1.0), (4.5, 4.5))
+    )
+    assert own.summary.fit.p_value > 0.05
+    assert far.summary.fit.is_misfit or far.summary.fit.edges
+    kept = np.bincount(own.evenly(10_000), minlength=len(own.weights)) / 10_000
+    assert np.abs(kept - own.weights).max() < 2e-4
+    moments = own.summary.found
+    assert np.abs(moments.mean - own.theta[own.evenly(2000)].mean(axis=0)).max() < 0.05
+    assert (moments.low < moments.mean).all()

@@ -1,4 +1,4 @@
-"""Laws of parameters on the scale on which they are standard normal."""
+"""Distributions of parameters on the scale on which they are standard normal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_parameter_is_a_quantile_at_a_normal_probability(name: str) -> None:
     assert_allclose(Prior((law,)).to_x(law.theta(X)), X, atol=1e-5)
 
 
-def test_whole_numbers_are_alike_and_go_back_to_their_middle() -> None:
+def test_whole_numbers_are_equally_likely_and_go_back_to_their_middle() -> None:
     law = Uniform(1.0, 20.0, whole=True)
     x = np.random.default_rng(1).standard_normal((200_000, 1))
     values, counts = np.unique(law.theta(x), return_counts=True)
@@ -52,7 +52,7 @@ def test_whole_numbers_are_alike_and_go_back_to_their_middle() -> None:
     assert set(np.unique(rates.theta(np.array([[-9.0], [9.0]])))) == {1.0, 1000.0}
 
 
-def test_shares_add_up_to_one_and_have_the_moments_of_their_law() -> None:
+def test_shares_sum_to_one_and_have_the_moments_of_their_distribution() -> None:
     law = Dirichlet((0.5, 1.0, 2.0, 4.0))
     x = np.random.default_rng(2).standard_normal((100_000, 3))
     theta = law.theta(x)
@@ -65,26 +65,23 @@ def test_shares_add_up_to_one_and_have_the_moments_of_their_law() -> None:
 
 
 def test_densities_are_normalised() -> None:
-    """An importance sample of the prior by a wider normal law has weights of mean 1."""
+    """Importance weights from a wider normal distribution have mean 1."""
     rng = np.random.default_rng(3)
     prior = Prior((Uniform(0.0, 1.0), Normal(0.0, 1.0)))
     x = 1.5 * rng.standard_normal((400_000, 2))
     log_proposal = stats.norm(0.0, 1.5).logpdf(x).sum(axis=1)
     assert abs(np.exp(prior.log_density(x) - log_proposal).mean() - 1.0) < 0.01
-    known_but_for_a_constant = Prior(
-        prior.laws, lambda rng, size: rng.random((size, 2)), lambda theta: 5.0 - theta[:, 0],
-        is_normalised=False,
-    )  # fmt: skip
-    weights = np.exp(known_but_for_a_constant.log_density(x) - log_proposal)
+    relative = prior.laws, lambda rng, size: rng.random((size, 2)), lambda theta: 5.0 - theta[:, 0]
+    weights = np.exp(Prior(*relative, is_normalised=False).log_density(x) - log_proposal)
     assert abs(weights.mean() - 1.0) < 0.02
 
 
-def test_the_prior_of_tuberculosis_is_told_by_its_density() -> None:
-    """Draws of the product, weighted, have the moments of what the scenario draws."""
+def test_the_prior_of_tuberculosis_has_its_density() -> None:
+    """Weighted draws of the product have the moments of the scenario's draws."""
     prior = tuberculosis_patients.PRIOR
     theta = prior.theta(np.random.default_rng(4).standard_normal((200_000, 4)))
     weights = np.exp(tuberculosis.log_relative(theta))
-    # Of a share of 0.11 that is inside; its own error is 0.007.
+    # A share of 0.11 is inside; the error is 0.007.
     assert abs(weights.mean() - 1.0) < 0.03
     weights /= weights.sum()
     drawn = tuberculosis.prior(np.random.default_rng(5), 50_000)
@@ -93,9 +90,7 @@ def test_the_prior_of_tuberculosis_is_told_by_its_density() -> None:
     assert np.isfinite(tuberculosis.log_relative(drawn)).all()
 
 
-def test_ends_that_were_chosen_are_told_from_natural_ones() -> None:
+def test_only_chosen_ends_are_edges() -> None:
     laws = (Uniform(0.0, 1.0), Dirichlet((1.0, 1.0, 1.0)), Uniform(2.0, 3.0), Gamma(1.0, 1.0))
-    assert [(each.parameter, each.x, each.low_is_natural) for each in Prior(laws).edges] == [
-        (4, 3, False),
-        (5, 4, True),
-    ]
+    found = [(each.parameter, each.x, each.low_is_natural) for each in Prior(laws).edges]
+    assert found == [(4, 3, False), (5, 4, True)]

@@ -1,4 +1,4 @@
-"""Draws near released numbers, moved by a regression, in cases with a closed form."""
+"""Regression adjustment in cases with a closed form."""
 
 from __future__ import annotations
 
@@ -22,12 +22,8 @@ from abcdp_core.summaries import weighted_mean, weighted_variance
 Array = NDArray[np.float64]
 
 
-def rng_of(seed: int) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
 def moments(z: Array, numbers: Array, x: Array, shares: Shares = OF_POOL) -> tuple[Array, Array]:
-    """Mean and standard deviation of draws from the prior that were moved to z."""
+    """Mean and standard deviation of draws from the prior, adjusted to z."""
     moved = Regression.fit(numbers, x, np.zeros(len(x))).moved(z, shares)
     found = weighted_mean(moved.x, moved.weights)
     return found, np.sqrt(weighted_variance(moved.x, moved.weights))
@@ -37,7 +33,7 @@ def moments(z: Array, numbers: Array, x: Array, shares: Shares = OF_POOL) -> tup
 @pytest.mark.parametrize("scale", [0.01, 1.0, 3.0])
 def test_the_noise_of_the_release_is_in_the_posterior(scale: float, shares: Shares) -> None:
     """Averages of six numbers of variance 1 + b², for a parameter each."""
-    z, rng = np.repeat([1.0, -0.5], 6), rng_of(1)
+    z, rng = np.repeat([1.0, -0.5], 6), np.random.default_rng(1)
     x = rng.standard_normal((20_000, 2))
     numbers = np.repeat(x, 6, axis=1) + rng.standard_normal((20_000, 12))
     mean, sd = moments(z, Gaussian((scale,) * 12).noisy(rng, numbers), x, shares)
@@ -47,48 +43,42 @@ def test_the_noise_of_the_release_is_in_the_posterior(scale: float, shares: Shar
     np.testing.assert_allclose(sd, exact, rtol=0.15)
 
 
-def test_the_regression_has_products_only_where_there_are_draws_enough() -> None:
+def test_the_regression_has_products_only_with_enough_draws() -> None:
     assert [coefficients(6, products=each) for each in (False, True)] == [13, 34]
     for size, products in ((679, False), (680, True)):
-        numbers = rng_of(11).normal(size=(size, 6))
+        numbers = np.random.default_rng(11).normal(size=(size, 6))
         assert Predictor.fit(numbers, numbers[:, :2]).products == products
     assert [minimum_pool(numbers) for numbers in (1, 6, 18, 24, 30)] == [1000] * 4 + [1220]
 
 
-@pytest.mark.parametrize("products", [False, True])
 def test_the_regression_is_ridge_regression_on_standard_features(
-    products: bool, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rng = rng_of(13)
-    size = 130 if products else 100
-    numbers = rng.laplace(size=(size, 2)) * np.array([3.0, 500.0]) + 1.0
-    x = rng.normal(size=(size, 3)) * np.array([1.0, 2.0, 30.0]) + numbers[:, :1]
-    # The third is 0 for most, so its unit is 1.
-    numbers = np.column_stack([numbers, np.maximum(rng.laplace(size=size) - 1.0, 0.0)])
     monkeypatch.setattr(regression, "PER_FEATURE", 10)
     monkeypatch.setattr(regression, "BLOCK", 33)
-    fitted = Predictor.fit(numbers, x)
-    assert fitted.products == products
+    rng, size = np.random.default_rng(13), 130
+    numbers = rng.laplace(size=(size, 3)) * np.array([3.0, 500.0, 1.0]) + 1.0
+    # The third is 0 for most, so its unit is 1.
+    numbers[:, 2] = np.maximum(numbers[:, 2] - 2.0, 0.0)
+    x = rng.normal(size=(size, 3)) * np.array([1.0, 2.0, 30.0]) + numbers[:, :1]
     unit = np.append(np.median(np.abs(numbers[:, :2]), axis=0), 1.0)
-    straight, bent = (
+    straight, bent, wanted = (
         (values - values.mean(axis=0)) / values.std(axis=0)
-        for values in (numbers, np.arcsinh(numbers / unit))
+        for values in (numbers, np.arcsinh(numbers / unit), x)
     )
-    columns = [np.ones(size), *straight.T, *bent.T]
-    if products:
-        columns += [bent[:, i] * bent[:, j] for i in range(3) for j in range(i, 3)]
-    features = np.column_stack(columns)
-    gram = features.T @ features + 1e-6 * size * np.eye(len(columns))
-    wanted = (x - x.mean(axis=0)) / x.std(axis=0)
+    products = [bent[:, i] * bent[:, j] for i in range(3) for j in range(i, 3)]
+    features = np.column_stack([np.ones(size), straight, bent, *products])
+    gram = features.T @ features + 1e-6 * size * np.eye(features.shape[1])
     predictions = features @ np.linalg.solve(gram, features.T @ wanted)
-    np.testing.assert_allclose(fitted.of(numbers), predictions, rtol=1e-9, atol=1e-9)
+    found = Predictor.fit(numbers, x).of(numbers)
+    np.testing.assert_allclose(found, predictions, rtol=1e-9, atol=1e-9)
 
 
 def test_numbers_that_never_change_are_no_obstacle() -> None:
-    x = rng_of(12).uniform(size=(2000, 1))
+    x = np.random.default_rng(12).uniform(size=(2000, 1))
     numbers = np.column_stack([np.full(2000, 0.1), np.zeros(2000), np.round(20.0 * x[:, 0])])
     mean, _ = moments(np.array([0.3, 5.0, 10.0]), numbers, x)
     assert mean == pytest.approx([0.5], abs=0.05)
-    # Nor are draws in which nothing changes: then they are the prior's.
+    # Nor are draws in which nothing changes; the result is the prior.
     mean, _ = moments(np.array([0.3, 5.0]), numbers[:, :2], x)
     assert mean == pytest.approx([0.5], abs=0.05)

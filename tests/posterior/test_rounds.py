@@ -1,4 +1,4 @@
-"""The engine against exact posteriors, which are made by quadrature and sums, and broken twins."""
+"""Posteriors against exact ones by quadrature and sums, and broken twins."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ WANTED = 2500
 standard deviations at most, a width one of 3 %."""
 
 ENDS, WIDTH, ATOMS = 0.35, 0.15, 0.05
-"""How far ends may be off in posterior standard deviations, widths as a share, and the distribution
-function of a whole number: what MATH E8 asks for. Seeds are fixed, so nothing is left to chance."""
+"""Allowed errors (MATH E8): of ends in posterior standard deviations, of widths as a share, and of
+the distribution function of a whole number. Seeds are fixed."""
 
 
 def asked(family: Family, epsilon_total: float, n: int) -> tuple[Question, tuple[Marginal, ...]]:
@@ -36,7 +36,7 @@ def asked(family: Family, epsilon_total: float, n: int) -> tuple[Question, tuple
 
 
 def is_close(found: Found, question: Question, exact: tuple[Marginal, ...], whole: bool) -> bool:
-    """Whether a posterior is as near to the exact one as it has to be."""
+    """Whether a posterior is close enough to the exact one."""
     theta = question.model.prior.theta(found.x)
     ends = weighted_quantile(theta, found.weights, (0.05, 0.95))
     for place, each in enumerate(exact):
@@ -60,7 +60,7 @@ def test_weights_and_rounds_find_the_exact_posterior_and_broken_ones_do_not(name
     assert found.way == "weights"
     assert found.effective[-1] >= WANTED
     assert is_close(found, question, exact, family.whole)
-    # With half of the noise missing, and with the weights forgotten.
+    # With half of the noise missing, and without the weights.
     noise: Any = question.noise
     half = dataclasses.replace(noise, scale=tuple(each / 2.0 for each in noise.scale))
     sure = rounds.infer(dataclasses.replace(question, noise=half), Effort(WANTED))
@@ -79,7 +79,7 @@ def test_a_regression_answers_where_noise_is_narrow(name: str) -> None:
     found = rounds.infer(question, Effort())
     assert found.way == "regression"
     assert is_close(found, question, exact, family.whole)
-    # Draws that are left where they are do not.
+    # Unadjusted draws are not.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("abcdp_core.posterior.regression.less_slope", lambda x, *_: x)
         left = rounds.infer(question, Effort(rounds=found.sizes))
@@ -97,7 +97,7 @@ def model(prior: Prior) -> SimulatedModel:
 NORMAL = Prior((Normal(0.0, 1.0),) * 2)
 
 
-def test_the_same_rounds_give_the_same_posterior_however_tasks_are_done() -> None:
+def test_the_same_rounds_give_the_same_posterior_however_tasks_are_run() -> None:
     question = Question(model(NORMAL), Laplace((0.05, 0.05)), np.array([2.5, -2.5]), 3)
     found = rounds.infer(question, Effort())
     assert len(found.sizes) > 1
@@ -115,12 +115,12 @@ def test_the_same_rounds_give_the_same_posterior_however_tasks_are_done() -> Non
 
 def test_simulations_and_seconds_are_limits() -> None:
     question = Question(model(NORMAL), Laplace((0.01, 0.01)), np.array([3.0, -3.0]), 1)
-    assert rounds.infer(question, Effort(wanted=100_000, simulations=12_000)).sizes == (
-        10_000,
-        2000,
-    )
-    assert rounds.infer(question, Effort(simulations=3000)).sizes == (3000,)
-    assert rounds.infer(question, Effort(wanted=100_000, seconds=0.0)).sizes == (10_000,)
+    for effort, sizes in (
+        (Effort(wanted=100_000, simulations=12_000), (10_000, 2000)),
+        (Effort(simulations=3000), (3000,)),
+        (Effort(wanted=100_000, seconds=0.0), (10_000,)),
+    ):
+        assert rounds.infer(question, effort).sizes == sizes
 
 
 def half_plane(theta: Array) -> Array:
@@ -131,24 +131,24 @@ def draw_half_plane(rng: np.random.Generator, size: int) -> Array:
     return -np.sort(-rng.standard_normal((size, 2)), axis=1)
 
 
-def test_what_is_proposed_outside_the_support_counts_and_is_not_simulated() -> None:
+def test_proposals_outside_the_support_count_and_are_not_simulated() -> None:
     prior = Prior(NORMAL.laws, draw_half_plane, half_plane)
     noise = Laplace((0.5, 0.5))
     found = rounds.infer(Question(model(prior), noise, np.array([1.9, 1.9]), 1), Effort(5000))
     assert (found.x[:, 0] > found.x[:, 1]).all()
     assert len(found.x) < sum(found.sizes)
     assert found.failed == 0
-    # The same by draws from the prior alone, which need no mixture.
+    # The same by draws from the prior alone.
     x = draw_half_plane(np.random.default_rng(0), 400_000)
     weights = np.exp(noise.log_density(np.array([1.9, 1.9]), simulate(np.random.default_rng(1), x)))
     exact = weighted_quantile(x, weights / weights.sum(), (0.05, 0.5, 0.95))
     ours = weighted_quantile(found.x, found.weights, (0.05, 0.5, 0.95))
     assert np.abs(ours - exact).max() < 0.06
 
-
-def test_a_prior_without_a_density_stays_with_draws_from_it() -> None:
-    prior = Prior(NORMAL.laws, draw_half_plane)
-    question = Question(model(prior), Laplace((0.2, 0.2)), np.array([1.0, 0.5]), 1)
+    # Without a density only the prior proposes.
+    question = Question(
+        model(Prior(NORMAL.laws, draw_half_plane)), Laplace((0.2, 0.2)), np.array([1.0, 0.5]), 1
+    )
     found = rounds.infer(question, Effort(wanted=3000))
     assert found.way == "weights"
     assert found.effective[-1] >= 3000
@@ -174,8 +174,8 @@ def whole(rng: np.random.Generator, theta: Array) -> Array:
     return rng.poisson(theta).astype(float)
 
 
-def test_numbers_of_a_regression_are_what_was_released_less_noise() -> None:
-    """With a noise so narrow that nearly all of it is 0."""
+def test_numbers_of_a_regression_are_the_released_ones_less_noise() -> None:
+    """The noise is so narrow that nearly all of it is 0."""
     names = tuple("abcdef")
     prior = Prior((Uniform(10.0, 1000.0),) * 6)
     counts = SimulatedModel(names, names, prior, whole)

@@ -1,3 +1,5 @@
+"""The flip probability against integrals over two Laplace densities."""
+
 from __future__ import annotations
 
 import itertools
@@ -10,7 +12,7 @@ from scipy import integrate
 from abcdp_core.theory import flip
 
 SCALES = pytest.mark.parametrize("b", [0.001, 0.04, 1.0, 2.0, 500.0])
-PLACES = np.array([0.0, 0.1, 0.5, 1.0, 3.0, 20.0])
+PLACES = (0.0, 0.1, 0.5, 1.0, 3.0, 20.0)
 
 
 def laplace(x: float, scale: float) -> float:
@@ -31,24 +33,13 @@ def convolved(z: float, b: float) -> float:
 
 @SCALES
 @pytest.mark.parametrize("place", [-3.0, -0.2, *PLACES])
-def test_the_density_is_that_of_the_difference_of_two_laplace_variables(
-    b: float, place: float
-) -> None:
+def test_density_and_tail_are_integrals(b: float, place: float) -> None:
     assert flip.density(place * b, b) == pytest.approx(convolved(place * b, b), rel=1e-10)
-
-
-@SCALES
-@pytest.mark.parametrize("place", PLACES)
-def test_the_tail_is_the_integral_of_the_density(b: float, place: float) -> None:
+    start = abs(place)
     integral, _ = integrate.quad(
-        lambda z: float(flip.density(z * b, b)) * b, place, place + 80.0, epsabs=0.0, epsrel=1e-12
+        lambda z: float(flip.density(z * b, b)) * b, start, start + 80.0, epsabs=0.0, epsrel=1e-12
     )
-    assert flip.tail(place * b, b) == pytest.approx(integral, rel=1e-10)
-
-
-def test_values_computed_elsewhere() -> None:
-    assert flip.tail(0.1, 0.04) == pytest.approx(0.17732236, abs=5e-9)
-    assert flip.tail(0.8, 2.0) == pytest.approx(0.43410049, abs=5e-9)
+    assert flip.tail(start * b, b) == pytest.approx(integral, rel=1e-10)
 
 
 @SCALES
@@ -58,10 +49,9 @@ def test_the_distribution_function_is_symmetric_and_grows_from_0_to_1(b: float) 
     assert cumulative + flip.cumulative(-z, b) == pytest.approx(1.0, abs=1e-15)
     assert np.all(np.diff(cumulative) >= 0)
     assert cumulative[0] < 1e-10
-    assert cumulative[-1] > 1 - 1e-10
     assert 1.0 - cumulative[600] == pytest.approx(flip.tail(z[600], b), rel=1e-12)
 
 
 def test_without_noise_nothing_is_flipped() -> None:
-    assert np.array_equal(flip.flip_probability(np.array([0.1, 0.2, 0.3]), 0.2, 0.0), np.zeros(3))
-    assert np.array_equal(flip.cumulative(np.array([-1.0, 0.0, 1.0]), 0.0), [0.0, 1.0, 1.0])
+    assert not flip.flip_probability(np.array([0.1, 0.2, 0.3]), 0.2, 0.0).any()
+    assert flip.cumulative(np.array([-1.0, 0.0, 1.0]), 0.0).tolist() == [0.0, 1.0, 1.0]

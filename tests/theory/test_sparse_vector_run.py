@@ -60,8 +60,6 @@ def test_every_pattern_of_decisions_added_up(c: int, resample: bool) -> None:
     assert share == pytest.approx(false / (1.0 - accepted[0]), abs=1e-7)
 
 
-# ------------------------------------------------------------------------- against the mechanism
-
 RUNS = 4000
 RHO = np.random.default_rng(3).uniform(0.0, 1.0, 300)
 THETA = np.random.default_rng(4).uniform(0.0, 1.0, (300, 1))
@@ -96,13 +94,9 @@ def classes(resample: bool) -> Array:
 
 
 @BOTH
-def test_runs_of_the_mechanism_stop_as_often(resample: bool) -> None:
+def test_runs_of_the_mechanism_stop_as_often_and_release_the_same(resample: bool) -> None:
     assert_frequencies(simulated(resample)[0], classes(resample))
     assert rejects(assert_frequencies, simulated(resample, 0.5)[0], classes(resample))
-
-
-@BOTH
-def test_runs_of_the_mechanism_release_the_same_on_average(resample: bool) -> None:
     run = run_of(6, resample=resample, noise=0.15)
     zero = np.zeros(1)
     found = theory.released_average(RHO, run, THETA, zero, zero)
@@ -113,9 +107,6 @@ def test_runs_of_the_mechanism_release_the_same_on_average(resample: bool) -> No
     share = theory.false_share(RHO, run).share
     assert_mean(false, share, 0.0, 1.0)
     assert rejects(assert_mean, simulated(resample, 0.5)[2], share, 0.0, 1.0)
-
-
-# --------------------------------------------------------------------------------------- limits
 
 
 def test_without_noise_it_is_rejection_abc() -> None:
@@ -136,15 +127,11 @@ def test_without_noise_it_is_rejection_abc() -> None:
 def test_more_nodes_change_nothing_that_is_shown(c: int, resample: bool) -> None:
     rho = np.random.default_rng(6).beta(4.0, 8.0, 1500)
     run = Run(0.1, 0.0003 * c, 0.0006 * c, c, resample)
-    usual, fine = (
-        (theory.false_share(rho, run, nodes).share, theory.stopping_time(rho, run, many))
-        for nodes, many in (
-            (theory.COARSE, None),
-            (4 * theory.COARSE, 2 * theory.usual_nodes(run, len(rho))),
-        )
-    )
-    assert usual[0] == pytest.approx(fine[0], rel=1e-4)
-    assert np.cumsum(usual[1]) == pytest.approx(np.cumsum(fine[1]), abs=1e-4)
+    fine = theory.false_share(rho, run, 4 * theory.COARSE).share
+    assert theory.false_share(rho, run).share == pytest.approx(fine, rel=1e-4)
+    fine = theory.stopping_time(rho, run, 2 * theory.usual_nodes(run, len(rho)))
+    usual = theory.stopping_time(rho, run)
+    assert np.cumsum(usual) == pytest.approx(np.cumsum(fine), abs=1e-4)
 
 
 @pytest.mark.parametrize("c", [1, 4, 30])
