@@ -1,27 +1,25 @@
-"""Mechanisms: the private step. One mechanism, with its variants, is one module here.
+"""Mechanisms: the private step. Each module here is one mechanism with its variants.
 
-Everything about it is in its file, and :func:`every` finds it by scanning: comparison, accounting,
-coverage, posterior, pages and labels loop over what is found, so a new file needs no other edit.
+:func:`every` finds them by scanning; studies, pages and labels loop over what it finds.
 
-What flows, from public to published::
+From public to published::
 
-    PublicSide, options ──learn──► learnt
-    PublicSide, options, learnt, Budget ──calibrate──► Event
+    PublicSide, options ──fit──► fitted
+    PublicSide, options, fitted, Budget ──calibrate──► Event
     Prepared (all of these) ──parts──► what each part costs
-    Prepared, Comparison, rng ──release──► Release, Trace
+    Prepared, Comparison, rng ──release──► Release
 
-- `PublicSide` is all that is public about one data set against one pool; ``learn`` takes from it
-  what a mechanism has to know beforehand: a clip bound, a linear map, an order.
-- ``calibrate`` gives the event whose cost is at most the :class:`Budget`, never more; the event
-  holds the noise scales and depends on nothing private.
-- ``release`` runs once. A :class:`Release` holds only what may be published; a trace is for
-  teaching and is never part of a release.
+- ``fit`` computes from public data what a mechanism needs beforehand: a clipping bound, a map.
+- ``calibrate`` returns an event whose cost is at most the :class:`Budget`. The event holds the
+  noise scales and depends on nothing private.
+- ``release`` runs once. A :class:`Release` holds only what may be published.
 
-A module joins by ``MECHANISMS``, a tuple of :class:`Mechanism`, and registers the cost of a kind of
-event that is new, by ``@privacy.cost.register``; if more is known, its noise in words
-(``privacy.noise_in_words``) and what the best attacker gets (``privacy.tradeoff.curve``) too.
-Beside the contract a file has two functions with numbers, for studies that need only a run:
-``calibrate``, budget and sensitivity -> event; ``run``, distances, event, rng -> release, trace.
+A module joins by ``MECHANISMS``, a tuple of :class:`Mechanism`. It registers the cost of each new
+kind of event (``@privacy.cost.register``) and, where known, its noise in words
+(``privacy.noise_in_words``) and the best attack on it (``privacy.tradeoff.curve``). For studies
+that need only a run it has ``calibrate``, from a budget and a sensitivity to an event, and ``run``,
+from distances, an event and a generator to a release. The sparse vector's ``run`` returns a trace
+as well, for teaching; a trace is never part of a release.
 """
 
 from __future__ import annotations
@@ -39,7 +37,6 @@ from abcdp_core import registry, summaries
 from abcdp_core.distances import Distance
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.privacy import Cost, Event, NonPrivate
-from abcdp_core.statistic import Statistic
 from abcdp_core.transforms import Bijector
 
 Array = NDArray[np.float64]
@@ -47,23 +44,21 @@ Measure = Literal["pure", "approximate"]
 
 
 class Distances(Protocol):
-    """The part of a comparison that accept-or-reject mechanisms read: ``rho (T,)``."""
+    """The part of a comparison that most mechanisms read: distances ``rho (T,)`` to the pool."""
 
     @property
-    def rho(self) -> Array:
-        """Distances of the data to each draw of the pool."""
-        ...
+    def rho(self) -> Array: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
 class PosteriorInfo:
-    """How a posterior was made from a released vector; it follows from that, so it is public too.
+    """How a posterior was made from a released vector; it follows from the vector, so it is public.
 
     Attributes:
         way: ``weighted``, draws with importance weights; ``moved``, nearest draws moved along a
             regression; ``kept``, nearest draws left where they are; ``exact``, independent draws
-            from a posterior that is known, and none of the pool.
-        importance_size: effective sample size of the importance weights; 0 where there are none.
+            from the exact posterior, none of them from the pool.
+        importance_size: effective sample size of the importance weights; 0 if there are none.
         outside: share of the sample, by weight, outside the prior's support.
     """
 
@@ -77,16 +72,15 @@ class Release:
     """What may be published.
 
     Attributes:
-        indices: accepted draws of the pool ``(k,)``, in order.
-        weights: of those draws, or of the samples that stand for them, ``(k,)``; they sum to 1 and
-            are equal for accept-or-reject.
-        stopped_at: number of draws looked at; the run's length.
+        indices: kept draws of the pool ``(k,)``, in order.
+        weights: of the kept draws, or of ``samples``, ``(k,)``; they add up to 1.
+        stopped_at: number of draws looked at.
         event: what was done, for the accountant.
-        estimate: a released value ``(d,)`` where the release is one, else ``None``.
-        samples: parameters ``(k, d)`` that stand for the accepted draws where post-processing moved
-            them, or where none of the pool are needed, else ``None``.
-        exact_mean: of the posterior ``(d,)`` where that is known and not only a sample of it.
-        made: how, of a posterior made from a released vector, else ``None``.
+        estimate: the released value ``(d,)`` if the release is a point estimate, else ``None``.
+        samples: parameters ``(k, d)`` if post-processing moved the kept draws or drew others, else
+            ``None``.
+        exact_mean: the posterior mean ``(d,)`` if it is known exactly, else ``None``.
+        made: how a posterior was made from a released vector, else ``None``.
     """
 
     indices: NDArray[np.int64] = field(repr=False)
@@ -98,12 +92,18 @@ class Release:
     exact_mean: Array | None = None
     made: PosteriorInfo | None = None
 
+    @classmethod
+    def of_equals(cls, indices: NDArray[np.int64], stopped_at: int, event: Event) -> Release:
+        """Return a release of kept draws ``(k,)`` of equal weight."""
+        weights = np.full(len(indices), 1.0 / max(len(indices), 1))
+        return cls(indices, weights, stopped_at, event)
+
     def parameters(self, theta: Array) -> Array:
-        """The weighted sample ``(k, d)``: draws of the pool ``(T, d)``, moved if they were."""
+        """Return the weighted sample ``(k, d)``, given the parameters of the pool ``(T, d)``."""
         return theta[self.indices] if self.samples is None else self.samples
 
     def mean(self, theta: Array, otherwise: Array) -> Array:
-        """The mean ``(d,)`` that the release stands for, ``otherwise`` if nothing was accepted."""
+        """Return the estimate ``(d,)``, or ``otherwise`` if no draw was kept."""
         for known in (self.estimate, self.exact_mean):
             if known is not None:
                 return known
@@ -116,11 +116,11 @@ class Release:
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be spent on one release.
+    """What one release may spend.
 
     Attributes:
         epsilon_total: ε, above 0; ``inf`` for no noise.
-        delta: δ of approximate differential privacy; a pure mechanism takes no notice of it.
+        delta: δ of approximate differential privacy; pure mechanisms ignore it.
     """
 
     epsilon_total: float
@@ -128,16 +128,16 @@ class Budget:
 
 
 class PublicSide(Protocol):
-    """All that is public about one data set against one pool; ``pool.PublicSide`` is one.
+    """All that is public about one data set and one pool; ``pool.PublicSide`` implements it.
 
     Attributes:
         scenario: the module of the scenario.
-        n: points of the private data.
+        n: number of records in the private data.
         pool_size: draws of the pool, T.
-        distance: between data sets; knows sensitivity and bound.
-        support: where the prior's draws can lie.
+        distance: between data sets; knows its sensitivity and bound.
+        support: of the prior.
         theta: parameters of the pool ``(T, d)``.
-        statistics: statistics of the pool ``(T, D)``; ``None`` where they were not kept.
+        statistics: statistics of the pool ``(T, D)``; ``None`` if they were not kept.
     """
 
     @property
@@ -157,16 +157,12 @@ class PublicSide(Protocol):
 
     def __hash__(self) -> int: ...
 
-    def statistic(self, name: str) -> Statistic:
-        """What one unit is in one of the scenario's ``STATISTICS``, and how far it moves it."""
-        ...
-
     def summaries(self, name: str) -> Array:
-        """Its numbers ``(T, k)`` of each data set of the pool."""
+        """Return the statistic's numbers ``(T, k)`` for each data set of the pool."""
         ...
 
     def simulated(self, index: int) -> Distances:
-        """The ``index``-th data set simulated from a prior draw, against the same pool."""
+        """Return the comparison of the ``index``-th simulated data set with the same pool."""
         ...
 
 
@@ -177,9 +173,9 @@ class Part:
     Attributes:
         part: what it is, in words.
         count: how many there are.
-        noise_scale: of the noise on it, in the unit of the distance or of what is released.
-        cost: the most that one person can move it, in units of its noise; or its share of ε.
-        measure: ``ε`` of Laplace-like noise, ``μ`` of Gaussian noise (MATH W3).
+        noise_scale: of its noise, in the unit of the distance or of what is released.
+        cost: how far one person can move it, in units of its noise; or its share of ε.
+        measure: ``ε`` for Laplace-like noise, ``μ`` for Gaussian noise (MATH W3).
     """
 
     part: str
@@ -190,57 +186,54 @@ class Part:
 
 
 def nothing(public: PublicSide, options: Params) -> None:
-    """What a mechanism learns that needs to know nothing beforehand."""
+    """Fit nothing: the default of mechanisms that need nothing beforehand."""
 
 
 def no_grid(public: PublicSide) -> Mapping[str, tuple[float, ...]]:
-    """The grid of a mechanism that has nothing to choose."""
+    """Return the empty grid of a mechanism with nothing to tune."""
     return {}
 
 
 def any_scenario(scenario: Any) -> str:
-    """What keeps a mechanism that serves every scenario from serving one."""
+    """Return no reason to refuse: the default of mechanisms that serve every scenario."""
     return ""
 
 
 def data_points(scenario: Any) -> tuple[str, str]:
-    """Unit and neighbours of a mechanism that reads distances between data sets."""
+    """Return protected unit and neighbors for mechanisms that read distances of data sets."""
     return scenario.PROTECTED, getattr(scenario, "NEIGHBOURS", "replace")
 
 
 def any_pool(scenario: Any) -> int:
-    """The smallest pool of a mechanism that any will do for."""
+    """Return 1: the default of mechanisms that work with a pool of any size."""
     return 1
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One way to answer from private data, whole.
+    """One way to answer from private data.
 
     Attributes:
         name: by which it is chosen; lower case with hyphens.
         title: the name in words.
         description: one sentence: what is released, and what is paid for.
-        source: where it comes from: paper and theorem, or ``ours``.
-        options: what a person may choose besides the budget, at its defaults: a frozen dataclass
-            whose fields are Parameters.
-        takes: names of the options that are for studies to set; the others make the variant.
-        accountants: who does the sums -> the measure of what is guaranteed then; the first is used.
-        calibrate: public side, options, what was learnt, finite budget, accountant -> event.
-        release: what was prepared, comparison, source of chance -> release, trace. The only
-            function that is given private data.
-        parts: what was prepared -> what its parts cost; the mechanism is set by the noise of the
-            first.
-        learn: public side, options -> what it needs to know; anything.
-        grid: public side -> option -> values among which a study chooses the best public one.
-        refuses: scenario -> why it cannot serve that, a sentence; empty if it can.
-        protects: scenario -> what one unit is, and how neighbouring data sets differ in it.
-        minimum_pool: scenario -> fewest draws of a pool that are moved by a regression; from a
-            smaller one they stay.
-        noise_needs_learnt: whether ``calibrate`` has to be given what was learnt; if not, it takes
-            ``None`` and assumes the most, so that accountants are compared without a pool.
-        sample: whether it releases draws of which intervals can be made, and not only a value.
-        shown_in: studies that show it although nobody named it.
+        source: paper and theorem, or ``ours``.
+        options: options besides the budget, at their defaults.
+        takes: names of the options that studies set; the others define the variant.
+        accountants: accountant -> kind of guarantee; the first is the default.
+        calibrate: public side, options, fitted, finite budget, accountant -> event.
+        release: prepared, comparison, generator -> release. The only function that is given private
+            data.
+        parts: prepared -> what its parts cost; the first part's noise identifies the mechanism.
+        fit: public side, options -> what the mechanism needs to know beforehand.
+        grid: public side -> option -> public values from which a study picks the best.
+        refuses: scenario -> why it cannot be served, a sentence; empty if it can.
+        protects: scenario -> protected unit, and how neighboring data sets differ in it.
+        minimum_pool: scenario -> smallest pool whose draws a regression moves.
+        noise_needs_fitted: whether ``calibrate`` needs what was fitted. If not, it takes ``None``
+            and assumes the worst, so that accountants can be compared without a pool.
+        sample: whether it releases draws, of which intervals can be made, and not only a value.
+        shown_in: studies that show it by default.
     """
 
     name: str
@@ -251,7 +244,7 @@ class Mechanism:
     takes: tuple[str, ...]
     accountants: Mapping[str, Measure]
     calibrate: Callable[[PublicSide, Any, Any, Budget, str], Event]
-    release: Callable[[Prepared, Any, np.random.Generator], tuple[Release, Any]]
+    release: Callable[[Prepared, Any, np.random.Generator], Release]
     parts: Callable[[Prepared], tuple[Part, ...]]
     fit: Callable[[PublicSide, Any], Any] = nothing
     grid: Callable[[PublicSide], Mapping[str, tuple[float, ...]]] = no_grid
@@ -264,53 +257,52 @@ class Mechanism:
 
     @staticmethod
     def with_delta(*names: str) -> dict[str, Measure]:
-        """Accountants of approximate guarantees."""
+        """Return accountants of approximate guarantees."""
         return dict.fromkeys(names, "approximate")
 
     @property
     def accountant(self) -> str:
-        """Who does the sums unless another one is asked for."""
+        """The default accountant."""
         return next(iter(self.accountants))
 
     @property
     def measure(self) -> Measure:
-        """``pure``, or ``approximate``: with a δ above 0."""
+        """Kind of guarantee: ``pure``, or ``approximate`` with a δ above 0."""
         return self.accountants[self.accountant]
 
     def chosen(self, **given: Any) -> Params:
-        """The options with those of the given values that this mechanism takes."""
+        """Return the options with those of the given values that this mechanism takes."""
         taken = {name: value for name, value in given.items() if name in self.takes}
         return dataclasses.replace(self.options, **taken)
 
     def prepare(self, public: PublicSide, options: Params, budget: Budget) -> Prepared:
-        """All that is done before the data are looked at.
+        """Prepare a release before anyone looks at the data.
 
         Args:
             public: size of the data, and the pool.
-            options: this mechanism's, such as :meth:`chosen` gives.
+            options: of this mechanism, as from :meth:`chosen`.
             budget: of one release; with an infinite ε_total there is no noise.
         """
         fitted = self.fit(public, options)
-        bare = math.isinf(budget.epsilon_total)
         event: Event = NonPrivate()
-        if not bare:
+        if not math.isinf(budget.epsilon_total):
             event = self.calibrate(public, options, fitted, budget, self.accountant)
         return Prepared(self, public, options, fitted, event)
 
     def spends(self, budget: Budget) -> Cost:
-        """What a release within a budget may cost at most."""
+        """Return the most that a release within a budget can cost."""
         return Cost(budget.epsilon_total, budget.delta if self.measure == "approximate" else 0.0)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A release before the data are looked at; all of it is public.
+    """A release before anyone looks at the data; all of it is public.
 
     Attributes:
-        mechanism: which.
+        mechanism: the mechanism.
         public: what is known of data and pool.
         options: what was chosen.
-        learnt: what the mechanism learnt from the pool.
+        fitted: what the mechanism took from the pool.
         event: what will be done, with its noise scales.
     """
 
@@ -321,20 +313,15 @@ class Prepared:
     event: Event
 
     def release(self, comparison: Any, rng: np.random.Generator) -> Release:
-        """Release once; every call costs what the event costs.
-
-        Args:
-            comparison: of the data with the pool of the public side.
-            rng: source of all noise.
-        """
-        return self.mechanism.release(self, comparison, rng)[0]
+        """Release once from a comparison with the pool; every call costs what the event costs."""
+        return self.mechanism.release(self, comparison, rng)
 
 
 def every() -> dict[str, Mechanism]:
-    """Name -> mechanism, of all there are: published ones first, then in the order of names.
+    """Return all mechanisms by name, published ones first, then in the order of names.
 
     Raises:
-        ValueError: two go by the same name.
+        ValueError: two have the same name.
     """
     found: dict[str, Mechanism] = {}
     for module in registry.modules(__name__, "MECHANISMS"):
@@ -345,12 +332,12 @@ def every() -> dict[str, Mechanism]:
 
 
 def names() -> list[str]:
-    """Names of all mechanisms."""
+    """Return the names of all mechanisms."""
     return list(every())
 
 
 def load(name: str) -> Mechanism:
-    """The mechanism called ``name``.
+    """Return the mechanism called ``name``.
 
     Raises:
         ParameterError: there is none of that name.
@@ -362,5 +349,5 @@ def load(name: str) -> Mechanism:
 
 
 def for_scenario(scenario: Any) -> dict[str, Mechanism]:
-    """Those that can serve a scenario."""
+    """Return the mechanisms that can serve a scenario."""
     return {name: each for name, each in every().items() if not each.refuses(scenario)}

@@ -1,55 +1,48 @@
 r"""Rejection ABC with Gaussian noise on every distance ([P22] Theorem 3.1; MATH R1-R3).
 
-Each draw's distance is clipped to [0, B_ρ] and becomes ρ_t + N(0, σ²); the draw is accepted if that
-is at most ε_abc. All T decisions are released: nothing stops the run, and every decision costs the
-same, however far its distance is from the threshold. Distances beyond the bound all count as the
-bound, so that no decision is ever too certain. Without noise nothing is clipped: it is rejection
-ABC over the whole pool.
+Each draw's distance is clipped to [0, B_ρ] and becomes ρ_t + N(0, σ²); the draw is kept if that is
+at most ε_abc. All T decisions are released, and each costs the same. Without noise nothing is
+clipped: it is rejection ABC over the whole pool.
 
 The bound is public. A small quantile of the distances between *simulated* data sets allows less
-noise, at the price of telling draws beyond it no longer apart (MATH R3).
+noise, but draws beyond it all look alike (MATH R3).
 
-Noise is drawn at scale 1 and then scaled, so that a change of budget, threshold or bound moves the
-same noise.
+Noise is drawn at scale 1 and then scaled, so that another budget, threshold or bound reuses it.
 
-**What it costs.** A decision accepts if $\rho + N(0, \sigma^2) \le \epsilon_{abc}$, with $\rho$
-clipped to $[0, B_\rho]$ and moved by at most $\Delta$ by one data point. No decision is rarer than
+**What it costs.** A draw is kept if $\rho + N(0, \sigma^2) \le \epsilon_{abc}$, with $\rho$ clipped
+to $[0, B_\rho]$ and moved by at most $\Delta$ by one person. No decision is rarer than
 
 $$p = \Phi(x/\sigma), \qquad x = \min(\epsilon_{abc} - B_\rho,\; -\epsilon_{abc}) \le -B_\rho/2,$$
 
-the first if an acceptance at $\rho = B_\rho$ is the rarest, the second if a rejection at 0 is.
+the first if keeping at $\rho = B_\rho$ is the rarest decision, the second if rejecting at 0 is.
 
 *Published* ([P22] Theorem 3.1): one decision is $\epsilon$-differentially private with
 
 $$\epsilon = h(\sigma) = \min\bigl(1, \Delta / \sqrt{2\pi\sigma^2}\bigr) \,/\, \Phi(x/\sigma).
 \tag{R1}$$
 
-*Exact:* with $\Delta' = \min(\Delta, B_\rho)$, which is all that two clipped distances can differ
-by,
+*Exact:* with $\Delta' = \min(\Delta, B_\rho)$, the most by which two clipped distances differ,
 
 $$\epsilon = \ln \Phi((x + \Delta')/\sigma) - \ln \Phi(x/\sigma). \tag{R2}$$
 
-For $\ln\Phi$ is concave, so a shift by $\Delta'$ changes it most where its argument is smallest,
-and that is $x/\sigma$, whichever decision it belongs to. Both are strictly decreasing in $\sigma$
-and reach every positive value; neither minds $\epsilon_{abc} > B_\rho$, where it is the rejections
-that are rare. All $T$ decisions are released, and at worst every one of them loses as much, so
-their costs add up: $\epsilon_{total} = T \epsilon$.
+Because $\ln\Phi$ is concave, a shift by $\Delta'$ changes it most where its argument is smallest,
+at $x/\sigma$. Both bounds strictly decrease in $\sigma$, reach every positive value, and hold for
+$\epsilon_{abc} > B_\rho$ too, where rejections are rare. At worst every decision loses as much, so
+the costs of all $T$ add up: $\epsilon_{total} = T \epsilon$.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Distances, Mechanism, Part, Prepared, PublicSide, Release
-from abcdp_core.mechanisms.thresholds import EPSILON_ABC, SETS, simulated, thresholds
-from abcdp_core.parameters import Params
+from abcdp_core.mechanisms.thresholds import SETS, DistanceOptions, simulated, thresholds
 from abcdp_core.privacy import (
     Cost,
     Event,
@@ -60,7 +53,12 @@ from abcdp_core.privacy import (
     gaussian_series,
     tradeoff,
 )
-from abcdp_core.privacy.calibration import check_positive, smallest_satisfying
+from abcdp_core.privacy.calibration import (
+    check_counts,
+    check_one_of,
+    check_positive,
+    smallest_satisfying,
+)
 
 Array = NDArray[np.float64]
 
@@ -80,7 +78,7 @@ class GaussianRejection(Event):
     Attributes:
         sensitivity: most that one person can change a distance.
         bound: distances are clipped to ``[0, bound]``.
-        epsilon_abc: similarity threshold.
+        epsilon_abc: threshold.
         scale: standard deviation of the noise.
         steps: how many decisions.
     """
@@ -107,50 +105,37 @@ def _(event: GaussianRejection, false_alarm: Array) -> tradeoff.Curve:
 
 
 def decision_epsilon(event: GaussianRejection, accountant: str = "exact") -> float:
-    """ε of one decision, rounded up; ``inf`` without noise.
+    """Return ε of one decision, rounded up; ``inf`` without noise.
 
     Args:
         event: what was done.
         accountant: ``published`` for R1, ``exact`` for R2.
 
     Raises:
-        ValueError: the accountant is none of these.
+        ValueError: the accountant is neither.
     """
-    if accountant not in ACCOUNTANTS:
-        raise ValueError(f"accountant = {accountant}: must be one of {', '.join(ACCOUNTANTS)}.")
+    check_one_of(ACCOUNTANTS, accountant=accountant)
     if event.scale == 0:
         return math.inf
-    return _published(event) if accountant == "published" else _exact(event)
-
-
-def _rarest(event: GaussianRejection) -> float:
-    """x: −x/σ standard deviations of luck make the rarest decision."""
-    return min(event.epsilon_abc - event.bound, -event.epsilon_abc)
-
-
-def _published(event: GaussianRejection) -> float:
-    # Inside the function: what needs none of these functions starts without SciPy.
+    # Imported here, so that starting needs no SciPy.
     from scipy import special
 
-    rarest = float(special.log_ndtr(_rarest(event) / event.scale))
+    place = min(event.epsilon_abc - event.bound, -event.epsilon_abc)
+    rarest = float(special.log_ndtr(place / event.scale))
     change = math.log(event.sensitivity) - math.log(event.scale) - 0.5 * math.log(2.0 * math.pi)
     logarithm = min(0.0, change) - rarest * (1.0 + ROUNDING) + ROUNDING * (1.0 + abs(change))
-    # Beyond, the exponential has no floating-point number.
-    return math.exp(logarithm) if logarithm < 709.0 else math.inf
-
-
-def _exact(event: GaussianRejection) -> float:
-    from scipy import special
-
+    # From 709 on the exponential overflows.
+    published = math.exp(logarithm) if logarithm < 709.0 else math.inf
+    if accountant == "published":
+        return published
     shift = min(event.sensitivity, event.bound)
-    moved = float(special.log_ndtr((_rarest(event) + shift) / event.scale))
-    rarest = float(special.log_ndtr(_rarest(event) / event.scale))
-    # Where both logarithms are nearly one, their difference says less than the bound.
-    return min(moved * (1.0 - ROUNDING) - rarest * (1.0 + ROUNDING), _published(event))
+    moved = float(special.log_ndtr((place + shift) / event.scale))
+    # If both logarithms are nearly equal, rounding makes their difference the looser bound.
+    return min(moved * (1.0 - ROUNDING) - rarest * (1.0 + ROUNDING), published)
 
 
 def pure_epsilon(event: GaussianRejection, accountant: str = "exact") -> float:
-    """ε_total of all decisions together, rounded up; arguments as in :func:`decision_epsilon`."""
+    """Return ε_total of all decisions, rounded up; arguments as in :func:`decision_epsilon`."""
     return math.nextafter(event.steps * decision_epsilon(event, accountant), math.inf)
 
 
@@ -163,13 +148,13 @@ def calibrate(
     steps: int,
     accountant: str = "exact",
 ) -> GaussianRejection:
-    """The least noise whose cost is at most ``epsilon_total``, rounded to the safe side.
+    """Return the least noise whose cost is at most ``epsilon_total``, rounded to the safe side.
 
     Args:
         epsilon_total: privacy budget of all decisions, above 0.
         sensitivity: Δ of a distance before it is clipped, above 0.
         bound: B_ρ, distances are clipped to ``[0, bound]``; above 0.
-        epsilon_abc: similarity threshold, above 0; may be larger than the bound.
+        epsilon_abc: threshold, above 0; may be larger than the bound.
         steps: T, decisions, at least 1.
         accountant: ``published`` for R1, ``exact`` for R2, which needs less noise.
 
@@ -179,8 +164,7 @@ def calibrate(
     check_positive(
         epsilon_total=epsilon_total, sensitivity=sensitivity, bound=bound, epsilon_abc=epsilon_abc
     )
-    if steps < 1:
-        raise ValueError(f"steps = {steps}: must be at least 1.")
+    check_counts(steps=steps)
 
     def event(scale: float) -> GaussianRejection:
         return GaussianRejection(sensitivity, bound, epsilon_abc, scale, steps)
@@ -188,32 +172,15 @@ def calibrate(
     def private(scale: float) -> bool:
         return pure_epsilon(event(scale), accountant) <= epsilon_total
 
-    # Much noise makes every decision a fair coin: ε = 2 Δ / √(2π σ²).
+    # With much noise every decision is a fair coin, and ε = 2 Δ / √(2π σ²).
     return event(smallest_satisfying(private, start=steps * sensitivity / epsilon_total))
 
 
 # --------------------------------------------------------------------------------------- the run
 
 
-@dataclass(frozen=True)
-class Trace:
-    """What happened inside, for teaching; never published. One entry per draw (T,).
-
-    Attributes:
-        noisy_distance: clipped distance plus noise; the distance itself without noise.
-        accepted: the private decision.
-        non_private: whether ρ_t ≤ ε_abc.
-    """
-
-    noisy_distance: Array = field(repr=False)
-    accepted: NDArray[np.bool_] = field(repr=False)
-    non_private: NDArray[np.bool_] = field(repr=False)
-
-
-def run(
-    rho: Array, epsilon_abc: float, event: Event, rng: np.random.Generator
-) -> tuple[Release, Trace]:
-    """Decide about all distances ``(T,)`` with the noise of an event; :class:`NonPrivate` has none.
+def run(rho: Array, epsilon_abc: float, event: Event, rng: np.random.Generator) -> Release:
+    """Keep or reject every draw, given distances ``(T,)`` and an event; NonPrivate has no noise.
 
     Raises:
         TypeError: the event is of another kind.
@@ -225,43 +192,29 @@ def run(
         noisy_distance = rho
     else:
         raise TypeError(f"{type(event).__name__} is not an event of rejection with Gaussian noise.")
-    accepted = noisy_distance <= epsilon_abc
-    indices = np.flatnonzero(accepted)
-    weights = np.full(len(indices), 1.0 / max(len(indices), 1))
-    trace = Trace(noisy_distance, accepted, rho <= epsilon_abc)
-    return Release(indices, weights, len(rho), event), trace
+    return Release.of_equals(np.flatnonzero(noisy_distance <= epsilon_abc), len(rho), event)
 
 
 # ---------------------------------------------------------------------------------- the contract
 
 BOUND_QUANTILE = 0.05
-"""Distances are clipped to this quantile of those of simulated data sets ([P22])."""
+"""Distances are clipped to this quantile of the distances between simulated data sets ([P22])."""
 
 
-@dataclass(frozen=True)
-class Options(Params):
-    """What a person may choose."""
-
-    epsilon_abc: float = EPSILON_ABC.field(0.1)
-    sensitivity: str = par.SENSITIVITY.field("sharp")
-
-
-def fit(public: PublicSide, options: Options) -> float:
-    """B_ρ, from simulated data sets only (MATH R3)."""
+def fit(public: PublicSide, options: DistanceOptions) -> float:
+    """Return B_ρ, from simulated data sets only (MATH R3)."""
     return _bound(public)
 
 
 def bound_quantile(distances: Array, quantile: float) -> float:
-    """B_ρ: a quantile of distances, of any shape, between *simulated* data sets (MATH R3).
+    """Return B_ρ: a quantile of distances, of any shape, between *simulated* data sets (MATH R3).
 
-    [P22] calls the small one "top 5 percentile": most distances exceed it, so it is the 5 %
-    quantile. Distances of the private data have no place here.
-
-    Where so many are 0 that it is 0 too, as with a count of few records, it is the quantile of the
-    others: noise for a bound of 0 would be none.
+    [P22] says "top 5 percentile" and means the 5 % quantile: most distances exceed it. If the
+    quantile is 0, as with a count of few records, take the quantile of the positive distances: a
+    bound of 0 would mean no noise.
 
     Raises:
-        ValueError: the quantile does not lie in (0, 1], or no distance is a positive number.
+        ValueError: the quantile is not in (0, 1], or no distance is a positive number.
     """
     if not 0.0 < quantile <= 1.0:
         raise ValueError(f"quantile = {quantile}: must lie above 0 and not above 1.")
@@ -279,13 +232,17 @@ def _bound(public: PublicSide) -> float:
 
 
 def calibrated(
-    public: PublicSide, options: Options, bound: float | None, budget: Budget, accountant: str
+    public: PublicSide,
+    options: DistanceOptions,
+    bound: float | None,
+    budget: Budget,
+    accountant: str,
 ) -> GaussianRejection:
-    """The noise of all T decisions; without a bound distances are clipped to the largest one.
+    """Return the noise of all T decisions; without a bound, clip to the distance's largest value.
 
-    ``linear`` adds up what they cost (MATH R2); ``advanced`` and ``optimal`` compose them with a δ.
-    As the decisions follow from T noisy distances, with a δ they cost no more than those do, by any
-    accountant of a Gaussian series; ``direct`` is its exact one.
+    ``linear`` adds up the costs (MATH R2); ``advanced`` and ``optimal`` compose them with a δ. The
+    decisions follow from T noisy distances, so they cost no more than a Gaussian series, by any of
+    its accountants; ``direct`` is the exact one.
     """
     sensitivity = public.distance.sensitivity(public.n, options.sensitivity)
     clipped_to = public.distance.bound if bound is None else bound
@@ -308,15 +265,13 @@ def calibrated(
     return GaussianRejection(*of_run, series.scale, steps)
 
 
-def released(
-    prepared: Prepared, comparison: Distances, rng: np.random.Generator
-) -> tuple[Release, Trace]:
-    """Decide about all distances of a comparison."""
+def released(prepared: Prepared, comparison: Distances, rng: np.random.Generator) -> Release:
+    """Keep or reject every draw of a comparison."""
     return run(comparison.rho, prepared.options.epsilon_abc, prepared.event, rng)
 
 
 def parts(prepared: Prepared) -> tuple[Part, ...]:
-    """Every decision costs the same, accepted or rejected."""
+    """Return the cost of one decision, the same for keeping and rejecting."""
     event, pool_size = cast(GaussianRejection, prepared.event), prepared.public.pool_size
     share = pure_epsilon(event) / pool_size
     return (Part("decision about a draw", pool_size, event.scale, share, "ε"),)
@@ -326,10 +281,10 @@ MECHANISMS = (
     Mechanism(
         name="gaussian-rejection",
         title="Rejection with Gaussian noise",
-        description="The decision about every draw of the pool: Gaussian noise on every clipped "
-        "distance; each decision is paid for.",
+        description="Keeps or rejects every draw of the pool, with Gaussian noise on each clipped "
+        "distance; every decision is paid for.",
         source="[P22] Theorem 3.1",
-        options=Options(),
+        options=DistanceOptions(),
         takes=("epsilon_abc", "sensitivity"),
         accountants={
             "linear": "pure",

@@ -1,22 +1,21 @@
-r"""The c nearest draws, selected privately; there is no threshold to choose (MATH E4).
+r"""Select the c nearest draws privately, without a threshold (MATH E4).
 
-*c rounds.* In each round one draw of those that are left is taken, with a probability proportional
-to its weight: the exponential mechanism (McSherry & Talwar, 2007) with sensitivity $\Delta$,
+*c rounds.* Each round takes one of the remaining draws, with a probability proportional to its
+weight: the exponential mechanism (McSherry & Talwar, 2007) with sensitivity $\Delta$,
 
 $$P(t) \propto w_t = e^{-\rho_t / s}, \qquad s = 2\Delta/\epsilon_0. \tag{E4}$$
 
 *One pass.* The $c$ smallest of $\rho_t - s\,G_t$ with independent standard Gumbel noise $G_t$, in
-increasing order, have exactly the law of the $c$ rounds (Durfee & Rogers, 2019):
-$e^{(\rho_t - s G_t)/s} = e^{-G_t}/w_t$ is exponential with rate $w_t$, and the order stays the
-same. The smallest of independent exponential variables is that of $t$ with probability
-$w_t / \sum_j w_j$, and by their lack of memory the others, counted from there, are as they were at
-the start: the next round.
+increasing order, have exactly the distribution of the $c$ rounds (Durfee & Rogers, 2019):
+$e^{(\rho_t - s G_t)/s} = e^{-G_t}/w_t$ is exponential with rate $w_t$. The smallest of independent
+exponential variables is that of $t$ with probability $w_t / \sum_j w_j$, and the others, counted
+from there, are memoryless: the next round.
 
-*Pure.* One data point moves each distance by at most $\Delta$, up or down. So $w_t$ changes by a
-factor between $e^{-\epsilon_0/2}$ and $e^{\epsilon_0/2}$, and so does the sum that it is divided
-by: a round is $\epsilon_0$-differentially private whatever was taken before, and all of them are
-$c\,\epsilon_0$. Were the distances to move in one direction only, the factor 2 in $s$ could be
-dropped. They do not: a point that comes nearer to one draw goes away from another.
+*Pure.* One person moves each distance by at most $\Delta$, up or down. So $w_t$ and the sum of the
+weights each change by a factor between $e^{-\epsilon_0/2}$ and $e^{\epsilon_0/2}$: a round is
+$\epsilon_0$-differentially private given all earlier ones, and the cost of all is $c\,\epsilon_0$.
+The factor 2 in $s$ is needed, because a record that comes nearer to one draw may move away from
+another.
 
 *With a δ.* The sum is the same for all $t$, so in one round the privacy loss
 $X = \ln P(t) - \ln P'(t)$ lies in an interval of length $\epsilon_0$, not only in
@@ -31,21 +30,19 @@ rounds add up, also when a round depends on those before (Bun & Steinke, 2016), 
 $$\alpha\rho, \qquad \rho = c\,\epsilon_0^2/8,$$
 
 which :func:`.composition.from_renyi` converts to ε at a given δ (Canonne, Kamath & Steinke, 2020).
-The pure guarantee holds beside it, and the smaller ε counts.
+The pure guarantee also holds; the cost is the smaller ε.
 
-*Released* are the draws that were taken, in the order of the pool. The order in which they were
-taken is covered by the proof and yet not released, nor is any noisy distance. If there are fewer
-than c draws, all of them come back.
-
-Noise is drawn at scale 1 and then scaled, so that a change of budget or c moves the same noise. It
-is in floating point, good for studies; its last digits are not of the law that the proof is about.
+The release has the selected draws in the order of the pool, without noisy distances; all draws if
+there are fewer than c. Noise is drawn at scale 1 and then scaled, so another budget or c reuses it.
+It is in floating point, which is good enough for studies; its last digits are not exactly those of
+the proof.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
@@ -57,7 +54,13 @@ from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Distances, Mechanism, Part, Prepared, PublicSide, Release
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Cost, Event, NonPrivate, composition, cost, tradeoff
-from abcdp_core.privacy.calibration import ratio, round_up, smallest_satisfying
+from abcdp_core.privacy.calibration import (
+    check_counts,
+    check_positive,
+    ratio,
+    round_up,
+    smallest_satisfying,
+)
 
 Array = NDArray[np.float64]
 
@@ -65,7 +68,7 @@ ROUNDING = 1e-12
 """Relative error allowed for in a converted ε."""
 
 ODDS = np.linspace(-8.0, 8.0, 33)
-"""Logarithms of the odds, about the middle, at which the worst pair is looked for."""
+"""Logarithms of the middle odds at which the worst pair is looked for."""
 
 
 # ----------------------------------------------------------------------------------- what it costs
@@ -78,7 +81,7 @@ class NearestSelection(Event):
     Attributes:
         sensitivity: Δ of every distance, as the noise was calibrated for.
         scale: s of the Gumbel noise on each distance.
-        c: draws that are taken, at least 1.
+        c: draws to keep, at least 1.
     """
 
     sensitivity: float
@@ -114,18 +117,18 @@ def _(event: NearestSelection, delta: float = 0.0) -> Cost:
 
 @tradeoff.curve.register
 def _(event: NearestSelection, false_alarm: Array) -> tradeoff.Curve:
-    """Attained: all distances are equal, and one data point moves some down and the others up.
+    """Return the curve for equal distances that one person moves, some down and the others up.
 
-    In a pool so large that c draws do not thin it out, each round takes one of the former with the
-    same probability, whose odds grow by e^ε₀; only how many were taken tells the two data sets
-    apart. The worst odds of those tried.
+    In a pool so large that c draws do not thin it out, each round takes one of those that move down
+    with the same probability, whose odds grow by e^ε₀; only their number tells the two data sets
+    apart. The curve is that of the worst odds tried.
     """
     laws = [pair_law(odds - event.round_epsilon / 2.0, event) for odds in ODDS.tolist()]
     return tradeoff.Curve(false_alarm, tradeoff.worst(laws, false_alarm), "attained")
 
 
 def pair_law(odds: float, event: NearestSelection) -> tradeoff.Law:
-    """Law of how many taken draws are among those that move down, for two data sets.
+    """Return the distributions, for two data sets, of the number of kept draws that move down.
 
     Args:
         odds: logarithm of the odds of such a draw under the first data set.
@@ -143,19 +146,19 @@ def pair_law(odds: float, event: NearestSelection) -> tradeoff.Law:
 
 
 def calibrate(epsilon_total: float, delta: float, sensitivity: float, c: int) -> NearestSelection:
-    """The least noise whose cost is at most the budget, rounded to the safe side.
+    """Return the least noise whose cost is at most the budget, rounded to the safe side.
 
     Args:
         epsilon_total: privacy budget, positive and finite.
         delta: 0 for a pure guarantee, else below 1.
         sensitivity: Δ of every distance, positive and finite.
-        c: draws that are taken, at least 1.
+        c: draws to keep, at least 1.
 
     Raises:
         ValueError: an argument is out of range.
     """
-    if not (0.0 < epsilon_total < math.inf and 0.0 < sensitivity < math.inf and c >= 1):
-        raise ValueError("calibration needs a positive finite budget and sensitivity, and c >= 1.")
+    check_positive(epsilon_total=epsilon_total, sensitivity=sensitivity)
+    check_counts(c=c)
     if not 0.0 <= delta < 1.0:
         raise ValueError(f"delta = {delta}: must be at least 0 and below 1.")
 
@@ -169,27 +172,14 @@ def calibrate(epsilon_total: float, delta: float, sensitivity: float, c: int) ->
 # ----------------------------------------------------------------------------------------- the run
 
 
-@dataclass(frozen=True)
-class Trace:
-    """What happened inside, for teaching; never published.
-
-    Attributes:
-        noisy_distance: ρ_t − s G_t of every draw ``(T,)``.
-        order: the draws that were taken ``(k,)``, first to last.
-    """
-
-    noisy_distance: Array = field(repr=False)
-    order: NDArray[np.int64] = field(repr=False)
-
-
-def run(rho: Array, c: int, event: Event, rng: np.random.Generator) -> tuple[Release, Trace]:
+def run(rho: Array, c: int, event: Event, rng: np.random.Generator) -> Release:
     """Select once, with the noise of an event.
 
     Args:
         rho: distances ``(T,)`` of the data to the draws.
-        c: draws to take; of the event itself where there is noise.
+        c: draws to keep without noise; with noise, the event's own c.
         event: holds the noise scale; :class:`NonPrivate` for the c nearest themselves.
-        rng: source of all chance.
+        rng: source of all noise.
 
     Raises:
         TypeError: the event is of another kind.
@@ -200,10 +190,12 @@ def run(rho: Array, c: int, event: Event, rng: np.random.Generator) -> tuple[Rel
         noisy = rho
     else:
         raise TypeError(f"{type(event).__name__} is not an event of a selection.")
-    # Stable, so that without noise the first of equal ones is taken.
-    order = np.argsort(noisy, kind="stable")[:c]
-    weights = np.full(len(order), 1.0 / max(len(order), 1))
-    return Release(np.sort(order), weights, len(rho), event), Trace(noisy, order)
+    return Release.of_equals(nearest(noisy, c), len(rho), event)
+
+
+def nearest(distance: Array, count: int) -> NDArray[np.int64]:
+    """Return indices of the smallest distances, in order of the pool; ties go to the first."""
+    return np.sort(np.argsort(distance, kind="stable")[:count])
 
 
 # ------------------------------------------------------------------------------------ the contract
@@ -220,21 +212,19 @@ class Options(Params):
 def calibrated(
     public: PublicSide, options: Options, fitted: None, budget: Budget, accountant: str
 ) -> NearestSelection:
-    """The noise of all rounds: ``linear`` is the pure guarantee, ``rdp`` the better of both."""
+    """Return the noise of all rounds: ``linear`` is pure, ``rdp`` the better of both guarantees."""
     delta = 0.0 if accountant == "linear" else budget.delta
     sensitivity = public.distance.sensitivity(public.n, options.sensitivity)
     return calibrate(budget.epsilon_total, delta, sensitivity, options.c)
 
 
-def released(
-    prepared: Prepared, comparison: Distances, rng: np.random.Generator
-) -> tuple[Release, Trace]:
+def released(prepared: Prepared, comparison: Distances, rng: np.random.Generator) -> Release:
     """Select once from all distances of a comparison."""
     return run(comparison.rho, prepared.options.c, prepared.event, rng)
 
 
 def parts(prepared: Prepared) -> tuple[Part, ...]:
-    """What is paid for. Draws that are not taken are free."""
+    """Return the cost of each kept draw; the others are free."""
     event, pool_size = cast(NearestSelection, prepared.event), prepared.public.pool_size
     taken = min(event.c, pool_size)
     return (
@@ -246,8 +236,8 @@ def parts(prepared: Prepared) -> tuple[Part, ...]:
 PURE = Mechanism(
     name="nearest-selection",
     title="Selection of the nearest",
-    description="Which c draws are the nearest: Gumbel noise on every distance; each of the c is "
-    "paid for, and there is no threshold.",
+    description="Keeps the c nearest draws, with Gumbel noise on every distance and no threshold; "
+    "each kept draw is paid for.",
     source="ours, after Durfee & Rogers (2019)",
     options=Options(),
     takes=("c", "sensitivity"),
@@ -262,10 +252,10 @@ APPROXIMATE = dataclasses.replace(
     PURE,
     name="nearest-selection-approximate",
     title="Selection of the nearest with a δ",
-    description="Which c draws are the nearest: Gumbel noise on every distance; all c are paid for "
-    "together with a δ, and there is no threshold.",
+    description="Keeps the c nearest draws, with Gumbel noise on every distance and no threshold; "
+    "all c are paid for together, with a δ.",
     accountants={"rdp": "approximate"},
-    # Its intervals are of the same kind: draws near the data.
+    # Its intervals are of the same kind as the pure variant's.
     shown_in=("compare-mechanisms", "accounting"),
 )
 

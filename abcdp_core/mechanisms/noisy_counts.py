@@ -1,21 +1,18 @@
-r"""Release the sufficient statistic, then reckon with its noise exactly (MATH E7, M9).
+r"""Release the sufficient statistic and infer with its noise exactly (MATH E7, M9).
 
-Where points fall into K cells with unknown shares $\theta \sim \mathrm{Dirichlet}(\alpha)$, the K
-counts say all that the data say of θ, and there is a likelihood: nothing has to be simulated. So
-the honest rival of ABC is to release the counts, $r = n + \nu$, with discrete Laplace noise
-(:class:`~abcdp_core.mechanisms.private_summary.SummaryNoise`), and to take the posterior given $r$.
-That is what every simulation-based method is to be measured by here. Where no likelihood can be
-computed there is no such rival.
+If records fall into K cells with unknown shares $\theta \sim \mathrm{Dirichlet}(\alpha)$, the K
+counts are sufficient for θ and the likelihood is known. So the fair benchmark for ABC is to release
+the counts with discrete Laplace noise, $r = n + \nu$
+(:class:`~abcdp_core.mechanisms.private_summary.SummaryNoise`), and take the posterior given $r$.
 
-**Proof.** One point replaced by another leaves one cell and enters another, or stays: the counts
-move by at most 2 in sum. With $P(\nu_i = k) \propto e^{-|k|/t}$, independent, $t = 2/\epsilon$,
+**Proof.** Replacing one record moves the counts by at most 2 in sum. With independent noise,
+$P(\nu_i = k) \propto e^{-|k|/t}$, $t = 2/\epsilon$,
 
 $$\log \frac{P(r \mid n)}{P(r \mid n')} = \frac{1}{t} \sum_i |r_i - n'_i| - |r_i - n_i|
 \le \frac{1}{t} \sum_i |n_i - n'_i| \le \frac{2}{t} = \epsilon .$$
 
-All that follows looks at $r$ and at what is public: post-processing. How many points there are, N,
-is public, as points are replaced and none is added or removed; so the counts need no noise on their
-sum, and the posterior may use it.
+Everything else is post-processing of $r$. The number of records N is public, because records are
+replaced and never added or removed; so the posterior may use it.
 
 **Posterior.** Given the counts, $\theta \sim \mathrm{Dirichlet}(\alpha + n)$. A priori the counts
 are Dirichlet-multinomial, and so
@@ -24,29 +21,27 @@ $$P(n \mid r) \propto \prod_i f_i(n_i) \quad \text{where } \sum_i n_i = N, \qqua
 f_i(m) = e^{-|r_i - m|/t}\, \frac{\Gamma(m + \alpha_i)}{m!}$$
 
 (a flat prior makes the last factor 1: all compositions of N are equally likely). These are K
-independent whole numbers given their sum. Its law is a convolution, found by fast Fourier transform
-over all of 0..N, so nothing is cut off. Only two things are done about floating point:
+independent whole numbers given their sum. The distribution of the sum is a convolution, found by
+fast Fourier transform over all of 0..N. Two steps keep it accurate in floating point:
 
 * A released $r_i$ below 0 counts as 0, one above N as N: that changes $f_i$ by a factor.
 * Each $f_i(m)$ is multiplied by $e^{\lambda m}$, which changes the product by the factor
-  $e^{\lambda N}$; λ is such that the independent numbers add up to N on average. Then N is in the
-  middle of the law of their sum, where Fourier transforms are good to about 13 digits, and not in
-  a tail, however far the noise has moved the sum of the r.
+  $e^{\lambda N}$, with λ such that the independent numbers add up to N on average. Then N is near
+  the middle of the distribution of their sum, where Fourier transforms are good to 13 digits.
 
 The *estimate* is the exact posterior mean, $(\alpha_i + E[n_i \mid r]) / (\sum \alpha + N)$.
 *Samples* are independent draws from the exact posterior: counts, the last cell first, each given
-what the ones before it leave; then shares given the counts.
+what the previous ones leave; then shares given the counts.
 
-Chance is used in a fixed order and number: noise at scale 1, then uniform numbers for counts and
-for shares, turned into draws by inverse distribution functions. So another budget moves the same
-noise and the same draws.
+Random numbers are used in a fixed order: noise at scale 1, then uniform numbers, which inverse
+distribution functions turn into counts and shares. So another budget reuses all of them.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numba
 import numpy as np
@@ -62,28 +57,27 @@ from abcdp_core.mechanisms import (
     PublicSide,
     Release,
 )
-from abcdp_core.mechanisms.private_summary import SummaryNoise, noise_for, noisy
+from abcdp_core.mechanisms.private_summary import (
+    SummaryNoise,
+    noise_for,
+    noisy,
+    parts_of_release,
+)
 from abcdp_core.parameters import Params, scale
-from abcdp_core.privacy import Event, cost
+from abcdp_core.privacy import Event
 from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
 
 Array = NDArray[np.float64]
 
 RIVAL = (
-    "You may not need ABC here: this model has a likelihood, and its counts, released once with "
-    "noise, have an exact posterior. What is simulated has to be measured by that."
+    "You may not need ABC here: this model has a likelihood, so noisy counts, released once, give "
+    "an exact posterior. Judge other methods by that."
 )
-"""Beside errors of a scenario that this mechanism serves."""
-
-NO_RIVAL = (
-    "Where no likelihood can be computed, ABC earns its keep: all it needs is a simulator of the "
-    "data."
-)
-"""Beside errors of the others."""
+NO_RIVAL = "ABC earns its keep when no likelihood can be computed: it needs only a simulator."
 
 
 def rival(scenario: Any) -> str:
-    """Whether there is a rival that needs no simulation, in a sentence or two."""
+    """Return whether the scenario can be served without simulation, in a sentence or two."""
     return NO_RIVAL if refuses(scenario) else RIVAL
 
 
@@ -92,12 +86,13 @@ def rival(scenario: Any) -> str:
 
 @dataclass(frozen=True)
 class Counts:
-    """The law of K whole numbers from 0 to N that add up to N, independent but for that.
+    """The joint distribution of K independent whole numbers from 0 to N, given their sum N.
 
     Attributes:
-        laws: of each number by itself, tilted so that the means add up to N: ``(K, N + 1)``.
-        sums: probabilities of the first 1, 2, ..., K numbers' sum, up to N: ``(K, N + 1)``.
-        marginals: of each number given that all add up to N: ``(K, N + 1)``.
+        laws: probabilities of each number by itself, tilted so that the means add up to N:
+            ``(K, N + 1)``.
+        sums: probabilities of the sum of the first 1, 2, ..., K numbers, up to N: ``(K, N + 1)``.
+        marginals: probabilities of each number given that all add up to N: ``(K, N + 1)``.
     """
 
     laws: Array = field(repr=False)
@@ -106,10 +101,10 @@ class Counts:
 
     @classmethod
     def given(cls, log_weights: Array) -> Counts:
-        """From weights ``(K, N + 1)`` of each number by itself; finite logarithms."""
+        """Return the distribution for finite logarithms of weights ``(K, N + 1)``."""
         laws = _tilted(log_weights)
         numbers, values = laws.shape
-        # Sums go up to K·N: with that much room none comes back around as a smaller one.
+        # Sums go up to K·N: with that much room none wraps around.
         room = fft.next_fast_len(numbers * (values - 1) + 1, real=True)
         spectra = fft.rfft(laws, room)
         before = np.ones_like(spectra)
@@ -122,35 +117,35 @@ class Counts:
         return cls(laws, sums, marginals / marginals.sum(axis=1, keepdims=True))
 
     def mean(self) -> Array:
-        """Means ``(K,)`` of the numbers; they add up to N."""
+        """Return means ``(K,)`` of the numbers; they add up to N."""
         found: Array = self.marginals @ np.arange(self.marginals.shape[1])
         return found
 
     def draw(self, uniform: Array) -> Array:
-        """Draws ``(m, K)`` from uniform numbers ``(m, K - 1)``."""
+        """Return draws ``(m, K)`` from uniform numbers ``(m, K - 1)``."""
         counts = np.empty((len(uniform), len(self.laws)))
         _fill(counts, uniform, self.laws, self.sums)
         return counts
 
 
 def _inverse(spectra: NDArray[np.complex128], room: int, values: int) -> Array:
-    """The probabilities of the first ``values`` sums; rounding takes none below 0."""
+    """Return the probabilities of the first ``values`` sums, none below 0 by rounding."""
     found: Array = np.maximum(fft.irfft(spectra, room)[:, :values], 0.0)
     return found
 
 
 def _tilted(log_weights: Array) -> Array:
-    """Weights times e^(λm), each row adding up to 1, with means that add up to N.
+    """Return weights times e^(λm), each row adding up to 1, with means that add up to about N.
 
-    To half a standard deviation of the sum, which is near enough. Newton's method in λ, and halving
-    where a step leaves the interval that λ is known to be in.
+    Half a standard deviation of the sum is near enough. Find λ by Newton's method, with bisection
+    if a step leaves the interval that must hold λ; one or two steps are usual.
     """
     values = np.arange(log_weights.shape[1])
     slope, low, high = 0.0, -math.inf, math.inf
     laws: Array = special.softmax(log_weights, axis=1)
-    for _ in range(STEPS):
+    for _ in range(200):
         means = laws @ values
-        variance = max(float(np.sum(laws * (values - means[:, None]) ** 2)), SMALLEST)
+        variance = max(float(np.sum(laws * (values - means[:, None]) ** 2)), 1e-9)
         gap = float(values[-1] - means.sum())
         if gap**2 <= variance / 4.0:
             break
@@ -163,16 +158,9 @@ def _tilted(log_weights: Array) -> Array:
     return laws
 
 
-STEPS = 200
-"""Most steps; one or two are usual."""
-
-SMALLEST = 1e-9
-"""A variance that is none."""
-
-
 @numba.njit(cache=True, nogil=True)
 def _fill(counts: Array, uniform: Array, laws: Array, sums: Array) -> None:
-    """Numbers from the last to the second by inversion, each given what is left; then the first."""
+    """Draw numbers from the last to the second by inversion, given what is left for them."""
     draws, numbers = counts.shape
     for draw in range(draws):
         left = laws.shape[1] - 1
@@ -188,12 +176,12 @@ def _fill(counts: Array, uniform: Array, laws: Array, sums: Array) -> None:
 
 
 def counts_given(released: Array, scale: float, n: int, concentration: Array) -> Counts:
-    """The law of the counts given what was released of them.
+    """Return the distribution of the counts given the released ones.
 
     Args:
         released: counts with noise ``(K,)``, any whole numbers.
         scale: t of their noise, above 0.
-        n: of all points.
+        n: number of records.
         concentration: α of the prior ``(K,)``, above 0.
     """
     values, alpha = np.arange(n + 1.0), concentration[:, None]
@@ -203,10 +191,7 @@ def counts_given(released: Array, scale: float, n: int, concentration: Array) ->
 
 
 def shares(counts: Array, concentration: Array, uniform: Array) -> Array:
-    """Draws ``(m, K)`` from Dirichlet laws given counts ``(m, K)``, from as many uniform numbers.
-
-    Gamma variables by inversion, divided by their sum.
-    """
+    """Return Dirichlet draws ``(m, K)`` given counts and uniform numbers ``(m, K)``."""
     gamma = special.gammaincinv(counts + concentration, uniform)
     found: Array = gamma / gamma.sum(axis=1, keepdims=True)
     return found
@@ -220,13 +205,12 @@ def posterior(
     draws: int,
     rng: np.random.Generator,
 ) -> Release:
-    """Exact mean and independent draws of the posterior given released counts.
+    """Return the exact mean and independent draws of the posterior given released counts.
 
     Args:
-        released: counts with noise ``(K,)``; without any if the event has none.
+        released: counts ``(K,)``, with the noise of the event.
         event: how they were released.
-        n: of all points.
-        concentration: α of the prior ``(K,)``.
+        n, concentration: as in :func:`counts_given`.
         draws: how many.
         rng: of the draws.
     """
@@ -252,7 +236,7 @@ def posterior(
 
 DRAWS = scale(
     "Draws from the posterior",
-    "They cost nothing: any number follows from what was released.",
+    "Draws are free: any number of them follows from the released counts.",
     (100, 200, 500, 1000, 2000, 5000, 10_000),
     low=1,
     high=100_000,
@@ -266,41 +250,23 @@ class Options(Params):
     draws: int = DRAWS.field(1000)
 
 
-@dataclass(frozen=True)
-class Trace:
-    """What happened inside, for teaching; never published.
-
-    Attributes:
-        counts: of the data ``(K,)``, private.
-        released: the same with noise ``(K,)``; they may be published.
-    """
-
-    counts: Array = field(repr=False)
-    released: Array = field(repr=False)
-
-
-def _model(scenario: Any) -> DirichletCounts | None:
-    """The model of a scenario's counts; ``None`` if it states none."""
-    stated: DirichletCounts | None = getattr(scenario, "CONJUGATE", None)
-    return stated
-
-
 def _statistic(scenario: Any) -> Statistic:
-    """The counts of a scenario that has a model of them."""
-    return stated_by(scenario)[cast(DirichletCounts, _model(scenario)).statistic]
+    """Return the counts of a scenario that has a model of them."""
+    model: DirichletCounts = scenario.CONJUGATE
+    return stated_by(scenario)[model.statistic]
 
 
 def refuses(scenario: Any) -> str:
-    """A scenario has to state a model of counts, and that their sum is public."""
-    if _model(scenario) is None:
-        return "It states no counts of cells with unknown shares, whose posterior is known exactly."
+    """Refuse scenarios without a model of counts, or with a private number of records."""
+    if getattr(scenario, "CONJUGATE", None) is None:
+        return "Its data are not counts in cells with unknown shares: no exact posterior is known."
     if _statistic(scenario).neighbours != "replace":
-        return "Its number of points is private, and this posterior uses it."
+        return "Its number of records is private, and this posterior uses that number."
     return ""
 
 
 def protects(scenario: Any) -> tuple[str, str]:
-    """As the counts have it."""
+    """Return protected unit and neighbors of the counts."""
     statistic = _statistic(scenario)
     return statistic.unit, statistic.neighbours
 
@@ -312,38 +278,31 @@ def calibrated(
     budget: Budget,
     accountant: str,
 ) -> SummaryNoise:
-    """The noise of the counts."""
+    """Return the noise of the counts."""
     return noise_for(_statistic(public.scenario), public.n, budget.epsilon_total)
 
 
-def released(
-    prepared: Prepared, comparison: Any, rng: np.random.Generator
-) -> tuple[Release, Trace]:
-    """Release the counts of a comparison, and what follows from them."""
-    public = prepared.public
-    model = cast(DirichletCounts, _model(public.scenario))
-    counts = comparison.summaries[model.statistic]
-    noised = noisy(counts, prepared.event, rng)
-    concentration, draws = np.array(model.concentration), prepared.options.draws
-    release = posterior(noised, prepared.event, public.n, concentration, draws, rng)
-    return release, Trace(counts, noised)
+def released(prepared: Prepared, comparison: Any, rng: np.random.Generator) -> Release:
+    """Release the counts of a comparison, and their posterior."""
+    public, draws = prepared.public, prepared.options.draws
+    model: DirichletCounts = public.scenario.CONJUGATE
+    noised = noisy(comparison.summaries[model.statistic], prepared.event, rng)
+    concentration = np.array(model.concentration)
+    return posterior(noised, prepared.event, public.n, concentration, draws, rng)
 
 
 def parts(prepared: Prepared) -> tuple[Part, ...]:
-    """The counts are paid for, and nothing that follows from them."""
-    event = cast(SummaryNoise, prepared.event)
-    return (
-        Part("all counts", 1, event.scale, cost(event).epsilon, "ε"),
-        Part("draws from the posterior", prepared.options.draws, event.scale, 0.0, "ε"),
-    )
+    """Return the cost of the counts; draws from the posterior are free."""
+    draws = prepared.options.draws
+    return parts_of_release(prepared, "all counts", "draws from the posterior", draws)
 
 
 MECHANISMS = (
     Mechanism(
         name="noisy-counts",
         title="Noisy counts",
-        description="The number of points in each cell with discrete Laplace noise, paid for once; "
-        "the exact posterior given these, without any simulation.",
+        description="Releases the number of records in each cell with discrete Laplace noise, paid "
+        "for once. Their posterior is exact and needs no simulation.",
         source="ours",
         options=Options(),
         takes=(),

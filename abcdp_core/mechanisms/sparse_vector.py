@@ -1,20 +1,19 @@
 """ABCDP by the sparse vector technique ([P21] Algorithm 1; MATH S1-S5).
 
-Once at the start the threshold becomes ε_abc + m with m ~ Lap(b₁). Each draw's distance becomes
-ρ_t + ν_t with ν_t ~ Lap(b₂), and the draw is accepted if ρ_t + ν_t ≤ ε_abc + m. After an
-acceptance, with ``resample``, m is drawn anew. The run stops at ``c`` acceptances or at the end of
-the pool; if the end comes first, fewer come back, never padded (MATH S4). Without noise this is
-rejection ABC: the first ``c`` draws with ρ_t ≤ ε_abc (MATH S5).
+At the start the threshold becomes ε_abc + m with m ~ Lap(b₁). Each draw's distance becomes ρ_t +
+ν_t with ν_t ~ Lap(b₂), and the draw is kept if ρ_t + ν_t ≤ ε_abc + m. With ``resample``, m is drawn
+again after each kept draw. The run stops when it has kept ``c`` draws or at the end of the pool,
+possibly with fewer (MATH S4). Without noise this is rejection ABC: the first ``c`` draws with
+ρ_t ≤ ε_abc (MATH S5).
 
-What a run costs is [P21] Theorem 1 with any split of the noise (MATH S2, S3):
+The cost of a run is [P21] Theorem 1 with any split of the noise (MATH S2, S3):
 
-    ε_total = Δ/b₁ + 2cΔ/b₂        threshold noise kept,
-    ε_total = c (Δ/b₁ + 2Δ/b₂)     redrawn after each acceptance.
+    ε_total = Δ/b₁ + 2cΔ/b₂        one threshold noise,
+    ε_total = c (Δ/b₁ + 2Δ/b₂)     redrawn after each kept draw.
 
 The paper takes b₁ = b and b₂ = 2b, so b = (c+1)Δ/ε_total or 2cΔ/ε_total.
 
-Noise is drawn at scale 1 and then scaled, so that a change of budget, threshold or c moves the same
-noise.
+Noise is drawn at scale 1 and then scaled, so another budget, threshold or c reuses it.
 """
 
 from __future__ import annotations
@@ -44,7 +43,12 @@ from abcdp_core.privacy import (
     noise_in_words,
     tradeoff,
 )
-from abcdp_core.privacy.calibration import round_up
+from abcdp_core.privacy.calibration import (
+    check_between_0_and_1,
+    check_counts,
+    check_positive,
+    round_up,
+)
 
 Array = NDArray[np.float64]
 
@@ -64,7 +68,7 @@ def _(event: SparseVector, delta: float = 0.0) -> Cost:
 
 @noise_in_words.register
 def _(event: SparseVector) -> str:
-    threshold = "drawn anew after each acceptance" if event.resample else "drawn once"
+    threshold = "redrawn after each kept draw" if event.resample else "drawn once"
     return (
         f"Laplace, scale b = {event.threshold_scale:.3g} on the threshold ({threshold}) "
         f"and {event.query_scale:.3g} on each distance; Δ = {event.sensitivity:.3g}"
@@ -73,8 +77,8 @@ def _(event: SparseVector) -> str:
 
 @tradeoff.curve.register
 def _(event: SparseVector, false_alarm: Array) -> tradeoff.Curve:
-    """Attained up to ACCEPTANCES, unless thresholds are redrawn; else the bound by ε."""
-    # Inside the function: only studies of what attackers can do ask.
+    """Return an attained curve for up to ACCEPTANCES and one threshold, else the bound by ε."""
+    # Imported here: only studies of attackers need it.
     from abcdp_core.mechanisms import sparse_vector_pairs
 
     if event.c > sparse_vector_pairs.ACCEPTANCES or (event.resample and event.c > 1):
@@ -86,29 +90,29 @@ def _(event: SparseVector, false_alarm: Array) -> tradeoff.Curve:
 
 @dataclass(frozen=True)
 class Segments(SparseVector):
-    """A run as c segments, each up to an acceptance and with a threshold of its own, composed.
+    """A run accounted for as a composition of c segments, each with its own threshold.
 
-    A segment is a run with c = 1 over the draws that are left, with noise of its own. Where it
-    begins follows from what the segments before it released, so the run is an adaptive composition
-    of at most c answers that are each private by themselves. With a kept threshold it is not.
+    A segment is a run with c = 1 over the remaining draws, with its own noise. Its start follows
+    from what the earlier segments released, so the run is an adaptive composition of at most c
+    private answers. With a single threshold it is not.
 
     Raises:
-        ValueError: the threshold is kept.
+        ValueError: the threshold is not redrawn.
     """
 
     def __post_init__(self) -> None:
-        """Refuse what is no composition."""
+        """Refuse a single threshold."""
         if not self.resample:
-            raise ValueError("segments need a threshold each: resample = True.")
+            raise ValueError("resample = False: segments need a threshold each.")
 
 
 @cost.register
 def _(event: Segments, delta: float = 0.0) -> Cost:
-    """The best rule that knows only what each segment costs (Kairouz, Oh & Viswanath, 2015)."""
+    """Return the best cost that follows from each segment's ε (Kairouz, Oh & Viswanath, 2015)."""
     each, pure = pure_epsilon(dataclasses.replace(event, c=1)), pure_epsilon(event)
     if delta == 0.0 or math.isinf(each):
         return Cost(pure, delta)
-    # Inside the function, as below: a run accounted for as one needs none of it.
+    # Imported here, as below: most runs do not need it.
     from abcdp_core.privacy import composition
 
     return Cost(min(pure, composition.epsilon(each, event.c, delta, "optimal")), delta)
@@ -118,14 +122,14 @@ tradeoff.curve.register(Segments, tradeoff.of_cost)
 
 
 def pure_epsilon(event: SparseVector) -> float:
-    """ε_total of a run (MATH S3), rounded up; ``inf`` if a noise scale is 0."""
+    """Return ε_total of a run (MATH S3), rounded up; ``inf`` if a noise scale is 0."""
     if min(event.threshold_scale, event.query_scale) == 0:
         return math.inf
     return round_up(_exact_epsilon(event))
 
 
 def _exact_epsilon(event: SparseVector) -> Fraction:
-    """Rational arithmetic: the scales are what they are, nothing is lost in the sum."""
+    """Return ε_total in rational arithmetic."""
     delta = Fraction(event.sensitivity)
     threshold = delta / Fraction(event.threshold_scale)
     queries = 2 * event.c * delta / Fraction(event.query_scale)
@@ -140,25 +144,24 @@ def calibrate(
     resample: bool,
     threshold_share: float | None = None,
 ) -> SparseVector:
-    """The least noise whose cost is at most ``epsilon_total``, rounded to the safe side.
+    """Return the least noise whose cost is at most ``epsilon_total``, rounded to the safe side.
 
     Args:
         epsilon_total: privacy budget, above 0.
         sensitivity: Δ of every query, above 0.
-        c: acceptances, at least 1.
-        resample: whether the threshold's noise is redrawn after each acceptance.
+        c: draws to keep, at least 1.
+        resample: whether the threshold's noise is redrawn after each kept draw.
         threshold_share: part of the budget spent on the threshold, in (0, 1); ``None`` for the
             paper's split b₂ = 2 b₁.
 
     Raises:
         ValueError: an argument is out of range.
     """
-    if not (0 < epsilon_total < math.inf and 0 < sensitivity < math.inf and c >= 1):
-        raise ValueError("calibration needs a positive finite budget and sensitivity, and c >= 1.")
+    check_positive(epsilon_total=epsilon_total, sensitivity=sensitivity)
+    check_counts(c=c)
     if threshold_share is None:
         threshold_share = 0.5 if resample else 1.0 / (c + 1)
-    if not 0.0 < threshold_share < 1.0:
-        raise ValueError(f"threshold_share = {threshold_share}: must lie between 0 and 1.")
+    check_between_0_and_1(threshold_share=threshold_share)
     redraws = c if resample else 1
     threshold_scale = redraws * sensitivity / (threshold_share * epsilon_total)
     query_scale = 2 * c * sensitivity / ((1.0 - threshold_share) * epsilon_total)
@@ -171,7 +174,7 @@ def calibrate(
 
 
 def best_threshold_share(c: int, *, resample: bool) -> float:
-    """The split with the least variance of noisy query minus noisy threshold ([LSL17]; MATH S3)."""
+    """Return the split with the least variance of query minus threshold noise ([LSL17]; S3)."""
     queries = 2.0 ** (2 / 3) if resample else (2.0 * c) ** (2 / 3)
     return 1.0 / (1.0 + queries)
 
@@ -185,8 +188,8 @@ class Trace:
 
     Attributes:
         noisy_distance: ρ_t + ν_t.
-        noisy_threshold: ε_abc + m as it stood for draw t.
-        accepted: the private decision.
+        noisy_threshold: ε_abc + m for draw t.
+        accepted: whether the run kept the draw.
         non_private: whether ρ_t ≤ ε_abc.
     """
 
@@ -197,9 +200,9 @@ class Trace:
 
 
 def draw_noise(rng: np.random.Generator, steps: int, c: int) -> tuple[Array, Array]:
-    """Laplace noise of scale 1: for the queries ``(steps,)``, then for the thresholds ``(c,)``.
+    """Draw Laplace noise of scale 1 for the queries ``(steps,)`` and the thresholds ``(c,)``.
 
-    The thresholds come last, so that another ``c`` leaves all that both share as it was.
+    Thresholds come last, so that another ``c`` reuses the noise.
     """
     return rng.laplace(size=steps), rng.laplace(size=c)
 
@@ -211,9 +214,9 @@ def run(
 
     Args:
         rho: distances ``(T,)`` of the data to the draws.
-        epsilon_abc: similarity threshold.
+        epsilon_abc: threshold.
         event: its noise, c, and whether the threshold is redrawn.
-        rng: source of all chance.
+        rng: source of all noise.
 
     Raises:
         TypeError: the event is of another kind.
@@ -233,7 +236,7 @@ def with_noise(
 
 
 def non_private(rho: Array, epsilon_abc: float, c: int) -> tuple[Release, Trace]:
-    """The same without noise: the first ``c`` of the distances ``(T,)`` within ε_abc (MATH S5)."""
+    """Keep the first ``c`` draws whose distances ``(T,)`` are within ε_abc (MATH S5)."""
     return decide(rho, rho, np.full(c, epsilon_abc), epsilon_abc, False, NonPrivate())
 
 
@@ -245,14 +248,14 @@ def decide(
     resample: bool,
     event: Event,
 ) -> tuple[Release, Trace]:
-    """What a run with this noise accepts, and what happened in it.
+    """Return what a run with this noise keeps, and what happened in it.
 
     Args:
         rho: distances ``(T,)``.
         noisy_distance: the same with noise ``(T,)``.
-        noisy_threshold: ``(c,)``, as :func:`scan` takes it.
-        epsilon_abc: similarity threshold without noise.
-        resample: whether the threshold changes after each acceptance.
+        noisy_threshold: ``(c,)``, as in :func:`scan`.
+        epsilon_abc: threshold without noise.
+        resample: whether the threshold changes after each kept draw.
         event: for the release.
     """
     indices, stopped_at = scan(noisy_distance, noisy_threshold, len(noisy_threshold), resample)
@@ -265,25 +268,24 @@ def decide(
         accepted=accepted,
         non_private=rho[:stopped_at] <= epsilon_abc,
     )
-    weights = np.full(len(indices), 1.0 / max(len(indices), 1))
-    return Release(indices, weights, stopped_at, event), trace
+    return Release.of_equals(indices, stopped_at, event), trace
 
 
 def scan(
     noisy_distance: Array, noisy_threshold: Array, c: int, resample: bool
 ) -> tuple[NDArray[np.int64], int]:
-    """Indices of the first ``c`` acceptances and the number of draws looked at.
+    """Return the indices of the first ``c`` kept draws and the number of draws looked at.
 
     Args:
         noisy_distance: ``(T,)``.
-        noisy_threshold: ``(c,)``, the k-th in force after k acceptances; only the first without
-            ``resample``.
-        c: acceptances after which to stop.
-        resample: whether the threshold changes after each acceptance.
+        noisy_threshold: ``(c,)``, the k-th for the draws after k kept ones; without ``resample``
+            the first for all.
+        c: draws to keep.
+        resample: whether the threshold changes after each kept draw.
     """
     if resample:
         return _scan_redrawn(noisy_distance, noisy_threshold, c)
-    # Not compiled: the first call of any compiled function takes half a second of a first page.
+    # Not compiled: loading a compiled function delays the first page by half a second.
     indices = np.flatnonzero(noisy_distance <= noisy_threshold[0])[:c]
     return indices, int(indices[-1]) + 1 if len(indices) == c else len(noisy_distance)
 
@@ -292,7 +294,7 @@ def scan(
 def _scan_redrawn(
     noisy_distance: Array, noisy_threshold: Array, c: int
 ) -> tuple[NDArray[np.int64], int]:
-    """The same where the threshold changes after each acceptance."""
+    """Scan with a threshold that changes after each kept draw."""
     indices = np.empty(c, dtype=np.int64)
     count = 0
     for t in range(len(noisy_distance)):
@@ -307,12 +309,9 @@ def _scan_redrawn(
 # ---------------------------------------------------------------------------------- the contract
 
 
-COST_STEP = 1e-13
-"""First relative step by which a segment's ε is lowered until the cost is within the budget."""
-
 SPLIT = choice(
     "Split of the budget",
-    "published: query noise of twice the threshold's scale. best: the split with the least "
+    "published: twice the threshold's noise on each distance. best: the split with the least "
     "variance of their difference.",
     ("published", "best"),
 )
@@ -320,7 +319,7 @@ SPLIT = choice(
 
 @dataclass(frozen=True)
 class RunOptions(Params):
-    """What a person may choose of a run, whatever the law of its noise."""
+    """What a person may choose for a run with noise of any distribution."""
 
     epsilon_abc: float = EPSILON_ABC.field(0.1)
     c: int = par.C.field(10)
@@ -338,11 +337,10 @@ class Options(RunOptions):
 def calibrated(
     public: PublicSide, options: Options, fitted: None, budget: Budget, accountant: str
 ) -> SparseVector:
-    """The noise of a run: of the whole, or of segments of one acceptance each.
+    """Return the noise of a run.
 
-    With ``linear`` the run is accounted for as one (MATH S2). The other accountants know only that
-    each segment, up to an acceptance and with a threshold of its own, is private by itself; so the
-    threshold is redrawn.
+    ``linear`` accounts for the run as one (MATH S2). The other accountants compose
+    :class:`Segments`, so they redraw the threshold.
     """
     sensitivity = public.distance.sensitivity(public.n, options.sensitivity)
     if accountant == "linear":
@@ -360,8 +358,8 @@ def calibrated(
         scales = one.threshold_scale, one.query_scale
         return Segments(sensitivity, *scales, options.c, resample=True)
 
-    event, step = segments(each), COST_STEP
-    # The cost of the event is rounded up by itself, up to 1e-6 above what the accountant reckons.
+    event, step = segments(each), 1e-13
+    # The event's cost is rounded up, to as much as 1e-6 above the accountant's.
     while cost(event, budget.delta).epsilon > budget.epsilon_total:
         each *= 1.0 - step
         event, step = segments(each), 2.0 * step
@@ -369,7 +367,7 @@ def calibrated(
 
 
 def _share(options: Options, c: int) -> float | None:
-    """Part of the budget for the threshold; ``None`` for the paper's."""
+    """Return the threshold's part of the budget; ``None`` for the paper's."""
     if options.split == "published":
         return None
     return best_threshold_share(c, resample=options.resample)
@@ -380,21 +378,21 @@ def released(
     prepared: Prepared,
     comparison: Distances,
     rng: np.random.Generator,
-) -> tuple[Release, Trace]:
-    """Run once over all distances of a comparison, with noise of whatever law."""
+) -> Release:
+    """Run once over all distances of a comparison, with either kind of noise."""
     asked: RunOptions = prepared.options
     if isinstance(prepared.event, NonPrivate):
-        return non_private(comparison.rho, asked.epsilon_abc, asked.c)
-    return run(comparison.rho, asked.epsilon_abc, prepared.event, rng)
+        return non_private(comparison.rho, asked.epsilon_abc, asked.c)[0]
+    return run(comparison.rho, asked.epsilon_abc, prepared.event, rng)[0]
 
 
 def parts(prepared: Prepared) -> tuple[Part, ...]:
-    """What is paid for. Rejected draws are free: the threshold's noise pays (MATH S2)."""
+    """Return what is paid for. Rejected draws are free: the threshold's noise pays (MATH S2)."""
     return parts_of_run(cast(SparseVector, prepared.event), prepared.public.pool_size, "ε")
 
 
 def parts_of_run(event: ThresholdRun, pool_size: int, measure: str) -> tuple[Part, ...]:
-    """Threshold, acceptances and rejections of a run, whatever the law of its noise."""
+    """Return the costs of threshold, kept draws and rejected draws, for either kind of noise."""
     change, threshold, query = event.sensitivity, event.threshold_scale, event.query_scale
     redrawn = event.c if event.resample else 1
     return (
@@ -407,8 +405,8 @@ def parts_of_run(event: ThresholdRun, pool_size: int, measure: str) -> tuple[Par
 LINEAR = Mechanism(
     name="sparse-vector",
     title="Sparse vector technique",
-    description="Which draws are accepted, until c are: Laplace noise on the threshold and on "
-    "every distance; each acceptance is paid for.",
+    description="Keeps draws until it has c, with Laplace noise on the threshold and on every "
+    "distance; each kept draw is paid for.",
     source="[P21] Algorithm 1",
     options=Options(),
     takes=("epsilon_abc", "c", "sensitivity"),
@@ -423,8 +421,8 @@ SEGMENTED = dataclasses.replace(
     LINEAR,
     name="sparse-vector-approximate",
     title="Sparse vector technique with a δ",
-    description="Which draws are accepted, until c are: Laplace noise on every distance and on a "
-    "threshold redrawn after each acceptance; the costs of the acceptances are composed with a δ.",
+    description="Keeps draws until it has c, with Laplace noise on every distance and on a "
+    "threshold redrawn after each kept draw; their costs are composed with a δ.",
     source="ours",
     options=Options(resample=True, split="best"),
     accountants=Mechanism.with_delta("optimal", "advanced", "rdp"),

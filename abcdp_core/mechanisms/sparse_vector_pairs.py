@@ -1,7 +1,7 @@
-"""Neighbouring data sets for a sparse vector run that are easy to tell apart (MATH S1-S3).
+"""Neighboring data sets for a sparse vector run that are easy to tell apart (MATH S1-S3).
 
-The probabilities of all outcomes of a run with Laplace noise and the threshold kept are exact for
-these, so :mod:`abcdp_core.privacy.tradeoff` finds the best attacker on them.
+For these, the probabilities of all outcomes of a run with Laplace noise and one threshold are
+exact, so :mod:`abcdp_core.privacy.tradeoff` finds the best attacker on them.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from abcdp_core.privacy.tradeoff import Law, legendre
 Array = NDArray[np.float64]
 
 ACCEPTANCES = 10
-"""Most acceptances for which the worst pair of a sparse vector run is looked for."""
+"""Largest c for which the worst pair is looked for."""
 
 CLOSE = ((0.0, 0.5, 1.0, 2.0, 3.0), (-1.0, -0.5, 0.0, 0.5, 1.0))
 FAR = ((-2.0, 0.0, 1.0, 2.0, 4.0, 6.0), (-2.0, -1.0, 0.0, 1.0))
-"""Where falling and growing distances are tried, from the threshold, in threshold scales."""
+"""Falling and growing distances to try, relative to the threshold, in threshold scales."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Neighbouring data sets for a sparse vector run with the threshold kept.
+    """Neighboring data sets for a sparse vector run with one threshold.
 
-    One data point moves every distance by Δ, all that it can. Rejections of draws whose distance
-    falls and acceptances of those whose distance grows speak against the second data set.
+    One person moves every distance by Δ, the most possible. To reject draws whose distance falls
+    and to keep draws whose distance grows is evidence against the second data set.
 
     Attributes:
         signs: of the moves, −1 or 1, one per draw of the run.
@@ -45,12 +45,12 @@ class Pair:
 
 
 def pairs(event: ThresholdRun) -> list[Pair]:
-    """Neighbouring data sets to try.
+    """Return neighboring data sets to try.
 
     Among all signs of short runs, alternating ones are the easiest to tell apart at moderate
-    false-alarm rates: draws of one sign tell where the noisy threshold is, and those of the other
-    are compared with it. At small ones some rejections come first, and where all of them do the
-    loss itself comes nearest to ε. No signs of six draws were found worse by more than 0.002.
+    false-alarm rates: draws of one sign locate the noisy threshold, and draws of the other are
+    compared with it. At small rates it is best to see some rejections first; with all rejections
+    first the loss comes nearest to ε. No signs of six draws are worse by more than 0.002.
     """
     alternating = (-1, 1) * min(max(4 * event.c, 8), 20)
     falling_first = (-1,) * 4 + (1, -1) * 8
@@ -64,12 +64,12 @@ def pairs(event: ThresholdRun) -> list[Pair]:
 
 
 def laws(event: ThresholdRun) -> list[Law]:
-    """Exact laws of the outcomes of a run, one for each pair that is tried."""
+    """Return the exact outcome distributions of a run, one for each pair that is tried."""
     return [pair_law(pair, event) for pair in pairs(event)]
 
 
 def pair_law(pair: Pair, event: ThresholdRun) -> Law:
-    """Exact law of the outcomes of a run over a pair; the threshold is drawn once."""
+    """Return the exact outcome distributions of a run over a pair; the threshold is drawn once."""
     groups, delta = _groups(pair.signs, event.c), event.sensitivity
     first = _log_law(groups, pair.falling, pair.growing, event)
     second = _log_law(groups, pair.falling - delta, pair.growing + delta, event)
@@ -78,11 +78,11 @@ def pair_law(pair: Pair, event: ThresholdRun) -> Law:
 
 @functools.lru_cache(maxsize=64)
 def _groups(signs: tuple[int, ...], c: int) -> Array:
-    """Outcomes of equal probability ``(k, 5)``.
+    """Return groups of outcomes of equal probability ``(k, 5)``.
 
-    Accepted and rejected of the falling draws, accepted and rejected of the growing ones, and the
-    logarithm of how many such outcomes there are. A run that stops ends with an acceptance; one
-    that does not goes through all draws.
+    Numbers of falling draws that are kept and rejected, of growing draws that are kept and
+    rejected, and the logarithm of the number of such outcomes. A run that stops ends with a kept
+    draw; any other goes through all draws.
     """
     rows = []
     low = high = 0
@@ -102,16 +102,16 @@ def _groups(signs: tuple[int, ...], c: int) -> Array:
 
 
 def _log_ways(low: int, i: int, high: int, j: int) -> float:
-    """Logarithm of the number of ways to take i of low and j of high draws."""
+    """Return the logarithm of the number of ways to take i of low and j of high draws."""
     return math.log(math.comb(low, i) * math.comb(high, j))
 
 
 def _log_law(groups: Array, falling: float, growing: float, event: ThresholdRun) -> Array:
-    """Logarithms ``(k,)`` of the probabilities of the groups, by quadrature over the threshold."""
+    """Return log-probabilities ``(k,)`` of the groups, by quadrature over the threshold."""
     m, density = _threshold_nodes((falling, growing), event)
     above = np.array([m - falling, falling - m, m - growing, growing - m]) / event.query_scale
     outcomes = groups[:, :4] @ _log_laplace(above)
-    # Scaled by each row's largest value, so that nothing vanishes.
+    # Relative to each row's largest value, so that nothing underflows.
     largest = outcomes.max(axis=1)
     probability = np.exp(outcomes - largest[:, None], out=outcomes) @ density
     logarithms: Array = np.log(probability) + largest + groups[:, 4]
@@ -119,7 +119,7 @@ def _log_law(groups: Array, falling: float, growing: float, event: ThresholdRun)
 
 
 def _threshold_nodes(kinks: tuple[float, float], event: ThresholdRun) -> tuple[Array, Array]:
-    """Nodes and weights for the density of the threshold noise, with panels graded at kinks."""
+    """Return nodes and weights for the density of the threshold noise, graded at kinks."""
     shortest = min(event.threshold_scale, event.query_scale) / 2.0
     reach = 45.0 * event.threshold_scale + max(abs(kink) for kink in kinks)
     steps = shortest * 2.0 ** np.arange(math.ceil(math.log2(reach / shortest)) + 1)
@@ -131,5 +131,5 @@ def _threshold_nodes(kinks: tuple[float, float], event: ThresholdRun) -> tuple[A
 
 
 def _log_laplace(x: Array) -> Array:
-    """Logarithm of the distribution function of Lap(1)."""
+    """Return the logarithm of the distribution function of Lap(1)."""
     return np.where(x < 0.0, x - math.log(2.0), np.log1p(-0.5 * np.exp(-np.abs(x))))

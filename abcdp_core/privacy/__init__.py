@@ -1,8 +1,7 @@
-"""What a release cost: events say what was done, :func:`cost` says what it cost.
+"""The privacy cost of a release: events record what was done, :func:`cost` returns its ε and δ.
 
-An event is data; only :func:`cost` turns it into numbers, so a label, a file and a test all read
-the same ones. Calibration solves for the noise, rounds up and recomputes the cost. Here is what
-several mechanisms share; the event of one alone is in its file, with its cost.
+Calibration solves for the noise, rounds it up and computes the cost again. Events that several
+mechanisms share are here; the event of a single mechanism is in its file, with its cost.
 """
 
 from abcdp_core.privacy.accounting import (

@@ -1,4 +1,4 @@
-"""Events, immutable records of what was done; from them to (ε, δ), and to a sentence."""
+"""Events, which record what was done, and what they cost: (ε, δ), and a sentence."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Array = NDArray[np.float64]
 class Event:
     """What was done. A new kind registers its cost: ``@privacy.cost.register``.
 
-    What an attacker gets of it may be registered too: ``@tradeoff.curve.register``; if not, the
-    lines that follow from its cost are all that is known.
+    It may register its trade-off curve too (``@tradeoff.curve.register``), or else gets the lines
+    that follow from its cost.
     """
 
 
@@ -34,71 +34,50 @@ class NonPrivate(Event):
 
 
 @dataclass(frozen=True)
-class Laplace(Event):
-    """One number with Laplace noise (MATH A1).
+class AdditiveNoise(Event):
+    """Something with noise added.
 
     Attributes:
-        sensitivity: most that one person can change the number.
-        scale: Laplace scale of the noise; its standard deviation is √2 times that.
+        sensitivity: how far one person can change it; for several numbers, in the L2 norm.
+        scale: of the noise on each number.
     """
 
     sensitivity: float
     scale: float
+
+
+class Laplace(AdditiveNoise):
+    """One number with Laplace noise, of standard deviation √2 times the scale (MATH A1)."""
+
+
+class Gaussian(AdditiveNoise):
+    """One number, or several at once, with noise of standard deviation ``scale`` (A12, E1)."""
 
 
 @dataclass(frozen=True)
-class Gaussian(Event):
-    """One number, or several at once, with Gaussian noise (MATH A12, E1).
+class GaussianSeries(AdditiveNoise):
+    """A sequence of ``steps`` numbers, each with its own sensitivity and noise (MATH W2, W3)."""
 
-    Attributes:
-        sensitivity: most that one person can change it; of several numbers in the L2 norm.
-        scale: standard deviation of the noise on each number.
-    """
-
-    sensitivity: float
-    scale: float
-
-
-@dataclass(frozen=True)
-class GaussianSeries(Event):
-    """Numbers with Gaussian noise, one after the other (MATH W2, W3).
-
-    Attributes:
-        sensitivity: most that one person can change each number.
-        scale: standard deviation of the noise.
-        steps: how many numbers.
-    """
-
-    sensitivity: float
-    scale: float
     steps: int
 
 
 @dataclass(frozen=True)
-class NormNoise(Event):
-    """A vector with noise of density ∝ exp(−‖z‖₂ / scale) (MATH E1).
+class NormNoise(AdditiveNoise):
+    """A vector with noise of density ∝ exp(−‖z‖₂ / scale) (MATH E1)."""
 
-    Attributes:
-        sensitivity: most, in the L2 norm, that one person can change the vector.
-        scale: of the noise.
-        dimension: of the vector.
-    """
-
-    sensitivity: float
-    scale: float
     dimension: int
 
 
 @dataclass(frozen=True)
 class ThresholdRun(Event):
-    """One run of the sparse vector technique, whatever the law of its noise (MATH S1, S6).
+    """One run of the sparse vector technique, with noise of any distribution (MATH S1, S6).
 
     Attributes:
-        sensitivity: Δ of every query, as the noise was calibrated for.
+        sensitivity: Δ of every query that the noise was calibrated for.
         threshold_scale: scale of the threshold's noise.
         query_scale: scale of each query's noise.
-        c: acceptances after which the run stops, at least 1.
-        resample: whether the threshold's noise is redrawn after each acceptance.
+        c: draws to keep before the run stops, at least 1.
+        resample: whether the threshold's noise is redrawn after each kept draw.
     """
 
     sensitivity: float
@@ -128,7 +107,7 @@ class Cost:
 
 @singledispatch
 def cost(event: Event, delta: float = 0.0) -> Cost:
-    """The privacy cost of an event at the given δ.
+    """Return the privacy cost of an event at the given δ.
 
     Raises:
         TypeError: there is no accountant for this kind of event.
@@ -148,8 +127,8 @@ def _(event: Laplace | NormNoise, delta: float = 0.0) -> Cost:  # noqa: ARG001 -
 
 @cost.register
 def _(event: Gaussian, delta: float = 0.0) -> Cost:
-    # Inside the function, as below: most noise is Laplace.
-    from abcdp_core.privacy.local import gaussian_epsilon
+    # Imported here, as below: most noise is Laplace.
+    from abcdp_core.privacy.gaussian_series import gaussian_epsilon
 
     return Cost(gaussian_epsilon(event, delta), delta)
 
@@ -161,22 +140,19 @@ def _(event: GaussianSeries, delta: float = 0.0) -> Cost:
     return Cost(gaussian_series.epsilon(event, delta), delta)
 
 
-LARGEST_EXPONENT = 500.0
-"""Beyond, an exponential is no number of a computer; beliefs are 0 and 1 long before."""
-
-
 def belief(prior: ArrayLike, epsilon: float) -> tuple[Array, Array]:
-    """Least and largest probability of a statement about one unit after a pure ε-private release.
+    """Return bounds on the probability of a statement about one unit after an ε-private release.
 
-    Bayes' rule where the release is e^ε times as likely if the statement is false, or if it is
-    true: the odds move by a factor of at most e^ε in either direction.
+    By Bayes' rule the odds move by a factor of at most e^ε in either direction.
 
     Args:
-        prior: probability before, from 0 to 1, of any shape, for one who knows all other records.
-        epsilon: ε at or above 0, of all that was released together.
+        prior: probability before, from 0 to 1, of any shape, for someone who knows all other
+            records.
+        epsilon: ε, at least 0, of everything released.
     """
     before = np.asarray(prior, dtype=float)
-    weight = math.exp(-min(epsilon, LARGEST_EXPONENT))
+    # Capped, so that it does not underflow; beliefs are 0 and 1 long before.
+    weight = math.exp(-min(epsilon, 500.0))
     low = before * weight / (before * weight + (1.0 - before))
     high = before / (before + (1.0 - before) * weight)
     return low, high
@@ -184,7 +160,7 @@ def belief(prior: ArrayLike, epsilon: float) -> tuple[Array, Array]:
 
 @singledispatch
 def noise_in_words(event: Event) -> str:  # noqa: ARG001 - nothing is known of most kinds
-    """Law and scale of the noise, for a label; empty where a kind of event has registered none."""
+    """Return distribution and scale of the noise, for a label; empty if none is registered."""
     return ""
 
 
@@ -192,15 +168,15 @@ NEIGHBOURS = {
     "replace": "is replaced by any other and nothing else changes",
     "add-remove": "is left out or added and nothing else changes",
 }
-"""How data sets that must look alike may differ, in words."""
+"""How neighboring data sets may differ, in words."""
 
 
 def statement(event: Event, protected: str, delta: float = 0.0, neighbours: str = "replace") -> str:
-    """What an event guarantees, in one or two plain sentences.
+    """Return the guarantee of an event, in one or two sentences.
 
     Args:
         event: what was done.
-        protected: what one unit of the data is, e.g. "one of the N points".
+        protected: what one unit of the data is, e.g. "one person".
         delta: for events whose guarantee depends on it.
         neighbours: one of :data:`NEIGHBOURS`.
     """
@@ -208,7 +184,7 @@ def statement(event: Event, protected: str, delta: float = 0.0, neighbours: str 
 
 
 def in_digits(epsilon: float) -> str:
-    """An ε to four digits: a bound, so what is printed is not below it."""
+    """Return ε to four digits, rounded up."""
     near = f"{epsilon:.4g}"
     if float(near) >= epsilon * (1.0 - ROUNDING):
         return near
@@ -218,17 +194,11 @@ def in_digits(epsilon: float) -> str:
 
 
 ROUNDING = 1e-9
-"""Part by which a cost may be above what was asked for where it is found in floating point."""
+"""Relative excess over the budget that a cost found in floating point may have."""
 
 
 def guarantee(spent: Cost, protected: str, neighbours: str = "replace") -> str:
-    """What a cost guarantees, in one or two plain sentences.
-
-    Args:
-        spent: ε and δ.
-        protected: what one unit of the data is, e.g. "one of the N points".
-        neighbours: one of :data:`NEIGHBOURS`.
-    """
+    """Return the guarantee of a cost, in one or two sentences, as :func:`statement` does."""
     if math.isinf(spent.epsilon):
         return f"Not private: no noise protects {protected}."
     kind = (
@@ -249,14 +219,14 @@ def statement_of_largest(
     delta: float = 0.0,
     accountant: str = "exact",
 ) -> str:
-    """What is guaranteed where results of several budgets, or without noise, stand together.
+    """Return the guarantee of the largest budget among several results shown together.
 
     Args:
-        budgets: ε_total of all that is shown; ``inf`` for what has no noise.
+        budgets: ε_total of each result; ``inf`` for those without noise.
         at: finite budget -> what was done with it.
-        protected: what one unit of the data is, e.g. "one of the N points".
+        protected: what one unit of the data is, e.g. "one person".
         delta: for events whose guarantee depends on it.
-        accountant: that made the noise; one that asks for more than is needed is named.
+        accountant: that made the noise; it is named if it asks for more noise than needed.
     """
     finite = [budget for budget in budgets if math.isfinite(budget)]
     if not finite:
@@ -270,7 +240,7 @@ def statement_of_largest(
 
 
 ADDS_UP = "Every further release from the same data adds to it."
-"""Of every guarantee."""
+"""End of every guarantee."""
 
 UNPROTECTED = "The non-private results beside it are not protected."
-"""Where a private result stands beside one without noise."""
+"""For a private result shown beside one without noise."""

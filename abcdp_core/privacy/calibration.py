@@ -1,13 +1,13 @@
-"""The least noise that fits a budget, and costs rounded to the safe side."""
+"""Find the least noise that fits a budget, and round costs to the safe side."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 PRECISION = 1e-13
-"""A noise found is at most this much, relatively, above the least one."""
+"""Largest relative excess of a noise scale over the least one that fits."""
 
 
 def check_positive(**numbers: float) -> None:
@@ -24,37 +24,60 @@ def check_between_0_and_1(**numbers: float) -> None:
             raise ValueError(f"{name} = {value}: must lie between 0 and 1.")
 
 
+def check_counts(**numbers: int) -> None:
+    """Raise a ValueError unless all numbers are at least 1."""
+    for name, value in numbers.items():
+        if value < 1:
+            raise ValueError(f"{name} = {value}: must be at least 1.")
+
+
+def check_one_of(known: Sequence[str], **names: str) -> None:
+    """Raise a ValueError unless all names are among the known ones."""
+    for argument, name in names.items():
+        if name not in known:
+            raise ValueError(f"{argument} = {name}: must be one of {', '.join(known)}.")
+
+
 def round_up(value: Fraction) -> float:
-    """The smallest number that is not below a value."""
+    """Return the smallest floating-point number that is not below a value."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 def ratio(sensitivity: float, scale: float) -> float:
-    """Sensitivity / scale, rounded up: ε of Laplace or norm noise; ``inf`` without noise."""
+    """Return sensitivity / scale, rounded up: ε of Laplace or norm noise; ``inf`` without noise."""
     return math.inf if scale == 0 else round_up(Fraction(sensitivity) / Fraction(scale))
 
 
 def scale_for(epsilon: float, sensitivity: float) -> float:
-    """The noise scale whose :func:`ratio` is at most ε, from the quotient upwards."""
+    """Return the least noise scale whose :func:`ratio` is at most ε, up to rounding."""
     scale = sensitivity / epsilon
     while Fraction(sensitivity) / Fraction(scale) > Fraction(epsilon):
         scale = math.nextafter(scale, math.inf)
     return scale
 
 
-def smallest_satisfying(fits: Callable[[float], bool], start: float) -> float:
-    """The smallest positive number that fits, from above: what is returned fits itself.
+def laplace_unit_scale(epsilon_total: float) -> float:
+    """Return the Laplace scale per unit of sensitivity for a budget, rounded safely (MATH A1).
 
-    Bracketed by doubling and halving, then bisected in its logarithm, so that the scale of the
-    answer does not matter.
+    Raises:
+        ValueError: the budget is not positive and finite.
+    """
+    check_positive(epsilon_total=epsilon_total)
+    return scale_for(epsilon_total, 1.0)
+
+
+def smallest_satisfying(fits: Callable[[float], bool], start: float) -> float:
+    """Return the smallest positive number that fits, to :data:`PRECISION`; it fits itself.
+
+    Bracket the answer by doubling and halving, then bisect its logarithm.
 
     Args:
         fits: false below the answer and true from there on.
-        start: where to begin, positive and finite; any guess will do.
+        start: positive and finite; any guess will do.
 
     Raises:
-        ValueError: nothing that floating point can tell from 0 or from infinity is the answer.
+        ValueError: the answer is 0 or infinite in floating point.
     """
     low = high = start
     while not fits(high):

@@ -1,25 +1,24 @@
-r"""Several private answers together: what k of them cost, by four accountants.
+r"""Composition: the cost of k private answers together, by four accountants.
 
-Each answer is $\epsilon$-differentially private on its own, whatever it depends on. Together:
+Each answer is $\epsilon$-differentially private given the earlier ones. Together:
 
 - ``linear``: $k\epsilon$, a pure guarantee;
 - ``advanced`` ([DR14] Theorem 3.20): $(\epsilon', \delta)$-differential privacy with
   $\epsilon' = \epsilon\sqrt{2k\ln(1/\delta)} + k\epsilon(e^\epsilon - 1)$;
 - ``rdp``: the Rényi divergences of order $\alpha$ add up, and the best order is converted;
-- ``optimal`` (Kairouz, Oh and Viswanath, 2015, Theorem 3.3): no other rule that knows only
-  $\epsilon$ and $k$ can do better. The worst answers are coins that lie with probability
-  $1/(1+e^\epsilon)$, so
+- ``optimal`` (Kairouz, Oh and Viswanath, 2015, Theorem 3.3): the best rule that uses only
+  $\epsilon$ and $k$. The worst answers are coins that lie with probability $1/(1+e^\epsilon)$, so
 
 $$\delta = \sum_{l} \binom{k}{l} \frac{\bigl(e^{l\epsilon} - e^{\epsilon'}
 e^{(k-l)\epsilon}\bigr)_+}{(1+e^\epsilon)^k}.$$
 
 A Rényi divergence $R(\alpha)$ is converted as in Canonne, Kamath and Steinke (2020), Proposition
-12, at every order at once:
+12:
 
 $$\epsilon' = \min_{\alpha > 1}\; R(\alpha) + \ln(1 - 1/\alpha)
 - \frac{\ln \delta + \ln \alpha}{\alpha - 1}.$$
 
-Each order gives a true bound, so it does no harm that the best one is found on a grid.
+Each order gives a valid bound, so a grid of orders is safe.
 """
 
 from __future__ import annotations
@@ -32,6 +31,8 @@ from numpy.typing import NDArray
 
 from abcdp_core.privacy.calibration import (
     check_between_0_and_1,
+    check_counts,
+    check_one_of,
     check_positive,
     smallest_satisfying,
 )
@@ -44,19 +45,19 @@ ROUNDING = 1e-10
 """Relative error allowed for in a binomial tail."""
 
 ORDERS = (1e-4, 1e8)
-"""Rényi orders looked at, less 1."""
+"""Range of the Rényi orders tried, less 1."""
 
 GRID = 241
-"""How many of them: first over all, then between the neighbours of the best."""
+"""Number of orders: first over the range, then around the best."""
 
 
 def epsilon(per_query_epsilon: float, count: int, delta: float, accountant: str) -> float:
-    """ε' of ``count`` answers that each are ``per_query_epsilon``-differentially private.
+    """Return ε' of ``count`` answers that are each ``per_query_epsilon``-differentially private.
 
     Args:
         per_query_epsilon: ε of one answer, positive.
         count: k, answers, at least 1.
-        delta: δ of all together; of no effect on ``linear``, which has none.
+        delta: δ of all together; ``linear`` ignores it.
         accountant: one of :data:`ACCOUNTANTS`.
 
     Raises:
@@ -86,16 +87,9 @@ def epsilon(per_query_epsilon: float, count: int, delta: float, accountant: str)
 def largest_per_query_epsilon(
     epsilon_total: float, count: int, delta: float, accountant: str
 ) -> float:
-    """The largest ε that each of ``count`` answers may have, from below.
+    """Return the largest ε for each of ``count`` answers within a budget, rounded down.
 
-    Args:
-        epsilon_total: budget of all together, positive and finite.
-        count: k, answers, at least 1.
-        delta: δ of all together.
-        accountant: one of :data:`ACCOUNTANTS`.
-
-    Raises:
-        ValueError: an argument is out of range.
+    The budget is positive and finite; other arguments and errors are those of :func:`epsilon`.
     """
     check_positive(epsilon_total=epsilon_total)
     _check(count, delta, accountant)
@@ -109,17 +103,15 @@ def largest_per_query_epsilon(
 
 
 def _check(count: int, delta: float, accountant: str) -> None:
-    if accountant not in ACCOUNTANTS:
-        raise ValueError(f"accountant = {accountant}: must be one of {', '.join(ACCOUNTANTS)}.")
-    if count < 1:
-        raise ValueError(f"count = {count}: must be at least 1.")
+    check_one_of(ACCOUNTANTS, accountant=accountant)
+    check_counts(count=count)
     if accountant != "linear":
         check_between_0_and_1(delta=delta)
 
 
 def optimal_delta(per_query_epsilon: float, count: int, epsilon_total: float) -> float:
-    """δ of ``count`` answers at ε', rounded up; the sum above as two binomial tails."""
-    # Inside the function: what needs none of these functions starts without SciPy.
+    """Return δ of ``count`` answers at ε', rounded up; the sum above as two binomial tails."""
+    # Imported here, so that starting needs no SciPy.
     from scipy import special
 
     # Terms are positive from more than this many coins on.
@@ -135,11 +127,11 @@ def optimal_delta(per_query_epsilon: float, count: int, epsilon_total: float) ->
 
 
 def renyi_pure(epsilon: float, alpha: Array) -> Array:
-    """Largest Rényi divergence of orders ``alpha (k,)``, above 1, of a pure ε-private answer.
+    """Return the largest Rényi divergences ``(k,)``, of orders above 1, of an ε-private answer.
 
-    It is that of a coin which lies with probability 1/(1 + e^ε).
+    A coin that lies with probability 1/(1 + e^ε) attains them.
     """
-    # log((e^{αε} + e^{(1−α)ε}) / (1 + e^ε)), from factors of which none cancels near α = 1.
+    # log((e^{αε} + e^{(1−α)ε}) / (1 + e^ε)), without cancellation near α = 1.
     beyond = (alpha - 1.0) * epsilon
     share = -np.expm1(-alpha * epsilon) / (1.0 + math.exp(-epsilon))
     near = np.log1p(np.expm1(np.minimum(beyond, 1.0)) * share)
@@ -150,7 +142,7 @@ def renyi_pure(epsilon: float, alpha: Array) -> Array:
 
 
 def from_renyi(renyi: Callable[[Array], Array], delta: float) -> float:
-    """ε at a given δ of what has these Rényi divergences; any order gives a true bound.
+    """Return ε at a given δ from Rényi divergences; any order gives a valid bound.
 
     Args:
         renyi: orders ``(k,)`` above 1 -> divergences ``(k,)``.

@@ -1,15 +1,14 @@
 r"""What ε means to a person: odds, and what an attacker believes before and after.
 
-What comes out of an ε-differentially private release is at most $e^{\epsilon}$ times as likely with
-one record as with another in its place. For one who knows all other records, the odds of any
-statement about this one change by no more than that factor: believed with probability $p$ before,
-it is believed afterwards with a probability between
+The result of an ε-differentially private release is at most $e^{\epsilon}$ times as likely with one
+record as with another in its place. So for someone who knows all other records, the odds of any
+statement about this one change by at most that factor: a probability $p$ becomes one between
 
 $$\frac{p}{p + (1-p)e^{\epsilon}} \quad\text{and}\quad
 \frac{pe^{\epsilon}}{pe^{\epsilon} + 1 - p}.$$
 
-Where records tell about one another, someone who knows fewer of them may learn more: a release
-about many people teaches about each of them, whether their record is in it or not.
+Someone who knows fewer records may learn more: a release about many people teaches something about
+each of them, whether their record is in it or not.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from abcdp_core.privacy.accounting import belief, in_digits
 
 
 def odds(epsilon: float) -> str:
-    """The factor e^ε in words: a bound, so what is printed is never below it."""
+    """Return the factor e^ε in words, rounded up."""
     if epsilon > 14.0:
         return f"a factor of e^{in_digits(epsilon)}, more than a million"
     factor = math.exp(epsilon)
@@ -37,32 +36,27 @@ STRENGTHS = {0.1: "very strong", 1.0: "strong", 5.0: "moderate", math.inf: "weak
 
 
 def promise_in_full(epsilon: float) -> str:
-    """What ε_total promises, to whom, with numbers."""
+    """Return what ε_total promises, in full."""
     strength = next(word for limit, word in STRENGTHS.items() if epsilon <= limit)
     return (
-        f"ε_total = {in_digits(epsilon)} is a **{strength}** guarantee: putting another record in "
-        f"place of yours changes the probability of any result by at most {odds(epsilon)}. Take "
-        f"someone who knows everybody else's record and believes with 50 % that yours has a "
-        f"certain value. After the release they believe it with {reach(epsilon)}. Someone who "
-        f"knows less may learn more about you, as from any study of many people: ε_total limits "
-        f"only how much the release depends on your record."
+        f"ε_total = {in_digits(epsilon)} is a **{strength}** guarantee: replacing your record "
+        f"changes the probability of any result by at most {odds(epsilon)}. Take someone who knows "
+        f"everyone else's record and gives a statement about yours a 50 % chance; after the "
+        f"release, {reach(epsilon)}. Someone who knows less may learn more about you, as from any "
+        f"study of many people: ε_total limits only how much the release depends on your record."
     )
 
 
-CERTAIN = 5e-4
-"""A belief below is called almost 0."""
-
-
 def ends(epsilon: float) -> tuple[float, float]:
-    """Least and largest that a belief of 50 % can become, in per cent."""
+    """Return the lowest and highest percentage that a belief of 50 % can become."""
     low, high = belief(np.array([0.5]), epsilon)
     return 100.0 * float(low[0]), 100.0 * float(high[0])
 
 
 def said(epsilon: float) -> tuple[str, str]:
-    """The same with as many digits as tell it from 50 % and from 0, rounded outwards."""
+    """Return :func:`ends` in words, rounded outwards to digits that show more than 50 % and 0 %."""
     low, _ = ends(epsilon)
-    if low < 100.0 * CERTAIN:
+    if low < 0.05:
         return "almost 0 %", "almost 100 %"
     digits = max(0, 1 - math.floor(math.log10(min(low, 50.0 - low))))
     place = Decimal(1).scaleb(-digits)
@@ -73,7 +67,7 @@ def said(epsilon: float) -> tuple[str, str]:
 
 
 def reach(epsilon: float) -> str:
-    """Where a belief of 50 % can get, in words."""
+    """Return the range that a belief of 50 % can reach, in words."""
     low, high = said(epsilon)
     if low.startswith("almost"):
         return f"anything from {low} to {high}"
@@ -81,22 +75,21 @@ def reach(epsilon: float) -> str:
 
 
 def promise_in_short(epsilon: float) -> str:
-    """What ε_total promises, in two sentences."""
+    """Return what ε_total promises, in two sentences."""
     return (
-        f"Someone who knows everyone else's record, and believes a statement about yours with "
-        f"50 %, then believes it with {reach(epsilon)}. The odds change by at most "
-        f"{odds(epsilon)}."
+        f"Someone who knows everyone else's record gives a statement about yours a 50 % chance; "
+        f"afterwards, {reach(epsilon)}. The odds change by at most {odds(epsilon)}."
     )
 
 
 def presence_in_short(epsilon: float) -> str:
-    """What ε_total promises where a record is left out or added, in two sentences.
+    """Return what ε_total promises if a record may be left out or added, in three sentences.
 
-    Two different records in the same place are two such steps apart.
+    Replacing a record takes two such steps.
     """
     return (
-        f"Someone who knows everyone else's record, and believes with 50 % that yours is among the "
-        f"data, then believes it with {reach(epsilon)}. The odds change by at most "
-        f"{odds(epsilon)}; those of a statement about what your record says by at most "
+        f"Someone who knows everyone else's record gives it a 50 % chance that yours is in the "
+        f"data; afterwards, {reach(epsilon)}. The odds change by at most {odds(epsilon)}. The odds "
+        f"of a statement about the content of your record change by at most "
         f"{odds(2.0 * epsilon)}."
     )

@@ -1,31 +1,30 @@
-r"""What the best attacker can do: trade-off curves, all of a guarantee and not one point of it.
+r"""Trade-off curves: what the best attacker can do at every false-alarm rate.
 
-An attacker who sees a release has to say which of two neighbouring data sets it came from. With a
-false-alarm rate of $\alpha$ the best one still misses at a rate of
+An attacker who sees a release guesses which of two neighboring data sets it came from. With a
+false-alarm rate of $\alpha$ the best one misses at a rate of
 
 $$T(\alpha) = \min \{P(\text{miss}) : P(\text{false alarm}) \le \alpha\},$$
 
-1 − α if nothing leaks and 0 if everything does (Dong, Roth and Su, 2022). What is known:
+1 − α if nothing leaks and 0 if everything does (Dong, Roth and Su, 2022).
 
 | event | curve | kind |
 |---|---|---|
 | Gaussian, a series of them | $\Phi(\Phi^{-1}(1 - \alpha) - \mu)$ | exact |
-| Laplace; a vector with norm noise | from the law of the loss, one integral | exact |
-| of one mechanism alone | registered in its file | each says which |
+| Laplace; a vector with norm noise | from the distribution of the loss, one integral | exact |
+| of a single mechanism | registered in its file | stated there |
 
-- *exact*: $T$ itself, where one person moves each noisy number by all of its sensitivity. What is
-  computed from the numbers may tell less.
-- *attained*: an attacker who knows the pair of data sets gets there. It is $T$ of the worst pairs
-  tried; a pair that was not tried may be worse, so the best attacker misses at most that often.
-- *bound*: no attacker gets below it, so the best one misses at least that often.
+- *exact*: $T$ itself, if one person moves each noisy number by its full sensitivity.
+- *attained*: $T$ of the worst pairs of data sets tried. Other pairs may be worse, so the best
+  attacker misses at most that often.
+- *bound*: the best attacker misses at least that often.
 
-Of ε and δ alone two lines are known that no curve goes below,
+From ε and δ alone two lines follow that no curve goes below,
 
 $$T(\alpha) \ge \max\{0,\; 1 - \delta - e^{\epsilon}\alpha,\;
 e^{-\epsilon}(1 - \delta - \alpha)\}.$$
 
-Where the probabilities of all outcomes are exact for a pair of data sets, the best attacker on that
-pair follows from them (Neyman and Pearson). Which pairs are tried is a mechanism's own business.
+If all outcome probabilities are exact for a pair of data sets, the best attacker on that pair
+follows from them (Neyman and Pearson).
 """
 
 from __future__ import annotations
@@ -50,24 +49,23 @@ from abcdp_core.privacy.accounting import (
 Array = NDArray[np.float64]
 
 DELTAS = (0.0, *(10.0**exponent for exponent in range(-12, 0)))
-"""At which the cost of an event without a curve of its own is drawn as lines."""
+"""Values of δ whose lines bound the curve of an event that has none registered."""
 
 LOSSES = 801
-"""At which the law of the loss of a vector is computed."""
+"""Number of losses at which the distribution of a vector's loss is computed."""
 
 EDGES = 33
-"""Of the panels by which its length is integrated over."""
+"""Edges of the panels for the integral over its length."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The best attacker's miss rate at each false-alarm rate, or how far it is known.
+    """The best attacker's miss rate at each false-alarm rate, or what is known of it.
 
     Attributes:
         false_alarm: rates α ``(k,)``.
         miss: rates T(α) ``(k,)``.
-        kind: ``exact``; ``attained``: an attacker gets there, a better one may exist; or
-            ``bound``: no attacker does better.
+        kind: ``exact``, ``attained`` (a better attacker may exist) or ``bound`` (none does better).
     """
 
     false_alarm: Array = field(repr=False)
@@ -77,9 +75,9 @@ class Curve:
 
 @singledispatch
 def curve(event: Event, false_alarm: Array) -> Curve:
-    """The trade-off curve of an event at false-alarm rates ``(k,)`` in [0, 1].
+    """Return the trade-off curve of an event at false-alarm rates ``(k,)`` in [0, 1].
 
-    A kind of event that has none registered gets :func:`of_cost`.
+    Kinds of events without a registered curve get :func:`of_cost`.
 
     Raises:
         TypeError: there is no accountant for this kind of event either.
@@ -88,7 +86,7 @@ def curve(event: Event, false_alarm: Array) -> Curve:
 
 
 def of_cost(event: Event, false_alarm: Array) -> Curve:
-    """The lines that follow from an event's cost at several δ: no attacker gets below them."""
+    """Return the lines that follow from an event's cost at several δ, a bound."""
     miss = np.zeros_like(false_alarm)
     for delta in DELTAS:
         spent = cost(event, delta)
@@ -108,7 +106,7 @@ def _(event: Gaussian, false_alarm: Array) -> Curve:
 
 @curve.register
 def _(event: GaussianSeries, false_alarm: Array) -> Curve:
-    # Inside the function: most events are no Gaussian noise.
+    # Imported here: most noise is not Gaussian.
     from abcdp_core.privacy.gaussian_series import joint_mu
 
     return Curve(false_alarm, gaussian(joint_mu(event), false_alarm), "exact")
@@ -129,8 +127,8 @@ def _(event: NormNoise, false_alarm: Array) -> Curve:
 
 
 def gaussian(mu: float, false_alarm: Array) -> Array:
-    """Miss rates ``(k,)`` of one Gaussian answer moved by μ standard deviations; exact."""
-    # Inside the function: what needs none of these functions starts without SciPy.
+    """Return exact miss rates ``(k,)`` for one Gaussian answer moved by μ standard deviations."""
+    # Imported here, so that starting needs no SciPy.
     from scipy import special
 
     miss: Array = special.ndtr(special.ndtri(1.0 - false_alarm) - mu)
@@ -138,25 +136,25 @@ def gaussian(mu: float, false_alarm: Array) -> Array:
 
 
 def approximate(epsilon: float, delta: float, false_alarm: Array) -> Array:
-    """The two lines ``(k,)`` that (ε, δ) draws; with δ = 0 those of pure ε. A bound."""
+    """Return the bound ``(k,)`` of the two lines that follow from (ε, δ)."""
     steep = -np.expm1(min(epsilon, 700.0)) * false_alarm + (1.0 - false_alarm) - delta
     flat = math.exp(-epsilon) * (1.0 - delta - false_alarm)
     return np.maximum(0.0, np.maximum(steep, flat))
 
 
 def norm_noise(epsilon: float, dimension: int, false_alarm: Array) -> Array:
-    """Miss rates ``(k,)`` of a vector with noise of density ∝ exp(−‖z‖), moved by ε; exact.
+    """Return exact miss rates ``(k,)`` for noise of density ∝ exp(−‖z‖) on a vector moved by ε.
 
-    The best attacker looks at ‖y‖ − ‖y − v‖, ‖v‖ = ε, from −ε to ε. Given its length r, noise has a
+    The best attacker uses ‖y‖ − ‖y − v‖, ‖v‖ = ε, from −ε to ε. Given its length r, noise has a
     direction whose cosine t to v has (1 + t)/2 ~ Beta((D−1)/2, (D−1)/2), and ‖z − v‖ ≤ r − l is
-    t ≥ (2rl − l² + ε²)/(2rε). Moving the vector less tells less: on every line along v the noise is
-    log-concave. In one dimension it is Laplace noise.
+    t ≥ (2rl − l² + ε²)/(2rε). Moving the vector less reveals less: on every line along v the noise
+    is log-concave. In one dimension it is Laplace noise.
     """
     from scipy import special
 
     if dimension == 1:
         return _laplace(epsilon, false_alarm)
-    # Lengths by quantile, so that nodes are where the noise is; the ends count for nothing.
+    # Lengths by quantile, so that nodes are where the noise is.
     loss = epsilon * np.sin(np.linspace(-0.5, 0.5, LOSSES) * math.pi)
     quantile, weight = legendre(np.linspace(0.0, 1.0, EDGES))
     length = special.gammaincinv(dimension, quantile)[:, None]
@@ -165,12 +163,12 @@ def norm_noise(epsilon: float, dimension: int, false_alarm: Array) -> Array:
         (dimension - 1) / 2, (dimension - 1) / 2, np.clip((1.0 - cosine) / 2.0, 0.0, 1.0)
     )
     rates = weight @ np.where(length >= loss, beyond, 0.0)
-    # The loss has mirror-image laws under the two data sets.
+    # The distributions of the loss under the two data sets are mirror images.
     return np.interp(false_alarm, rates[::-1], rates)
 
 
 def _laplace(epsilon: float, false_alarm: Array) -> Array:
-    """Of Laplace noise of scale 1, moved by ε: two lines and a hyperbola between them."""
+    """Return the same for Laplace noise of scale 1: two lines and a hyperbola between them."""
     far = math.exp(-epsilon)
     inner = far / (4.0 * np.clip(false_alarm, far / 2.0, 0.5))
     steep = 1.0 - false_alarm / max(far, 1e-300)
@@ -180,16 +178,13 @@ def _laplace(epsilon: float, false_alarm: Array) -> Array:
 
 # ------------------------------------------------------------------------------- pairs of data sets
 
-ABOVE = (1.0, 1.0)
-"""Rates beyond those of chance: with them the curves below enclose an area."""
-
 
 @dataclass(frozen=True)
 class Law:
-    """Probabilities of all outcomes under two data sets; outcomes with equal ones go together.
+    """Probabilities of all outcomes under two data sets, in groups with equal likelihood ratios.
 
     Attributes:
-        first, second: logarithms of a group's probability ``(k,)``.
+        first, second: logarithms of each group's probability ``(k,)``.
     """
 
     first: Array = field(repr=False)
@@ -197,9 +192,9 @@ class Law:
 
 
 def neyman_pearson(law: Law) -> tuple[Array, Array]:
-    """Corners ``(k + 1,)`` of the best attacker's false-alarm and miss rates, exact.
+    """Return exact corners ``(k + 1,)`` of the best attacker's false-alarm and miss rates.
 
-    He calls the second data set for the outcomes whose likelihood ratio speaks most for it.
+    The best attacker guesses the second data set where its likelihood ratio is highest.
     """
     order = np.argsort(law.first - law.second, kind="stable")
     false_alarm = np.append(0.0, np.cumsum(np.exp(law.first[order])))
@@ -208,18 +203,18 @@ def neyman_pearson(law: Law) -> tuple[Array, Array]:
 
 
 def worst(laws: list[Law], false_alarm: Array) -> Array:
-    """Miss rates ``(k,)`` of the best attacker on the worst of several pairs, in either order.
+    """Return miss rates ``(k,)`` of the best attacker on the worst of several pairs.
 
-    The largest convex curve below all of theirs: the most that a guarantee for these pairs can
-    say. Other pairs may be worse.
+    This is the largest convex curve below those of all pairs, in either order.
     """
-    # Imported here: it takes a while, and only one view asks for curves.
+    # Imported here: it is slow, and only one view needs it.
     from scipy import spatial
 
     corners = [neyman_pearson(law) for law in laws]
     one, other = (np.concatenate([corner[i] for corner in corners]) for i in (0, 1))
     swapped = np.stack([one, other], 1), np.stack([other, one], 1)
-    points = np.concatenate([[ABOVE], np.eye(2), *swapped])
+    # The corner (1, 1) closes the area above the curves.
+    points = np.concatenate([[(1.0, 1.0)], np.eye(2), *swapped])
     hull = spatial.ConvexHull(points).vertices
     lower = points[hull[hull > 0]]
     lower = lower[np.lexsort((-lower[:, 1], lower[:, 0]))]
@@ -229,12 +224,12 @@ def worst(laws: list[Law], false_alarm: Array) -> Array:
 # ------------------------------------------------------------------------------- quadrature
 
 ORDER = 16
-"""Nodes of a panel of a Gauss-Legendre quadrature, for integrals whose kinks are known."""
+"""Nodes per panel of a Gauss-Legendre quadrature, for integrals with known kinks."""
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
 
 
 def legendre(edges: Array) -> tuple[Array, Array]:
-    """Nodes and weights ``(16 k,)`` on the panels between edges ``(k + 1,)``."""
+    """Return nodes and weights ``(16 k,)`` on the panels between edges ``(k + 1,)``."""
     half, middle = np.diff(edges) / 2.0, (edges[1:] + edges[:-1]) / 2.0
     return (middle[:, None] + half[:, None] * NODES).ravel(), (half[:, None] * WEIGHTS).ravel()

@@ -1,4 +1,4 @@
-"""Gaussian sparse vector: the bound against exact outcome laws of short runs (layer 1)."""
+"""Gaussian sparse vector: the bound against exact outcome distributions of short runs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from autodp import rdp_bank
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import integrate, special
+from scipy import special
 
 from abcdp_core.mechanisms.gaussian_sparse_vector import (
     ACCOUNTANTS,
@@ -21,7 +20,7 @@ from abcdp_core.mechanisms.gaussian_sparse_vector import (
     log_delta,
 )
 from abcdp_core.privacy import Gaussian, cost
-from abcdp_core.privacy.local import gaussian_delta, gaussian_epsilon
+from abcdp_core.privacy.gaussian_series import gaussian_delta, gaussian_epsilon
 from tests.oracles.gaussian_sparse_vector import log_probability
 from tests.oracles.outcomes import patterns
 
@@ -69,27 +68,6 @@ def exact_renyi(laws: list[Array], alpha: float) -> float:
 # ------------------------------------------------------------------------- exact probabilities
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_one_threshold_against_adaptive_quadrature(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    steps = int(rng.integers(1, 9))
-    pattern, rho = rng.random(steps) < 0.4, rng.normal(size=steps)
-    b1, b2 = 10.0 ** rng.uniform(-1.0, 1.0, 2)
-    event = GaussianSparseVector(1.0, b1, b2, steps + 1, False, steps)
-
-    def integrand(m: float) -> float:
-        above = (m - rho + 0.3) / b2
-        decisions = special.ndtr(np.where(pattern, above, -above)).prod()
-        return float(decisions) * math.exp(-0.5 * (m / b1) ** 2)
-
-    edges = np.unique(np.append(np.linspace(-9.0, 9.0, 7) * b1, rho - 0.3))
-    expected = math.fsum(
-        integrate.quad(integrand, low, high, epsabs=0.0, epsrel=1e-11, limit=200)[0]
-        for low, high in itertools.pairwise(edges)
-    ) / (b1 * math.sqrt(2.0 * math.pi))
-    assert log_probability(pattern, rho, 0.3, event) == pytest.approx(math.log(expected), abs=1e-9)
-
-
 @BOTH
 @pytest.mark.parametrize("b", [0.01, 50.0])
 def test_the_outcomes_exclude_each_other_and_leave_nothing_out(resample: bool, b: float) -> None:
@@ -102,13 +80,11 @@ def test_the_outcomes_exclude_each_other_and_leave_nothing_out(resample: bool, b
 
 PLACES = [(0.0, 0.0), (0.5, 0.5), (2.0, -0.5), (-2.0, 1.0), (3.0, 3.0)]
 
-CASES = pytest.mark.parametrize(
-    ("c", "resample", "steps"), [(1, False, 4), (2, False, 4), (2, True, 4), (3, False, 3)]
+
+@pytest.mark.parametrize(
+    ("c", "resample", "steps", "scale"),
+    [(1, False, 4, 0.5), (2, False, 3, 3.0), (2, True, 4, 0.5), (3, False, 3, 0.5)],
 )
-
-
-@CASES
-@pytest.mark.parametrize("scale", [0.5, 3.0])
 def test_no_short_run_leaks_more_than_the_bounds(
     c: int, resample: bool, steps: int, scale: float
 ) -> None:
@@ -129,27 +105,6 @@ def test_half_the_noise_is_seen_in_the_exact_delta() -> None:
     claimed = GaussianSparseVector(1.0, 4.0, 8.0, 1, False, 3)
     laws = worst_laws(event, PLACES)
     assert exact_delta(laws, 0.5) > math.exp(log_delta(claimed, 0.5))
-    # A single draw at which all is known: the bound is that of one Gaussian answer, within the
-    # part that the threshold's own noise takes.
-    single = GaussianSparseVector(1.0, 1e-6, 2.0, 1, False, 1)
-    exact = exact_delta(worst_laws(single, [(0.0, 0.0)]), 0.0)
-    assert 0.9 * math.exp(log_delta(single, 0.0)) < 0.4 < 2.1 * exact
-    assert exact > 0.9 * math.exp(log_delta(GaussianSparseVector(1.0, 1e-6, 4.0, 1, False, 1), 0.0))
-
-
-def test_autodps_divergence_lacks_a_proof_and_is_negative_for_short_runs() -> None:
-    def autodp(event: GaussianSparseVector, alpha: float) -> float:
-        relative = {"sigma": event.threshold_scale, "k": event.steps, "c": event.c}
-        return float(rdp_bank.RDP_gaussian_svt_cgreater1(relative, alpha))
-
-    # autodp has c ln(T/c) where the proof needs ln C(T, c).
-    long = GaussianSparseVector(1.0, 3.0, 6.0, 2, False, 4)
-    assert 2.0 * math.log(4 / 2) < math.log(math.comb(4, 2))
-    assert 0.1 * autodp(long, 8.0) < exact_renyi(worst_laws(long, PLACES), 8.0)
-    short = GaussianSparseVector(1.0, 4.0, 8.0, 3, False, 1)
-    assert autodp(short, 2.0) < -3.0
-    assert exact_renyi(worst_laws(short, PLACES), 2.0) > 0.0
-    assert epsilon(short, DELTA, "rdp") > 0.0
 
 
 # ---------------------------------------------------------------------------------------- costs
@@ -193,22 +148,6 @@ def test_accountants_keep_their_order(
     assert direct <= rdp * (1.0 + 1e-9) + 1e-9
     assert rdp <= classic * (1.0 + 1e-6) + 1e-9
     assert (cost(event, delta).epsilon, cost(event, delta).delta) == (direct, delta)
-
-
-@ALL
-@BOTH
-@pytest.mark.parametrize("budget", [0.1, 20.0])
-def test_calibration_costs_at_most_the_budget_and_hardly_less(
-    accountant: str, resample: bool, budget: float
-) -> None:
-    event = calibrate(budget, DELTA, 0.01, 5, 2000, resample=resample, accountant=accountant)
-    assert event.query_scale == 2.0 * event.threshold_scale
-    assert (event.c, event.steps, event.resample) == (5, 2000, resample)
-    assert 0.99999 * budget <= epsilon(event, DELTA, accountant) <= budget
-    half = GaussianSparseVector(
-        0.01, event.threshold_scale / 2, event.query_scale / 2, 5, resample, 2000
-    )
-    assert epsilon(half, DELTA, accountant) > 1.5 * budget
 
 
 def test_delta_is_needed_and_an_accountant_that_is_known() -> None:

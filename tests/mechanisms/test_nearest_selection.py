@@ -1,8 +1,7 @@
-"""Selection of the c nearest: the exact law of its output, what it costs, and broken twins (E4).
+"""Selection of the c nearest: exact distribution of its output, cost, and broken twins (E4).
 
-Power of the sampled layer: 20 000 runs over four draws, two of them taken, at a false alarm of
-1e-6. Each broken twin is missed with a probability under 1e-9, as bounded by ``miss_probability``
-with the twin's own law, which is estimated from 400 000 further runs of it.
+Power of the sampled layer: 20 000 runs over four draws, two of them kept, at a false alarm of
+1e-6. Each broken twin is missed with a probability under 1e-9, by its own exact distribution.
 """
 
 from __future__ import annotations
@@ -10,15 +9,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import optimize
 
 from abcdp_core import mechanisms
 from abcdp_core.mechanisms import Budget, nearest_selection
@@ -70,27 +65,6 @@ def neighbours(event: NearestSelection, size: int) -> list[tuple[Array, Array]]:
     return pairs
 
 
-Twin = Callable[[float, float, int], NearestSelection]
-
-
-def half_the_noise(epsilon_total: float, delta: float, c: int) -> NearestSelection:
-    event = calibrate(epsilon_total, delta, CHANGE, c)
-    return dataclasses.replace(event, scale=event.scale / 2.0)
-
-
-def factor_2_dropped(epsilon_total: float, delta: float, c: int) -> NearestSelection:
-    # As if all distances moved in one direction: s = Δ/ε₀.
-    event = calibrate(epsilon_total, delta, CHANGE, c)
-    return dataclasses.replace(event, scale=CHANGE / event.round_epsilon)
-
-
-def a_round_forgotten(epsilon_total: float, delta: float, c: int) -> NearestSelection:
-    return dataclasses.replace(calibrate(epsilon_total, delta, CHANGE, c - 1), c=c)
-
-
-TWINS = pytest.mark.parametrize("twin", [half_the_noise, factor_2_dropped, a_round_forgotten])
-
-
 def largest_loss(event: NearestSelection) -> float:
     """Largest logarithm of a ratio of two probabilities of one output, over all pairs."""
     return max(float(np.abs(np.log(p / q)).max()) for p, q in neighbours(event, 4))
@@ -104,10 +78,14 @@ def test_the_pure_claim_holds_and_is_nearly_reached(budget: float, c: int) -> No
     assert 0.98 * claim <= largest_loss(event) <= claim * (1.0 + 1e-9)
 
 
-@TWINS
-def test_the_exact_loss_shows_broken_twins(twin: Twin) -> None:
-    event = twin(1.0, 0.0, 2)
-    assert largest_loss(event) > 1.4
+def test_the_exact_loss_shows_broken_twins() -> None:
+    event = calibrate(1.0, 0.0, CHANGE, 2)
+    # Half the noise (or, the same, s = Δ/ε₀ without its factor 2), and a round forgotten.
+    for twin in (
+        dataclasses.replace(event, scale=event.scale / 2.0),
+        dataclasses.replace(calibrate(1.0, 0.0, CHANGE, 1), c=2),
+    ):
+        assert largest_loss(twin) > 1.4
 
 
 def hockey_stick(p: Array, q: Array, epsilon: float) -> float:
@@ -118,7 +96,7 @@ def hockey_stick(p: Array, q: Array, epsilon: float) -> float:
 
 @pytest.mark.parametrize("delta", [0.01, 0.2])
 @pytest.mark.parametrize("budget", [0.1, 1.0])
-def test_delta_of_the_exact_law_is_at_most_what_is_claimed(budget: float, delta: float) -> None:
+def test_the_exact_delta_is_at_most_what_is_claimed(budget: float, delta: float) -> None:
     event = calibrate(budget, delta, CHANGE, 2)
     assert event.pure_epsilon > budget, "or δ would not matter"
     spent = cost(event, delta)
@@ -126,7 +104,7 @@ def test_delta_of_the_exact_law_is_at_most_what_is_claimed(budget: float, delta:
 
 
 def delta_in_a_large_pool(event: NearestSelection, epsilon: float) -> float:
-    """The same of 100 rounds where draws do not run out, over the odds of :data:`ODDS`."""
+    """δ of 100 rounds in which draws do not run out, over the odds of ``ODDS``."""
     moved = dataclasses.replace(event, sensitivity=CHANGE)
     laws = [pair_law(odds - moved.round_epsilon / 2, moved) for odds in nearest_selection.ODDS]
     return max(hockey_stick(np.exp(law.first), np.exp(law.second), epsilon) for law in laws)
@@ -135,29 +113,35 @@ def delta_in_a_large_pool(event: NearestSelection, epsilon: float) -> float:
 def test_delta_of_many_rounds_is_at_most_what_is_claimed_and_not_far_from_it() -> None:
     event = calibrate(1.0, 1e-6, CHANGE, 100)
     assert 1e-7 <= delta_in_a_large_pool(event, 1.0) <= 1e-6
-
-
-@pytest.mark.parametrize("twin", [half_the_noise, factor_2_dropped])
-def test_delta_of_many_rounds_shows_broken_twins(twin: Twin) -> None:
-    assert delta_in_a_large_pool(twin(1.0, 1e-6, 100), 1.0) > 1e-4
+    half = dataclasses.replace(event, scale=event.scale / 2.0)
+    assert delta_in_a_large_pool(half, 1.0) > 1e-4
 
 
 # --------------------------------------------------------------------------------- sampled law
 
 RUNS = 20_000
 EVENT = NearestSelection(CHANGE, 0.1, 2)
-ORDERS = {order: i for i, order in enumerate(itertools.permutations(range(4), 2))}
+SETS = list(itertools.combinations(range(4), 2))
+
+
+def law_of_sets(scale: float) -> Array:
+    """Probabilities of all sets of two draws, whatever their order."""
+    ordered = zip(itertools.permutations(range(4), 2), ordered_law(RHO, scale, 2), strict=True)
+    law = np.zeros(len(SETS))
+    for order, probability in ordered:
+        law[SETS.index((min(order), max(order)))] += probability
+    return law
 
 
 def test_one_pass_of_gumbel_noise_is_as_good_as_rounds() -> None:
-    rng, counts = rng_of(2), np.zeros(len(ORDERS), dtype=np.int64)
+    rng, counts = rng_of(2), np.zeros(len(SETS), dtype=np.int64)
     for _ in range(RUNS):
-        _, trace = run(RHO, 2, EVENT, rng)
-        counts[ORDERS[trace.order[0], trace.order[1]]] += 1
-    law = ordered_law(RHO, EVENT.scale, 2)
+        first, second = run(RHO, 2, EVENT, rng).indices.tolist()
+        counts[SETS.index((first, second))] += 1
+    law = law_of_sets(EVENT.scale)
     assert_frequencies(counts, law)
     for scale in (EVENT.scale / 2.0, EVENT.scale * 2.0):
-        broken = ordered_law(RHO, scale, 2)
+        broken = law_of_sets(scale)
         assert rejects(assert_frequencies, rng.multinomial(RUNS, broken), law)
         assert miss_probability(law, broken, RUNS) < 1e-9
 
@@ -165,25 +149,10 @@ def test_one_pass_of_gumbel_noise_is_as_good_as_rounds() -> None:
 # --------------------------------------------------------------------------------- calibration
 
 
-def converted(rho: float, delta: float) -> float:
-    """ε of ρ-zero-concentrated privacy, minimised once more (MATH E4)."""
-
-    def at(log_beyond: float) -> float:
-        beyond = math.exp(log_beyond)
-        alpha = 1.0 + beyond
-        return (
-            rho * alpha
-            + (math.log(1.0 / (alpha * delta)) + beyond * math.log1p(-1.0 / alpha)) / beyond
-        )
-
-    return float(optimize.minimize_scalar(at, bounds=(-9.0, 18.0), method="bounded").fun)
-
-
 def test_calibration_gives_the_values_of_the_formulas() -> None:
     event = calibrate(1.0, 1e-6, CHANGE, 100)
     assert event.round_epsilon == pytest.approx(0.04414, abs=5e-6)
     assert event.rho == pytest.approx(0.024356, abs=5e-7)
-    assert converted(event.rho, 1e-6) == pytest.approx(1.0, rel=1e-6)
     assert event.scale == pytest.approx(2.0 * CHANGE / event.round_epsilon)
     pure = calibrate(1.0, 0.0, CHANGE, 100)
     assert pure.round_epsilon == pytest.approx(0.01)
@@ -191,36 +160,13 @@ def test_calibration_gives_the_values_of_the_formulas() -> None:
     assert calibrate(1.0, 1e-6, CHANGE, 1) == calibrate(1.0, 0.0, CHANGE, 1)
 
 
-@settings(max_examples=30)
-@given(
-    st.floats(1e-3, 1e3), st.sampled_from([0.0, 1e-12, 1e-6, 0.01]), st.floats(1e-6, 10.0),
-    st.integers(1, 1000),
-)  # fmt: skip
-def test_calibration_costs_at_most_the_budget_and_hardly_less(
-    budget: float, delta: float, change: float, c: int
-) -> None:
-    event = calibrate(budget, delta, change, c)
-    spent = cost(event, delta)
-    assert (event.sensitivity, event.c, spent.delta) == (change, c, delta)
-    assert budget * (1.0 - 1e-9) <= spent.epsilon <= budget
-    assert spent.epsilon <= event.pure_epsilon
-    if delta > 0.0:
-        assert spent.epsilon >= min(converted(event.rho, delta), event.pure_epsilon)
-
-
-def test_an_attacker_gets_no_more_than_is_claimed_and_nearly_that() -> None:
+def test_an_attacker_gets_nearly_what_is_claimed() -> None:
     rates = np.linspace(0.0, 1.0, 101)
-    for budget, delta, c in ((1.0, 1e-6, 100), (1.0, 0.0, 2), (20.0, 1e-6, 10)):
-        event = calibrate(budget, delta, CHANGE, c)
-        found = tradeoff.curve(event, rates)
-        assert found.kind == "attained"
-        assert np.all(found.miss >= tradeoff.of_cost(event, rates).miss - 1e-9)
-        assert np.all(np.diff(found.miss) <= 1e-12)
     # Many rounds of little each are nearly one Gaussian answer with μ²/2 = ρ.
     event = calibrate(1.0, 1e-6, CHANGE, 1000)
     gaussian = tradeoff.gaussian(math.sqrt(2.0 * event.rho), rates)
     assert tradeoff.curve(event, rates).miss == pytest.approx(gaussian, abs=0.005)
-    # Pure ε itself is reached by what hardly ever happens.
+    # An outcome that hardly ever happens reaches pure ε itself.
     law = pair_law(-8.0, calibrate(1.0, 0.0, CHANGE, 3))
     assert np.abs(law.first - law.second).max() == pytest.approx(1.0, rel=0.002)
 
@@ -255,21 +201,22 @@ def test_a_release_costs_its_budget_and_names_c_draws(name: str) -> None:
     assert double.scale == pytest.approx(2.0 * ready.event.scale)
 
 
-@EACH
-def test_without_noise_it_is_the_c_nearest_and_ties_go_to_the_first(name: str) -> None:
-    ready = prepared(name, math.inf, c=30)
-    found = ready.release(SimpleNamespace(rho=RHO_OF_POOL), rng_of(2))
-    assert np.array_equal(found.indices, np.sort(np.argsort(RHO_OF_POOL)[:30]))
-    equal = ready.release(SimpleNamespace(rho=np.zeros(100)), rng_of(2))
+@pytest.mark.parametrize("budget", [1e9, math.inf])
+@pytest.mark.parametrize(
+    ("rho", "c", "expected"),
+    [
+        (RHO_OF_POOL, 30, np.sort(np.argsort(RHO_OF_POOL)[:30])),
+        (RHO_OF_POOL[:5], 5, np.arange(5)),
+        (RHO_OF_POOL[:5], 1000, np.arange(5)),
+        (RHO_OF_POOL[:0], 3, np.arange(0)),
+    ],
+)
+def test_without_noise_the_c_nearest_are_kept(
+    budget: float, rho: Array, c: int, expected: NDArray[np.int64]
+) -> None:
+    ready = prepared("nearest-selection", budget, c=c)
+    found = ready.release(SimpleNamespace(rho=rho), rng_of(3))
+    assert np.array_equal(found.indices, expected)
+    ties = prepared("nearest-selection", math.inf, c=30)
+    equal = ties.release(SimpleNamespace(rho=np.zeros(100)), rng_of(2))
     assert np.array_equal(equal.indices, np.arange(30))
-    huge = prepared(name, 1e9, c=30).release(SimpleNamespace(rho=RHO_OF_POOL), rng_of(2))
-    assert np.array_equal(huge.indices, found.indices)
-
-
-@pytest.mark.parametrize("budget", [1e-20, 1e9, math.inf])
-def test_a_small_pool_comes_back_whole(budget: float) -> None:
-    for size, c in ((5, 5), (5, 1000), (0, 3)):
-        ready = prepared("nearest-selection", budget, c=c)
-        found = ready.release(SimpleNamespace(rho=RHO_OF_POOL[:size]), rng_of(3))
-        assert np.array_equal(found.indices, np.arange(size))
-        assert found.weights == pytest.approx(np.full(size, 0.2))

@@ -1,4 +1,4 @@
-"""The private embedding: one noisy vector, and what is taken from the pool by it (MATH E1-E3)."""
+"""The private embedding: one noisy vector, and what follows from it and the pool (MATH E1-E3)."""
 
 from __future__ import annotations
 
@@ -24,20 +24,18 @@ from abcdp_core.mechanisms import (
 from abcdp_core.mechanisms.linear_maps import LinearMap
 from abcdp_core.mechanisms.private_embedding import (
     AXES,
-    FEWEST,
     NEAREST,
     SELECTIONS,
     Done,
     Options,
-    Trace,
-    minimum_pool,
+    calibrated,
+    draw,
     released,
     select,
 )
 from abcdp_core.parameters import ParameterError
-from abcdp_core.pool import DistanceTable, public_side
+from abcdp_core.pool import DistanceTable
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, cost
-from abcdp_core.privacy.embedding import calibrate, draw
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.summaries import effective_sample_size, weighted_mean
 from abcdp_core.transforms import ALL_REALS, SIMPLEX, Bijector
@@ -90,24 +88,31 @@ def prepared(
     if event is None and math.isinf(epsilon_total):
         event = NonPrivate()
     if event is None:
-        event = calibrate(epsilon_total, delta, fitted.sensitivity, fitted.dimension)
+        accountant, budget = "exact" if delta else "linear", Budget(epsilon_total, delta)
+        event = calibrated(OBSERVED, asked, fitted, budget, accountant)  # type: ignore[arg-type]
     return Prepared(NEAREST, SimpleNamespace(support=support), asked, fitted, event)  # type: ignore[arg-type]
 
 
-def run(asked: Prepared, seed: int = 2, data: DistanceTable = OBSERVED) -> tuple[Release, Trace]:
+def run(asked: Prepared, seed: int = 2, data: DistanceTable = OBSERVED) -> Release:
     return released(asked, data, rng_of(seed))
 
 
-def noise_of(asked: Prepared) -> Gaussian | NormNoise:
-    assert isinstance(asked.event, Gaussian | NormNoise)
-    return asked.event
+def noisy_vector(asked: Prepared, rng: np.random.Generator, data: DistanceTable) -> Array:
+    """The vector of a release; the distribution of its noise is tested where it is drawn."""
+    vector: Array = asked.fitted.matrix @ data.statistic
+    if isinstance(asked.event, Gaussian | NormNoise):
+        vector = vector + draw(rng, asked.event, asked.fitted.dimension)
+    return vector
+
+
+def distances(asked: Prepared, vector: Array) -> Array:
+    return np.asarray(np.linalg.norm(asked.fitted.images - vector, axis=1))
 
 
 def same(first: Release, second: Release) -> bool:
-    arrays = ("indices", "weights", "estimate", "samples")
-    pairs = [(getattr(first, name), getattr(second, name)) for name in arrays]
-    return (first.stopped_at, first.event) == (second.stopped_at, second.event) and all(
-        (left is None and right is None) or np.array_equal(left, right) for left, right in pairs
+    return all(
+        np.array_equal(getattr(first, each.name), getattr(second, each.name))
+        for each in dataclasses.fields(Release)
     )
 
 
@@ -119,22 +124,12 @@ def same(first: Release, second: Release) -> bool:
     ("kind", "epsilon_total"), [("none", 0.01), ("axes", 1.0), ("regression", 100.0)]
 )
 def test_a_release_costs_its_budget_once(kind: str, epsilon_total: float, delta: float) -> None:
-    published, _ = run(prepared(epsilon_total, delta, map=kind, selection="nearest"))
+    published = run(prepared(epsilon_total, delta, map=kind, selection="nearest"))
     assert isinstance(published.event, Gaussian if delta else NormNoise)
     found = cost(published.event, delta)
     assert found.delta == delta
     assert 0.999999 * epsilon_total <= found.epsilon <= epsilon_total * (1.0 + 1e-12)
     assert published.event.sensitivity == MAPS[kind].sensitivity
-
-
-def test_before_a_map_is_learnt_the_noise_is_that_of_all_features_but_the_constant() -> None:
-    public = public_side("uniform-mixture", 100, 60, 1)
-    for budget, accountant in ((Budget(2.0), "linear"), (Budget(2.0, 1e-6), "exact")):
-        event = private_embedding.calibrated(public, Options(), None, budget, accountant)
-        assert isinstance(event, Gaussian | NormNoise)
-        assert event.sensitivity == public.distance.sensitivity(100)
-        assert cost(event, budget.delta).epsilon == pytest.approx(2.0)
-        assert not isinstance(event, NormNoise) or event.dimension == 46
 
 
 # ---------------------------------------------------------- what depends on the data, and how
@@ -143,34 +138,28 @@ def test_before_a_map_is_learnt_the_noise_is_that_of_all_features_but_the_consta
 @EACH
 @BOTH
 def test_a_release_is_a_function_of_the_noisy_vector_alone(selection: str, delta: float) -> None:
-    asked = prepared(3.0, delta, selection=selection)
-    published, trace = run(asked)
-    rng = rng_of(2)
-    # The vector's own noise comes first; its law is tested where it is drawn.
-    noise = draw(rng, noise_of(asked), MAPS["regression"].dimension)
-    assert np.array_equal(trace.released, trace.image + noise)
-    again = select(trace.released, asked, THETA, rng)
-    assert same(published, again)
+    asked, rng = prepared(3.0, delta, selection=selection), rng_of(2)
+    vector = noisy_vector(asked, rng, OBSERVED)
+    assert same(run(asked), select(vector, asked, THETA, rng))
 
 
 @EACH
-def test_nothing_but_the_statistic_of_the_data_is_looked_at(selection: str) -> None:
+def test_only_the_statistic_of_the_data_is_looked_at(selection: str) -> None:
     asked = prepared(3.0, selection=selection)
     other = dataclasses.replace(OBSERVED, rho=np.full(SIZE, math.nan), synthetic=False)
-    assert same(run(asked)[0], run(asked, data=other)[0])
+    assert same(run(asked), run(asked, data=other))
     elsewhere = dataclasses.replace(OBSERVED, statistic=STATISTICS[7])
-    assert not same(run(asked)[0], run(asked, data=elsewhere)[0])
+    assert not same(run(asked), run(asked, data=elsewhere))
 
 
 # ------------------------------------------------------------------------------ what is taken
 
 
 @pytest.mark.parametrize("kind", linear_maps.KINDS)
-def test_nearest_takes_the_nearest_in_order_of_the_pool(kind: str) -> None:
-    published, trace = run(prepared(1.0, c=30, map=kind, selection="nearest"))
-    assert len(published.indices) == 30
-    assert np.all(np.diff(published.indices) > 0)
-    assert trace.distance[published.indices].max() <= np.sort(trace.distance)[29]
+def test_nearest_keeps_the_nearest_in_order_of_the_pool(kind: str) -> None:
+    asked = prepared(1.0, c=30, map=kind, selection="nearest")
+    published, distance = run(asked), distances(asked, noisy_vector(asked, rng_of(2), OBSERVED))
+    assert np.array_equal(published.indices, np.sort(np.argsort(distance)[:30]))
     assert published.weights == pytest.approx(np.full(30, 1.0 / 30))
     assert published.samples is None
     assert published.stopped_at == SIZE
@@ -178,7 +167,7 @@ def test_nearest_takes_the_nearest_in_order_of_the_pool(kind: str) -> None:
 
 def test_without_noise_and_with_all_features_it_is_the_nearest_data_sets() -> None:
     rng = rng_of(7)
-    published, _ = released(prepared(c=30, map="none", selection="nearest"), OBSERVED, rng)
+    published = released(prepared(c=30, map="none", selection="nearest"), OBSERVED, rng)
     assert np.array_equal(published.indices, np.sort(np.argsort(OBSERVED.rho)[:30]))
     assert published.event == NonPrivate()
     # No noise is drawn that a later release would then not see.
@@ -186,52 +175,37 @@ def test_without_noise_and_with_all_features_it_is_the_nearest_data_sets() -> No
 
 
 def test_an_estimate_is_the_prediction_from_the_noisy_vector() -> None:
-    published, trace = run(prepared(10.0, selection="estimate"))
+    asked = prepared(10.0, selection="estimate")
+    published = run(asked)
     assert published.estimate is not None
-    assert np.array_equal(published.estimate, MAPS["regression"].predict(trace.released))
+    vector = noisy_vector(asked, rng_of(2), OBSERVED)
+    assert np.array_equal(published.estimate, MAPS["regression"].predict(vector))
     assert published.estimate.sum() == pytest.approx(1.0)
     assert len(published.indices) == len(published.weights) == 0
-    quiet, _ = run(prepared(selection="estimate"))
+    quiet = run(prepared(selection="estimate"))
     assert quiet.estimate == pytest.approx(uniform_mixture.TRUTH, abs=0.2)
 
 
 @BOTH
 def test_importance_weights_are_the_noise_s_density(delta: float) -> None:
     # So much noise that the weights of many draws count.
-    published, trace = run(prepared(0.3, delta))
-    event = published.event
-    assert isinstance(event, Gaussian | NormNoise)
-    scaled = trace.distance / event.scale
+    asked = prepared(0.3, delta)
+    assert isinstance(asked.event, Gaussian | NormNoise)
+    scaled = distances(asked, noisy_vector(asked, rng_of(2), OBSERVED)) / asked.event.scale
     density = np.exp(-(scaled**2) / 2.0) if delta else np.exp(-scaled)
+    published = run(asked)
     assert published.samples is None
     assert published.weights == pytest.approx(density / density.sum(), rel=1e-9, abs=0.0)
-    assert trace.effective_sample_size == pytest.approx(effective_sample_size(published.weights))
-    assert trace.effective_sample_size >= 100.0
-    assert published.made == PosteriorInfo("weighted", trace.effective_sample_size, 0.0)
-
-
-def test_where_few_draws_have_weight_the_nearest_are_moved() -> None:
-    published, trace = run(prepared(10.0))
-    assert trace.effective_sample_size < 100.0
-    assert published.samples is not None
-    assert published.samples.shape == (FEWEST, 5)
-    assert np.all(np.diff(published.indices) > 0)
-    assert published.weights.sum() == pytest.approx(1.0)
-    assert published.weights.min() == 0.0, "of the farthest"
-    # The regression sees the sum of the weights, which is always 1, and keeps it so.
-    assert published.samples.sum(axis=1) == pytest.approx(np.ones(FEWEST), abs=1e-9)
-    assert published.made == PosteriorInfo("moved", trace.effective_sample_size, 0.0)
-
-
-def test_the_smallest_pool_grows_with_the_regression() -> None:
-    assert [minimum_pool(numbers) for numbers in (1, 4, 14, 15, 46)] == [300, 300, 300, 320, 940]
+    size = effective_sample_size(published.weights)
+    assert size >= 100.0
+    assert published.made == PosteriorInfo("weighted", size, 0.0)
 
 
 @pytest.mark.parametrize("size", [299, 300])
 def test_from_a_pool_that_is_too_small_no_draw_is_moved(size: int) -> None:
     part = dataclasses.replace(OBSERVED, theta=THETA[:size], statistics=STATISTICS[:size])
     fitted = linear_maps.fit(part, "regression", AXES)
-    published, _ = run(prepared(10.0, fitted=fitted, selection="noise-ignored"), 0, part)
+    published = run(prepared(10.0, fitted=fitted, selection="noise-ignored"), 0, part)
     assert published.made == PosteriorInfo("kept" if size < 300 else "moved", 0.0, 0.0)
     assert (published.samples is None) == (size < 300)
     assert len(published.indices) == size
@@ -255,7 +229,7 @@ def test_moved_draws_have_the_mean_and_the_spread_of_the_posterior(
     def moments(selection: str) -> tuple[float, float]:
         asked = prepared(fitted=fitted, event=event, selection=selection)
         published = select(vector, asked, theta, rng_of(11))
-        samples = theta[published.indices] if published.samples is None else published.samples
+        samples = published.parameters(theta)
         mean = float(weighted_mean(samples, published.weights)[0])
         return mean, float(published.weights @ (samples[:, 0] - mean) ** 2)
 
@@ -300,10 +274,9 @@ def ranks(asked: Prepared, assumed: Prepared | None = None) -> Array:
     for index in range(len(found)):
         rng = rng_of(100 + index)
         truth = uniform_mixture.prior(rng, 1)[0]
-        _, trace = released(asked, observe(truth, rng), rng)
-        published = select(trace.released, assumed, THETA, rng)
-        samples = THETA[published.indices] if published.samples is None else published.samples
-        found[index] = published.weights @ (samples[:, 0] < truth[0])
+        vector = noisy_vector(asked, rng, observe(truth, rng))
+        published = select(vector, assumed, THETA, rng)
+        found[index] = published.weights @ (published.parameters(THETA)[:, 0] < truth[0])
     return found
 
 
@@ -317,7 +290,7 @@ def test_noise_aware_posteriors_are_calibrated(asked: Prepared) -> None:
 def test_posteriors_that_ignore_the_noise_are_not() -> None:
     ignored = ranks(prepared(0.3), prepared(0.3, selection="noise-ignored"))
     assert rejects(assert_distribution, ignored, stats.uniform.cdf)
-    # Nor are those that take the noise for an eighth of what it is.
+    # Nor are those that assume an eighth of the noise.
     eighth = ranks(prepared(0.3), prepared(2.4))
     assert rejects(assert_distribution, eighth, stats.uniform.cdf)
 

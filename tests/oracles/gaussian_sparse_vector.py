@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from abcdp_core.mechanisms.gaussian_sparse_vector import GaussianSparseVector
-from tests.oracles.outcomes import Pattern
+from tests.oracles.outcomes import Pattern, stretches
 
 Array = NDArray[np.float64]
 
@@ -20,32 +19,19 @@ def log_probability(
 ) -> float:
     """Logarithm of the exact probability that a run decides as ``pattern`` says.
 
-    As in :func:`.sparse_vector.log_probability`, with normal distribution functions: one integral
-    over the threshold noise m for each stretch that shares one. Its integrand is analytic and falls
-    off at least as fast as the density of m, so the trapezoid rule is exact to rounding.
-
-    Args:
-        pattern: decisions ``(s,)`` in order, up to the stop or to where the run is looked at.
-        rho: distances ``(T,)``, finite, ``T >= s``.
-        epsilon_abc: similarity threshold, in the unit of the distances.
-        event: the noise, ``c`` and ``resample``.
-
-    Raises:
-        ValueError: no run can decide so, or there are fewer distances than decisions.
+    As in :func:`.sparse_vector.log_probability`, with normal distribution functions. The integrand
+    over the threshold noise is analytic and falls off at least as fast as its density, so the
+    trapezoid rule is exact to rounding.
     """
-    if len(pattern) > len(rho) or np.count_nonzero(pattern[:-1]) >= event.c:
-        raise ValueError(f"no run over {len(rho)} draws with c = {event.c} decides so.")
-    kinks = rho[: len(pattern)] - epsilon_abc
-    ends = np.flatnonzero(pattern) + 1 if event.resample else np.empty(0, dtype=np.int64)
-    edges = sorted({0, *ends.tolist(), len(pattern)})
+    kinks, signs = rho[: len(pattern)] - epsilon_abc, np.where(pattern, 1.0, -1.0)
     return math.fsum(
-        _log_integral(kinks[low:high], np.where(pattern[low:high], 1.0, -1.0), event)
-        for low, high in itertools.pairwise(edges)
+        _log_integral(kinks[part], signs[part], event)
+        for part in stretches(pattern, resample=event.resample)
     )
 
 
 def _log_integral(kinks: Array, signs: Array, event: GaussianSparseVector) -> float:
-    """Of density of m times Π Φ(±(m − kink)/σ₂); kinks and signs ``(s,)``."""
+    """Logarithm of the integral of density of m times Π Φ(±(m − kink)/σ₂); both ``(s,)``."""
     b1, b2 = event.threshold_scale, event.query_scale
 
     def log_factors(m: Array) -> Array:

@@ -1,8 +1,8 @@
-"""The posterior of the log-linear model by adding up over all counts; no chance in it.
+"""The exact posterior of the log-linear model, by summation over all counts.
 
-Given the class size n and how many of it have the first value of a feature, all probabilities are
-independent Beta variables; given n alone, features are independent. So with the Beta-binomial law
-of each count everything is a sum over at most 101 × 101 terms.
+Given the class size n and how many of the class have the first value of a feature, probabilities
+are independent Beta variables; given n alone, features are independent. So with Beta-binomial
+counts everything is a sum over at most 101 × 101 terms.
 """
 
 from __future__ import annotations

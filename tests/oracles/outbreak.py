@@ -1,7 +1,7 @@
-"""The outbreak as it is defined, in plain Python: what the compiled one is tested against.
+"""The outbreak as it is defined, in plain Python, to test the compiled one against.
 
-Nothing clever: an event after the other, each after an exponential time of its own, in whatever
-year it falls; one list of strains per kind of host; a list of all that was observed.
+One event after another, each after an exponential time; one list of strains per kind of host; a
+list of all observations.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Population:
         self.next = self.wait()
 
     def wait(self) -> float:
-        """Time to the next event, by the rates that hold now."""
+        """Time to the next event, by the current rates."""
         non_compliant, compliant = (len(hosts) for hosts in self.hosts)
         self.rates = (
             self.burden,
@@ -82,7 +82,7 @@ def outbreak(
     observation: float = 0.8,
     window: float = 2.0,
 ) -> Array:
-    """Summaries ``(8,)`` of one outbreak; the balance is that of the model as it should be."""
+    """Summaries ``(8,)`` of one outbreak, with the correct balance of the model."""
     non_compliant, compliant, _ = balance(theta)
     population = Population(chance, theta, compliance)
     years, reached = 0, [False, False]

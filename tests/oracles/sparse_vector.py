@@ -8,15 +8,13 @@ $$P(\text{pattern}) = \prod_{\text{segments}} \int \frac{e^{-|m|/b_1}}{2 b_1}
 \prod_{\text{rejected}} \Bigl(1 - F\bigl(\tfrac{m - \rho_t + \epsilon_{abc}}{b_2}\bigr)\Bigr)
 \prod_{\text{accepted}} F\bigl(\tfrac{m - \rho_t + \epsilon_{abc}}{b_2}\bigr) \, dm$$
 
-where a segment is what shares one threshold noise: with ``resample`` up to and including an
-acceptance, else the whole run. The privacy loss is the difference of two such logarithms.
+where a segment shares one threshold noise: with ``resample`` up to and including a kept draw, else
+the whole run. The privacy loss is the difference of two such logarithms.
 
-The logarithm of the integrand is concave, so the integrand is negligible outside one interval,
-which is found first. It is smooth between its kinks, at m = 0 and m = ρ_t − ε_abc, but beside them
-it changes over lengths of b₂, which may be far smaller than b₁. So Gauss-Legendre panels get longer
-with the distance from a kink, and are halved until halving changes nothing. Relative accuracy is
-1e-10. There are some panels per kink and each sees all decisions of its segment, so the work grows
-with the square of the pattern's length: milliseconds for 10 decisions, seconds for 1000.
+The integrand is log-concave, so it is negligible outside one interval, which is found first. It is
+smooth between its kinks, at m = 0 and m = ρ_t − ε_abc, but near them it changes over lengths of b₂,
+which may be far smaller than b₁. So Gauss-Legendre panels get longer with the distance from a kink
+and are halved until halving changes nothing. Relative accuracy is 1e-10.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from tests.oracles.outcomes import Pattern
+from tests.oracles.outcomes import Pattern, stretches
 
 Array = NDArray[np.float64]
 
@@ -42,7 +40,7 @@ TOLERANCE = 1e-12
 """A panel is fine enough if halving it changes at most this part of the whole integral."""
 
 SPAN = 30.0
-"""How far :func:`largest_loss` looks, in noise scales; farther out nothing changes."""
+"""How far :func:`largest_loss` searches, in noise scales; farther out nothing changes."""
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
 
@@ -51,35 +49,17 @@ def log_probability(pattern: Pattern, rho: Array, epsilon_abc: float, event: Spa
     """Logarithm of the probability that a run decides as ``pattern`` says (MATH S1).
 
     Args:
-        pattern: decisions ``(s,)`` in order, up to the stop or to where the run is looked at;
-            shorter than the pool and without stop it is a run that is still going.
-        rho: distances ``(T,)`` of the pool, ``T >= s``.
-        epsilon_abc: similarity threshold, in the unit of the distances.
-        event: the noise, the number ``c`` of acceptances and whether the threshold is redrawn.
-
-    Raises:
-        ValueError: no run can decide so, there are fewer distances than decisions, one of them is
-            not finite, or a noise scale is not positive.
+        pattern: decisions ``(s,)`` in order; a pattern shorter than the pool that has not stopped
+            is a run that is still going.
+        rho: finite distances ``(T,)`` of the pool, ``T >= s``.
+        epsilon_abc: threshold, in the unit of the distances.
+        event: noise scales above 0, c, and whether the threshold is redrawn.
     """
-    _check(pattern, rho, event)
     kinks = rho[: len(pattern)] - epsilon_abc
-    ends = np.flatnonzero(pattern) + 1 if event.resample else np.empty(0, dtype=np.int64)
-    edges = sorted({0, *ends.tolist(), len(pattern)})
     return math.fsum(
-        _Segment(kinks[low:high], pattern[low:high], event).log_integral()
-        for low, high in itertools.pairwise(edges)
+        _Segment(kinks[part], pattern[part], event).log_integral()
+        for part in stretches(pattern, resample=event.resample)
     )
-
-
-def _check(pattern: Pattern, rho: Array, event: SparseVector) -> None:
-    if min(event.threshold_scale, event.query_scale) <= 0:
-        raise ValueError("exact probabilities need positive noise scales.")
-    if len(pattern) > len(rho):
-        raise ValueError(f"{len(pattern)} decisions need as many distances, not {len(rho)}.")
-    if not np.isfinite(rho[: len(pattern)]).all():
-        raise ValueError("exact probabilities need finite distances.")
-    if np.count_nonzero(pattern[:-1]) >= event.c:
-        raise ValueError(f"a run stops at {event.c} acceptances; the pattern goes on.")
 
 
 @dataclass(frozen=True)
@@ -113,11 +93,10 @@ class _Segment:
         return _log_integral(self.log_integrand, np.append(np.concatenate(edges), high))
 
     def _support(self) -> tuple[float, float]:
-        """An interval outside which the integrand is nothing.
+        """An interval outside which the integrand is negligible.
 
-        It starts where that is certain: beyond all kinks each decision's probability grows by at
-        most a factor 2, while the density of the threshold noise falls. Then it closes in, on a
-        grid; the integrand is log-concave, so what lies above a level is one interval.
+        It starts with a safe one: beyond all kinks each decision's probability grows by at most a
+        factor 2, while the density of the threshold noise falls. Then it closes in on a grid.
         """
         reach = self.event.threshold_scale * (DROP + len(self.kinks) * math.log(2.0))
         low = min(0.0, *self.kinks) - reach
@@ -174,9 +153,8 @@ def _log_integral(log_integrand: Callable[[Array], Array], edges: Array) -> floa
 def privacy_loss(pattern: Pattern, rho: Array, epsilon_abc: float, event: SparseVector) -> float:
     """Loss of a pattern when each decision gets harder by the full sensitivity (MATH S2).
 
-    In the neighbouring data set the rejected distances are smaller and the accepted ones larger by
-    Δ, the most that one data point can do to all of them. Arguments and errors are those of
-    :func:`log_probability`.
+    In the neighboring data set rejected distances are smaller and kept ones larger by Δ, the most
+    that one person can do to all of them. Arguments are those of :func:`log_probability`.
     """
     moved = rho[: len(pattern)] + event.sensitivity * np.where(pattern, 1.0, -1.0)
     return log_probability(pattern, rho, epsilon_abc, event) - log_probability(
@@ -187,16 +165,9 @@ def privacy_loss(pattern: Pattern, rho: Array, epsilon_abc: float, event: Sparse
 def largest_loss(event: SparseVector, pattern: Pattern) -> float:
     """Largest loss of a pattern over the places of its distances (MATH S2, S3).
 
-    All rejected distances lie at one place and all accepted at another, in any distance from the
-    threshold; both places are optimised. That is a loss which really occurs, so a lower bound on
-    the mechanism's; for ``steps - 1`` rejections and an acceptance it comes close to the claim.
-
-    Args:
-        event: the noise, ``c`` and ``resample``.
-        pattern: decisions ``(s,)``, as in :func:`log_probability`.
-
-    Raises:
-        ValueError: as in :func:`log_probability`.
+    All rejected distances are equal, and so are all kept ones; both are optimized. This is an
+    attained loss, so a lower bound on the mechanism's; for many rejections and one kept draw it is
+    close to the claim.
     """
     unit = max(event.threshold_scale, event.query_scale)
 

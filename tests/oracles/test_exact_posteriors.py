@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.goals.exact_posteriors import FAMILIES, Marginal, released
+from benchmarks.goals.exact_posteriors import FAMILIES, released
 
 N, EPSILON_TOTAL = 30, 1.0
 
 DRAWS = {"normal-mean": 40_000, "heavy-tails": 40_000, "dirichlet-shares": 400_000}
-"""Of the others 100,000: of the effective sample size see the test."""
+"""Numbers of draws; 100,000 for the others."""
+
+SLOW = ("heavy-tails", "dirichlet-shares")
+CASES = [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in FAMILIES]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", CASES)
 def test_exact_posteriors_are_those_of_weighted_draws(name: str) -> None:
     """Mean and deviation: within 5 standard errors of the draws, which detects 0.1 deviations."""
     family = FAMILIES[name]
@@ -36,12 +39,3 @@ def test_exact_posteriors_are_those_of_weighted_draws(name: str) -> None:
             error = np.sqrt(weights**2 @ found**2)
             assert abs(weights @ found) < 5.0 * error
             assert error < 0.06
-
-
-def test_quantiles_of_whole_numbers_are_the_first_that_reach_them() -> None:
-    atoms = Marginal(np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.7, 1.0]), whole=True)
-    assert [atoms.quantile(p) for p in (0.1, 0.2, 0.5, 0.95)] == [1.0, 1.0, 2.0, 3.0]
-    assert atoms.mean == pytest.approx(2.1)
-    grid = Marginal(np.linspace(0.0, 1.0, 101), np.linspace(0.0, 1.0, 101))
-    assert grid.quantile(0.25) == pytest.approx(0.25)
-    assert grid.deviation == pytest.approx(12.0**-0.5, rel=1e-4)

@@ -11,7 +11,7 @@ from scipy import integrate
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.theory import flip
 from tests.oracles.outcomes import Pattern, patterns
-from tests.oracles.sparse_vector import log_probability, privacy_loss
+from tests.oracles.sparse_vector import log_probability
 
 RHO = np.array([0.3, 0.05, 0.2, 0.1, 0.15])
 EPSILON_ABC = 0.12
@@ -43,7 +43,7 @@ def by_adaptive_quadrature(
     return math.log(math.fsum(parts))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_one_threshold_against_adaptive_quadrature(seed: int) -> None:
     rng = np.random.default_rng(seed)
     steps = int(rng.integers(1, 9))
@@ -105,16 +105,7 @@ def test_without_stop_every_decision_flips_as_theory_says_and_a_going_run_does_n
     assert math.exp(given_going) < 0.9 * theory
 
 
-@pytest.mark.parametrize("steps", [10, 3000])
-def test_many_decisions_at_one_place_are_a_binomial_mixture(steps: int) -> None:
-    # Query noise so large that it hardly sees the threshold's: nearly a binomial with p = 1/2.
-    event = SparseVector(1.0, 1e-9, 1.0, c=steps + 1, resample=False)
-    pattern = np.arange(steps) % 2 == 0
-    found = log_probability(pattern, np.full(steps, 0.12), EPSILON_ABC, event)
-    assert found == pytest.approx(-steps * math.log(2.0), rel=1e-9)
-
-
-@pytest.mark.parametrize("b1", [1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.9, 1.1, 10.0, 1e4, 1e8])
+@pytest.mark.parametrize("b1", [1e-8, 1e-4, 0.01, 0.9, 1.1, 10.0, 1e8])
 @pytest.mark.parametrize("gap", [0.0, 0.7, 30.0])
 def test_scales_far_apart_are_no_harder(b1: float, gap: float) -> None:
     # P(m − ν >= gap) for Laplace noises of scales b₁ and 1.
@@ -122,30 +113,3 @@ def test_scales_far_apart_are_no_harder(b1: float, gap: float) -> None:
     found = math.exp(log_probability(np.array([True]), np.array([0.2 + gap]), 0.2, event))
     tails = b1**2 * math.exp(-gap / b1) - math.exp(-gap)
     assert found == pytest.approx(0.5 * tails / (b1**2 - 1.0), rel=1e-10)
-
-
-def test_the_loss_is_the_log_ratio_of_two_neighbours() -> None:
-    event = SparseVector(0.02, 0.1, 0.2, c=1, resample=False)
-    pattern = np.array([False, False, True])
-    neighbour = RHO[:3] + np.array([-0.02, -0.02, 0.02])
-    expected = log_probability(pattern, RHO, EPSILON_ABC, event)
-    expected -= log_probability(pattern, neighbour, EPSILON_ABC, event)
-    assert privacy_loss(pattern, RHO, EPSILON_ABC, event) == pytest.approx(expected, rel=1e-12)
-    assert expected > 0
-
-
-@pytest.mark.parametrize(
-    ("pattern", "rho", "scale", "message"),
-    [
-        ([True, False], RHO, 0.1, "stops at 1 acceptances"),
-        ([False] * 6, RHO, 0.1, "6 decisions need as many distances, not 5"),
-        ([False], np.array([math.nan]), 0.1, "finite distances"),
-        ([False], RHO, 0.0, "positive noise scales"),
-    ],
-)
-def test_what_cannot_happen_is_refused(
-    pattern: list[bool], rho: NDArray[np.float64], scale: float, message: str
-) -> None:
-    event = SparseVector(1.0, scale, 0.2, c=1, resample=False)
-    with pytest.raises(ValueError, match=message):
-        log_probability(np.array(pattern), rho, EPSILON_ABC, event)

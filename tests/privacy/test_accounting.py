@@ -1,4 +1,4 @@
-"""What the sentences about a guarantee say, for every unit and at every budget."""
+"""Sentences about a guarantee, for every unit and at every budget."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_statement_has_the_unit_of_its_scenario_and_no_other(scenario: str) ->
         (123449.0, "1.235e+05"),
     ],
 )
-def test_a_guarantee_says_no_less_than_was_spent(epsilon: float, said: str) -> None:
+def test_a_guarantee_states_no_less_than_was_spent(epsilon: float, said: str) -> None:
     assert f"ε_total = {said} when" in guarantee(Cost(epsilon), "a day")
 
 
@@ -53,28 +53,19 @@ def test_without_a_delta_none_is_spent_and_what_needs_one_has_no_guarantee() -> 
     assert cost(NonPrivate()) == Cost(math.inf, 0.0)
     assert cost(Laplace(1.0, 2.0)) == Cost(0.5, 0.0)
     assert cost(Gaussian(1.0, 1.0)) == cost(GaussianSeries(1.0, 1.0, 2)) == Cost(math.inf, 0.0)
-    bare = "Not private: no noise protects a day."
-    assert statement(Gaussian(1.0, 1.0), "a day") == bare
-    assert statement_of_largest((1.0,), lambda each: Gaussian(each, 1.0), "a day") == bare
+    assert statement(Gaussian(1.0, 1.0), "a day") == "Not private: no noise protects a day."
     with pytest.raises(TypeError, match=r"no accountant for Event at delta = 0\.0"):
         cost(Event())
 
 
-# ------------------------------------------------------------------------------ several budgets
+def test_the_largest_finite_budget_is_stated_and_what_has_no_noise_is_not_protected() -> None:
+    def largest(*budgets: float) -> str:
+        return statement_of_largest(budgets, lambda budget: Laplace(1.0, 1.0 / budget), "a day")
 
-
-def largest(*budgets: float) -> str:
-    return statement_of_largest(budgets, lambda budget: Laplace(1.0, 1.0 / budget), "a day")
-
-
-def test_of_several_budgets_the_largest_finite_one_is_stated() -> None:
     assert largest(2.0) == statement(Laplace(1.0, 0.5), "a day")
     assert "ε_total = 2 " in largest(0.5, 2.0)
     assert largest(0.5, 2.0).endswith("This is the largest budget shown.")
-
-
-def test_what_has_no_noise_is_never_called_protected() -> None:
-    # No budget is the largest where ∞ stands beside it.
+    # No finite budget is the largest if one is ∞.
     assert "largest budget" not in largest(1000.0, math.inf)
     assert largest(1000.0, math.inf).endswith(UNPROTECTED)
     assert "This is the largest finite budget shown." in largest(1.0, math.inf, 1000.0)
@@ -82,16 +73,9 @@ def test_what_has_no_noise_is_never_called_protected() -> None:
     assert largest(math.inf) == "Not private: no noise protects a day."
 
 
-# -------------------------------------------------------------------------------------------- δ
-
-
 def test_beliefs_reach_their_bounds_by_bayes() -> None:
     # Two values of a record, and an answer that is e^ε times as likely under the one.
-    prior, epsilon = np.array([0.01, 0.3, 0.5, 0.9]), 1.3
-    low, high = belief(prior, epsilon)
-    likely, unlikely = (
-        math.exp(epsilon) / (1.0 + math.exp(epsilon)),
-        1.0 / (1.0 + math.exp(epsilon)),
-    )
-    assert high == pytest.approx(prior * likely / (prior * likely + (1.0 - prior) * unlikely))
-    assert low == pytest.approx(prior * unlikely / (prior * unlikely + (1.0 - prior) * likely))
+    prior, factor = np.array([0.01, 0.3, 0.5, 0.9]), math.exp(1.3)
+    low, high = belief(prior, 1.3)
+    assert high == pytest.approx(prior * factor / (prior * factor + (1.0 - prior)))
+    assert low == pytest.approx(prior / (prior + (1.0 - prior) * factor))

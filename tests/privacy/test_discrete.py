@@ -1,4 +1,4 @@
-"""Discrete Laplace noise against its law.
+"""Discrete Laplace noise against its distribution.
 
 Power: 40 000 draws at a false alarm of 1e-6. A scale that is half of what it should be, or smaller
 by √2, or draws of one parity only, are missed with a probability under 1e-9.
@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from abcdp_core.privacy.discrete import RandBelow, bernoulli_exp, laplace
 from tests.statistics import (
@@ -36,9 +37,8 @@ def seeded(seed: int) -> RandBelow:
 
 def law(scale: float, reach: int) -> Array:
     """Probabilities of −reach .. reach, then of everything farther out."""
-    ratio = math.exp(-1.0 / scale)
-    inside = (1.0 - ratio) / (1.0 + ratio) * ratio ** np.abs(np.arange(-reach, reach + 1))
-    return np.append(inside, 2.0 * ratio ** (reach + 1) / (1.0 + ratio))
+    noise = stats.dlaplace(1.0 / scale)
+    return np.append(noise.pmf(np.arange(-reach, reach + 1)), 2.0 * noise.sf(reach))
 
 
 def counts_of(draws: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
@@ -74,12 +74,8 @@ def test_another_scale_would_be_seen(scale: int, factor: float) -> None:
     assert miss_probability(law(scale, reach), law(factor * scale, reach), DRAWS) < 1e-9
 
 
-@pytest.mark.parametrize("scale", [10**13])
-def test_a_large_scale_is_the_continuous_law_but_for_rounding(scale: int) -> None:
-    def cdf(x: Array) -> Array:
-        return np.where(x < 0.0, 0.5 * np.exp(x), 1.0 - 0.5 * np.exp(-np.abs(x)))
-
-    sample = draws_of(scale, seed=2) / scale
+def test_a_large_scale_is_the_continuous_distribution_but_for_rounding() -> None:
+    cdf, sample = stats.laplace.cdf, draws_of(10**13, seed=2) / 10**13
     assert_distribution(sample, cdf)
     assert rejects(assert_distribution, sample / 2.0, cdf)
     assert rejects(assert_distribution, sample / math.sqrt(2.0), cdf)
@@ -91,9 +87,9 @@ def test_a_large_scale_is_the_continuous_law_but_for_rounding(scale: int) -> Non
 def every_way(
     coin: Callable[[RandBelow], bool], depth: int
 ) -> Iterator[tuple[bool | None, Fraction]]:
-    """What a coin shows for every sequence of ``depth`` uniform numbers, with its probability.
+    """Results of a coin for all sequences of ``depth`` uniform numbers, with probabilities.
 
-    ``None`` where it would ask for more of them. Equal prefixes are walked once.
+    ``None`` if it would ask for more of them. Equal prefixes are walked once.
     """
     stack: list[tuple[int, ...]] = [()]
     while stack:
@@ -119,7 +115,7 @@ def every_way(
 
 @pytest.mark.parametrize("gamma", [(0, 3), (1, 3), (1, 2), (2, 3), (1, 1), (3, 3)])
 def test_the_coin_is_exact(gamma: tuple[int, int]) -> None:
-    # All that can happen in six steps, in rational arithmetic; what is left is at most 1/6!.
+    # Everything possible in six steps, in rational arithmetic; the rest has at most 1/6!.
     shown = {True: Fraction(0), False: Fraction(0), None: Fraction(0)}
     for face, probability in every_way(lambda below: bernoulli_exp(*gamma, below), 6):
         shown[face] += probability
@@ -129,9 +125,6 @@ def test_the_coin_is_exact(gamma: tuple[int, int]) -> None:
     assert float(shown[True]) <= expected <= float(shown[True] + shown[None]) + 1e-15
 
 
-# ---------------------------------------------------------------- where chance comes from
-
-
-def test_without_a_source_the_operating_system_is_asked() -> None:
+def test_by_default_the_operating_system_is_the_source() -> None:
     assert laplace.__defaults__ == (secrets.randbelow, 1)
     assert len({laplace(10**15) for _ in range(20)}) == 20

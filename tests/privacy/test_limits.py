@@ -1,7 +1,8 @@
-"""Every calibration takes what lies within its limits and refuses what lies at them or beyond."""
+"""Every calibration accepts values within its limits and refuses those at them or beyond."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Callable
@@ -10,22 +11,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from abcdp_core.mechanisms import (
     gaussian_rejection,
     gaussian_sparse_vector,
     nearest_selection,
+    private_embedding,
     soft_weights,
     sparse_vector,
 )
 from abcdp_core.mechanisms.private_summary import SummaryNoise, noise_for
 from abcdp_core.privacy import (
+    NormNoise,
+    calibration,
     composition,
     cost,
     discrete,
-    embedding,
     gaussian_series,
-    local,
 )
 
 POSITIVE = ((1e-3, 0.6, 30.0), (0.0, -1.0, math.inf, math.nan))
@@ -33,7 +37,7 @@ COUNT = ((1, 2, 7), (0, -1))
 INSIDE = ((1e-9, 0.4, 0.6, 0.99), (0.0, 1.0, 1.5, -0.1, math.nan))
 BELOW_1 = ((0.0, 1e-9, 0.6, 0.99), (1.0, 1.5, -0.1, math.nan))
 SHARE = ((1e-9, 0.6, 1.0), (0.0, 1.5, -0.1, math.nan))
-"""What is taken, and what is refused."""
+"""Values that are accepted, and values that are refused."""
 
 Limits = tuple[tuple[float, ...], tuple[float, ...]]
 
@@ -66,9 +70,9 @@ def quantile_of(distance: float) -> float:
 
 
 CASES: dict[str, tuple[Callable[..., Any], dict[str, tuple[float, Limits]]]] = {
-    "Laplace": (local.laplace_unit_scale, {"epsilon_total": (1.0, POSITIVE)}),
+    "Laplace": (calibration.laplace_unit_scale, {"epsilon_total": (1.0, POSITIVE)}),
     "Gaussian": (
-        local.gaussian_unit_scale,
+        gaussian_series.gaussian_unit_scale,
         {"epsilon_total": (1.0, POSITIVE), "delta": (1e-5, INSIDE)},
     ),
     "series": (
@@ -79,10 +83,10 @@ CASES: dict[str, tuple[Callable[..., Any], dict[str, tuple[float, Limits]]]] = {
         },
     ),
     "vector": (
-        embedding.calibrate,
+        private_embedding.calibrate,
         {
-            "epsilon_total": (1.0, POSITIVE), "delta": (0.0, BELOW_1),
-            "sensitivity": (0.1, POSITIVE), "dimension": (3, COUNT),
+            "epsilon_total": (1.0, POSITIVE), "sensitivity": (0.1, POSITIVE),
+            "dimension": (3, COUNT),
         },
     ),
     "composition": (
@@ -149,11 +153,12 @@ EVENTS: dict[str, Callable[[float], Any]] = {
         0.1, scale, 2.0, 2, False, 9
     ),
     "series": lambda scale: gaussian_series.GaussianSeries(0.1, scale, 2),
+    "vector": lambda scale: NormNoise(0.1, scale, 2),
 }
 
 
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
-def test_noise_of_scale_0_protects_nothing_and_that_of_scale_1_does(
+def test_noise_of_scale_0_protects_nothing_and_noise_of_scale_1_does(
     event: Callable[[float], Any],
 ) -> None:
     assert cost(event(0.0), 1e-5).epsilon == math.inf
@@ -176,12 +181,55 @@ def test_a_cost_beyond_all_numbers_is_infinite() -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_limits_are_where_they_are_said_to_be(case: str) -> None:
+def test_limits_are_where_they_should_be(case: str) -> None:
     calibrate, arguments = CASES[case]
     usual = {name: value for name, (value, _) in arguments.items()}
     for name, (_, (taken, refused)) in arguments.items():
         for value in taken:
             calibrate(**usual | {name: value})
         for value in refused:
-            with pytest.raises(ValueError, match=re.escape(name) + "|budget|bound"):
+            with pytest.raises(ValueError, match=re.escape(name) + "|bound"):
                 calibrate(**usual | {name: value})
+
+
+PRICES: dict[str, tuple[Callable[..., float], tuple[str, ...]]] = {
+    "series": (gaussian_series.epsilon, gaussian_series.ACCOUNTANTS),
+    "Gaussian sparse vector": (gaussian_sparse_vector.epsilon, gaussian_sparse_vector.ACCOUNTANTS),
+    "rejection": (
+        lambda event, _, accountant: gaussian_rejection.pure_epsilon(event, accountant),
+        gaussian_rejection.ACCOUNTANTS,
+    ),
+}
+"""ε of an event by one of several accountants."""
+
+ACCOUNTED = [(case, name) for case, (_, names) in PRICES.items() for name in names]
+ACCOUNTED += [(case, "") for case in ("vector", "summary", "sparse vector", "nearest", "soft")]
+
+
+@pytest.mark.parametrize(("case", "accountant"), ACCOUNTED)
+@settings(max_examples=15)
+@given(
+    budget=st.floats(0.01, 100.0),
+    delta=st.floats(1e-10, 1e-3),
+    change=st.floats(1e-5, 2.0),
+    c=st.integers(1, 50),
+    steps=st.integers(50, 1000),
+)
+def test_calibrated_noise_costs_its_budget_and_half_the_noise_much_more(
+    case: str, accountant: str, budget: float, delta: float, change: float, c: int, steps: int
+) -> None:
+    calibrate, arguments = CASES[case]
+    given = {"epsilon_total": budget, "delta": delta, "sensitivity": change, "c": c, "steps": steps}
+    asked: dict[str, Any] = {name: given.get(name, usual) for name, (usual, _) in arguments.items()}
+
+    def price(event: Any) -> float:
+        if not accountant:
+            return cost(event, delta).epsilon
+        return PRICES[case][0](event, delta, accountant)
+
+    event = calibrate(**asked | ({"accountant": accountant} if accountant else {}))
+    assert budget * (1.0 - 1e-5) <= price(event) <= budget
+    assert cost(event, delta).epsilon <= budget
+    scales = ("scale", "threshold_scale", "query_scale")
+    halves = {name: getattr(event, name) / 2.0 for name in scales if hasattr(event, name)}
+    assert price(dataclasses.replace(event, **halves)) > 1.4 * budget

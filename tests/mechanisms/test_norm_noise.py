@@ -1,0 +1,144 @@
+"""Noise of one released vector: distribution, cost and calibration (MATH E1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import integrate, stats
+
+from abcdp_core.mechanisms.private_embedding import (
+    calibrate,
+    draw,
+    draw_norm_noise,
+    importance_weights,
+)
+from abcdp_core.privacy import Gaussian, NormNoise
+from tests.statistics import assert_distribution, rejects
+
+Array = NDArray[np.float64]
+
+DRAWS = 20_000
+UNIFORM = stats.uniform(-1.0, 2.0).cdf
+
+budgets = st.floats(1e-3, 1e3)
+sensitivities = st.floats(1e-8, 1e6)
+directions = st.lists(st.floats(-10.0, 10.0), min_size=3, max_size=3).map(np.array)
+
+
+# ------------------------------------------------------------------------------ what is drawn
+
+
+def noise(seed: int, dimension: int = 3) -> Array:
+    return draw_norm_noise(np.random.default_rng(seed), dimension, (DRAWS,))
+
+
+def coordinate_cdf(x: Array) -> Array:
+    """Distribution function of one coordinate of norm noise in three dimensions.
+
+    The density exp(−‖z‖)/(8π) integrates over the other two to (1 + |x|) exp(−|x|)/4.
+    """
+    tail = (2.0 + np.abs(x)) * np.exp(-np.abs(x)) / 4.0
+    return np.where(x < 0.0, tail, 1.0 - tail)
+
+
+def test_the_stated_distribution_of_a_coordinate_follows_from_the_density() -> None:
+    def density(r: float) -> float:
+        # A shell of radius r holds 4πr² exp(−r)/(8π); by Archimedes its x are uniform on [−r, r].
+        return 0.5 * r**2 * math.exp(-r) * min(1.0, max(0.0, (0.7 + r) / (2.0 * r)))
+
+    parts = [integrate.quad(density, low, high)[0] for low, high in ((0.0, 0.7), (0.7, 60.0))]
+    assert coordinate_cdf(np.array([0.7]))[0] == pytest.approx(sum(parts), abs=1e-9)
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 46])
+def test_norm_noise_has_a_gamma_length_at_scale_one(dimension: int) -> None:
+    length, cdf = np.linalg.norm(noise(dimension, dimension), axis=1), stats.gamma(dimension).cdf
+    assert_distribution(length, cdf)
+    # Half the noise, and a scale that was taken for a standard deviation (MATH A11).
+    assert rejects(assert_distribution, length / 2.0, cdf)
+    assert rejects(assert_distribution, length / math.sqrt(2.0), cdf)
+
+
+Check = tuple[Array, Callable[[Array], Array]]
+
+
+def checks_of(sample: Array) -> list[Check]:
+    """Along an axis, along a slanted line, and the direction by itself.
+
+    By Archimedes a direction's coordinates are uniform, for short and for long noise.
+    """
+    length = np.linalg.norm(sample, axis=1)
+    cosine, short = sample[:, 1] / length, length < np.median(length)
+    slanted = sample @ np.array([0.6, -0.64, 0.48])
+    along = [(sample[:, 0], coordinate_cdf), (slanted, coordinate_cdf)]
+    return [*along, (cosine, UNIFORM), (cosine[short], UNIFORM), (cosine[~short], UNIFORM)]
+
+
+def test_norm_noise_is_the_same_in_every_direction_and_at_every_length() -> None:
+    for sample, cdf in checks_of(noise(2)):
+        assert_distribution(sample, cdf)
+
+
+def one_dimension_less(rng: np.random.Generator) -> Array:
+    direction = noise(3) / np.linalg.norm(noise(3), axis=1, keepdims=True)
+    return direction * rng.gamma(2.0, size=(DRAWS, 1))
+
+
+def upwards_if_short(rng: np.random.Generator) -> Array:
+    sample = draw_norm_noise(rng, 3, (DRAWS,))
+    length = np.linalg.norm(sample, axis=1, keepdims=True)
+    return np.where(length < np.median(length), np.abs(sample), sample)
+
+
+TWINS: dict[str, Callable[[np.random.Generator], Array]] = {
+    "the L1 norm": lambda rng: rng.laplace(size=(DRAWS, 3)),
+    "one dimension less": one_dimension_less,
+    "only upwards": lambda rng: np.abs(draw_norm_noise(rng, 3, (DRAWS,))),
+    "length and direction depend": upwards_if_short,
+}
+
+
+@pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
+def test_noise_of_another_shape_is_seen(twin: Callable[[np.random.Generator], Array]) -> None:
+    checks = checks_of(twin(np.random.default_rng(3)))
+    assert any(rejects(assert_distribution, sample, cdf) for sample, cdf in checks)
+
+
+@pytest.mark.parametrize("event", [NormNoise(1.0, 0.3, 3), Gaussian(1.0, 0.3)])
+def test_noise_is_drawn_at_scale_one_and_then_scaled(event: NormNoise | Gaussian) -> None:
+    sample = draw(np.random.default_rng(5), event, 3, (DRAWS,))[:, 0]
+    cdf = coordinate_cdf if isinstance(event, NormNoise) else stats.norm.cdf
+    assert_distribution(sample / 0.3, cdf)
+    assert rejects(assert_distribution, sample / 0.3 / 2.0, cdf)
+    assert rejects(assert_distribution, sample / 0.3 / math.sqrt(2.0), cdf)
+    larger = type(event)(**(vars(event) | {"scale": 0.9}))
+    again = draw(np.random.default_rng(5), larger, 3, (DRAWS,))[:, 0]
+    assert again == pytest.approx(3.0 * sample, rel=1e-12)
+
+
+# -------------------------------------------------------------------------------- what it costs
+
+
+@given(directions, directions, st.floats(0.01, 10.0))
+def test_no_outcome_is_more_than_e_to_the_epsilon_times_as_likely(
+    move: Array, outcome: Array, epsilon: float
+) -> None:
+    length = float(np.linalg.norm(move))
+    if length == 0.0:
+        return
+    event = calibrate(epsilon, length, 3)
+
+    def ratio(at: Array) -> float:
+        far = np.linalg.norm([at, at - move], axis=1)
+        near, other = importance_weights(far, event)
+        return math.log(near / other)
+
+    assert abs(ratio(outcome)) <= epsilon * (1.0 + 1e-9) + 1e-9
+    # The worst outcome lies beyond the one value, away from the other.
+    assert ratio(-(outcome[0] ** 2) * move) == pytest.approx(epsilon, rel=1e-6)
