@@ -1,20 +1,21 @@
-"""Distances between data sets, each made for a domain and knowing its own sensitivity.
+"""Distances between data sets, each for one domain and with its own sensitivity.
 
-Most estimate one quantity, the maximum mean discrepancy (MMD) with the Gaussian kernel of a
-bandwidth; MATH M1. They differ in cost, exactness and in what one point can change.
+Most compute the maximum mean discrepancy (MMD) with a Gaussian kernel (MATH M1). They differ in
+cost, precision and sensitivity.
 
 | module | form | cost for N points | statistic |
 |---|---|---|---|
-| :mod:`.quadratic` | the definition, every pair | N² | the points themselves |
-| :mod:`.fourier` | trapezoid rule in frequency, exact to rounding | N·K | 2K+1 numbers |
+| :mod:`.quadratic` | definition, every pair | N² | all points |
+| :mod:`.fourier` | trapezoid rule over frequencies, exact to rounding | N·K | 2K+1 numbers |
 | :mod:`.random_features` | random frequencies, approximate, any dimension | N·D | D numbers |
 | :mod:`.linear_time` | unbiased estimator from disjoint pairs; not a distance | N | none |
 
-Two compare summaries and are clipped (MATH M7): :mod:`.summaries` a few numbers of each data set,
-:mod:`.outbreaks` its points one by one. :mod:`.columns` looks at some coordinates of each point.
+Two compare summaries and are clipped (MATH M7): :mod:`.summaries` compares a few numbers of each
+data set, :mod:`.outbreaks` compares outbreaks in pairs. :mod:`.columns` selects and scales
+coordinates for another distance.
 
-A *statistic* of a data set is all that the distance needs to know of it, so each data set is
-reduced once and compared as often as wanted.
+A distance needs only the *statistic* of each data set. Each data set is reduced once and compared
+many times.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from abcdp_core.distances import fourier
 Array = NDArray[np.float64]
 
 WIDEST_FOURIER = 512
-"""Most frequencies of the exact form; beyond, random features are cheaper."""
+"""Most frequencies of the exact form; with more, random features are cheaper."""
 
 
 class Distance(Protocol):
@@ -37,7 +38,7 @@ class Distance(Protocol):
 
     Attributes:
         bound: largest value the distance can take.
-        error: bound on the absolute error of the *squared* distance against its definition.
+        error: bound on the absolute error of the *squared* distance.
     """
 
     @property
@@ -55,38 +56,38 @@ class Distance(Protocol):
         ...
 
     def combine(self, first: Array, n_first: int, second: Array, n_second: int) -> Array:
-        """Statistics of the unions of two parts with ``n_first`` and ``n_second`` points."""
+        """Combine statistics of two parts with ``n_first`` and ``n_second`` points."""
         ...
 
     def compare(self, statistics: Array, statistic: Array) -> Array:
-        """Distances ``(T,)`` of data sets with statistics ``(T, D)`` to one with ``(D,)``."""
+        """Return the distances ``(T,)`` from statistics ``(T, D)`` to one statistic ``(D,)``."""
         ...
 
     def sensitivity(self, n: int, which: str = "sharp") -> float:
-        """Most that replacing one of ``n`` points can change the distance to any fixed data set."""
+        """Bound the change in distance to a fixed data set when one of ``n`` points is replaced."""
         ...
 
     def statistic_sensitivity(self, n: int) -> float:
-        """Most (L2) that one of ``n`` points can move the statistic; ``inf`` if unbounded."""
+        """Bound the L2 change in the statistic from one of ``n`` points; may be ``inf``."""
         ...
 
 
 def maximum_mean_discrepancy(
     low: float, high: float, bandwidth: float, dimension: int = 1, n: int | None = None
 ) -> Distance:
-    """The fitting form of the MMD for points in ``[low, high]`` (MATH M3).
+    """Choose a form of the MMD for points in ``[low, high]`` (MATH M3).
 
     Args:
         low, high: public domain of each coordinate; ``low < high``.
         bandwidth: of the Gaussian kernel, in the unit of the points.
         dimension: coordinates per point.
-        n: points per data set, if it is known and the same for all; below the number of
-            frequencies the definition itself is cheaper.
+        n: points per data set, if known and the same for all. With fewer points than
+            frequencies, the definition is cheaper.
     """
     if dimension == 1:
         exact = fourier.FourierMMD(low, high, bandwidth)
         if n is not None and n < exact.frequencies:
-            # Inside the function, as below: most distances are of the exact form.
+            # Imported here, as below, because most distances use the exact form.
             from abcdp_core.distances.quadratic import QuadraticMMD
 
             return QuadraticMMD(bandwidth)

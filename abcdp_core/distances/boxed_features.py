@@ -1,23 +1,23 @@
 r"""Random Fourier features of records with several bounded columns (MATH M4).
 
-Each column is clipped into its public bounds and brought to $[0, 1]$, so that one bandwidth $\ell$
-serves them all. With frequencies $\omega_f \sim N(0, 1/\ell^2)$ in $R^d$, public and the same for
-everybody, the features are those of :mod:`.random_features`, paired:
+Each column is clipped to its public bounds and rescaled to $[0, 1]$, so one bandwidth $\ell$ fits
+all columns. The frequencies $\omega_f \sim N(0, 1/\ell^2)$ in $R^d$ are public and fixed. The
+features are the paired ones of :mod:`.random_features`:
 
 $$\varphi(x) = (\cos \omega_f x, \sin \omega_f x)_f / \sqrt F, \qquad \|\varphi(x)\| = 1 .$$
 
 **Sensitivity.** Replacing one of n records moves the mean feature by
-$\|\varphi(x) - \varphi(x')\| / n$, and so the distance to any fixed data set (triangle inequality).
-As cosines of a difference,
+$\|\varphi(x) - \varphi(x')\| / n$, and the distance to any fixed data set by no more (triangle
+inequality). Since
 
 $$\|\varphi(x) - \varphi(x')\|^2 = 2 - 2 g(x - x'), \qquad
 g(\delta) = \frac1F \sum_f \cos(\omega_f \delta),$$
 
-which is at most 4 whatever the frequencies are: $2/n$ is a bound in any dimension. In two columns
-the smallest value of g over the box of differences $[-1, 1]^2$ is found on a grid. Since
-$|\nabla g| \le \frac1F \sum_f \|\omega_f\| = L$, and every difference is within half a diagonal
+is at most 4 for any frequencies, $2/n$ is a bound in any dimension. For two columns, the minimum of
+g over the box of differences $[-1, 1]^2$ is bounded on a grid. Since
+$|\nabla g| \le \frac1F \sum_f \|\omega_f\| = L$ and every difference is within half a diagonal
 r of a node, $g \ge \min_{\text{nodes}} g - L r$ everywhere. As $g(\delta) = g(-\delta)$, half
-of the box will do. The number used is above the supremum, never below.
+the box is enough. The number used is never below the supremum.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from abcdp_core.distances.random_features import RandomFeatures
 Array = NDArray[np.float64]
 
 FREQUENCIES = 100
-"""A pool keeps twice as many numbers of each data set: 16 MB for 10 000 draws at each size."""
+"""A pool keeps two numbers per frequency: 16 MB for 10 000 draws of each data size."""
 
 MARGIN = 0.02
-"""Most that the grid may be off, in units of g."""
+"""Largest error of the grid, in units of g."""
 
 MOST_NODES = 1000
-"""Along a column; the narrowest bandwidths have a larger margin than that."""
+"""Largest number of steps along a column; very narrow bandwidths exceed :data:`MARGIN`."""
 
 ROUNDING = 1e-9
-"""Room for what is rounded in features and in the grid's values."""
+"""Relative margin for rounding in features and grid values."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class BoxedFeatures(Within):
 
     Attributes:
         low, high: public bounds of each column ``(d,)``.
-        bandwidth: of the Gaussian kernel, in parts of each column's range.
-        frequencies: how many; the statistic has twice as many numbers.
-        seed: of the frequencies, which are public.
+        bandwidth: of the Gaussian kernel, as a fraction of each column's range.
+        frequencies: number of frequencies; the statistic has twice as many numbers.
+        seed: seed of the public frequencies.
     """
 
     low: tuple[float, ...]
@@ -68,37 +68,36 @@ class BoxedFeatures(Within):
 
     def __post_init__(self) -> None:
         """Draw the frequencies."""
-        asked = self.bandwidth, len(self.low)
-        made = RandomFeatures(*asked, frequencies=self.frequencies, seed=self.seed)
-        object.__setattr__(self, "inner", made)
+        shape = self.bandwidth, len(self.low), self.frequencies
+        object.__setattr__(self, "inner", RandomFeatures(*shape, seed=self.seed))
 
     def statistic(self, data: Array) -> Array:
-        """Mean features: ``(..., n, d)`` to ``(..., D)``."""
+        """Reduce data sets ``(..., n, d)`` to mean features ``(..., D)``."""
         low, high = np.array(self.low), np.array(self.high)
         return self.inner.statistic((np.clip(data, low, high) - low) / (high - low))
 
     def sensitivity(self, n: int, which: str = "sharp") -> float:
-        """Most that one of ``n`` records can change the distance, rounded up.
+        """Bound the change in distance from one of ``n`` records, rounded up.
 
         Args:
-            n: records of the private data.
+            n: number of private records.
             which: ``published``, 2/n; or ``sharp``, over differences within the box.
 
         Raises:
-            ValueError: ``which`` is none of these.
+            ValueError: ``which`` has another value.
         """
         check_sensitivity(which)
         most = reach(self) if which == "sharp" else 2.0
         return math.nextafter(most * (1.0 + ROUNDING) / n, math.inf)
 
     def statistic_sensitivity(self, n: int) -> float:
-        """The same: the distance is the Euclidean one between statistics."""
+        """Return the same bound: the distance is Euclidean between statistics."""
         return self.sensitivity(n)
 
 
 @functools.lru_cache(maxsize=32)
 def reach(distance: BoxedFeatures) -> float:
-    """An upper bound on ‖φ(x) − φ(x')‖ over the box (module docstring); 2 beyond two columns."""
+    """Bound ‖φ(x) − φ(x')‖ over the box; 2 unless there are two columns."""
     omega = distance.inner.omega
     if len(omega) != 2:
         return 2.0
@@ -106,7 +105,7 @@ def reach(distance: BoxedFeatures) -> float:
     steps = min(MOST_NODES, max(10, math.ceil(slope / (math.sqrt(2.0) * MARGIN))))
     first = np.linspace(0.0, 1.0, steps + 1)[:, None] * omega[0]
     second = np.linspace(-1.0, 1.0, 2 * steps + 1)[:, None] * omega[1]
-    # The cosine of a sum: two products of matrices instead of a cosine for each node.
+    # Two matrix products for the cosine of a sum are faster than a cosine for each node.
     cosines = np.cos(first) @ np.cos(second).T - np.sin(first) @ np.sin(second).T
     lowest = float(cosines.min()) / omega.shape[1] - slope / (math.sqrt(2.0) * steps)
     return min(2.0, math.sqrt(2.0 - 2.0 * lowest))

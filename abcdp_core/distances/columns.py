@@ -1,4 +1,4 @@
-"""A distance that looks at some coordinates of each point, each in a unit of its own."""
+"""Select and scale coordinates of each point for another distance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 class Within:
-    """What a distance that prepares points for an ``inner`` one has from that."""
+    """Base for a distance that transforms points for an ``inner`` one."""
 
     inner: Distance
 
@@ -28,23 +28,21 @@ class Within:
         return self.inner.error
 
     def combine(self, first: Array, n_first: int, second: Array, n_second: int) -> Array:
-        """Statistics of the unions of two parts with ``n_first`` and ``n_second`` points."""
+        """Combine statistics of two parts with ``n_first`` and ``n_second`` points."""
         return self.inner.combine(first, n_first, second, n_second)
 
     def compare(self, statistics: Array, statistic: Array) -> Array:
-        """Distances ``(T,)`` of data sets with statistics ``(T, D)`` to one with ``(D,)``."""
+        """Return the distances ``(T,)`` from statistics ``(T, D)`` to one statistic ``(D,)``."""
         return self.inner.compare(statistics, statistic)
 
 
 @dataclass(frozen=True)
 class Columns(Within):
-    """A distance between points after a choice and scaling of their coordinates.
-
-    Replacing a point replaces what is looked at of it, so sensitivity and bound are the inner ones.
+    """A distance on selected, scaled coordinates; its sensitivity and bound are the inner ones.
 
     Args:
-        inner: distance of the points as they are then.
-        units: coordinate of a point -> its unit, above 0; the others are left out.
+        inner: distance between the selected and scaled points.
+        units: pairs of a coordinate and its unit, above 0; other coordinates are dropped.
     """
 
     inner: Distance
@@ -57,9 +55,9 @@ class Columns(Within):
         )
 
     def sensitivity(self, n: int, which: str = "sharp") -> float:
-        """Most that replacing one of ``n`` points can change the distance."""
+        """Bound the change in distance when one of ``n`` points is replaced."""
         return self.inner.sensitivity(n, which)
 
     def statistic_sensitivity(self, n: int) -> float:
-        """Most (L2) that one of ``n`` points can move the statistic."""
+        """Bound the L2 change in the statistic from one of ``n`` points."""
         return self.inner.statistic_sensitivity(n)

@@ -1,13 +1,14 @@
 """The MMD in linear time, exact to rounding, for points in a bounded interval (MATH M3).
 
-The Gaussian kernel is the Fourier integral of a Gaussian. Its trapezoid rule
+The Gaussian kernel is the Fourier integral of a Gaussian. The trapezoid rule
 
 k(r) ≈ Σ_{k=−K..K} w_k cos(k h r),  w_k = (hℓ/√(2π)) exp(−(k h ℓ)²/2),
 h = 2π/(R + τℓ),  K = ⌊τ/(hℓ)⌋
 
-has aliasing error at most 2 exp(−τ²/2) for |r| ≤ R, the length of the interval: below rounding at
-τ = 8.6. So each data set becomes 2K+1 numbers, the weighted means of cos(k h x) and sin(k h x), and
-the MMD is the Euclidean distance between such vectors: O(N·K) once per data set, O(K) per pair.
+has aliasing error at most 2 exp(−τ²/2) for |r| ≤ R, the length of the interval, which is below
+rounding at τ = 8.6. Each data set becomes 2K+1 numbers, the weighted means of cos(k h x) and
+sin(k h x). The MMD is the Euclidean distance between these vectors: O(N·K) once per data set, O(K)
+per pair.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from abcdp_core.distances import kernel
 Array = NDArray[np.float64]
 
 TAU = 8.6
-"""How many standard deviations of the kernel's spectrum are kept, and of its aliases kept away."""
+"""Standard deviations of the spectrum kept, and separation of the aliases."""
 
 BLOCK = 64
-"""Points worked on at once: their powers stay in the nearest cache and fill vector registers."""
+"""Points processed together: they stay in the cache and fill vector registers."""
 
 
 @dataclass(frozen=True)
-class FourierMMD:
-    """MMD of data sets of single numbers in ``[low, high]``; points outside are clipped.
+class FourierMMD(kernel.MeanEmbedding):
+    """MMD between data sets of numbers in ``[low, high]``; others are clipped to it.
 
     Args:
         low, high: the public domain.
@@ -58,21 +59,21 @@ class FourierMMD:
         k = np.arange(highest + 1)
         density = step * self.bandwidth / math.sqrt(2.0 * math.pi)
         weights = density * np.exp(-((k * step * self.bandwidth) ** 2) / 2.0)
-        # Frequencies k and -k give the same cosine; the constant comes once.
+        # Frequencies k and -k give the same cosine; the constant appears once.
         weights[1:] *= 2.0
         object.__setattr__(self, "step", step)
         object.__setattr__(self, "weights", weights)
 
     @property
     def frequencies(self) -> int:
-        """Number K of frequencies beside the constant."""
+        """Number K of frequencies other than 0."""
         return len(self.weights) - 1
 
     @property
     def kernel_error(self) -> float:
-        """Bound on |k(r) − the kernel as computed| over the domain: aliasing, cut and rounding.
+        """Bound on the error of the kernel over the domain: aliasing, truncation and rounding.
 
-        The k-th cosine and sine are off by at most 4 k² roundings (see :func:`_power_sums`), and
+        The k-th cosine and sine have an error of at most 4 k² roundings (:func:`_power_sums`), and
         Σ w_k k² is 1/(hℓ)², about (K/τ)².
         """
         rounding = 12.0 * (1.0 + (self.frequencies / TAU) ** 2) * float(np.finfo(float).eps)
@@ -85,36 +86,26 @@ class FourierMMD:
 
     @property
     def error(self) -> float:
-        """Bound on the error of MMD², four times the kernel's."""
+        """Bound on the error of MMD²: four times the kernel's."""
         return 4.0 * self.kernel_error
 
     def statistic(self, data: Array) -> Array:
-        """Weighted means of cos and sin: ``(..., n, 1)`` to ``(..., 2K+1)``, constant first."""
+        """Reduce ``(..., n, 1)`` to weighted means of 1, cos and sin ``(..., 2K+1)``."""
         points = np.ascontiguousarray(data[..., 0])
-        shape = points.shape[:-1]
-        sums = _power_sums(
-            points.reshape(-1, points.shape[-1]),
-            self.low,
-            self.high,
-            self.step,
-            self.frequencies,
-        )
-        return (sums * (self._scale() / points.shape[-1])).reshape(*shape, -1)
+        *shape, n = points.shape
+        flat = points.reshape(-1, n)
+        sums = _power_sums(flat, self.low, self.high, self.step, self.frequencies)
+        return (sums * (self._scale() / n)).reshape(*shape, -1)
 
     def _scale(self) -> Array:
         root = np.sqrt(self.weights)
         return np.concatenate([root, root[1:]])
 
-    def combine(self, first: Array, n_first: int, second: Array, n_second: int) -> Array:
-        """Weighted mean of the two parts' statistics."""
-        total = n_first + n_second
-        return first * (n_first / total) + second * (n_second / total)
-
     def moments(self, low: float, high: float) -> tuple[Array, Array]:
-        """Mean ``(2K+1,)`` and covariance of the statistic of one point, uniform on an interval.
+        """Return the mean ``(2K+1,)`` and covariance for one point uniform on an interval.
 
-        In closed form: a product of two of its numbers is a sum of cosines or of sines of twice as
-        many frequencies, whose means are differences of sines and cosines at the ends.
+        A product of two features is a sum of cosines or sines at up to twice the frequency. Their
+        means follow from sines and cosines at the ends.
 
         Args:
             low, high: ends of the interval, ``low < high``, within the domain.
@@ -130,49 +121,38 @@ class FourierMMD:
         apart, sign = np.abs(minus), np.sign(minus)
         both_cos, both_sin = cos[apart] + cos[plus], cos[apart] - cos[plus]
         sin_cos = sin[plus] + sign * sin[apart]
-        products = 0.5 * np.block(
-            [[both_cos, sin_cos[1:].T], [sin_cos[1:], both_sin[1:, 1:]]],
-        )
+        products = 0.5 * np.block([[both_cos, sin_cos[1:].T], [sin_cos[1:], both_sin[1:, 1:]]])
         mean = np.concatenate([cos[: highest + 1], sin[1 : highest + 1]])
         scale = self._scale()
         return scale * mean, np.outer(scale, scale) * (products - np.outer(mean, mean))
 
     def compare(self, statistics: Array, statistic: Array) -> Array:
-        """Euclidean distances ``(T,)`` between statistics ``(T, 2K+1)`` and ``(2K+1,)``."""
+        """Return Euclidean distances ``(T,)`` between statistics ``(T, 2K+1)`` and ``(2K+1,)``."""
         difference = statistics - statistic
         return np.sqrt(np.einsum("td,td->t", difference, difference))
 
     def sensitivity(self, n: int, which: str = "sharp") -> float:
-        """Sensitivity to one of ``n`` points (MATH M2), of the distance as it is computed.
+        """Bound the change in the computed distance from one of ``n`` points (MATH M2).
 
-        The kernel's error and what the sums round are the margin of the sharp value: a billionth
-        of it. The published value is larger anyway.
+        The sharp value includes a margin for the kernel's error and for rounding, about a
+        billionth: two means of n numbers in [-1, 1] are added up in blocks, and two sums have 2K+1
+        squares. The published value is larger anyway.
         """
         sensitivity = kernel.mmd_sensitivity(n, which, self.kernel_error)
-        return sensitivity + self._rounding(n) if which == "sharp" else sensitivity
-
-    def _rounding(self, n: int) -> float:
-        """Bound on how far the sums over ``n`` points, then over features, can move a change.
-
-        Two means over n numbers in [-1, 1], added up in blocks, and two sums of 2K+1 squares.
-        """
         roundings = 2.0 * BLOCK + 2.0 * n / BLOCK + 3.0 * self.frequencies + 6.0
-        return roundings * float(np.finfo(float).eps)
-
-    def statistic_sensitivity(self, n: int) -> float:
-        """The same: the MMD is the Euclidean distance between statistics."""
-        return self.sensitivity(n)
+        margin = roundings * float(np.finfo(float).eps)
+        return sensitivity + margin if which == "sharp" else sensitivity
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
 def _power_sums(points: Array, low: float, high: float, step: float, highest: int) -> Array:
-    """Sums over points of (1, cos k h x, sin k h x), k = 1..highest: ``(T, n)`` to ``(T, 2K+1)``.
+    """Sum (1, cos k h x, sin k h x), k = 1..highest, over points: ``(T, n)`` to ``(T, 2K+1)``.
 
-    The angle a is measured from the middle of the domain, which leaves all distances as they are
-    and keeps it within ±π. cos and sin of a come from Taylor's series at a/2 (to degree 23, so to
-    rounding), their multiples from cos((k+1)a) = 2 cos a · cos ka − cos((k−1)a), and sin alike,
-    with an error of at most 4 k² roundings. Everything is done for a block of points at once: the
-    compiler turns these loops into vector instructions, unlike calls of the system's cos and sin.
+    Angles are measured from the middle of the domain, which changes no distance and keeps them
+    within ±π. cos a and sin a come from Taylor series at a/2 (to degree 23, exact to rounding), and
+    multiples from cos((k+1)a) = 2 cos a · cos ka − cos((k−1)a), likewise for sin, with an error of
+    at most 4 k² roundings. Working in blocks lets the compiler use vector instructions, which calls
+    of the system's cos and sin prevent.
     """
     sets, n = points.shape
     sums = np.zeros((sets, 2 * highest + 1))

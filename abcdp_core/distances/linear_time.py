@@ -1,9 +1,9 @@
-"""The linear-time unbiased estimator of MMD² (MATH M5; [G12] Section 6), to compare with.
+"""Unbiased linear-time estimator of MMD², for comparison (MATH M5; [G12] Section 6).
 
 It averages h(z_i, z_j) = k(x_i, x_j) + k(y_i, y_j) − k(x_i, y_j) − k(x_j, y_i) over disjoint pairs
-of points. It may be negative and is not a distance. One replaced point changes one of N/2 terms by
-at most 2 for a kernel with values in [0, 1], so the estimate by at most 4/N. Lemma 1 is about the
-distance and says nothing of this estimate.
+of points. It may be negative and is not a distance. For a kernel with values in [0, 1], replacing
+one point changes one of N/2 terms by at most 2, and the estimate by at most 4/N. Lemma 1 concerns
+the distance, not this estimator.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 def linear_time_squared_mmd(x: Array, y: Array, bandwidth: float) -> tuple[float, float]:
-    """Estimate of MMD² and its standard error.
+    """Estimate MMD² and the standard error of the estimate.
 
     Args:
         x, y: points ``(n, p)`` each, ``n`` even and at least 4.
@@ -39,5 +39,5 @@ def linear_time_squared_mmd(x: Array, y: Array, bandwidth: float) -> tuple[float
 
 
 def sensitivity(n: int) -> float:
-    """Most that one of ``n`` points changes the estimate: 4/n, rounded up."""
+    """Bound the change in the estimate from one of ``n`` points: 4/n, rounded up."""
     return math.nextafter(4.0 / n, math.inf)

@@ -1,9 +1,9 @@
-"""The MMD by its definition: all pairs, diagonal included (MATH M1).
+"""The MMD by its definition, over all pairs including the diagonal (MATH M1).
 
 MMD²(X, Y) = mean k(x, x') + mean k(y, y') − 2 mean k(x, y)
 
-This V-statistic is a squared distance, so it is never negative. It costs O(N²) per pair of data
-sets; the other forms are tested against it.
+This V-statistic is a squared distance, so it is never negative. It takes O(N²) per pair of data
+sets. The other forms are tested against it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from abcdp_core.libraries import available_threads
 Array = NDArray[np.float64]
 
 FEW = 100
-"""Data sets below which starting threads takes longer than comparing."""
+"""With fewer data sets, starting threads takes longer than comparing."""
 
 
 @dataclass(frozen=True)
 class QuadraticMMD:
-    """MMD of data sets of points with p coordinates, every pair of points visited.
+    """MMD between data sets of points with p coordinates, over all pairs.
 
-    Its ``error`` is what three means over all pairs can round.
+    ``error`` bounds the rounding of three means over all pairs.
     """
 
     bandwidth: float
@@ -39,15 +39,15 @@ class QuadraticMMD:
     error = 100.0 * float(np.finfo(float).eps)
 
     def statistic(self, data: Array) -> Array:
-        """The points themselves, one after the other: ``(..., n, p)`` to ``(..., n·p)``."""
+        """Flatten points ``(..., n, p)`` to ``(..., n·p)``."""
         return data.reshape(*data.shape[:-2], -1)
 
     def combine(self, first: Array, n_first: int, second: Array, n_second: int) -> Array:
-        """All points of both parts."""
+        """Concatenate the points of both parts."""
         return np.concatenate([first, second], axis=-1)
 
     def compare(self, statistics: Array, statistic: Array) -> Array:
-        """Distances ``(T,)`` of ``T`` data sets to one; O(T·N²), shared by the processors."""
+        """Return the distances ``(T,)`` from T data sets to one in O(T·N²), using threads."""
         sets = np.ascontiguousarray(statistics).reshape(len(statistics), -1, self.dimension)
         points = np.ascontiguousarray(statistic).reshape(-1, self.dimension)
         if len(sets) < FEW:
@@ -59,22 +59,22 @@ class QuadraticMMD:
         return np.sqrt(np.maximum(squared, 0.0))
 
     def sensitivity(self, n: int, which: str = "sharp") -> float:
-        """Sensitivity to one of ``n`` points (MATH M2), of the distance as it is computed.
+        """Bound the change in the computed distance from one of ``n`` points (MATH M2).
 
-        Near 0 the root turns a rounding error e of the square into √e: that is the margin of the
-        sharp value, 3e-7. The published value is larger anyway.
+        Near 0 the root turns a rounding error e of the square into √e, so the sharp value includes
+        a margin of 3e-7. The published value is larger anyway.
         """
         sensitivity = kernel.mmd_sensitivity(n, which)
         return sensitivity + 2.0 * math.sqrt(self.error) if which == "sharp" else sensitivity
 
     def statistic_sensitivity(self, n: int) -> float:
-        """Infinite: the statistic is the data itself."""
+        """Return infinity, since the statistic is the data."""
         return math.inf
 
 
 @numba.njit(cache=True, nogil=True)
 def _squared(sets: Array, points: Array, bandwidth: float) -> Array:
-    """MMD² ``(T,)`` of the sets ``(T, n, p)`` to the points ``(m, p)``, up to rounding."""
+    """Return MMD² ``(T,)`` between sets ``(T, n, p)`` and points ``(m, p)``, up to rounding."""
     squared = np.empty(len(sets))
     own = _mean_kernel(points, points, bandwidth)
     for t in range(len(sets)):
@@ -85,7 +85,7 @@ def _squared(sets: Array, points: Array, bandwidth: float) -> Array:
 
 @numba.njit(cache=True, nogil=True)
 def _mean_kernel(x: Array, y: Array, bandwidth: float) -> float:
-    """Mean of the kernel over all pairs, added up without loss however many they are (Kahan)."""
+    """Return the mean of the kernel over all pairs, by Kahan summation."""
     factor = -0.5 / bandwidth**2
     total, lost = 0.0, 0.0
     for i in range(len(x)):

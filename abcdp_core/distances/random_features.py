@@ -1,13 +1,13 @@
-"""The MMD approximated by random Fourier features, for many dimensions or wide ranges (MATH M4).
+"""Approximate the MMD by random Fourier features, for many dimensions or wide ranges (MATH M4).
 
-k(x, y) ≈ φ(x)·φ(y) with frequencies ω ~ N(0, 1/ℓ²). Two forms:
+k(x, y) ≈ φ(x)·φ(y) with frequencies ω ~ N(0, 1/ℓ²), in one of two forms:
 
-* ``paired``: φ(x) = (cos ωx, sin ωx)/√F for F frequencies, as the published code has it; its norm
-  is exactly 1, so replacing one point moves a mean embedding by at most 2/N.
-* ``shifted``: φ(x) = √(2/D) cos(ωx + u), as [P22] Appendix C writes it; its norm is at most √2, so
-  the sensitivity is 2√2/N.
+* ``paired``: φ(x) = (cos ωx, sin ωx)/√F for F frequencies, as in the published code. Its norm is 1,
+  so replacing one point moves a mean embedding by at most 2/N.
+* ``shifted``: φ(x) = √(2/D) cos(ωx + u), as in [P22] Appendix C. Its norm is at most √2, so the
+  sensitivity is 2√2/N.
 
-These features can have negative products, so the kernel's sharper √2/N does not hold for them.
+Products of these features can be negative, so the kernel's sharper bound √2/N does not hold.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.distances.kernel import MeanEmbedding
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class RandomFeatures:
-    """MMD between data sets of points in ``R^p`` by ``frequencies`` random features.
+class RandomFeatures(MeanEmbedding):
+    """MMD between data sets of points in ``R^p``, approximated by random features.
 
     Args:
         bandwidth: of the Gaussian kernel, in the unit of the points.
         dimension: coordinates p per point.
-        frequencies: how many; the statistic has twice as many numbers if ``paired``.
-        paired: which of the two forms.
-        seed: of the frequencies, which are public.
+        frequencies: number of frequencies; the statistic has twice as many numbers if ``paired``.
+        paired: whether to use the paired form.
+        seed: seed of the public frequencies.
     """
 
     bandwidth: float
@@ -57,16 +58,16 @@ class RandomFeatures:
 
     @property
     def error(self) -> float:
-        """Error of MMD² that 99 % of draws of the frequencies stay under, for one pair of sets.
+        """Bound on the error of MMD² for one pair of sets, with probability 99 % over frequencies.
 
-        By Hoeffding's inequality over F independent terms, each of range at most 4 (paired) or
-        8 (shifted): range · √(ln(2/0.01) / (2F)).
+        Hoeffding's inequality over F independent terms of range at most 4 (paired) or 8 (shifted)
+        gives range · √(ln(2/0.01) / (2F)).
         """
         spread = 4.0 if self.paired else 8.0
         return spread * math.sqrt(math.log(2.0 / 0.01) / (2.0 * self.frequencies))
 
     def statistic(self, data: Array) -> Array:
-        """Mean features: ``(..., n, p)`` to ``(..., D)``."""
+        """Reduce data sets ``(..., n, p)`` to mean features ``(..., D)``."""
         angle = data @ self.omega
         if self.paired:
             means = [np.cos(angle).mean(axis=-2), np.sin(angle).mean(axis=-2)]
@@ -74,20 +75,11 @@ class RandomFeatures:
         mean: Array = np.cos(angle + self.shift).mean(axis=-2)
         return mean * math.sqrt(2.0 / self.frequencies)
 
-    def combine(self, first: Array, n_first: int, second: Array, n_second: int) -> Array:
-        """Weighted mean of the two parts' statistics."""
-        total = n_first + n_second
-        return first * (n_first / total) + second * (n_second / total)
-
     def compare(self, statistics: Array, statistic: Array) -> Array:
-        """Euclidean distances ``(T,)`` between statistics ``(T, D)`` and ``(D,)``."""
+        """Return Euclidean distances ``(T,)`` between statistics ``(T, D)`` and ``(D,)``."""
         distances: Array = np.linalg.norm(statistics - statistic, axis=-1)
         return distances
 
     def sensitivity(self, n: int, which: str = "sharp") -> float:
-        """Most that one of ``n`` points can change: 2/n paired, 2√2/n shifted, rounded up."""
+        """Bound the change from one of ``n`` points: 2/n paired, 2√2/n shifted, rounded up."""
         return math.nextafter(self.bound / n, math.inf)
-
-    def statistic_sensitivity(self, n: int) -> float:
-        """The same: the distance is the Euclidean one between statistics."""
-        return self.sensitivity(n)

@@ -1,12 +1,12 @@
-r"""Distance between a few numbers that add up over records, each on a scale of its own.
+r"""Distance between weighted sums over records.
 
 $$\rho(Y^*, Y) = \min(\|w\,(s(Y^*) / n - s(Y) / n)\|_2\, m,\ C)$$
 
-with a weight for each number and the usual size m, at which the distance is that of the numbers
-themselves. Where records are added or removed n is private, and there is no division by it.
+with a weight w for each sum and a reference size m, at which the distance is between the sums
+themselves. Where records are added or removed, n is private and the sums are not divided by it.
 
-One record moves the weighted numbers by at most their L2 sensitivity, and so the distance (triangle
-inequality); a bound C never makes that more (MATH M7).
+One record moves the weighted sums by at most their L2 sensitivity, and the distance by no more
+(triangle inequality). The bound C never increases the change (MATH M7).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Standardised(ClippedSummaries):
     """Euclidean distance of weighted sums over records, at most ``bound``.
 
     Attributes:
-        usual: records at which the numbers stand for themselves; ``None`` where n is private.
+        usual: reference size m; ``None`` where n is private.
     """
 
     usual: int | None
@@ -36,25 +36,25 @@ class Standardised(ClippedSummaries):
         return 1.0 if self.usual is None else self.usual / n
 
     def statistic(self, data: Array) -> Array:
-        """Weighted numbers ``(..., k)`` of data sets ``(..., n, d)``."""
+        """Reduce data sets ``(..., n, d)`` to weighted sums ``(..., k)``."""
         return self.reduce(data) * (np.array(self.weights) * self._share(data.shape[-2]))
 
     def combine(self, first: Array, n_first: int, second: Array, n_second: int) -> Array:
-        """Numbers of both parts together."""
+        """Combine the sums of two parts with ``n_first`` and ``n_second`` records."""
         if self.usual is None:
             return first + second
         total = n_first + n_second
         return first * (n_first / total) + second * (n_second / total)
 
     def sensitivity(self, n: int, which: str = "sharp") -> float:
-        """Most that one of ``n`` records can change the distance; with room for rounding.
+        """Bound the change in distance from one of ``n`` records, with a margin for rounding.
 
         Raises:
-            ValueError: ``which`` is none of these.
+            ValueError: ``which`` has another value.
         """
         check_sensitivity(which)
         return min(self.statistic_sensitivity(n) + 1000.0 * EPSILON * self.bound, self.bound)
 
     def statistic_sensitivity(self, n: int) -> float:
-        """Most (L2) that one of ``n`` records can move the weighted numbers."""
+        """Bound the L2 change in the weighted sums from one of ``n`` records."""
         return self.length * self._share(n) * (1.0 + 100.0 * EPSILON)

@@ -1,9 +1,9 @@
-"""Distance between a few numbers kept of each data set, as a statistic states them.
+"""Clipped distance between a few weighted numbers of each data set.
 
 ρ(Y*, Y) = min(‖w (s(Y*) − s(Y))‖₂, C)
 
-with a weight for each number. One unit moves the weighted numbers by at most their L2 sensitivity,
-and so the distance (triangle inequality); a bound C never makes that more (MATH M7).
+One unit moves the weighted numbers by at most their L2 sensitivity, and the distance by no more
+(triangle inequality). The bound C never increases the change (MATH M7).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class ClippedSummaries:
     """Euclidean distance of weighted numbers, at most ``bound``.
 
     Attributes:
-        reduce: data sets ``(..., n, p)`` to numbers ``(..., k)``.
-        weights: of the numbers ``(k,)``; a single one serves them all.
-        length: the most by which one unit moves the weighted numbers, L2.
+        reduce: maps data sets ``(..., n, p)`` to numbers ``(..., k)``.
+        weights: weights ``(k,)`` of the numbers, or a single one for all.
+        length: L2 sensitivity of the weighted numbers to one unit.
         bound: largest distance.
     """
 
@@ -39,34 +39,30 @@ class ClippedSummaries:
 
     @property
     def error(self) -> float:
-        """Bound on the rounding error of the squared distance, for up to a hundred numbers."""
+        """Bound on the rounding error of the squared distance for up to a hundred numbers."""
         return 1000.0 * EPSILON * self.bound**2
 
     def statistic(self, data: Array) -> Array:
-        """Weighted numbers ``(..., k)`` of data sets ``(..., n, p)``."""
+        """Reduce data sets ``(..., n, p)`` to weighted numbers ``(..., k)``."""
         return self.reduce(data) * np.array(self.weights)
 
     def combine(self, first: Array, n_first: int, second: Array, n_second: int) -> Array:
-        """Never asked for where data sets have one size; the numbers of parts say too little.
-
-        Raises:
-            ValueError: always.
-        """
-        raise ValueError("numbers of two parts do not tell those of the whole.")
+        """Raise ValueError: the numbers of two parts do not determine those of the whole."""
+        raise ValueError("the numbers of two parts do not determine those of the whole.")
 
     def compare(self, statistics: Array, statistic: Array) -> Array:
-        """Distances ``(T,)`` of data sets with statistics ``(T, k)`` to one with ``(k,)``."""
+        """Return the distances ``(T,)`` from statistics ``(T, k)`` to one statistic ``(k,)``."""
         return np.minimum(np.linalg.norm(statistics - statistic, axis=-1), self.bound)
 
     def sensitivity(self, n: int, which: str = "sharp") -> float:
-        """Most that one unit can change the distance, whatever n is; with room for rounding.
+        """Bound the change in distance from one unit for any n, with a margin for rounding.
 
         Raises:
-            ValueError: ``which`` is none of these.
+            ValueError: ``which`` has another value.
         """
         check_sensitivity(which)
         return min(self.length + 1000.0 * EPSILON * self.bound, self.bound)
 
     def statistic_sensitivity(self, n: int) -> float:
-        """Most (L2) that one unit can move the weighted numbers."""
+        """Bound the L2 change in the weighted numbers from one unit."""
         return self.length * (1.0 + 100.0 * EPSILON)

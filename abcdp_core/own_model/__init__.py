@@ -1,6 +1,6 @@
-"""A model of one's own, in one file: what a person knows of it, and nothing else.
+"""A model of your own in one file, as a scenario for every study.
 
-A file that says ``MODEL = Model(...)`` is a scenario for every study that takes any::
+For example::
 
     from abcdp_core.own_model import Column, Model, Parameter, mean
 
@@ -9,7 +9,7 @@ A file that says ``MODEL = Model(...)`` is a scenario for every study that takes
 
     MODEL = Model(
         name="my-mean",
-        title="Mean of a normal law",
+        title="Mean of a normal distribution",
         parameters=(Parameter("μ", -2.0, 2.0),),
         columns=(Column("value", -6.0, 6.0),),
         unit="one measurement",
@@ -18,17 +18,17 @@ A file that says ``MODEL = Model(...)`` is a scenario for every study that takes
         sizes=(100, 1000),
     )
 
-| module | what it knows |
+| module | content |
 |---|---|
-| :mod:`.statistics` | counts, means and sums of records, and how far one record moves them |
-| :mod:`.parameter` | an unknown and its prior |
-| :mod:`.model` | a model: parameters, columns, unit, sizes; its functions, checked at every call |
-| :mod:`.pool_file`, :mod:`.reading`, :mod:`.export` | a pool made anywhere, read and written |
-| :mod:`.lattice` | exact whole numbers of records, of which a release is made, and the proof |
-| :mod:`.model_table`, :mod:`.pool_table` | what is released of records by a model, by a pool |
-| :mod:`.contract` | a model as a scenario, with defaults for all that nobody has to know |
-| :mod:`.examination`, :mod:`.held_out` | whether a model keeps its promise; how far off a pool is |
-| :mod:`.blame` | the line of a person's file at which it went wrong |
+| :mod:`.statistics` | counts, means and sums of records, and their sensitivities |
+| :mod:`.parameter` | a parameter and its prior |
+| :mod:`.model` | a model, whose functions are checked at every call |
+| :mod:`.pool_file`, :mod:`.reading`, :mod:`.export` | a pool made elsewhere, read and written |
+| :mod:`.lattice` | exact whole numbers of records for a release, with the proof |
+| :mod:`.model_table`, :mod:`.pool_table` | the numbers that a model or a pool releases |
+| :mod:`.contract` | a model as a scenario, with defaults |
+| :mod:`.examination`, :mod:`.validation` | checks of a model's claims; the error of a pool |
+| :mod:`.user_errors` | errors that name a line of the user's file |
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from abcdp_core.own_model.parameter import Parameter, shares
 from abcdp_core.own_model.statistics import count, declared, histogram, mean, total
 
 if TYPE_CHECKING:
-    # It makes a model a scenario, by its name alone: this line has fingerprints of models reach it.
+    # A model names this module, so fingerprints of models must include it.
     from abcdp_core.own_model import contract  # noqa: F401
 
 __all__ = [

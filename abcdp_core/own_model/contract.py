@@ -1,14 +1,14 @@
-"""A model as a scenario: all that a scenario provides, with defaults nobody has to know.
+"""Turn a model into a scenario, with defaults for everything optional.
 
-What needs simulated data, such as the scale of a distance, is made when it is first asked for, from
-:data:`PILOT` public draws whose seed is always the same: so it is the same in every process.
+Defaults that need simulated data, such as the scale of a distance, are computed on first use from
+:data:`PILOT` public draws. The seed is fixed, so every process gets the same values.
 
-The distance is the model's choice:
+The model chooses the distance:
 
-* ``numbers``, where there are statistics: their Euclidean distance, each in standard deviations
-  over the prior (:mod:`~abcdp_core.distances.standardised`).
-* ``records``: the kernel distance of records. One column has the exact form, several have random
-  Fourier features (:mod:`~abcdp_core.distances.boxed_features`).
+* ``numbers``, the default if there are statistics: their Euclidean distance, each in standard
+  deviations over the prior (:mod:`~abcdp_core.distances.standardised`).
+* ``records``: the kernel distance between records, exact for one column and by random Fourier
+  features for several (:mod:`~abcdp_core.distances.boxed_features`).
 """
 
 from __future__ import annotations
@@ -32,33 +32,34 @@ from abcdp_core.distances.standardised import Standardised
 from abcdp_core.own_model import lattice, model_table
 from abcdp_core.own_model.model import Model
 from abcdp_core.own_model.statistics import KEY, as_one
-from abcdp_core.own_model.user_errors import TWICE, OwnError, check_again
+from abcdp_core.own_model.user_errors import TWICE, OwnError
 from abcdp_core.statistic import Statistic, added, whole_only
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 
 PILOT = 200
-"""Public draws from which scales are taken; fewer where they would not fit into memory."""
+"""Number of public draws for scales; fewer where they do not fit into memory."""
 
 MOST_VALUES = 20_000_000
-"""Values of records of such draws, together."""
+"""Most values of records in these draws."""
 
 WIDEST = 4.0
-"""Largest distance of k standardised numbers, in units of √k; two draws are √2 apart on average."""
+"""Largest distance between k standardized numbers, in units of √k; two draws are √2 apart on
+average."""
 
 NARROWEST = 0.05
 BROADEST = 5.0
-"""Bandwidths that studies allow, in parts of a column's range."""
+"""Range of bandwidths that studies allow, as fractions of a column's range."""
 
 
 def scenario(model: Model, module: str, file: str) -> ModuleType:
-    """The scenario of a model.
+    """Turn a model into a scenario module.
 
     Args:
-        model: what a person states.
-        module: name of the module that states it, by which what it makes is kept.
-        file: name of its file, for what is said of errors in it.
+        model: the model.
+        module: name of the module that states it, under which results are cached.
+        file: name of its file, for errors.
     """
     model = dataclasses.replace(model, module=module, file=file)
     made = ModuleType(module, model.title)
@@ -66,10 +67,10 @@ def scenario(model: Model, module: str, file: str) -> ModuleType:
     axes = {each.name: (each.low, each.high) for each in model.parameters}
     low, high = np.array([*axes.values()]).T
     on_simplex = len(model.parameters[0].concentrations) == len(model.parameters)
-    label = "N · records in the private data"
-    help_ = "More records: one of them matters less, so the same privacy needs less noise."
+    label = "N · records"
+    help_ = "With more records, each has less effect, so the same privacy needs less noise."
     if model.neighbours == "add-remove":
-        label, help_ = "Room for records in a data set", "How many there are is private."
+        label, help_ = "Room for records in a data set", "The number of records is private."
     stated: dict[str, Any] = {
         "MODEL": model,
         "SCENARIO": model.name,
@@ -110,7 +111,7 @@ def scenario(model: Model, module: str, file: str) -> ModuleType:
     vars(made).update(stated)
 
     def later(name: str) -> Any:
-        """What is made when it is first asked for, and then kept."""
+        """Compute an attribute on first use and keep it."""
         if name not in LATER:
             raise AttributeError(f"{module} has no {name}.")
         vars(made)[name] = LATER[name](model)
@@ -121,26 +122,33 @@ def scenario(model: Model, module: str, file: str) -> ModuleType:
 
 
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
-"""Thresholds for a slider, in parts of the largest distance."""
+"""Thresholds for a slider, as fractions of the largest distance."""
 
 
 def statistics(model: Model) -> dict[str, Statistic]:
-    """All its statistics, as one that is released together."""
+    """Return all statistics of a model as one that is released together."""
     is_declared = any(own.kind == "declared" for own in model.statistics)
     combine = whole_only if is_declared else added
-    numbers, unit = model_table.summaries_of(model), model.protected(by_numbers=True)
-    return {KEY: as_one(unit, model.neighbours, numbers, model.moves(), model.numbers, combine)}
+    summaries, unit = model_table.summaries_of(model), model.protected(by_numbers=True)
+    moves, reduce = model.moves(), _reduction(model)
+    return {KEY: as_one(unit, model.neighbours, summaries, moves, reduce, combine)}
+
+
+@functools.cache
+def _reduction(model: Model) -> Callable[[Array], Array]:
+    """Return the function that computes all numbers; cached, since equal distances share it."""
+    return functools.partial(model_table.numbers, model)
 
 
 _pilots: dict[Model, Array] = {}
 
 
 def pilot(model: Model, progress: Callable[[float], None] | None = None) -> Array:
-    """Records ``(k, n, d)`` of public draws that do not fail; always the same, and kept on disk.
+    """Return records ``(k, n, d)`` of public draws that did not fail; fixed, and cached on disk.
 
     Args:
-        model: of a scenario.
-        progress: called with the fraction done, unless they are there.
+        model: model of a scenario.
+        progress: called with the fraction done, unless they are cached.
     """
     if model not in _pilots:
         entry = cache.entry(
@@ -152,22 +160,17 @@ def pilot(model: Model, progress: Callable[[float], None] | None = None) -> Arra
 
 
 def has_pilot(model: Model) -> bool:
-    """Whether its records of public draws are in memory."""
+    """Return whether the public draws of a model are in memory."""
     return model in _pilots
 
 
 def _simulated(model: Model, progress: Callable[[float], None] | None) -> Array:
-    """Records of public draws that do not fail, of a model that makes the same twice."""
+    """Simulate public draws and drop those that fail, after checking reproducibility."""
     size = _usual(model) * len(model.columns)
     draws = max(PART, min(PILOT, MOST_VALUES // size))
     theta = model.draw(generator(0, "own-model-prior"), PILOT)[:draws]
-    first, second = (
-        model.records(generator(0, "own-model-again"), theta[:TWICE], _usual(model))
-        for _ in range(2)
-    )
-    check_again(model.file, "simulate is", first, second)
+    model_table.check_reproducible(model, _usual(model), 0)
     parts = []
-    # In parts, as a pool is made: some simulators need room for all that they are asked at once.
     for start in range(0, draws, PART):
         rng = generator(0, "own-model-data", start)
         records = model.records(rng, theta[start : start + PART], _usual(model))
@@ -181,16 +184,16 @@ def _simulated(model: Model, progress: Callable[[float], None] | None) -> Array:
 
 
 PART = 20
-"""Draws that are simulated at a time."""
+"""Draws simulated at a time; some simulators need much memory for many."""
 
 
 def _usual(model: Model) -> int:
-    """Size of data sets unless another one is asked for."""
+    """Return the default size of data sets."""
     return model.sizes[len(model.sizes) // 2]
 
 
 def _prior_mean(model: Model) -> Array:
-    """Mean ``(p,)`` of the prior; where that is not in the middle, of draws from it."""
+    """Return the mean ``(p,)`` of the prior, estimated from draws unless it is the midpoint."""
     if model.prior is None and all(
         each.prior in ("uniform", "normal") and not each.concentrations for each in model.parameters
     ):
@@ -200,14 +203,14 @@ def _prior_mean(model: Model) -> Array:
 
 
 def _truth(model: Model) -> Array:
-    """Where the data come from that stand for the private ones."""
+    """Return the parameters at which data are simulated in place of private data."""
     if model.truth is not None:
         return np.array(model.truth, dtype=np.float64)
     return model.draw(generator(0, "own-model-truth"), 1)[0]
 
 
 def _bandwidth(model: Model) -> float | None:
-    """The median heuristic on public draws, in parts of the columns' ranges, to two digits."""
+    """Return the median heuristic on public draws as a fraction of column ranges, to two digits."""
     if model.distance_kind != "records":
         return None
     records = pilot(model)
@@ -218,7 +221,7 @@ def _bandwidth(model: Model) -> float | None:
 
 
 def _threshold(model: Model) -> float:
-    """A threshold that about one in fifty public draws meets, for the median public data set."""
+    """Return a threshold that about one in fifty public draws meets, for the median data set."""
     records = pilot(model)
     metric = _distance(model)
     statistics = metric.statistic(records)
@@ -229,11 +232,11 @@ def _threshold(model: Model) -> float:
 
 
 TRIED = 40
-"""Public data sets that a threshold is looked for on, if there are as many."""
+"""Most public data sets on which a threshold is tried."""
 
 
 def _highest(model: Model) -> float:
-    """Largest value of the default distance, whatever its bandwidth is."""
+    """Return the largest value of the default distance at any bandwidth."""
     if model.distance_kind == "numbers":
         return WIDEST * math.sqrt(sum(len(each.names) for each in model.statistics))
     return math.sqrt(2.0) if len(model.columns) == 1 else 2.0
@@ -241,14 +244,14 @@ def _highest(model: Model) -> float:
 
 @functools.cache
 def _spread(model: Model) -> tuple[float, ...]:
-    """Standard deviation of each number over public draws, in its unit; 1 for a constant."""
+    """Return the standard deviation of each number over public draws; 1 for a constant."""
     records = pilot(model)
-    spread = model.numbers(records).std(axis=0)
+    spread = model_table.numbers(model, records).std(axis=0)
     return tuple(float(f"{value:.3g}") if value > 0.0 else 1.0 for value in spread)
 
 
 def _length(model: Model) -> float:
-    """Most by which one record moves the standardised numbers, L2, each at the largest weight."""
+    """Bound the L2 change of the standardized numbers from one record."""
     lengths, place = [], 0
     for each in model.statistics:
         spread = _spread(model)[place : place + len(each.names)]
@@ -258,11 +261,11 @@ def _length(model: Model) -> float:
 
 
 def _distance(model: Model, bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
-    """Its distance; with the default bandwidth if none is given."""
+    """Return the model's distance, by default with the default bandwidth."""
     if model.distance_kind == "numbers":
         n = _usual(model) if model.neighbours == "replace" else None
         return Standardised(
-            reduce=model.numbers,
+            reduce=_reduction(model),
             weights=tuple(1.0 / value for value in _spread(model)),
             length=_length(model),
             bound=_highest(model),
@@ -282,4 +285,4 @@ LATER = {
     "BANDWIDTH": _bandwidth,
     "EPSILON_ABC_DEFAULT": _threshold,
 }
-"""What needs draws or simulated data."""
+"""Attributes that need draws or simulated data."""

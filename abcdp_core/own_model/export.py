@@ -1,4 +1,4 @@
-"""A scenario's pool as a table and a TOML file: the way out, as :mod:`.pool_file` is the way in."""
+"""Write a scenario's pool as a table and a TOML file, the format that :mod:`.reading` reads."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ Array = NDArray[np.float64]
 
 
 def statistic_of(source: Any) -> Statistic:
-    """The first statistic of a scenario.
+    """Return the first statistic of a scenario.
 
     Raises:
-        OwnError: it states no numbers.
+        OwnError: the scenario has no statistic.
     """
     for statistic in stated_by(source).values():
         return statistic
-    raise OwnError(f"scenario = {source.SCENARIO}: states no numbers of its data.")
+    raise OwnError(f"scenario = {source.SCENARIO}: has no statistics to write.")
 
 
 def pool_of(
     source: Any, theta: Array, numbers: Array, n: int, file: Path
 ) -> tuple[PoolFile, Array]:
-    """The pool of a scenario's first statistic, and its numbers themselves ``(T, k)``.
+    """Return the pool of a scenario's first statistic, and its numbers in natural units ``(T, k)``.
 
     Args:
         source: the scenario.
         theta: parameters ``(T, d)``.
-        numbers: of its statistic ``(T, k)``, as the scenario has them.
+        numbers: numbers of the statistic ``(T, k)``, in the scenario's units.
         n: records of each data set.
-        file: where the TOML file goes.
+        file: place of the TOML file.
 
     Raises:
-        OwnError: it states no numbers.
+        OwnError: the scenario has no statistic.
     """
     statistic = statistic_of(source)
     model = getattr(source, "MODEL", None)
@@ -81,12 +81,12 @@ def write(pool: PoolFile, values: Array, table: Path) -> None:
     """Write a pool and its TOML file.
 
     Args:
-        pool: what is in it; ``file`` is where the TOML file goes, beside the table.
-        values: the numbers themselves ``(T, k)``.
-        table: where the table goes, CSV or Parquet by its name.
+        pool: the pool; ``file`` is the place of the TOML file, beside the table.
+        values: numbers in natural units ``(T, k)``.
+        table: place of the table, CSV or Parquet by its name.
 
     Raises:
-        OSError: one of the two cannot be written.
+        OSError: a file cannot be written.
     """
     names = [f"theta.{each.name}" for each in pool.parameters]
     names += [f"summary.{each.name}" for each in pool.summaries]
@@ -99,7 +99,7 @@ def write(pool: PoolFile, values: Array, table: Path) -> None:
 
 
 def as_toml(pool: PoolFile, table: str) -> str:
-    """The text of a TOML file for a pool in a table of that name."""
+    """Return the text of a TOML file for a pool whose table has this name."""
     parts: dict[str, dict[str, Any]] = {"": {
         "name": pool.name, "title": pool.title, "unit": pool.unit,
         "neighbours": pool.neighbours, "n": pool.n, "pool": table,
@@ -120,15 +120,13 @@ def as_toml(pool: PoolFile, table: str) -> str:
 
 
 def _stated(summary: Summary) -> dict[str, Any]:
-    if summary.kind == "declared":
-        return {"sensitivity": summary.sensitivity}
-    if summary.kind == "count":
-        return {"kind": "count", "group": summary.group}
-    return {"kind": summary.kind, "lower": summary.lower, "upper": summary.upper}
+    of_kind = {"declared": ("sensitivity",), "count": ("kind", "group")}
+    keys = of_kind.get(summary.kind, ("kind", "lower", "upper"))
+    return {key: getattr(summary, key) for key in keys}
 
 
 def _value(value: object) -> str:
-    """A text or a number as TOML has it; JSON's form of a text is TOML's too."""
+    """Write a text or a number for TOML; JSON texts are also valid in TOML."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return repr(float(value)) if isinstance(value, float) else str(value)

@@ -1,8 +1,8 @@
-r"""Exact whole numbers of a table of records: what is released of a model or a pool of one's own.
+r"""Exact whole numbers of records, as released for a model or a pool of one's own.
 
-Every number is a sum over records of a contribution $f_i$ that is clipped into public bounds
-$[a, b]$. So that its noise can be exact, a contribution is rounded to one of finitely many public
-places, the *lattice*, of which the most that one record moves the sum is $G$ = :data:`GRID` steps:
+Every number is a sum over records of a contribution $f_i$ that is clipped to public bounds
+$[a, b]$. To make exact noise possible, contributions are rounded to a public *lattice* on which
+one record moves a sum by at most $G$ = :data:`GRID` steps:
 
 | kind | whole number $c_i$ of a record | a record replaced | one added or removed |
 |---|---|---|---|
@@ -10,41 +10,38 @@ places, the *lattice*, of which the most that one record moves the sum is $G$ = 
 | sum, mean; replaced | $\mathrm{rint}\big(G (f_i - a)/(b - a)\big) \in \{0, \dots, G\}$ | $G$ | |
 | sum; added, removed | $\mathrm{rint}\big(G f_i/\max(|a|,|b|)\big) \in \{-G, \dots, G\}$ | | $G$ |
 
-A number is $s_j = \sum_i c_{ij} / w_j$, with $w_j = 1$ for a count and $G$ for the others: so one
-record moves each by at most 1, its *unit*. What is released is $w_j s_j$, a whole number, with
-noise of :mod:`abcdp_core.release.exact_noise`, where the proof goes on.
+A number is $s_j = \sum_i c_{ij} / w_j$, with $w_j = 1$ for a count and $w_j = G$ otherwise. One
+record moves each number by at most 1, its *unit*. The release is $w_j s_j$, a whole number, with
+the noise of :mod:`abcdp_core.release.exact_noise`, where the proof continues.
 
-**Proof that one record moves the numbers by at most $\Delta_1$, added up.**
+**Proof that one record moves the numbers by at most $\Delta_1$ in L1.**
 
-* *Alone.* The contribution of a record is computed from that record and nothing else: of private
-  data a person's function gets one record at a time. (One that keeps what it saw before in a
-  variable of its own breaks this, and nothing here can see it.) So a record that is replaced, added
-  or removed changes one $c_i$, whatever the others are.
-* *Bounds.* In floating point too, $0 \le \mathrm{fl}(f - a) \le \mathrm{fl}(b - a)$ for
-  $a \le f \le b$, as subtraction is monotone; their quotient is in $[0, 1]$, as division is, and
-  multiplied by a power of two and rounded it is in $\{0, \dots, G\}$. Likewise
+* *One at a time.* A contribution is computed from one record alone, since the user's function gets
+  private records one at a time. (A function that keeps earlier records in a variable breaks this,
+  and nothing here can detect it.) So replacing, adding or removing a record changes one $c_i$.
+* *Bounds.* In floating point, $0 \le \mathrm{fl}(f - a) \le \mathrm{fl}(b - a)$ for
+  $a \le f \le b$, as subtraction is monotone. The quotient is in $[0, 1]$, as division is monotone;
+  multiplied by a power of two and rounded, it is in $\{0, \dots, G\}$. Likewise
   $|f| \le \max(|a|, |b|)$.
-* *Sum.* Whole numbers are added exactly: $G$ times the most records there can be is far below
+* *Sums.* Whole numbers are added exactly: $G$ times the largest number of records is far below
   $2^{63}$.
-* *Together.* The sensitivities of single numbers add up to one for all; in a group of counts, of
-  which a record is in one at most, a record replaced moves two by 1, one added moves one. One
-  record need not be the worst for all at once, so this is an upper bound.
-* *Mean.* Where records are replaced, n is public and $(a + (b - a) s_j / n)$ is a mean: division by
-  a public number comes after the noise. Where records are added or removed n is private, and there
-  is no such kind.
-* *Declared.* Of a number that is any function of all records somebody says that one record moves
-  all that it makes by at most $l$ in sum. It is released as $\mathrm{rint}(G s / l)$, k of them.
-  Rounding moves each by at most 1/2 on either side, and floating point below
-  :data:`FARTHEST` units by less than that again: so in units of $l$ together by at most
-  $1 + 2k/G$, if what was said is true.
-* *Given as numbers.* Beside a declared number a file has means and sums themselves, as nothing says
-  how they come from records. Where bounds are far from 0 for their distance, floating point moves
-  such a number by more than that: reading it, times n, minus $na$ and divided by $b - a$ are six
-  roundings of $2^{-53}$ of $n \max(|a|,|b|)/(b - a)$ units at most, on either side. So
-  :data:`ROUNDINGS` of that is added to what is moved.
+* *Composition.* Sensitivities add up. A record is in at most one count of a group, so a record
+  replaced moves two counts by 1, and a record added moves one. The worst record may differ from
+  number to number, so the sum is an upper bound.
+* *Means.* Where records are replaced, n is public and the mean is $a + (b - a) s_j / n$; division
+  by a public number is post-processing. Where records are added or removed, n is private and means
+  are not available.
+* *Declared numbers.* A user declares that one record moves k numbers, any function of all records,
+  by at most $l$ in L1. They are released as $\mathrm{rint}(G s / l)$. Rounding moves each by at
+  most 1/2 on either side, and floating point, below :data:`FARTHEST` units, by less than as much
+  again. In units of $l$ the sensitivity is $1 + 2k/G$, if the declaration is true.
+* *Numbers in a file.* Next to a declared number, a file contains means and sums themselves. Reading
+  one, times n, minus $na$, divided by $b - a$ takes six roundings of at most $2^{-53}$ of
+  $n \max(|a|,|b|)/(b - a)$ units on either side. :data:`ROUNDINGS` of this is added to the
+  sensitivity.
 
-The numbers of simulated data sets are made by the same rounding; those of a pool made elsewhere
-are known as sums, and rounded after the sum, which differs by at most $n/2G$ of a unit.
+Simulated data sets use the same rounding. Numbers of a pool made elsewhere are known only as sums
+and are rounded after summing, a difference of at most $n/2G$ of a unit.
 """
 
 from __future__ import annotations
@@ -66,18 +63,18 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 GRID = 2**32
-"""Steps of the lattice in the most that one record moves a sum. A power of two, so that floating
-point holds every multiple of a step exactly; so large that rounding n records, by n/2G at most, is
-far below the noise, and that a simulated one that another processor rounds to the next step changes
-nothing that is verified; so small that sums of a million records are below 2^53."""
+"""Steps of the lattice in a unit. As a power of two, multiples of a step are exact in floating
+point. It is large enough that rounding n records, n/2G at most, is far below the noise and
+differences between processors do not matter, and small enough that sums of a million records are
+below 2^53."""
 
 FARTHEST = 2.0**20
-"""Units to which a declared number is clipped, which moves none farther from another."""
+"""Largest number of units of a declared number; clipping moves no two numbers farther apart."""
 
-TOO_FAR = f"reaches more than {FARTHEST:,.0f} times what one record moves it, the most of a release"
+TOO_FAR = f"exceeds {FARTHEST:,.0f} times its sensitivity, the limit of a release"
 
 RECORDS = "records"
-"""What a file holds for a table."""
+"""Name of a table of records as a kind of file."""
 
 
 @dataclass(frozen=True)
@@ -85,46 +82,46 @@ class OfRecords(Statistic):
     """A statistic whose numbers are sums on the lattice.
 
     Attributes:
-        exactly: one data set ``(n, d)``, private, to its whole numbers ``(k,)``.
+        exactly: maps one private data set ``(n, d)`` to its whole numbers ``(k,)``.
     """
 
     exactly: Callable[[Array], list[int]] = field(default=lambda data: [], repr=False)  # noqa: ARG005
 
     def whole_of(self, data: Array) -> list[int]:
-        """The numbers of one private data set ``(n, d)``, each times its ``whole``.
+        """Return the numbers of one private data set ``(n, d)``, each times its ``whole``.
 
         Raises:
-            OwnError: a person's function raises, or makes no number; no value is shown.
+            OwnError: the user's function raised or gave a value that is not finite; shows no value.
         """
         return self.exactly(data)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What is public of a table of records of one's own, and how it is reduced.
+    """Public description of a table of records, and how it is reduced to numbers.
 
     Attributes:
-        columns: of the file that are read.
-        whole: which of them hold whole numbers.
+        columns: columns read from a file.
+        whole: columns of whole numbers.
         summaries: the k numbers.
         neighbours: ``replace`` or ``add-remove``.
-        sizes: fewest and most records; where their number is private, the room for them twice.
-        unit: whose privacy is protected, with its article.
-        declared: names of what has a sensitivity that somebody declared.
-        file: that states the model or the pool, without folders.
-        digest: SHA-256, in hexadecimal digits, of the text of a model's file, and of nothing that
-            it imports; or of all that a pool states.
-        statistic: the numbers together.
-        bounds: between which a record's numbers are known to lie, in a sentence.
-        wrong: values ``(n, d)`` to a sentence on why they are none, without a value; or empty.
-        simulate: generator, parameters ``(m, p)`` and rows to numbers ``(m, k)``, in units; NaN
-            where that fails. ``None`` where the pool is there.
-        check: rows and seed; refuses what makes something else each time, or of a record alone.
-        pool: parameters ``(T, p)`` and numbers ``(T, k)``, in units, where they are there.
-        records: how many there are, where a file of numbers does not tell; else ``None``.
-        together: whether what one record moves was declared for all numbers together, so that none
-            has a unit.
-        levels: name of a column of categories -> their names, which are the numbers from 0 on.
+        sizes: smallest and largest number of records; twice the room where the number is private.
+        unit: the unit of privacy, with its article.
+        declared: names of statistics with a declared sensitivity.
+        file: file of the model or pool, without folders.
+        digest: SHA-256 of the text of the model's file, without its imports, or of a pool's
+            contents, in hexadecimal.
+        statistic: all numbers together.
+        bounds: a sentence on the bounds of a record.
+        wrong: maps values ``(n, d)`` to a sentence on what is wrong, without a value, or an empty
+            text.
+        simulate: maps a generator, parameters ``(m, p)`` and rows to numbers ``(m, k)``, in units;
+            NaN where the simulation fails. ``None`` for a pool.
+        check: takes rows and a seed; refuses a model that is not reproducible or mixes records.
+        pool: parameters ``(T, p)`` and numbers ``(T, k)``, in units, of a pool.
+        records: number of records where it is known without the file; else ``None``.
+        together: whether the sensitivity was declared for all numbers together, without units.
+        levels: name of a categorical column -> its categories, coded from 0.
     """
 
     columns: tuple[str, ...]
@@ -148,11 +145,11 @@ class Table:
 
     @property
     def is_of_numbers(self) -> bool:
-        """Whether a file has the numbers themselves, in one row."""
+        """Whether a file contains the numbers themselves, in one row."""
         return self.records is not None and bool(self.declared)
 
     def natural(self, numbers: Array, n: int) -> Array:
-        """Numbers ``(..., k)`` in units as what they are: counts, means, sums."""
+        """Convert numbers ``(..., k)`` in units to counts, means and sums."""
         n = self.records or n
         columns = [
             each.natural(numbers[..., j], self.neighbours, n)
@@ -161,43 +158,48 @@ class Table:
         return np.stack(columns, axis=-1)
 
     def per_unit(self, n: int) -> Array:
-        """How much each number changes in one unit ``(k,)``."""
+        """Return the change of each number in one unit ``(k,)``."""
         n = self.records or n
         return np.array([each.unit(self.neighbours, n) for each in self.summaries])
 
     def limits(self, n: int) -> list[tuple[float, float]]:
-        """Between which each number can lie, by kind and bounds."""
+        """Return the limits of each number, by kind and bounds."""
         return [each.limits(self.neighbours, self.records or n) for each in self.summaries]
 
 
 def on_lattice(each: Summary, contributions: Array, neighbours: str) -> Whole:
-    """Whole numbers of contributions of any shape, finite; of a declared number, of it itself."""
+    """Round finite contributions of any shape, or declared numbers, to whole numbers."""
     if each.kind == "count":
         return (contributions != 0.0).astype(np.int64)
     if each.kind == "declared":
         units = np.clip(contributions / each.sensitivity, -FARTHEST, FARTHEST)
         return np.rint(units * GRID).astype(np.int64)
-    clipped = np.clip(contributions, each.lower, each.upper)
+    # In place, as there may be many.
+    share = np.clip(contributions, each.lower, each.upper)
     if neighbours == "replace":
-        share = (clipped - each.lower) / (each.upper - each.lower)
+        share -= each.lower
+        share /= each.upper - each.lower
     else:
-        share = clipped / max(abs(each.lower), abs(each.upper))
-    return np.rint(share * GRID).astype(np.int64)
+        share /= max(abs(each.lower), abs(each.upper))
+    share *= GRID
+    return np.rint(share).astype(np.int64)
 
 
 def whole_numbers(of: Sequence[Summary], values: Array, neighbours: str) -> Whole:
-    """Whole numbers ``(..., k)`` of finite contributions ``(..., k)``."""
-    columns = [on_lattice(each, values[..., j], neighbours) for j, each in enumerate(of)]
-    return np.stack(columns, axis=-1)
+    """Round finite contributions ``(..., k)`` to whole numbers ``(..., k)``."""
+    found = np.empty(values.shape, dtype=np.int64)
+    for j, each in enumerate(of):
+        found[..., j] = on_lattice(each, values[..., j], neighbours)
+    return found
 
 
 def steps(summaries: Sequence[Summary]) -> tuple[int, ...]:
-    """Steps of the lattice in a unit of each number ``(k,)``."""
+    """Return the steps of the lattice in a unit of each number ``(k,)``."""
     return tuple(1 if each.kind == "count" else GRID for each in summaries)
 
 
 def moved(summaries: Sequence[Summary], neighbours: str) -> int:
-    """Units by which one record moves all numbers, added up; of a group two at most, or one."""
+    """Return the L1 sensitivity of all numbers in units; at most two or one for a group."""
     cells = 2 if neighbours == "replace" else 1
     groups = Counter(each.group for each in summaries if each.group)
     alone = sum(not each.group for each in summaries)
@@ -207,13 +209,13 @@ def moved(summaries: Sequence[Summary], neighbours: str) -> int:
 def sensitivity(
     summaries: Sequence[Summary], neighbours: str, declared: Fraction | int, rounded: int
 ) -> float:
-    """Most by which one record moves all numbers, added up, in units; rounded up.
+    """Return the L1 sensitivity of all numbers in units, rounded up.
 
     Args:
         summaries: the numbers.
         neighbours: ``replace`` or ``add-remove``.
-        declared: what the declared numbers move together, before they are rounded.
-        rounded: how many numbers are rounded as a whole, and not each contribution.
+        declared: L1 sensitivity of the declared numbers before rounding.
+        rounded: number of sums that are rounded as a whole.
     """
     derived = [each for each in summaries if each.kind != "declared"]
     exact = moved(derived, neighbours) + Fraction(declared) + Fraction(2 * rounded, GRID)
@@ -229,7 +231,7 @@ def statistic(
     reduce: Callable[[Array], Array],
     exactly: Callable[[Array], list[int]],
 ) -> OfRecords:
-    """The numbers as one statistic that is released together."""
+    """Return the numbers as one statistic that is released together."""
     k = len(summaries)
     return OfRecords(
         name="numbers-on-a-lattice",
@@ -249,16 +251,16 @@ def statistic(
 def stated(
     table: Table, title: str, units: Mapping[str, str], *, independent: bool = True
 ) -> dict[str, Any]:
-    """What a scenario states that takes a person's own data, for a table of records.
+    """Return the attributes of a scenario that accepts a table of records.
 
     Args:
-        table: what is read and released.
-        title: of the model.
-        units: of the parameters that are inferred, by their names.
-        independent: whether the model says that records do not depend on each other.
+        table: table that is read and released.
+        title: title of the model.
+        units: parameter name -> unit.
+        independent: whether the model states that records are independent.
     """
     name, unit = next(iter(units.items()))
-    # These two stand in a text that is filled in.
+    # Both go into a format string.
     named, of_unit = (text.replace("{", "{{").replace("}", "}}") for text in (name, f" {unit}"))
     public = table.neighbours == "replace"
     low, high = table.sizes
@@ -275,8 +277,8 @@ def stated(
         "OWN_SIZES": table.sizes,
         "OWN_COLUMNS": (RECORDS,),
         "OWN_MODEL": (
-            f"For a table with a header and {rows}, columns {', '.join(table.columns)}: the model "
-            f"{title} of the file {table.file}. {table.bounds}".rstrip()
+            f"For a table with a header and {rows}, with columns {', '.join(table.columns)}: the "
+            f"model {title} in the file {table.file}. {table.bounds}".rstrip()
         ),
         "OWN_DATA": data,
         "OWN_NAMES": {each: each for each in units},
@@ -302,9 +304,9 @@ DEPENDENT = (
 
 
 def bounds_in_words(columns: Sequence[tuple[str, float, float]]) -> str:
-    """Names with their bounds in a sentence; empty if there are none."""
+    """Describe names with their bounds in a sentence; empty without any."""
     if not columns:
         return ""
     ends = ([f"{end:,.12g}".replace("-", "\u2212") for end in item[1:]] for item in columns)
     each = (f"{item[0]} {low} to {high}" for item, (low, high) in zip(columns, ends, strict=True))
-    return f"Known beforehand: {', '.join(each)}; what lies outside counts as the nearer bound."
+    return f"Public bounds: {', '.join(each)}; values outside are clipped."

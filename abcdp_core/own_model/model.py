@@ -1,6 +1,6 @@
-"""A model of one's own: what a person knows, and nothing else.
+"""Models of records stated by a user, with functions that are checked at every call.
 
-Its functions are checked at every call. Draws whose simulation fails are refused or excluded.
+Draws whose simulation fails are refused or excluded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Simulator = Callable[[np.random.Generator, Array, int], Array]
 
 MANY = 100
-"""Draws among which a prior that has several values at all has two of them."""
+"""Number of draws among which any prior that varies has two different values."""
 
 FEWEST, USUAL = 10, 10_000
 """Draws of a pool."""
@@ -35,14 +35,13 @@ NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Column:
-    """One number of a record, and what is publicly known of it.
+    """One number of a record, with its public bounds.
 
     Attributes:
-        name: what it goes by.
-        low, high: public bounds; what lies outside counts as the nearer one, in the data and in
-            what is simulated.
-        whole: whether it is a whole number, such as a count or a code.
-        levels: of a category, its names as a file has them; they are the numbers from 0 on.
+        name: name of the column.
+        low, high: public bounds; values outside are clipped, in the data and in simulations.
+        whole: whether values are whole numbers, such as counts or codes.
+        levels: categories of a categorical column, as in a file, coded from 0.
     """
 
     name: str
@@ -60,43 +59,42 @@ class Column:
         is_empty = self.whole and math.ceil(self.low) > math.floor(self.high)
         refuse(f"column {self.name}: low = {self.low:g}, high = {self.high:g}", {
             "must be low < high.": self.low >= self.high,
-            "no whole number lies between them.": is_empty,
+            "there is no whole number between them.": is_empty,
             "levels must be different names.": len({*self.levels}) < len(self.levels),
         })  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model of records, and what may be released of them.
+    """A model of records, and the numbers that may be released.
 
     Attributes:
-        name: by which it is chosen; lower case with hyphens.
-        title: the name in words.
-        parameters: the p unknowns.
+        name: identifier; lower case with hyphens.
+        title: name in words.
+        parameters: the p parameters.
         columns: the d numbers of a record.
-        unit: whose privacy is protected, with its article: one record is one "person".
-        simulate: generator, parameters ``(k, p)`` and n to records ``(k, n, d)``.
-        statistics: numbers of the data that may be released; none, if distances have to do.
-        sizes: numbers n of records that are looked at, rising.
-        neighbours: ``replace``: one record is replaced by another, and n is public;
-            ``add-remove``: one record is added or removed, and n is private. Then data sets are
-            filled up to n records with such that are all NaN.
-        independent: whether a data set of n records is n draws of the same law, so that the first
-            of them are a smaller data set. Where records depend on each other there is one size.
-        prior: draws parameters ``(size, p)`` together, instead of each by its own prior.
-        log_prior: its log-density ``(m,)`` at parameters ``(m, p)``, up to a constant.
-        failures: what happens where a simulation fails, which is where it makes NaN that is no
-            absent record, or no record at all, or raises: the model is ``refused``, or such draws
-            are ``excluded``, so that the prior is the one given that simulations do not fail.
-        truth: parameters at which data are simulated that stand for the private ones; a draw from
-            the prior if not given.
-        distance: between data sets: ``numbers``, of their statistics, the default where there are
-            any; or ``records``, a kernel distance of records, where n is public.
-        accepted: draws that a study accepts unless it is told otherwise.
-        pool_size: draws in the pool unless told otherwise; if not given :data:`USUAL`, or as many
-            as are needed. See :meth:`draws`.
-        is_series: whether the numbers of the statistics follow one another in time.
-        module, file: that state it; known once they are read.
+        unit: the unit of privacy, with its article: one record is "one person".
+        simulate: maps a generator, parameters ``(k, p)`` and n to records ``(k, n, d)``.
+        statistics: numbers of the data that may be released; optional.
+        sizes: possible numbers n of records, rising.
+        neighbours: ``replace``: one record is replaced, and n is public; ``add-remove``: one record
+            is added or removed, and n is private. Data sets are then filled up to n records with
+            rows of NaN.
+        independent: whether a data set is n independent draws from one distribution, so its first
+            records are a smaller data set. Dependent records need a single size.
+        prior: draws all parameters ``(size, p)`` jointly, instead of their own priors.
+        log_prior: log-density ``(m,)`` of ``prior`` at parameters ``(m, p)``, up to a constant.
+        failures: treatment of simulations that raise, or give NaN outside absent records, or give
+            no records: the model is ``refused``, or the draws are ``excluded``, which makes the
+            prior conditional on success.
+        truth: parameters at which data are simulated in place of private data; by default a draw
+            from the prior.
+        distance: ``numbers``, between statistics, the default if there are any; or ``records``, a
+            kernel distance between records, for a public n.
+        accepted: default number of draws to keep.
+        pool_size: default number of draws in the pool; see :meth:`draws`.
+        is_series: whether the numbers of the statistics are a time series.
+        module, file: module and file of the model, known once it is loaded.
     """
 
     name: str
@@ -121,7 +119,7 @@ class Model:
     file: str = field(default="model", compare=False)
 
     SCENARIO_MADE_BY: ClassVar[str] = "abcdp_core.own_model.contract"
-    """Module whose ``scenario`` makes one of it, for :mod:`abcdp_core.registry`."""
+    """Module whose ``scenario`` turns the model into one, for :mod:`abcdp_core.registry`."""
 
     def __post_init__(self) -> None:
         for name in ("name", "title", "unit"):
@@ -131,30 +129,27 @@ class Model:
             several = tuple(getattr(self, name))
             object.__setattr__(self, name, several)
             for wrong in (each for each in several if not isinstance(each, kind)):
-                raise ValueError(f"model {self.name}: {name}: {wrong} is no {kind.__name__}.")
+                raise ValueError(f"model {self.name}: {name}: {wrong} is not a {kind.__name__}.")
         object.__setattr__(self, "sizes", tuple(self.sizes))
         refuse(f"model {self.name}", _reasons(self))
 
     def draws(self, needed: int = FEWEST) -> int:
-        """Draws in a pool: of large data sets fewer than ``pool_size``.
-
-        As many as may be simulated of the largest size, as of any scenario, or as many as are
-        needed.
+        """Return the number of draws in a pool; fewer than ``pool_size`` for large data sets.
 
         Args:
-            needed: how many that is.
+            needed: smallest number that is needed.
         """
         wanted = max(USUAL, needed) if self.pool_size is None else self.pool_size
         return min(wanted, max(needed, most_draws(max(self.sizes))))
 
     @property
     def low(self) -> Array:
-        """Lower bounds of a record's numbers ``(d,)``."""
+        """Lower bounds of a record ``(d,)``."""
         return np.array([column.low for column in self.columns])
 
     @property
     def high(self) -> Array:
-        """Upper bounds of a record's numbers ``(d,)``."""
+        """Upper bounds of a record ``(d,)``."""
         return np.array([column.high for column in self.columns])
 
     @property
@@ -163,10 +158,10 @@ class Model:
         return self.distance or ("numbers" if self.statistics else "records")
 
     def protected(self, *, by_numbers: bool) -> str:
-        """Whose privacy is protected, and on what condition where somebody declared something.
+        """Return the unit of privacy, and the condition if a sensitivity is declared.
 
         Args:
-            by_numbers: whether noise follows the sensitivity of the statistics.
+            by_numbers: whether the noise depends on the sensitivity of the statistics.
         """
         said = [each.name for each in self.statistics if each.kind == "declared"]
         if not (by_numbers and said):
@@ -174,10 +169,10 @@ class Model:
         return f"{self.unit}, if the sensitivity declared for {' and '.join(said)} holds"
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Parameters ``(size, p)`` from the prior.
+        """Draw parameters ``(size, p)`` from the prior.
 
         Raises:
-            OwnError: the person's prior raises, or makes something else.
+            OwnError: the user's prior raises or draws invalid values.
         """
         if self.prior is not None:
             theta = self._drawn("prior", self.prior, rng, size, (size, len(self.parameters)))
@@ -194,9 +189,9 @@ class Model:
             if not ((each.low <= values) & (values <= each.high)).all():
                 what = f"a value outside {each.low:g} to {each.high:g}"
             elif each.whole and not np.array_equal(values, np.rint(values)):
-                what = "what is not a whole number"
+                what = "a value that is not a whole number"
             elif size >= MANY and np.ptp(values) == 0.0:
-                what = f"{values[0]:g} alone, so there is nothing to learn of it; leave it out"
+                what = f"only {values[0]:g}; make it a constant in simulate instead"
             if what:
                 raise OwnError(f"{self.file}: prior of {each.name} draws {what}.")
         return theta
@@ -204,16 +199,16 @@ class Model:
     def _drawn(
         self, what: str, prior: Law, rng: np.random.Generator, size: int, shape: tuple[int, ...]
     ) -> Array:
-        """What the person's prior draws."""
-        # A copy: the function may return the same array, with other numbers, next time.
+        """Call the user's prior and check the shape."""
+        # A copy, since the function may reuse its array.
         drawn = np.array(call(self.file, what, prior, rng, size), dtype=np.float64)
         if drawn.shape != shape:
-            raise OwnError(f"{self.file}: {what} makes an array {drawn.shape}; it must be {shape}.")
+            raise OwnError(_wrong_shape(self.file, what, drawn.shape, shape))
         return drawn
 
     @property
     def prior_law(self) -> priors.Prior:
-        """The prior with its density; without one where a function draws and none is given."""
+        """The prior, with its density if it is known."""
         laws: tuple[priors.Law, ...] = tuple(
             each.law if self.prior is None else priors.Uniform(each.low, each.high, each.whole)
             for each in self.parameters
@@ -227,7 +222,7 @@ class Model:
         return priors.Prior(laws, self.draw, relative, is_normalised=False)
 
     def _log_priors(self) -> list[tuple[str, LogDensity | None, int | slice]]:
-        """Of each function that draws: its log-density's name, that, and of which parameters."""
+        """Return the name, log-density and parameters of each function that draws."""
         if self.prior is not None:
             return [("log_prior", self.log_prior, slice(None))]
         return [
@@ -237,28 +232,26 @@ class Model:
         ]
 
     def _log_relative(self, theta: Array) -> Array:
-        """Log-density ``(m,)`` of parameters ``(m, p)`` relative to the laws that are stated."""
+        """Return the log-density ``(m,)`` of ``(m, p)`` relative to the stated distributions."""
         found = np.zeros(len(theta))
         for what, function, place in self._log_priors():
             assert function is not None
             values = np.asarray(call(self.file, what, function, theta[:, place].copy()))
             if values.shape != found.shape:
-                raise OwnError(
-                    f"{self.file}: {what} makes an array {values.shape}; it must be {found.shape}."
-                )
+                raise OwnError(_wrong_shape(self.file, what, values.shape, found.shape))
             if not (values < math.inf).all():
-                raise OwnError(f"{self.file}: {what} makes NaN or infinity.")
+                raise OwnError(f"{self.file}: {what} returns NaN or infinity.")
             found = found + values
         return found
 
     def records(self, rng: np.random.Generator, theta: Array, n: int) -> Array:
-        """Data sets ``(k, n, d)`` at parameters ``(k, p)``, within the public bounds.
+        """Simulate data sets ``(k, n, d)`` at parameters ``(k, p)``, clipped to the public bounds.
 
-        Where simulations that fail are excluded, theirs are all NaN; see :meth:`failed`.
+        Excluded failures are all NaN; see :meth:`failed`.
 
         Raises:
-            OwnError: the person's simulator fails unless that is excluded, makes something else, or
-                changes the parameters that it is given.
+            OwnError: the simulator fails and failures are refused, or it returns something invalid
+                or changes its parameters.
         """
         made, said = self.tried(rng, theta, n)
         if said and self.failures == "refused":
@@ -266,11 +259,11 @@ class Model:
         return made
 
     def failed(self, records: Array) -> NDArray[np.bool_]:
-        """Which data sets ``(k, n, d)`` are of simulations that failed, ``(k,)``."""
+        """Return which simulations of data sets ``(k, n, d)`` failed, ``(k,)``."""
         return np.asarray(self._misplaced(records).any(axis=(1, 2)))
 
     def _misplaced(self, records: Array) -> NDArray[np.bool_]:
-        """Where data sets hold NaN that is no absent record, or there is no record at all."""
+        """Find NaN outside absent records, and data sets without records."""
         missing = np.asarray(np.isnan(records))
         if self.neighbours == "add-remove":
             absent = np.asarray(missing.all(axis=-1), dtype=np.bool_)
@@ -279,19 +272,20 @@ class Model:
         return missing
 
     def tried(self, rng: np.random.Generator, theta: Array, n: int) -> tuple[Array, str]:
-        """Data sets as of :meth:`records`, all NaN where that fails, and how it fails first.
+        """Simulate as :meth:`records` does, and describe the first failure.
 
         Args:
-            rng: source of all chance.
+            rng: random generator.
             theta: parameters ``(k, p)``.
             n: records of each data set.
 
         Returns:
-            Data sets ``(k, n, d)``, and a sentence, empty if none failed.
+            Data sets ``(k, n, d)``, all NaN where the simulation failed, and a sentence, empty
+            without failures.
 
         Raises:
-            OwnError: the simulator makes something else, or changes its parameters; or it fails at
-                many parameters, at none of them alone, and failures are refused.
+            OwnError: the simulator returns something invalid or changes its parameters; or it
+                raises for several parameters but for none alone, and failures are refused.
         """
         again, reasons, error = copy.deepcopy(rng), {}, None
         try:
@@ -313,7 +307,7 @@ class Model:
         if failed.any():
             row, _, column = np.argwhere(misplaced)[0].tolist()
             partly = f"NaN in column {self.columns[column].name}"
-            why = reasons.get(row, "nothing but NaN" if np.isnan(made[row]).all() else partly)
+            why = reasons.get(row, "only NaN" if np.isnan(made[row]).all() else partly)
             named = zip(self.parameters, theta[row], strict=True)
             where = ", ".join(f"{each.name} = {value:.6g}" for each, value in named)
             said = f"{self.file}: simulate fails at {where} ({why})."
@@ -324,53 +318,37 @@ class Model:
         return made, said
 
     def _simulated(self, rng: np.random.Generator, theta: Array, n: int) -> Array:
-        """What the person's simulator makes ``(k, n, d)``; it must not change the parameters."""
+        """Call the user's simulator and check the result ``(k, n, d)``."""
         what, given = f"simulate with parameters {theta.shape}", theta.copy()
         made = call(self.file, what, self.simulate, rng, given, n)
         if not np.array_equal(given, theta):
-            raise OwnError(f"{self.file}: simulate changes the parameters that it is given.")
+            raise OwnError(f"{self.file}: simulate changes the parameters it receives.")
         records = np.asarray(made)
         expected = (len(theta), n, len(self.columns))
         if records.shape != expected:
-            raise OwnError(
-                f"{self.file}: simulate makes an array {records.shape}; it must be {expected}."
-            )
+            raise OwnError(_wrong_shape(self.file, "simulate", records.shape, expected))
         if records.dtype.kind not in "fiub":
-            raise OwnError(f"{self.file}: simulate makes an array of {records.dtype}, no numbers.")
+            raise OwnError(f"{self.file}: simulate returns {records.dtype} instead of numbers.")
         return records.astype(np.float64, copy=False)
 
-    def numbers(self, records: Array) -> Array:
-        """All numbers ``(..., k)`` of data sets ``(..., n, d)``, each in its unit.
-
-        Whatever the records are, they count as if they were within the public bounds.
-
-        Raises:
-            OwnError: a person's statistic raises, or makes something else.
-        """
-        parts = []
-        for each in self.statistics:
-            # Each has a copy of its own, which it may spoil.
-            within = np.clip(records, self.low, self.high)
-            found = call(self.file, f"statistic {each.name}", each.numbers, within, self.neighbours)
-            if not np.isfinite(found).all():
-                raise OwnError(f"{self.file}: statistic {each.name} makes NaN or infinity.")
-            parts.append(found)
-        return np.concatenate(parts, axis=-1)
-
     def moves(self) -> tuple[float, float]:
-        """L1 and L2 sensitivity of all numbers together, each in its unit."""
+        """Return the L1 and L2 sensitivity of all numbers together, in units."""
         each = [statistic.moves(self.neighbours) for statistic in self.statistics]
         room = 1.0 + 1e-12
         return room * sum(one for one, _ in each), room * math.hypot(*(two for _, two in each))
 
 
+def _wrong_shape(file: str, what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> str:
+    return f"{file}: {what} returns an array of shape {found}; it must be {wanted}."
+
+
 def _reasons(model: Model) -> dict[str, bool]:
-    """Why a model cannot be used, a sentence each -> whether that is so."""
+    """Map each reason against a model to whether it applies."""
     added, sizes = model.neighbours == "add-remove", list(model.sizes)
     has_statistics = bool(model.statistics)
     declared = any(each.kind == "declared" for each in model.statistics)
     numbers = [name for each in model.statistics for name in each.names]
-    # Cells of statistics of one name would be one group, of which a record is in one at most.
+    # Histograms of the same name would share a group, in which a record counts only once.
     named = {
         "parameters": [each.name for each in model.parameters],
         "columns": [each.name for each in model.columns],
@@ -402,33 +380,33 @@ def _reasons(model: Model) -> dict[str, bool]:
         "name must be in lower case with hyphens.": not NAME.fullmatch(model.name),
         "parameters must not be empty.": not model.parameters,
         "columns must not be empty.": not model.columns,
-        **{f"two {what} have one name.": len({*of}) < len(of) for what, of in named.items()},
+        **{f"two {what} have the same name.": len({*of}) < len(of) for what, of in named.items()},
         f"sizes = {model.sizes}: must be rising whole numbers above 0.":
             not sizes or sizes != sorted(set(counted)),
-        f"sizes = {model.sizes}: must be one, as records depend on each other, their number is "
-        f"private, or a statistic is declared.": single and len(sizes) > 1,
+        f"sizes = {model.sizes}: must be a single size, since records depend on each other, their "
+        f"number is private, or a statistic is declared.": single and len(sizes) > 1,
         "a mean needs a public number of records; use total.":
             added and any(each.kind == "mean" for each in model.statistics),
         "statistics must not be empty where records are added or removed.":
             added and not has_statistics,
         "distance = records: needs a public number of records.":
             added and model.distance == "records",
-        "distance = numbers: there are no statistics.":
+        "distance = numbers: needs statistics.":
             model.distance == "numbers" and not has_statistics,
-        f"pool_size = {model.pool_size}: must be a whole number from {FEWEST} up.":
+        f"pool_size = {model.pool_size}: must be a whole number of at least {FEWEST}.":
             not isinstance(pool_size, int) or pool_size < FEWEST,
         "log_prior: needs a function for prior.":
             model.log_prior is not None and model.prior is None,
-        "prior: shares of a whole have their own prior.":
+        "prior: shares of a whole already have a joint prior.":
             model.prior is not None and of_shares,
-        "shares of a whole must be next to each other, in their order.": placed != in_order,
+        "shares of a whole must be together and in order.": placed != in_order,
         f"truth = {model.truth}: must be one number for each parameter.":
             model.truth is not None and len(model.truth) != len(model.parameters),
     }  # fmt: skip
 
 
 def one_at_a_time(simulate: Callable[[np.random.Generator, Array, int], Array]) -> Simulator:
-    """A simulator of many parameters from one that takes a single set ``(p,)`` to ``(n, d)``."""
+    """Turn a simulator of one parameter set ``(p,)`` to ``(n, d)`` into one for many."""
 
     def many(rng: np.random.Generator, theta: Array, n: int) -> Array:
         return np.stack([simulate(rng, each, n) for each in theta])

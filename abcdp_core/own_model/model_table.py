@@ -1,4 +1,4 @@
-"""What is released of records by a model: its statistics, as exact whole numbers on the lattice."""
+"""Numbers that a model releases: its statistics, as exact whole numbers on the lattice."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 PART = 20
-"""Draws that are simulated at a time."""
+"""Draws simulated at a time."""
 
 AT_ONCE = 4_000_000
-"""Contributions that are in memory at once, 32 MB a copy; or those of one data set."""
+"""Most contributions in memory at once, 32 MB a copy, or those of one data set."""
 
 LOOKED_AT = 200
-"""Simulated records on which a statistic is compared with itself, one record at a time."""
+"""Simulated records on which a statistic is evaluated one record at a time."""
 
 
 def summaries_of(model: Model) -> tuple[Summary, ...]:
-    """The numbers of a model, each as the file of a pool states it."""
+    """Return the numbers of a model."""
     return tuple(each for own in model.statistics for each in own.summaries())
 
 
 def of_model(model: Model) -> Table:
-    """What is released of records by a model; it has statistics."""
+    """Describe the release of records by a model with statistics."""
     summaries = summaries_of(model)
     declared = tuple(each.name for each in model.statistics if each.kind == "declared")
     rounded = sum(each.kind == "declared" for each in summaries)
@@ -63,75 +63,81 @@ def of_model(model: Model) -> Table:
             model.neighbours,
             model.protected(by_numbers=True),
             lattice.sensitivity(summaries, model.neighbours, len(declared), rounded),
-            lambda data: _together(model, data),
+            lambda data: numbers(model, data),
             lambda data: _one_by_one(model, data),
         ),
         bounds=lattice.bounds_in_words(
             [(each.name, each.low, each.high) for each in model.columns]
         ),
-        wrong=lambda values: "",  # noqa: ARG005 - records are what they are
+        wrong=lambda values: "",  # noqa: ARG005 - any records are valid
         simulate=lambda rng, theta, n: _simulated(model, rng, theta, n),
         check=lambda n, seed: _check(model, n, seed),
     )
 
 
-def _together(model: Model, data: Array) -> Array:
-    """Numbers ``(..., k)`` in units of public data sets ``(..., n, d)``."""
+def numbers(model: Model, data: Array) -> Array:
+    """Compute numbers ``(..., k)``, in units, of public data sets ``(..., n, d)``.
+
+    Records are clipped to the public bounds; absent ones are all NaN.
+
+    Raises:
+        OwnError: a user's statistic raises or returns something invalid.
+    """
     absent = np.isnan(data).all(axis=-1, keepdims=True)
+    has_absent = bool(absent.any())
     parts = []
     for own in model.statistics:
         within, of = np.clip(data, model.low, model.high), own.summaries()
-        what = f"statistic {own.name}"
-        if own.kind == "declared":
-            values = _finite(model, own, call(model.file, what, own.whole_set, within))
-            if np.abs(values).max() > lattice.FARTHEST * own.l1:
-                raise OwnError(f"{model.file}: {what} {lattice.TOO_FAR}.")
-            found = whole_numbers(of, values, model.neighbours)
-        else:
-            values = call(model.file, what, own.contributions, within)
-            values = _finite(model, own, np.where(absent, 0.0, values))
-            whole = np.where(absent, 0, whole_numbers(of, values, model.neighbours))
+        what, is_declared = f"statistic {own.name}", own.kind == "declared"
+        values = call(model.file, what, own.values, within)
+        if has_absent and not is_declared:
+            values = np.where(absent, 0.0, values)
+        whole = whole_numbers(of, _finite(model, own, values), model.neighbours)
+        if not is_declared:
+            whole = np.where(absent, 0, whole) if has_absent else whole
             _check_cells(model, own, whole)
-            found = whole.sum(axis=-2)
-        parts.append(found / np.array(steps(of)))
+            whole = whole.sum(axis=-2)
+        elif (np.abs(values) > lattice.FARTHEST * own.l1).any():
+            raise OwnError(f"{model.file}: {what} {lattice.TOO_FAR}.")
+        parts.append(whole / np.array(steps(of)))
     return np.concatenate(parts, axis=-1)
 
 
 def _finite(model: Model, own: OwnStatistic, values: Array) -> Array:
     if not np.isfinite(values).all():
-        raise OwnError(f"{model.file}: statistic {own.name} makes NaN or infinity.")
+        raise OwnError(f"{model.file}: statistic {own.name} returns NaN or infinity.")
     return values
 
 
 def _check_cells(model: Model, own: OwnStatistic, whole: Whole) -> None:
-    """Refuse a histogram that counts one record of ``(..., k)`` in several cells."""
+    """Refuse a histogram that counts a record of ``(..., k)`` in several cells."""
     if own.kind == "histogram" and (whole.sum(axis=-1) > 1).any():
         raise OwnError(f"{model.file}: statistic {own.name} counts a record in several cells.")
 
 
 def _one_by_one(model: Model, data: Array) -> list[int]:
-    """Whole numbers ``(k,)`` of a private data set ``(n, d)``, one record at a time."""
+    """Compute whole numbers ``(k,)`` of a private data set ``(n, d)``, one record at a time."""
     within = np.clip(data, model.low, model.high)
     present = within[~np.isnan(data).all(axis=-1)]
-    numbers: list[int] = []
+    found: list[int] = []
     for own in model.statistics:
         of, what = own.summaries(), f"statistic {own.name}"
         if own.kind == "declared":
-            values = _quietly(model, what, own.whole_set, within)
-            numbers += whole_numbers(of, values, model.neighbours).tolist()
+            values = _quietly(model, what, own.values, within)
+            found += whole_numbers(of, values, model.neighbours).tolist()
             continue
         total = np.zeros(len(of), dtype=np.int64)
         for row, record in enumerate(present, start=1):
-            values = _quietly(model, f"{what} of record {row}", own.contributions, record[None])
+            values = _quietly(model, f"{what} of record {row}", own.values, record[None])
             whole = whole_numbers(of, values[0], model.neighbours)
             _check_cells(model, own, whole)
             total += whole
-        numbers += total.tolist()
-    return numbers
+        found += total.tolist()
+    return found
 
 
 def _quietly(model: Model, what: str, function: Callable[[Array], Array], records: Array) -> Array:
-    """What a statistic makes of private records; no error shows its words or a value."""
+    """Evaluate a statistic on private records; errors contain no message and no value."""
     found = call_quietly(model.file, what, function, records.copy())
     if not np.isfinite(found).all():
         raise OwnError(f"{model.file}: {what} is NaN or infinite; nothing was released.")
@@ -139,7 +145,7 @@ def _quietly(model: Model, what: str, function: Callable[[Array], Array], record
 
 
 def _simulated(model: Model, rng: np.random.Generator, theta: Array, n: int) -> Array:
-    """Numbers ``(m, k)`` in units, at parameters ``(m, p)``; NaN where a simulation failed."""
+    """Simulate numbers ``(m, k)``, in units, at parameters ``(m, p)``; NaN for failures."""
     k = len(summaries_of(model))
     found, step = np.full((len(theta), k), np.nan), max(1, AT_ONCE // (n * k))
     for start in range(0, len(theta), PART):
@@ -148,36 +154,46 @@ def _simulated(model: Model, rng: np.random.Generator, theta: Array, n: int) -> 
         for first in range(0, len(data), step):
             done = first + np.flatnonzero(~failed[first : first + step])
             if len(done):
-                found[start + done] = _together(model, data[done])
+                found[start + done] = numbers(model, data[done])
     return found
 
 
-def _check(model: Model, n: int, seed: int) -> None:
-    """Refuse a model that makes something else each time, so that nobody could verify a release."""
+def check_reproducible(model: Model, n: int, seed: int) -> None:
+    """Refuse a model whose prior, simulator or statistics do not depend on the seed alone.
+
+    Raises:
+        OwnError: something is not reproducible; or a function raises.
+    """
     first, second = (_made(model, n, seed) for _ in range(2))
     for place, what in enumerate(("prior is", "simulate is", "the statistics are")):
         check_again(model.file, what, first[place], second[place])
+
+
+def _check(model: Model, n: int, seed: int) -> None:
+    """Refuse a model whose releases could not be verified, or that mixes records."""
+    check_reproducible(model, n, seed)
     theta = model.draw(generator(seed, "own-summary-prior"), PART)
     data = model.records(generator(seed, "own-summary-alone"), theta, n)
     check_alone(model, data[~model.failed(data)])
 
 
 def _made(model: Model, n: int, seed: int) -> tuple[Array, ...]:
-    """Parameters, data sets and numbers of the first draws."""
+    """Return parameters, data sets and numbers of the first draws."""
     theta = model.draw(generator(seed, "own-summary-prior"), PART)[:TWICE]
-    data = model.records(generator(seed, "own-summary-again"), theta, n)
-    return theta, data, _together(model, data[~model.failed(data)])
+    data, _ = model.tried(generator(seed, "own-summary-again"), theta, n)
+    left = data[~model.failed(data)]
+    return theta, data, numbers(model, left) if model.statistics else left
 
 
 def check_alone(model: Model, data: Array) -> None:
-    """Refuse a statistic that makes other contributions of records one at a time.
+    """Refuse a statistic whose contributions depend on other records.
 
     Args:
-        model: whose.
-        data: simulated data sets ``(k, n, d)``, of which the first one is looked at.
+        model: the model.
+        data: simulated data sets ``(k, n, d)``; the first is used.
 
     Raises:
-        OwnError: one does; which, and at which line it begins.
+        OwnError: a statistic does; with its line.
     """
     records = data[:1, :LOOKED_AT].reshape(-1, data.shape[-1])
     present = records[~np.isnan(records).all(axis=-1)]
@@ -185,16 +201,15 @@ def check_alone(model: Model, data: Array) -> None:
         if own.kind == "declared":
             continue
         what = f"statistic {own.name}"
-        many = call(model.file, what, own.contributions, present.copy())
-        single = [call(model.file, what, own.contributions, each[None].copy()) for each in present]
+        many = call(model.file, what, own.values, present.copy())
+        single = [call(model.file, what, own.values, each[None].copy()) for each in present]
         first, second = (
             whole_numbers(own.summaries(), _finite(model, own, values), model.neighbours)
             for values in (many, np.concatenate(single))
         )
-        # The last digit may depend on how many are computed at once; a count has no other.
+        # The last digit may depend on how many records are computed at once, but no count may.
         if np.abs(first - second).max() > (0 if own.whole else 1):
             raise OwnError(
-                f"{model.file}: {what}{place_of(own.of, model.file)} makes something else of a "
-                f"record alone than among others; compute it from each record alone, or declare "
-                f"its sensitivity."
+                f"{model.file}: {what}{place_of(own.of, model.file)} depends on other records; "
+                f"compute it from each record alone, or declare its sensitivity."
             )

@@ -1,7 +1,7 @@
-"""An unknown of a model or a pool, and its prior.
+"""Parameters of a model or a pool, and their priors.
 
-A prior is uniform, log-uniform or normal, of whole numbers or of shares of a whole, or a function
-with or without its log-density.
+A prior is uniform, log-uniform or normal, for a number, a whole number or shares of a whole, or it
+is a function, with or without its log-density.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ LogDensity = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class Parameter:
-    """An unknown of the model, and its prior.
+    """A parameter of a model, and its prior.
 
     Attributes:
-        name: what it goes by.
-        low, high: public bounds; no draw lies outside.
-        unit: of its values, empty if none.
-        prior: ``uniform`` between the bounds; ``log-uniform``, uniform in its logarithm, with
-            bounds above 0; ``normal``, about their middle with a quarter of their distance for
-            standard deviation, cut at the bounds; or a function of ``(rng, size)`` that draws
-            ``(size,)``. Shares of a whole are made by :func:`shares`.
-        whole: whether it is a whole number, as its bounds then are; not with ``normal``.
-        log_prior: for a function ``prior``, its log-density ``(m,)`` at values ``(m,)``, up to a
+        name: name of the parameter.
+        low, high: public bounds of all draws.
+        unit: unit of the values, or empty.
+        prior: ``uniform`` between the bounds; ``log-uniform``, with bounds above 0; ``normal``,
+            about the midpoint, with a quarter of the range as standard deviation, truncated at the
+            bounds; or a function of ``(rng, size)`` that draws ``(size,)``. For shares of a whole
+            see :func:`shares`.
+        whole: whether values and bounds are whole numbers; not with ``normal``.
+        log_prior: log-density ``(m,)`` of a function ``prior`` at values ``(m,)``, up to a
             constant.
-        concentrations, place: set by :func:`shares`: those of all shares, and which share this is.
+        concentrations, place: for :func:`shares`: concentrations of all shares, and index of this
+            one.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Parameter:
     high: float
     unit: str = ""
     prior: Literal["uniform", "log-uniform", "normal"] | Law = "uniform"
-    # Not in the repr, of which the digest of a pool made elsewhere is taken.
+    # Not in the repr, from which the digest of a pool is computed.
     whole: bool = field(default=False, repr=False)
     log_prior: LogDensity | None = field(default=None, repr=False)
     concentrations: tuple[float, ...] = field(default=(), repr=False)
@@ -64,8 +65,8 @@ class Parameter:
             f"prior = {self.prior}: must be uniform, log-uniform, normal or a function.": not known,
             f"{bounds} above 0, as the prior is log-uniform.":
                 self.prior == "log-uniform" and self.low <= 0.0,
-            f"{bounds} whole numbers, as the parameter is one.": self.whole and not is_whole,
-            "prior = normal: must be another one for a whole number.":
+            f"{bounds} whole numbers, as the parameter is whole.": self.whole and not is_whole,
+            "prior = normal: is not available for a whole number.":
                 self.whole and self.prior == "normal",
             "log_prior: needs a function for prior.":
                 self.log_prior is not None and not callable(self.prior),
@@ -73,7 +74,7 @@ class Parameter:
 
     @property
     def law(self) -> priors.Law:
-        """Its prior; uniform where a function draws, and that of all shares where it is one."""
+        """Its prior; uniform for a function, and the joint prior for shares."""
         if self.concentrations:
             return priors.Dirichlet(self.concentrations)
         if self.prior == "log-uniform":
@@ -84,7 +85,7 @@ class Parameter:
         return priors.Uniform(self.low, self.high, self.whole)
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Draws ``(size,)`` from the prior; of all k shares ``(size, k)`` where it is one."""
+        """Draw ``(size,)`` from the prior, or all k shares ``(size, k)``."""
         if callable(self.prior):
             return self.prior(rng, size)
         if self.concentrations:
@@ -105,24 +106,24 @@ class Parameter:
 def shares(
     names: Sequence[str], concentration: Sequence[float] | None = None, unit: str = ""
 ) -> tuple[Parameter, ...]:
-    """Parameters that are at least 0 and add up to 1, with a joint Dirichlet prior.
+    """Return parameters that are at least 0 and add up to 1, with a joint Dirichlet prior.
 
-    They go into a model's ``parameters`` next to each other: ``(*shares(("a", "b", "c")), ...)``.
+    Put them next to each other in a model's ``parameters``: ``(*shares(("a", "b", "c")), ...)``.
 
     Args:
-        names: of the shares, at least two.
-        concentration: of each, above 0; all 1 if not given, so that the prior is flat.
-        unit: of the values.
+        names: names of two or more shares.
+        concentration: concentration of each, above 0; by default 1 for each, a flat prior.
+        unit: unit of the values.
 
     Raises:
-        ValueError: there is a single share, or a concentration is missing or not above 0.
+        ValueError: there are fewer than two shares, or concentrations are missing or not above 0.
     """
     stated = [1.0] * len(names) if concentration is None else concentration
     given = tuple(float(each) for each in stated)
     if not 2 <= len(names) == len(given) or not all(0.0 < each < math.inf for each in given):
         raise ValueError(
-            f"shares {', '.join(names)}: concentration = {concentration}: must be one number above "
-            f"0 for each of two or more shares."
+            f"shares {', '.join(names)}: concentration = {concentration}: must be a number above 0 "
+            f"for each of two or more shares."
         )
     return tuple(
         Parameter(name, 0.0, 1.0, unit, concentrations=given, place=place)

@@ -1,4 +1,4 @@
-"""What is released of records by a pool that was made elsewhere, as exact whole numbers."""
+"""Numbers that a pool made elsewhere releases, as exact whole numbers."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from abcdp_core.own_model.user_errors import OwnError
 Array = NDArray[np.float64]
 
 TOO_FAR_TOGETHER = (
-    f"reaches beyond ±{FARTHEST:,.0f}, the most of a release; divide it, l1 and l2 by a number"
+    f"exceeds ±{FARTHEST:,.0f}, the limit of a release; divide it, l1 and l2 by a number"
 )
 
 ROUNDINGS = Fraction(1, 2**49)
-"""Twelve of 2^-53, and some room."""
+"""Twelve times 2^-53, with a margin."""
 
 COARSEST = 1
-"""Unit up to which these are made up for by more noise."""
+"""Largest effect of rounding, in units, that more noise may cover."""
 
 
 def of_pool(pool: PoolFile) -> Table:
-    """What is released of records by a pool.
+    """Describe the release of records by a pool.
 
-    Where a sensitivity is declared nothing says how the number is computed from records. Then a
-    file has one row with the numbers themselves, and each but a count is rounded as a whole.
+    If a sensitivity is declared, it is unknown how numbers are computed from records. A file then
+    has one row with the numbers themselves, and all but counts are rounded as a whole.
 
     Raises:
         OwnError: a declared number, or bounds, are too far from 0 for exact noise.
@@ -74,7 +74,7 @@ def of_pool(pool: PoolFile) -> Table:
 
 
 def _check_reach(pool: PoolFile) -> None:
-    """Refuse numbers of which a private one would be clipped, as the pool's are beyond that."""
+    """Refuse a pool whose numbers exceed the limit at which private ones are clipped."""
     for each, numbers in zip(pool.summaries, pool.numbers.T, strict=True):
         if np.abs(numbers).max() > FARTHEST:
             why = lattice.TOO_FAR if pool.declared is None else TOO_FAR_TOGETHER
@@ -82,28 +82,28 @@ def _check_reach(pool: PoolFile) -> None:
 
 
 def _moved_by_roundings(pool: PoolFile, each: Summary) -> Fraction:
-    """Units by which floating point moves a mean or a sum of two neighbors apart at most."""
+    """Bound the effect of rounding on the difference of neighboring means or sums, in units."""
     if each.kind not in ("mean", "sum") or pool.neighbours == "add-remove":
         return Fraction(0)
     farthest = Fraction(max(abs(each.lower), abs(each.upper)))
     found = ROUNDINGS * pool.n * farthest / (Fraction(each.upper) - Fraction(each.lower))
     if found > COARSEST:
         raise OwnError(
-            f"{pool.file.name}: summary.{each.name}: with bounds so far from 0 floating point does "
-            f"not tell one record from none; subtract a public number from both bounds."
+            f"{pool.file.name}: summary.{each.name}: the bounds are so far from 0 that rounding "
+            f"hides a single record; subtract a public number from both bounds."
         )
     return found
 
 
 def _sums(pool: PoolFile, data: Array) -> Whole:
-    """Whole numbers ``(k,)`` of contributions ``(n, k)``; records that are all NaN are none."""
+    """Return whole numbers ``(k,)`` of contributions ``(n, k)``; absent records are all NaN."""
     present = data[np.isfinite(data[:, 0])]
     found: Whole = whole_numbers(pool.summaries, present, pool.neighbours).sum(axis=0)
     return found
 
 
 def _numbers(pool: PoolFile, data: Array) -> Whole:
-    """Whole numbers ``(k,)`` of one row ``(1, k)`` of the numbers themselves."""
+    """Return whole numbers ``(k,)`` of a row ``(1, k)`` of the numbers themselves."""
     units = []
     for each, value in zip(pool.summaries, data[0], strict=True):
         natural = np.clip(value, *each.limits(pool.neighbours, pool.n))
@@ -114,19 +114,19 @@ def _numbers(pool: PoolFile, data: Array) -> Whole:
 
 
 def _wrong_numbers(pool: PoolFile, values: Array) -> str:
-    """Why values ``(1, k)`` are no numbers themselves; shows none of them."""
+    """Describe what is wrong with a row ``(1, k)`` of numbers, without a value."""
     if np.isnan(values).any():
-        # A table without a row is filled up; of numbers themselves there has to be one.
-        return "There is no row of numbers below the names of the columns."
+        # A table of records may be empty and is filled up; a row of numbers is required.
+        return "There is no row of numbers below the column names."
     for each, numbers in zip(pool.summaries, values.T, strict=True):
-        # Of halves two that are 1 apart are rounded to whole numbers 2 apart.
+        # Halves that are 1 apart could be rounded to whole numbers 2 apart.
         if each.kind == "count" and not np.array_equal(numbers, np.rint(numbers)):
             return f"Column {each.column}: must be a whole number, as {each.name} is a count."
     return ""
 
 
 def _wrong_records(pool: PoolFile, values: Array) -> str:
-    """Why values ``(n, k)`` are no contributions; shows none of them."""
+    """Describe what is wrong with contributions ``(n, k)``, without a value."""
     counts: dict[str, Array] = {}
     for each, numbers in zip(pool.summaries, values.T, strict=True):
         odd = ~(np.isin(numbers, (0.0, 1.0)) | np.isnan(numbers))
@@ -139,12 +139,12 @@ def _wrong_records(pool: PoolFile, values: Array) -> str:
             counts[each.group] = counts.get(each.group, 0.0) + numbers
     for group, count in counts.items():
         if (count > 1.0).any():
-            return f"Record {int(np.argmax(count > 1.0)) + 1}: is counted twice in group {group}."
+            return f"Record {int(np.argmax(count > 1.0)) + 1}: counts twice in group {group}."
     return ""
 
 
 def _digest(pool: PoolFile) -> str:
-    """SHA-256 of all that a pool states, however its table is written."""
+    """Return the SHA-256 of the contents of a pool in any file format."""
     said = hashlib.sha256()
     stated = (pool.name, pool.title, pool.unit, pool.neighbours, pool.n, pool.parameters,
               pool.summaries, pool.declared)  # fmt: skip
@@ -155,8 +155,8 @@ def _digest(pool: PoolFile) -> str:
 
 
 def scenario_of(pool: PoolFile) -> ModuleType:
-    """A pool as far as it is a scenario: enough to release by, to verify and to report."""
-    # By the file: of two pools of one name the second would count.
+    """Turn a pool into a scenario for releasing, verifying and reporting."""
+    # Named by the file, since two pools may have the same name.
     module = ModuleType(f"abcdp_pool_{pool.file}", pool.title)
     table = of_pool(pool)
     units = {each.name: each.unit for each in pool.parameters}

@@ -1,4 +1,4 @@
-"""A pool made elsewhere, read by its TOML file; what is wrong is one line that says where."""
+"""Read a pool made elsewhere from its TOML file; errors are one line that names the place."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from abcdp_core import schemas
 from abcdp_core.own_model.model import NAME
 from abcdp_core.own_model.parameter import Parameter
 from abcdp_core.own_model.pool_file import PoolFile
-from abcdp_core.own_model.statistics import LARGEST, SMALLEST, Summary, check_text
+from abcdp_core.own_model.statistics import AS_HTML, HTML, LARGEST, SMALLEST, Summary
 from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.schemas import Schema
-from abcdp_core.tabular import TableError, pools
+from abcdp_core.tabular import pools
 
 Array = NDArray[np.float64]
 
 FEWEST = 100
-"""Draws without which there is nothing to learn from."""
+"""Smallest number of draws in a pool."""
 
 MOST_RECORDS = 10**12
-"""Largest n: beyond, floating point could not tell one record from none."""
+"""Largest n; beyond it, rounding would hide a single record."""
 
 
 def _label(text: str) -> str:
-    check_text("text", text)
+    if HTML.search(text):
+        raise ValueError(AS_HTML)
     if not text.isprintable():
         raise ValueError("must be printable")
     return text
@@ -49,7 +50,7 @@ Sensitivity = Annotated[float, Field(ge=SMALLEST, le=LARGEST)]
 
 
 class Theta(Schema):
-    """A parameter: its public bounds."""
+    """A parameter with its public bounds."""
 
     low: Number
     high: Number
@@ -57,7 +58,7 @@ class Theta(Schema):
 
 
 class Contribution(Schema):
-    """A summary: what one record contributes, or how far it moves the number."""
+    """A summary: the contribution of one record, or a declared sensitivity."""
 
     kind: Literal["count", "mean", "sum"] | None = None
     lower: Number | None = None
@@ -72,18 +73,18 @@ class Contribution(Schema):
         if self.kind is None and (bounds or self.group):
             raise ValueError("kind: is missing; or declare a sensitivity")
         if self.kind is not None and self.sensitivity is not None:
-            raise ValueError("sensitivity: is given beside kind; leave one out")
+            raise ValueError("sensitivity: cannot be given with kind; omit one")
         if self.kind == "count" and bounds:
             raise ValueError("a count has no bounds")
         if self.kind in ("mean", "sum"):
             if self.group:
-                raise ValueError("only counts are in a group")
+                raise ValueError("only a count can be in a group")
             if len(bounds) < 2 or not bounds[0] < bounds[1]:
                 raise ValueError(f"a {self.kind} needs lower and upper, and lower < upper")
         return self
 
     def summary(self, name: str) -> Summary:
-        """The number of that name."""
+        """Return the summary with this name."""
         column = self.column or name
         if self.kind is None:
             return Summary(name, "declared", sensitivity=self.sensitivity or 1.0, column=column)
@@ -106,7 +107,7 @@ class Declared(Schema):
 
 
 class Stated(Schema):
-    """What the TOML file of a pool states; see :mod:`.pool_file`."""
+    """Contents of the TOML file of a pool; see :mod:`.pool_file`."""
 
     name: Annotated[Label, AfterValidator(_hyphenated)]
     title: Label | None = None
@@ -123,7 +124,7 @@ class Stated(Schema):
         for name, each in self.summary.items():
             has_own = each.kind is not None or each.sensitivity is not None
             if has_own and self.declared is not None:
-                raise ValueError(f"summary.{name}: is given beside [declared]; leave one out")
+                raise ValueError(f"summary.{name}: cannot be given with [declared]; omit one")
             if not has_own and self.declared is None:
                 raise ValueError(f"summary.{name}.kind: is missing; or declare a sensitivity")
             if each.kind == "mean" and self.neighbours == "add-remove":
@@ -134,10 +135,10 @@ class Stated(Schema):
 
 
 def read(file: Path) -> PoolFile:
-    """A pool by its TOML file.
+    """Read a pool from its TOML file.
 
     Raises:
-        ParameterError: one line names the file and what is wrong where.
+        ParameterError: a file is invalid; one line names the file and the place.
     """
     stated = schemas.read(file, Stated)
     try:
@@ -148,7 +149,7 @@ def read(file: Path) -> PoolFile:
     except ValueError as error:
         raise OwnError(f"{file.name}: {error}") from error
     summaries = tuple(each.summary(name) for name, each in stated.summary.items())
-    theta, values = _columns(_table(file.parent / stated.pool), stated, parameters, summaries)
+    theta, values = _columns(pools.read(file.parent / stated.pool), stated, parameters, summaries)
     units = [
         each.in_units(numbers, stated.neighbours, stated.n)
         for each, numbers in zip(summaries, values.T, strict=True)
@@ -168,38 +169,28 @@ def read(file: Path) -> PoolFile:
     )
 
 
-def _table(file: Path) -> pd.DataFrame:
-    try:
-        return pools.read(file)
-    except TableError as error:
-        raise OwnError(str(error)) from error
-
-
 def draws(place: str, table: pd.DataFrame, names: Sequence[str]) -> Array:
-    """Columns of a pool's table ``(T, len(names))``: finite numbers that differ.
+    """Read columns of a pool's table ``(T, len(names))`` of finite numbers that vary.
 
     Args:
         place: name of the table, for errors.
-        table: with a row for each draw.
-        names: of the columns.
+        table: table with a row for each draw.
+        names: names of the columns.
 
     Raises:
-        OwnError: one is missing or has something else, or there are too few rows.
+        ParameterError: a column is missing, invalid or constant, or there are too few rows.
     """
     if len(table) < FEWEST:
-        raise OwnError(f"{place}: has {len(table)} rows; a pool needs {FEWEST} at least.")
+        raise OwnError(f"{place}: has {len(table)} rows; a pool needs at least {FEWEST}.")
     for name in names:
         if name not in table:
             raise OwnError(f"{place}: column {name} is missing.")
-    try:
-        values = np.stack([pools.finite(place, table, name) for name in names], axis=1)
-    except TableError as error:
-        raise OwnError(str(error)) from error
+    values = np.stack([pools.finite(place, table, name) for name in names], axis=1)
     for name, column in zip(names, values.T, strict=True):
         if np.ptp(column) == 0.0:
             raise OwnError(
-                f"{place}: column {name} is {column[0]:g} in all rows, so it tells nothing; leave "
-                f"it out."
+                f"{place}: column {name} is {column[0]:g} in all rows and carries no information; "
+                f"omit it."
             )
     return values
 
@@ -210,7 +201,7 @@ def _columns(
     parameters: Sequence[Parameter],
     summaries: Sequence[Summary],
 ) -> tuple[Array, Array]:
-    """Parameters ``(T, d)`` and numbers ``(T, k)`` of a table, each where it can lie."""
+    """Return parameters ``(T, d)`` and numbers ``(T, k)`` of a table, within their limits."""
     place, n = stated.pool, stated.n
     limits = {f"theta.{each.name}": (each.low, each.high) for each in parameters}
     limits |= {f"summary.{each.name}": each.limits(stated.neighbours, n) for each in summaries}
@@ -220,7 +211,7 @@ def _columns(
             raise OwnError(f"{place}: column {name} is not in the TOML file.")
     counts = {f"summary.{each.name}" for each in summaries if each.kind == "count"}
     for (name, (low, high)), column in zip(limits.items(), values.T, strict=True):
-        # A sum may be beyond its bounds by rounding.
+        # Rounding may move a sum beyond its bounds.
         ends = [abs(end) for end in (low, high) if math.isfinite(end)]
         room = 0.0 if name.startswith("theta.") else 1e-9 * max([1.0, *ends])
         wrong = (column < low - room) | (column > high + room)
@@ -230,7 +221,7 @@ def _columns(
             row = int(np.argmax(wrong))
             what = "a whole number " if name in counts else ""
             raise OwnError(
-                f"{place}: column {name}, row {row + 1}: {column[row]:g} cannot be; it must be "
-                f"{what}from {low:g} to {high:g}."
+                f"{place}: column {name}, row {row + 1} is {column[row]:g}; it must be {what}from "
+                f"{low:g} to {high:g}."
             )
     return values[:, : len(parameters)], values[:, len(parameters) :]

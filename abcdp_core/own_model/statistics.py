@@ -1,25 +1,25 @@
-r"""Numbers of a data set of records, and how far one record can move them.
+r"""Numbers of a data set of records, and their sensitivity to one record.
 
-Most are sums over records of a *contribution* $f$ that is clipped into public bounds
-$[a, b]$, and so their sensitivity is derived and never declared. A number is released in units of
-the most that one record can move it, so the same noise fits them all:
+Most are sums over records of a *contribution* $f$ that is clipped to public bounds $[a, b]$, so
+their sensitivity is derived. Each number is released in units of the largest change from one
+record, so the same noise fits all:
 
 | kind | number | unit, a record replaced | unit, one added or removed |
 |---|---|---|---|
 | count | $\sum_i 1[\text{holds}_i]$ | 1 | 1 |
 | sum | $\sum_i f_i$ | $b - a$ | $\max(\lvert a\rvert, \lvert b\rvert)$ |
-| mean | $\sum_i f_i / n$ | $(b - a) / n$ | none: n is private then |
+| mean | $\sum_i f_i / n$ | $(b - a) / n$ | not available, as n is private |
 
-**Proof.** Replacing a record changes one term of the sum, from a number in $[a, b]$ to another
-one; adding a record adds one. A histogram puts each record into one cell at most, so a record
-replaced moves two cells by 1 (L1: 2, L2: $\sqrt 2$), one added moves one.
+**Proof.** Replacing a record changes one term of the sum within $[a, b]$; adding a record adds one
+term. A histogram puts each record into at most one cell, so replacing a record moves two cells by 1
+(L1: 2, L2: $\sqrt 2$), and adding one moves one cell.
 
-Of several statistics together the L1 sensitivities add up, and so do the squares of the L2 ones.
-Both are above the supremum, as one record need not be the worst for all of them. A part in
-:data:`ROUNDING` is added for sums in floating point.
+For several statistics, L1 sensitivities add up, and so do the squares of L2 sensitivities. Both are
+upper bounds, since the worst record may differ. A relative margin of :data:`ROUNDING` covers sums
+in floating point.
 
-A *declared* statistic is any function of all records, and its sensitivities are what its author
-says: labels say that, and ``check`` looks for records that break it.
+A *declared* statistic is any function of all records with the sensitivity that its author states.
+Labels say so, and ``check`` searches for counterexamples.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ Records = Callable[[Array], NDArray[np.generic]]
 Kind = Literal["count", "histogram", "sum", "mean", "declared"]
 
 ROUNDING = 1e-9
-"""Room for rounding in a sum: far more than that of a hundred million terms added in pairs."""
+"""Relative margin for rounding in a sum, far above that of a hundred million terms."""
 
 LARGEST = 1e60
-"""Numbers lie within it on either side of 0, so that their squares are numbers too."""
+"""Largest absolute value of a stated number, so that squares are finite."""
 
 SMALLEST = 1e-60
-"""Of a sensitivity, by which numbers are divided."""
+"""Smallest sensitivity, by which numbers are divided."""
 
 KEY = "numbers"
-"""What all statistics of a model or a pool together go by."""
+"""Name of all statistics of a model or a pool together."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class OwnStatistic:
     """Some numbers of a data set.
 
     Attributes:
-        name: what it goes by.
-        names: of its k numbers.
-        kind: what they are.
-        of: records ``(..., n, d)`` to contributions ``(..., n)`` or, where there are several
-            numbers, ``(..., n, k)``; of a declared one, to the numbers ``(..., k)`` themselves.
-        lower, upper: public bounds into which a contribution is clipped.
-        l1, l2: of a declared one, the most that one record moves its numbers.
+        name: name of the statistic.
+        names: names of its k numbers.
+        kind: kind of the numbers.
+        of: maps records ``(..., n, d)`` to contributions ``(..., n)`` or, for several numbers,
+            ``(..., n, k)``; for a declared statistic, to the numbers ``(..., k)``.
+        lower, upper: public bounds to which contributions are clipped.
+        l1, l2: declared sensitivities.
     """
 
     name: str
@@ -91,105 +91,64 @@ class OwnStatistic:
 
     @property
     def whole(self) -> bool:
-        """Whether its numbers are whole ones."""
+        """Whether the numbers are whole."""
         return self.kind in ("count", "histogram")
 
-    def unit(self, neighbours: str) -> float:
-        """Most by which one record moves what is summed; of a declared one its L1 sensitivity."""
-        if self.whole:
-            return 1.0
-        if self.kind == "declared":
-            return self.l1
-        if neighbours == "replace":
-            return self.upper - self.lower
-        return max(abs(self.lower), abs(self.upper))
-
     def moves(self, neighbours: str) -> tuple[float, float]:
-        """L1 and L2 sensitivity of its numbers in their unit, with room for rounding."""
+        """Return the L1 and L2 sensitivity in units, with a margin for rounding."""
         room = 1.0 + ROUNDING
         if self.kind == "declared":
             return room, room * self.l2 / self.l1
         if self.kind == "histogram":
             cells = min(2, len(self.names)) if neighbours == "replace" else 1
             return float(cells), math.nextafter(math.sqrt(cells), math.inf) if cells > 1 else 1.0
-        if self.kind == "count":
-            return 1.0, 1.0
-        return room, room
-
-    def numbers(self, records: Array, neighbours: str) -> Array:
-        """Numbers ``(..., k)`` of data sets ``(..., n, d)``, in their unit.
-
-        A record that is all NaN is none: where the number of records is private, data sets are
-        filled up with such.
-        """
-        if self.kind == "declared":
-            return self.whole_set(records) / self.l1
-        contributions = self.contributions(records)
-        if self.whole:
-            clipped = (contributions != 0.0).astype(np.float64)
-        else:
-            clipped = np.clip(contributions, self.lower, self.upper)
-        if neighbours == "add-remove":
-            absent = np.isnan(records).all(axis=-1, keepdims=True)
-            clipped = np.where(absent, 0.0, clipped)
-        else:
-            clipped = clipped - (0.0 if self.whole else self.lower)
-        found: Array = clipped.sum(axis=-2) / self.unit(neighbours)
-        return found
+        return (1.0, 1.0) if self.kind == "count" else (room, room)
 
     def summaries(self) -> tuple[Summary, ...]:
-        """Its numbers, each as the file of a pool states it."""
+        """Return each number as a :class:`Summary`."""
         if self.whole:
             group = self.name if self.kind == "histogram" else ""
             return tuple(Summary(name, "count", group=group, column=name) for name in self.names)
-        # Of several declared numbers together nobody declared what each of them does.
+        # The sensitivity is declared for all numbers together, so it bounds each of them.
         return tuple(
             Summary(name, self.kind, self.lower, self.upper, sensitivity=self.l1, column=name)
             for name in self.names
         )
 
-    def contributions(self, records: Array) -> Array:
-        """What each record adds, before it is clipped: ``(..., n, k)`` of ``(..., n, d)``.
+    def values(self, records: Array) -> Array:
+        """Return the values of the user's function, which may omit a single k.
+
+        They are contributions ``(..., n, k)`` of records ``(..., n, d)`` before clipping, or
+        declared numbers ``(..., k)``.
 
         Raises:
-            ValueError: the person's function makes something else.
+            ValueError: the function returns another shape.
         """
-        return self._made(records, records.shape[:-1])
-
-    def whole_set(self, records: Array) -> Array:
-        """Numbers ``(..., k)`` of a declared one, as they are, of data sets ``(..., n, d)``.
-
-        Raises:
-            ValueError: the person's function makes something else.
-        """
-        return self._made(records, records.shape[:-2])
-
-    def _made(self, records: Array, sets: tuple[int, ...]) -> Array:
-        """What the person's function makes ``(*sets, k)``; it may leave out a single k."""
-        # A copy: the function may return the same array, with other numbers, next time.
+        sets = records.shape[: -2 if self.kind == "declared" else -1]
+        # A copy, since the function may reuse its array.
         made = np.array(self.of(records), dtype=np.float64)
         if made.shape == sets and len(self.names) == 1:
             return made[..., None]
         expected = (*sets, len(self.names))
         if made.shape != expected:
             raise ValueError(
-                f"statistic {self.name}: of records {records.shape} it makes an array "
-                f"{made.shape}; it must be {expected}."
+                f"statistic {self.name}: returns an array of shape {made.shape} for records "
+                f"{records.shape}; it must be {expected}."
             )
         return made
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One number of a data set, as a pool or a release holds it.
+    """One number of a data set, as in a pool or a release.
 
     Attributes:
-        name: in the column ``summary.NAME``.
-        kind: ``count``, ``mean``, ``sum``; or ``declared``.
+        name: name, as in the column ``summary.NAME``.
+        kind: ``count``, ``mean``, ``sum`` or ``declared``.
         lower, upper: bounds of one record's contribution.
-        group: of counts of which a record is in one at most; empty if it is in none.
-        sensitivity: that is declared, of a declared one.
-        column: of a file of records, in which its contributions are.
+        group: group of counts that contains a record at most once; empty for none.
+        sensitivity: declared sensitivity.
+        column: column of contributions in a file of records.
     """
 
     name: str
@@ -201,10 +160,10 @@ class Summary:
     column: str = ""
 
     def in_units(self, values: Array, neighbours: str, n: int) -> Array:
-        """The number in units of the most that one record moves it; the table above.
+        """Convert a number of any shape to units of the largest change from one record.
 
         Args:
-            values: the number itself, any shape.
+            values: the number.
             neighbours: ``replace`` or ``add-remove``.
             n: records of each data set.
         """
@@ -212,17 +171,17 @@ class Summary:
         return (values * divisor - shift) / scale
 
     def natural(self, units: Array, neighbours: str, n: int) -> Array:
-        """The inverse of :meth:`in_units`."""
+        """Invert :meth:`in_units`."""
         scale, shift, divisor = self._scale(neighbours, n)
         return (units * scale + shift) / divisor
 
     def unit(self, neighbours: str, n: int) -> float:
-        """How much the number itself changes in one unit."""
+        """Return the change of the number in one unit."""
         scale, _, divisor = self._scale(neighbours, n)
         return scale / divisor
 
     def _scale(self, neighbours: str, n: int) -> tuple[float, float, int]:
-        """Scale, shift and divisor: the number is (units * scale + shift) / divisor."""
+        """Return scale, shift and divisor: the number is (units * scale + shift) / divisor."""
         if self.kind == "count":
             return 1.0, 0.0, 1
         if self.kind == "declared":
@@ -232,7 +191,7 @@ class Summary:
         return self.upper - self.lower, n * self.lower, n if self.kind == "mean" else 1
 
     def limits(self, neighbours: str, n: int) -> tuple[float, float]:
-        """Between which the number itself can lie."""
+        """Return the limits of the number."""
         if self.kind == "declared":
             return -math.inf, math.inf
         if self.kind == "count":
@@ -252,16 +211,16 @@ def as_one(
     reduce: Callable[[Array], Array] = whole_only,
     combine: Callable[..., Array] = whole_only,
 ) -> Statistic:
-    """Numbers as one statistic that studies release together, each in its unit.
+    """Combine numbers into one statistic, each in its unit.
 
     Args:
-        unit, neighbours, reduce, combine: as of :class:`~abcdp_core.statistic.Statistic`.
+        unit, neighbours, reduce, combine: as for :class:`~abcdp_core.statistic.Statistic`.
         numbers: the k numbers.
         moves: L1 and L2 sensitivity of all together.
     """
     l1, l2 = moves
     added = neighbours == "add-remove"
-    # In its unit a number begins at 0, but where a declared one or one record may be below.
+    # In units a number is at least 0 unless it is declared or contributions can be negative.
     signed = [each.kind == "declared" or (added and each.lower < 0.0) for each in numbers]
     return Statistic(
         name=KEY,
@@ -279,73 +238,72 @@ def as_one(
 
 
 def take_numbers(of: object, what: str, names: Sequence[str]) -> None:
-    """Make attributes Python's own numbers: smaller kinds of NumPy's overflow in a difference.
+    """Convert attributes to Python numbers, since small NumPy types overflow in differences.
 
     Args:
-        of: whose; frozen.
-        what: it is, in words.
-        names: of the attributes.
+        of: frozen object.
+        what: the object in words.
+        names: names of the attributes.
 
     Raises:
-        ValueError: one is beyond :data:`LARGEST`.
+        ValueError: a number exceeds :data:`LARGEST`.
     """
     for name in names:
         value = float(getattr(of, name))
         if not abs(value) <= LARGEST:
             raise ValueError(
-                f"{what}: {name} = {value:g}: must be a finite number, within ±{LARGEST:g}."
+                f"{what}: {name} = {value:g}: must be a finite number within ±{LARGEST:g}."
             )
         object.__setattr__(of, name, value)
 
 
-AS_HTML = "figures would read a part of it as HTML"
+AS_HTML = "must not contain HTML"
 
 HTML = re.compile(r"<[^<>]*>|&#?\w+;")
-"""What figures would take for HTML, as a link, in what a model calls its parts."""
+"""Text that a figure would render as HTML, such as a link."""
 
 
 def check_text(what: str, value: object) -> None:
-    """Refuse what is no text, or one that figures would take for HTML.
+    """Check that a value is a text without HTML.
 
     Raises:
-        ValueError: it is such a one.
+        ValueError: it is not.
     """
     if not isinstance(value, str):
-        raise ValueError(f"{what} = {shown(value)}: must be a text.")
+        raise ValueError(f"{what} = {shown(value)}: must be text.")
     if HTML.search(value):
         raise ValueError(f"{what} = {shown(value)}: {AS_HTML}.")
 
 
 def refuse(what: str, reasons: Mapping[str, bool]) -> None:
-    """Refuse what a person states where one of some reasons holds; raises ValueError."""
+    """Raise ValueError for the first reason that applies."""
     for reason, is_wrong in reasons.items():
         if is_wrong:
             raise ValueError(f"{what}: {reason}")
 
 
 def count(name: str, holds: Records) -> OwnStatistic:
-    """How many records a condition holds for.
+    """Count records that meet a condition.
 
     Args:
-        name: what is counted.
-        holds: records ``(..., n, d)`` to true or false ``(..., n)``.
+        name: name of the count.
+        holds: maps records ``(..., n, d)`` to true or false ``(..., n)``.
     """
     return OwnStatistic(name, (name,), "count", holds)
 
 
 def histogram(name: str, of: Records, edges: Sequence[float]) -> OwnStatistic:
-    """How many records lie in each of some cells, each in one of them at most.
+    """Count records in cells, each record in at most one.
 
     Args:
-        name: of what is looked at.
-        of: records ``(..., n, d)`` to the number of each ``(..., n)``.
-        edges: rising; cell j holds what is at least edge j and below the next one. The last one
-            holds its upper edge too.
+        name: name of the quantity.
+        of: maps records ``(..., n, d)`` to one number each ``(..., n)``.
+        edges: rising edges; cell j includes its lower edge, and the last cell also its upper edge.
 
     Raises:
-        ValueError: the edges do not rise, or make no cell.
+        ValueError: the edges do not rise, or there are fewer than two.
     """
-    # A copy: cells are named by these, and an array may change.
+    # A copy, since an array may change.
     ends = np.array(edges, dtype=np.float64)
     if ends.ndim != 1 or len(ends) < 2 or not (np.diff(ends) > 0.0).all():
         raise ValueError(f"statistic {name}: edges must be two or more rising numbers.")
@@ -361,31 +319,31 @@ def histogram(name: str, of: Records, edges: Sequence[float]) -> OwnStatistic:
 
 
 def mean(name: str, of: Records, lower: float, upper: float) -> OwnStatistic:
-    """The mean over records of a number that is clipped into public bounds.
+    """Average a number over records, clipped to public bounds.
 
     Args:
-        name: of the number.
-        of: records ``(..., n, d)`` to the number of each ``(..., n)``.
+        name: name of the number.
+        of: maps records ``(..., n, d)`` to one number each ``(..., n)``.
         lower, upper: public bounds.
     """
     return OwnStatistic(name, (name,), "mean", of, lower, upper)
 
 
 def total(name: str, of: Records, lower: float, upper: float) -> OwnStatistic:
-    """The sum over records of a number that is clipped into public bounds; as :func:`mean`."""
+    """Sum a number over records, clipped to public bounds; arguments as for :func:`mean`."""
     return OwnStatistic(name, (name,), "sum", of, lower, upper)
 
 
 def declared(
     name: str, of: Records, names: Sequence[str], l1: float, l2: float | None = None
 ) -> OwnStatistic:
-    """Numbers whose sensitivity nothing here derives: it is what you say it is.
+    """Declare numbers and their sensitivity, which is not verified.
 
     Args:
-        name: what it goes by.
-        of: records ``(..., n, d)`` to numbers ``(..., k)``.
-        names: of the numbers.
-        l1: the most that one record moves them, added up.
-        l2: the same as a Euclidean length; ``l1`` if not given, which is never less.
+        name: name of the statistic.
+        of: maps records ``(..., n, d)`` to numbers ``(..., k)``.
+        names: names of the numbers.
+        l1: L1 sensitivity to one record.
+        l2: L2 sensitivity; by default ``l1``, an upper bound.
     """
     return OwnStatistic(name, tuple(names), "declared", of, l1=l1, l2=l1 if l2 is None else l2)

@@ -1,4 +1,4 @@
-"""Where in a person's own file something went wrong, in one line."""
+"""Report errors in a user's own file in one line, with the line of the file."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from numpy.typing import NDArray
 from abcdp_core.parameters import ParameterError
 
 TWICE = 2
-"""Draws that are simulated twice where nobody has asked for a check."""
+"""Draws simulated twice to check reproducibility before any other use."""
 
 
 class OwnError(ParameterError):
-    """A person's own file, or a pool made elsewhere, cannot be used; one line says why."""
+    """A model file or a pool made elsewhere cannot be used; one line says why."""
 
 
 def check_again(file: str, what: str, first: NDArray[Any], second: NDArray[Any]) -> None:
-    """Refuse a model that is not reproducible, whose numbers nobody could compute again.
+    """Refuse a model whose results are not reproducible.
 
     Args:
-        file: that states it.
-        what: made both, with its verb: "simulate is".
-        first, second: of the same generator.
+        file: file of the model.
+        what: subject and verb of the error, such as "simulate is".
+        first, second: results of two equal generators.
 
     Raises:
-        OwnError: they differ.
+        OwnError: the results differ.
     """
     if not np.array_equal(first, second, equal_nan=True):
         raise OwnError(
-            f"{file}: {what} not reproducible: the same generator makes something else the second "
-            "time; take all chance from rng."
+            f"{file}: {what} not reproducible: the same generator gives different results; draw "
+            "all random numbers from rng."
         )
 
 
 def line_of(error: BaseException, file: str) -> int | None:
-    """The innermost line of a file that an error passed; ``None`` if it passed none.
+    """Return the innermost line of a file in the traceback of an error, or ``None``.
 
     Args:
-        error: that was raised.
-        file: name of the file, without folders, as workers have a copy of it elsewhere.
+        error: the error.
+        file: name of the file without folders, as workers have a copy elsewhere.
     """
     if isinstance(error, SyntaxError) and Path(error.filename or "").name == file:
         return error.lineno
@@ -53,26 +53,26 @@ def line_of(error: BaseException, file: str) -> int | None:
 
 
 def described(error: BaseException, file: str) -> str:
-    """The line, the kind of an error and what it says, as far as they are known."""
+    """Describe an error by its line, kind and message, as far as known."""
     words = error.msg if isinstance(error, SyntaxError) else str(error)
-    # A note says more, as at which parameters it was.
+    # A note may name the parameters.
     words = "; ".join(each.rstrip(".") for each in (words, *getattr(error, "__notes__", ())))
     said = " ".join(words.split())
     return f"{kind_of(error, file)}{f': {said}' if said else ''}"
 
 
 def kind_of(error: BaseException, file: str) -> str:
-    """The line and the kind of an error; nothing of its words, which may hold private values."""
+    """Describe an error by its line and kind only; its message may hold private values."""
     line = line_of(error, file)
     return f"{f'line {line}: ' if line else ''}{type(error).__name__}"
 
 
 def place_of(function: Callable[..., Any], file: str) -> str:
-    """At which line of a person's file a function stands, in brackets; nothing of another file.
+    """Return the line of a function in brackets; empty for a function of another file.
 
     Args:
-        function: what is to be blamed, though it raised nothing.
-        file: name of the person's file.
+        function: the function.
+        file: name of the user's file.
     """
     code = getattr(function, "__code__", None)
     if code is None or Path(code.co_filename).name != file:
@@ -81,16 +81,16 @@ def place_of(function: Callable[..., Any], file: str) -> str:
 
 
 def call(file: str, what: str, function: Callable[..., Any], *given: Any) -> Any:
-    """What a person's function answers.
+    """Call a function of the user's file.
 
     Args:
-        file: name of the person's file.
+        file: name of the user's file.
         what: the function in words.
         function: the function.
         given: its arguments.
 
     Raises:
-        OwnError: it raised something; file, line and what it said.
+        OwnError: the function raised; with file, line and message.
     """
     try:
         return function(*given)
@@ -98,19 +98,19 @@ def call(file: str, what: str, function: Callable[..., Any], *given: Any) -> Any
         raise
     except BaseException as error:
         if str(error).startswith(f"{what}: "):
-            # Said of it already, by what looked at its answer.
+            # The message already names the function.
             raise OwnError(f"{file}: {error}") from error
         raise OwnError(f"{file}: {what} cannot be computed ({described(error, file)}).") from error
 
 
 def call_quietly(file: str, what: str, function: Callable[..., Any], *given: Any) -> Any:
-    """What a person's function answers to private data; of an error its words are told to nobody.
+    """Call a function of the user's file on private data; errors contain no value.
 
     Args:
-        file, what, function, given: as of :func:`call`.
+        file, what, function, given: as for :func:`call`.
 
     Raises:
-        OwnError: it raised something; file, line and kind of the error, and no value.
+        OwnError: the function raised; with file, line and kind of the error.
     """
     try:
         return function(*given)
@@ -118,7 +118,7 @@ def call_quietly(file: str, what: str, function: Callable[..., Any], *given: Any
         raise
     except BaseException as error:  # noqa: BLE001 - it becomes a sentence
         kind = kind_of(error, file)
-        # Its causes may hold values of the data too.
+        # Causes may hold private values too.
         raise OwnError(
             f"{file}: {what} cannot be computed ({kind}); nothing was released."
         ) from None

@@ -1,8 +1,8 @@
-"""How far off is a private release from a pool made elsewhere, and do its intervals hold the truth?
+"""Measure the error and coverage of private releases from a pool made elsewhere.
 
-Nothing can be simulated here, so some draws of the pool are held out: each stands for the private
-data once, its parameters for the truth. They are released by the private summary against all other
-draws. So this is public, and costs no privacy.
+Some draws of the pool are held out. Each serves once as private data, with its parameters as the
+truth, and is released by the private summary with all other draws as the pool. All data are public,
+so no privacy budget is used.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 LEVEL = 0.9
-"""Probability that an interval should hold the truth."""
+"""Nominal coverage of the intervals."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What releases of draws that were held out come to.
+    """Results of releases of held-out draws.
 
     Attributes:
-        sets: how many were.
-        error: root mean squared error of the posterior mean over parameters, in standard
-            deviations of the pool.
-        error_low, error_high: of its 95 % interval.
-        coverage: share of 90 % intervals that hold the truth.
-        coverage_low, coverage_high: of its 95 % interval; parameters of one draw count as one.
+        sets: number of held-out draws.
+        error: root mean squared error of the posterior mean over parameters, in standard deviations
+            of the pool.
+        error_low, error_high: its 95 % interval.
+        coverage: share of 90 % intervals that contain the truth.
+        coverage_low, coverage_high: its 95 % interval; all parameters of a draw count as one.
     """
 
     sets: int
@@ -47,19 +47,19 @@ class HeldOut:
 
 
 def repeated(pool: PoolFile) -> int:
-    """Rows that are the same as an earlier one: held out, their copies would be in the pool."""
+    """Count rows equal to an earlier row, whose copies would remain in the pool when held out."""
     rows = np.hstack([pool.theta, pool.numbers])
     return len(rows) - len(np.unique(rows, axis=0))
 
 
 def measure(pool: PoolFile, epsilon_total: float, sets: int, seed: int) -> HeldOut:
-    """Release draws that were held out.
+    """Release held-out draws and measure the errors.
 
     Args:
-        pool: made anywhere.
+        pool: the pool.
         epsilon_total: budget of each release.
-        sets: how many draws are held out, below the number of draws.
-        seed: which they are, and of the noise.
+        sets: number of held-out draws, below the number of draws.
+        seed: seed of the choice and the noise.
     """
     chosen = generator(seed, "held-out").permutation(len(pool.theta))
     public = side(pool, np.sort(chosen[sets:]))
@@ -80,12 +80,6 @@ def measure(pool: PoolFile, epsilon_total: float, sets: int, seed: int) -> HeldO
         held[number] = float(np.mean((low <= truth) & (truth <= high)))
     below, above = summaries.mean_interval(errors, generator(seed, "held-out-interval"))
     least, most = summaries.binomial_interval(held.sum(), sets)
-    return HeldOut(
-        sets,
-        math.sqrt(errors.mean()),
-        math.sqrt(float(below)),
-        math.sqrt(float(above)),
-        float(held.mean()),
-        float(least),
-        float(most),
-    )
+    error, error_low, error_high = (math.sqrt(each) for each in (errors.mean(), below, above))
+    coverage = float(held.mean()), float(least), float(most)
+    return HeldOut(sets, error, error_low, error_high, *coverage)

@@ -1,6 +1,6 @@
-"""Scenarios: where data come from. One scenario is one module here, found by scanning.
+"""Scenarios, one module each, found by scanning.
 
-A scenario is public knowledge: what one data point is, the prior, the simulator, the distance.
+A scenario is public: the unit of privacy, the prior, the simulator and the distance.
 """
 
 from __future__ import annotations
@@ -20,66 +20,62 @@ Array = NDArray[np.float64]
 
 
 class Scenario(Protocol):
-    """What a module in this folder provides.
+    """Contract of a scenario module.
 
     Attributes:
-        SCENARIO: its name.
-        TITLE: the name in words.
-        PROTECTED: what one data point is: whose privacy is protected.
-        COORDINATES: names of the p numbers that a data point is made of.
-        AXES: parameter name -> (lowest, highest) value shown on an axis, one per parameter (d).
-        UNITS: parameter name -> unit, empty if none.
-        TRUTH: parameters ``(d,)`` that the observed data come from; ``None`` if nobody knows them.
+        SCENARIO: name.
+        TITLE: name in words.
+        PROTECTED: the unit whose privacy is protected.
+        COORDINATES: names of the p numbers of a data point.
+        AXES: parameter name -> (lowest, highest) value on an axis, for d parameters.
+        UNITS: parameter name -> unit, or an empty text.
+        TRUTH: parameters ``(d,)`` of the observed data; ``None`` if unknown.
         PRIOR_MEAN: mean of the prior ``(d,)``.
         DOMAIN: public lowest and highest value of a data point.
-        OBSERVED: published data ``(n, p)``; ``None`` if they are simulated at the truth.
-        N: the allowed sizes of a data set, as a parameter with options in ascending order.
-        EPSILON_ABC, EPSILON_ABC_DEFAULT: the similarity threshold.
-        C_DEFAULT: accepted samples asked for.
-        POOL_SIZE, POOL_SIZE_DEFAULT: prior draws in the pool.
+        OBSERVED: published data ``(n, p)``; ``None`` if data are simulated at the truth.
+        N: allowed sizes of a data set, as a parameter with ascending options.
+        EPSILON_ABC, EPSILON_ABC_DEFAULT: the threshold.
+        C_DEFAULT: draws to keep.
+        POOL_SIZE, POOL_SIZE_DEFAULT: draws in the pool.
         DISTANCES: names of its distances, the default one first.
-        BANDWIDTH: default bandwidth of their kernel; ``None`` if they have none.
-        DISTANCE_AXIS: largest distance shown on an axis.
+        BANDWIDTH: default bandwidth of their kernel; ``None`` without a kernel.
+        DISTANCE_AXIS: largest distance on an axis.
 
-    A scenario may have ``SUPPORT``, a :class:`~abcdp_core.transforms.Bijector`: where its prior's
-    draws can lie, and how they are moved without leaving it; and ``NEIGHBOURS``: ``add-remove``
-    where its distance is made for a unit that is added or removed, otherwise one is replaced; and
-    ``PUBLISHED``, where the published data come from, for a figure.
+    Optional attributes:
+        SUPPORT: a :class:`~abcdp_core.transforms.Bijector` for the support of the prior.
+        NEIGHBOURS: ``add-remove`` if a unit is added or removed; otherwise one is replaced.
+        PUBLISHED: source of the published data, for a figure.
+        STATISTICS: name -> :class:`~abcdp_core.statistic.Statistic`, numbers that may be released,
+            with their unit and sensitivity. Several may state the same numbers for other units.
+        CONJUGATE: a :class:`~abcdp_core.statistic.DirichletCounts`, for a known likelihood.
+        precomputed_pool(pool_size), from_numbers(numbers): for a shipped pool, which serves every
+            seed and run: parameters ``(T, d)`` and numbers ``(T, k)``; and from these, statistics
+            ``(T, D)`` of the distance and name -> numbers of each of ``STATISTICS``.
+        precomputed(pool_size, n, run), precomputed_data(n, run): if simulating takes minutes:
+            parameters ``(T, d)`` of a shipped pool with the distances ``(T,)`` of an observed data
+            set from it; and that data set ``(n, p)``.
+        reduced(rng, theta, n): statistics ``(k, D)`` of the default distance and name -> numbers of
+            each of ``STATISTICS``, for data sets of size ``n`` simulated at parameters ``(k, d)``,
+            in a time that does not grow with n.
+        failed(data): which simulated data sets ``(k, n, p)`` failed, ``(k,)``; they are excluded.
 
-    It may have ``STATISTICS``, name -> :class:`~abcdp_core.statistic.Statistic`: numbers of its
-    data that may be released, with what one unit is and how far it moves them; a second one may
-    state the same numbers for a larger unit. Where a pool is shipped,
-    ``precomputed_pool(pool_size)`` gives parameters ``(T, d)`` and numbers ``(T, k)``, and
-    ``from_numbers(numbers)`` gives statistics of its distance ``(T, D)`` and name -> numbers of
-    each of its ``STATISTICS``; it is then the pool of every seed and run.
+    A scenario that accepts uploaded data also has:
+        OWN_SIZES: smallest and largest number of rows. A single size means that the number of rows
+            is private, and the table is filled up with rows of 0.
+        OWN_MODEL: a sentence on the model of the data.
+        from_series(values): numbers ``(n,)`` in the domain as data points ``(n, p)``.
 
-    It may have ``reduced(rng, theta, n)``: statistics ``(k, D)`` of the default distance, and name
-    -> numbers of each of its ``STATISTICS``, of data sets of any size ``n`` simulated at parameters
-    ``(k, d)``, at a cost that does not grow with n. Plans then look at many pools and sizes.
-
-    One with a likelihood may have ``CONJUGATE``, a
-    :class:`~abcdp_core.statistic.DirichletCounts`: which of these counts follow which shares.
-
-    One that also takes a person's own series has ``OWN_SIZES``, the smallest and the largest one,
-    ``OWN_MODEL``, a sentence on what it takes it for, and ``from_series(values)``: numbers
-    ``(n,)`` in the domain as data points ``(n, p)``. If the data are of people, of whom one is
-    added or removed, it has ``OWN_COLUMNS``, what a file may hold (readers of
-    :mod:`~abcdp_core.release.columns`); ``OWN_SIZES`` of one size only where how many rows there
-    are is private, as a table is then filled up with rows of 0; ``OWN_ROWS``, what a row is where
-    their number is public; ``OWN_DATA``, ``OWN_HIDDEN`` and ``OWN_REPEATED``, what the data are,
-    with ``{n}`` rows, what of their size is protected and who is protected less;
-    ``OWN_NAMES``, its parameters in words; ``OWN_QUANTITIES`` and ``OWN_QUESTIONS``
-    (:mod:`abcdp_core.statistic`), what else is told; ``OWN_HEADLINE``, the name of the quantity
-    that is told first, and ``OWN_FINDING``, a sentence on its interval from ``{low}`` to
-    ``{high}``. All this is said for a model of one's own by :mod:`abcdp_core.own_model.lattice`,
-    with ``OWN_TABLE``, what is read of a table of records and how it is reduced.
-
-    One that takes minutes to simulate has ``precomputed(pool_size, n, run)``: parameters ``(T, d)``
-    of a pool made beforehand and the distances ``(T,)`` of the ``run``-th observed data set to it;
-    and ``precomputed_data(n, run)``, that data set ``(n, p)``.
-
-    One whose simulations may fail says by ``failed(data)`` which of the data sets ``(k, n, p)`` are
-    to count for nothing, ``(k,)``.
+    If people are added or removed, it also has:
+        OWN_COLUMNS: columns of an uploaded file, names of :mod:`~abcdp_core.release.columns`.
+        OWN_ROWS: a word for rows, where their number is public.
+        OWN_DATA, OWN_HIDDEN, OWN_REPEATED: the data, with ``{n}`` rows; what of their size is
+            protected; and whose protection is weaker.
+        OWN_NAMES: parameter name -> name in words.
+        OWN_QUANTITIES, OWN_QUESTIONS: further results (:mod:`abcdp_core.statistic`).
+        OWN_HEADLINE, OWN_FINDING: name of the first result, and a sentence on its interval from
+            ``{low}`` to ``{high}``.
+        OWN_TABLE: how a table of records is read and reduced; for models and pools of one's own
+            (:mod:`abcdp_core.own_model.lattice`).
     """
 
     __name__: str
@@ -109,28 +105,28 @@ class Scenario(Protocol):
         ...
 
     def simulate(self, rng: np.random.Generator, theta: Array, size: int) -> Array:
-        """Draw ``size`` points for each of ``(k, d)`` parameters: ``(k, size, p)``."""
+        """Simulate ``size`` points for each of ``(k, d)`` parameters: ``(k, size, p)``."""
         ...
 
     def distance(self, bandwidth: float | None = None, name: str | None = None) -> Distance:
-        """One of its distances between data sets; the default one with the default bandwidth."""
+        """Return a distance between data sets, by default the first with its own bandwidth."""
         ...
 
 
 def simulate_round_robin(
     source: Scenario, theta: Array, n: int, sets: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Array]:
-    """Data sets at some parameters, taken in turn.
+    """Simulate data sets at the given parameters in turn.
 
     Args:
-        source: whose simulator.
-        theta: the parameters ``(k, d)``.
+        source: scenario to simulate.
+        theta: parameters ``(k, d)``.
         n: points per data set.
-        sets: how many; none if ``theta`` is empty.
-        rng: source of all chance.
+        sets: number of data sets; none if ``theta`` is empty.
+        rng: random generator.
 
     Returns:
-        Which parameters each is simulated at ``(sets,)``, and the data ``(sets, n, p)``.
+        Indices of the parameters ``(sets,)`` and the data ``(sets, n, p)``.
     """
     chosen = np.arange(sets if len(theta) else 0) % max(len(theta), 1)
     if len(chosen) == 0:
@@ -140,20 +136,19 @@ def simulate_round_robin(
 
 @dataclass(frozen=True)
 class ScenarioParams(Params):
-    """Base of parameters of which ``scenario`` is one: it has a say in the others.
+    """Base for parameters that include ``scenario``, which sets bounds and defaults of others.
 
-    Of these a study has ``n``, ``c`` and ``pool_size``, and may have ``epsilon_abc`` and
-    ``bandwidth``.
+    A study has ``n``, ``c`` and ``pool_size``, and may have ``epsilon_abc`` and ``bandwidth``.
     """
 
     @property
     def source(self) -> Scenario:
-        """The scenario itself."""
+        """The scenario."""
         return load(vars(self)["scenario"])
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own sizes and threshold bounds."""
+        """Return all parameters, with the scenario's sizes and thresholds."""
         general = super().specification()
         if scenario is None or scenario not in general["scenario"].options:
             return general
@@ -163,7 +158,7 @@ class ScenarioParams(Params):
 
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The scenario's own size, threshold, acceptances, pool and bandwidth."""
+        """Return the scenario's defaults for the parameters of the study."""
         source = load(scenario)
         own = {
             "n": source.N_DEFAULT,
@@ -176,42 +171,37 @@ class ScenarioParams(Params):
         return {name: own[name] for name in own if name in taken and own[name] is not None}
 
     def check_together(self) -> None:
-        """Refuse too much work, or more acceptances than draws."""
-        values = vars(self)
-        check_work(_largest(values["n"]), values["pool_size"])
-        check_accepted(_largest(values["c"]), values["pool_size"])
-
-
-def _largest(value: int | tuple[int, ...]) -> int:
-    """Of a parameter that holds one value or several."""
-    return max(value) if isinstance(value, tuple) else value
+        """Refuse too much work, or more draws to keep than draws."""
+        n, c, pool_size = (vars(self)[name] for name in ("n", "c", "pool_size"))
+        check_work(int(np.max(n)), pool_size)
+        check_accepted(int(np.max(c)), pool_size)
 
 
 def names() -> list[str]:
-    """Names of all scenarios; imports none of them."""
+    """List all scenarios without importing them."""
     return list(registry.scan(__name__, "SCENARIO"))
 
 
 def has_several_units(scenario: Scenario) -> bool:
-    """Whether errors of its parameters are to be compared in prior standard deviations."""
+    """Return whether to compare errors of parameters in prior standard deviations."""
     return len(set(scenario.UNITS.values())) > 1
 
 
 def title(name: str) -> str:
-    """The title of a scenario; imports nothing."""
+    """Return the title of a scenario without importing it."""
     return registry.scan(__name__, "SCENARIO").title(name)
 
 
 def with_feature(feature: str) -> list[str]:
-    """Names of the scenarios that define something not all have; imports none of them."""
+    """List the scenarios that define an optional attribute, without importing them."""
     found = registry.scan(__name__, "SCENARIO")
     return [name for name in found if found.defines(name, feature)]
 
 
 def load(name: str) -> Scenario:
-    """The scenario called ``name``.
+    """Load a scenario by name.
 
     Raises:
-        KeyError: there is none of that name.
+        KeyError: no scenario has this name.
     """
     return cast(Scenario, registry.scan(__name__, "SCENARIO")[name])

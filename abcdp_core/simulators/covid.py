@@ -1,16 +1,15 @@
 r"""Confirmed COVID-19 cases in the Netherlands, spring 2020 ([P21] Section 6.2).
 
-The model is a polynomial in the day, without chance:
+The model is a deterministic polynomial in the day:
 
 $$y(t) = a_3 + a_2 t + a_1 t^2 + a_0 t^3, \qquad a_i \sim N(0, 1), \quad t = 0, \dots, 17.$$
 
-The observed series is published: cumulative confirmed cases on 18 days. (The paper dates them 27
-February to 17 March, which are 20 days, and describes them as people positive at each time.) One
-data point is one day's national count: differential privacy protects a *day* here, not a person.
+The observed series is published: cumulative confirmed cases on 18 days. (The paper dates it from 27
+February to 17 March, which is 20 days, and describes the counts as people positive at each time.) A
+data point is one day's national count, so differential privacy protects a *day*, not a person.
 
-Two distances, both an MMD. ``values`` is the paper's: it compares the *set* of 18 counts and
-ignores which day each belongs to. ``pairs`` compares the set of (day, count) pairs, the days in
-units of :data:`DAY_BANDWIDTH`.
+Both distances are MMDs. ``values``, the paper's, compares the *set* of 18 counts and ignores their
+days. ``pairs`` compares the set of (day, count) pairs, with days in units of :data:`DAY_BANDWIDTH`.
 """
 
 from __future__ import annotations
@@ -29,17 +28,15 @@ from abcdp_core.parameters import Parameter
 Array = NDArray[np.float64]
 
 CASES = np.array(
-    [
-        *(1, 7, 10, 24, 38, 82, 128, 188, 265, 321, 382, 503, 614, 804, 959, 1135, 1413, 1705),
-    ],
+    [1, 7, 10, 24, 38, 82, 128, 188, 265, 321, 382, 503, 614, 804, 959, 1135, 1413, 1705],
     dtype=float,
-)
+)  # fmt: skip
 """Cumulative confirmed cases, day by day."""
 
 LAST_DAY = 17.0
 
 SCENARIO = "covid"
-TITLE = "COVID-19 cases, Netherlands 2020"
+TITLE = "COVID-19, by day"
 PROTECTED = "one day's national count, not a person"
 COORDINATES = ("day", "value")
 AXES = {f"a{i}": (-4.0, 4.0) for i in range(4)}
@@ -51,7 +48,7 @@ DOMAIN = (0.0, 5000.0)
 N = Parameter(
     kind="integer",
     label="N · days in the series",
-    help="The published series has 18 days: one day is one of 18 points, which is a lot.",
+    help="The published series has only 18 days, so one day has a large effect.",
     low=18,
     high=18,
     options=(18,),
@@ -64,41 +61,41 @@ POOL_SIZE = par.POOL_SIZE
 POOL_SIZE_DEFAULT = 50_000
 DISTANCES = ("values", "pairs")
 BANDWIDTH = 1000.0
-"""Near the median distance of two counts simulated from the prior, 950 (MATH M6)."""
+"""Near 950, the median distance between two counts simulated from the prior (MATH M6)."""
 
 DAY_BANDWIDTH = 6.0
-"""Days: the median distance of two of the 18 days."""
+"""The median distance between two of the 18 days."""
 
 DISTANCE_AXIS = 1.0
 OWN_SIZES = (4, 100)
 OWN_MODEL = (
-    "For a series in the order of time: a smooth curve (a cubic) through all rows. The range is "
-    "taken for 0 to 5000 cases in 18 days, as in the Netherlands in 2020."
+    "For a series in time order: a smooth curve (a cubic) through all rows. Your range is treated "
+    "like 0 to 5000 cases in 18 days, as in the Netherlands in 2020."
 )
 
 
 def prior(rng: np.random.Generator, size: int) -> Array:
-    """Coefficients ``(size, 4)``, of the third power of the day first."""
+    """Draw coefficients ``(size, 4)``, the cubic one first."""
     return rng.normal(size=(size, 4))
 
 
 def simulate(rng: np.random.Generator, theta: Array, size: int) -> Array:  # noqa: ARG001
-    """Pairs of day and count ``(k, size, 2)``; the days are spread over the 18 of the series."""
+    """Compute pairs of day and count ``(k, size, 2)``, with days spread over the series."""
     return with_days(curves(theta, days(size)))
 
 
 def days(size: int) -> Array:
-    """Days ``(size,)`` from 0 to 17, which for 18 of them are whole numbers."""
+    """Return equally spaced days ``(size,)`` from 0 to 17."""
     return np.linspace(0.0, LAST_DAY, size)
 
 
 def curves(theta: Array, day: Array) -> Array:
-    """Counts ``(k, n)`` on days ``(n,)`` for coefficients ``(k, 4)``."""
+    """Compute counts ``(k, n)`` on days ``(n,)`` for coefficients ``(k, 4)``."""
     return theta @ np.vander(day, 4).T
 
 
 def with_days(counts: Array) -> Array:
-    """Counts ``(..., n)`` as data points ``(..., n, 2)``."""
+    """Turn counts ``(..., n)`` into data points ``(..., n, 2)``."""
     return np.stack(np.broadcast_arrays(days(counts.shape[-1]), counts), axis=-1)
 
 
@@ -106,10 +103,10 @@ OBSERVED = with_days(CASES)
 
 
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:
-    """``values``, the paper's, or ``pairs``; the bandwidth is in cases.
+    """Return the distance ``values`` or ``pairs``, with the bandwidth in cases.
 
     Raises:
-        KeyError: there is no such distance.
+        KeyError: the distance is unknown.
     """
     value = (1, BANDWIDTH if bandwidth is None else bandwidth)
     units = {"values": (value,), "pairs": ((0, DAY_BANDWIDTH), value)}[name or DISTANCES[0]]
@@ -117,12 +114,12 @@ def distance(bandwidth: float | None = None, name: str | None = None) -> Distanc
 
 
 def script_bandwidth() -> float:
-    """The published script's: the median distance of the *private* counts, so not private."""
+    """Return the published script's bandwidth: a median of *private* counts, so not private."""
     return median_bandwidth(CASES[:, None])
 
 
 def own_parameters(low: float, high: float, n: int) -> list[tuple[str, str, float, float]]:
-    """The coefficients of the curve through a series of ``n`` rows, the first of them row 0."""
+    """Return name, unit, shift and scale of each coefficient for a series of ``n`` rows."""
     scale, step = (high - low) / (DOMAIN[1] - DOMAIN[0]), LAST_DAY / (n - 1)
     return [
         ("the cubic term", "per row³", 0.0, scale * step**3),
@@ -133,5 +130,5 @@ def own_parameters(low: float, high: float, n: int) -> list[tuple[str, str, floa
 
 
 def from_series(values: Array) -> Array:
-    """Numbers ``(n,)`` in the domain as data points ``(n, 2)``, one per day."""
+    """Turn numbers ``(n,)`` in the domain into data points ``(n, 2)``, one per day."""
     return with_days(values)

@@ -1,29 +1,28 @@
 r"""COVID-19 in the Netherlands, spring 2020, with *people* as units: daily counts (MATH M9).
 
-The data are those of :mod:`.covid`, as new cases a day: the differences of the 18 published
-cumulative numbers. A person is confirmed on one day, so adding or removing one changes one daily
-count by 1, where it would change up to 18 cumulative ones. Release the daily counts; whoever wants
-cumulative ones adds them up afterwards.
+The data are new cases a day: the differences of the 18 published cumulative counts in
+:mod:`.covid`. A person is confirmed on one day, so adding or removing a person changes one daily
+count by 1, but up to 18 cumulative counts. Release daily counts and add them up afterwards.
 
-To see what the unit decides, the same counts are stated once more with a *day* as unit, which may
+To show the effect of the unit, the same counts are also stated with a *day* as the unit, which may
 have any count up to a public limit.
 
-The cubic of [P21] is no model of people. Here they come from a stochastic epidemic. Of
-$K = 17.4$ million people, $I$ are infectious and $S$ can still be infected. In each of four steps a
-day, a susceptible is infected with probability $1 - e^{-R I / (4 D K)}$, and an infectious one
-ceases to be so with probability $1 - e^{-1/(4D)}$. One in ten of these is confirmed, on that day,
-with a spread: given $x$ that cease, the count is Poisson with mean $0.1\, x\, G$, $G$ gamma with
-mean 1 and standard deviation $\sigma$ (a negative binomial count).
+Unlike the cubic of [P21], the model is a stochastic epidemic of people. Among $K = 17.4$ million
+people, $I$ are infectious and $S$ susceptible. In each of four steps a day, a susceptible person is
+infected with probability $1 - e^{-R I / (4 D K)}$, and an infectious person recovers with
+probability $1 - e^{-1/(4D)}$. One in ten is confirmed on the day of recovery, with overdispersion:
+given $x$ recoveries, the count is Poisson with mean $0.1\, x\, G$, where $G$ is gamma with mean 1
+and standard deviation $\sigma$ (a negative binomial count).
 
-| parameter | prior | why |
+| parameter | prior | reason |
 |---|---|---|
 | R, infections by one case | U(0.5, 4) | from a dying outbreak to above all early estimates |
-| D, days infectious | U(4, 10) | early clinical estimates; the data say little of it |
-| log₁₀ of those infectious on the first day | U(1, 5) | 10 to 100 000 people |
-| σ, spread of a day's reporting | U(0.05, 0.6) | a weekday's rhythm to half the cases late |
+| D, days infectious | U(4, 10) | early clinical estimates; the data say little about it |
+| log₁₀ of the infectious on the first day | U(1, 5) | 10 to 100 000 people |
+| σ, spread of a day's reporting | U(0.05, 0.6) | from a weekly rhythm to half the cases late |
 
-Early on only the growth rate $(R - 1)/D$ is visible, so R is known as well as D is; and only the
-product of the confirmed share with those infectious is, which is why the share is fixed.
+Early data identify only the growth rate $(R - 1)/D$, so R is as uncertain as D. They identify only
+the product of the confirmed share and the number infectious, so the share is fixed.
 """
 
 from __future__ import annotations
@@ -47,14 +46,14 @@ from abcdp_core.statistic import Quantity, Question, Statistic, largest_length
 Array = NDArray[np.float64]
 
 SCENARIO = "covid-people"
-TITLE = "COVID-19 cases, people as units"
+TITLE = "COVID-19, by person"
 PROTECTED = "one person"
 NEIGHBOURS = "add-remove"
 PUBLISHED = "the Netherlands"
 COORDINATES = ("day", "new cases")
 LOW = np.array([0.5, 4.0, 1.0, 0.05])
 HIGH = np.array([4.0, 10.0, 5.0, 0.6])
-"""The prior is uniform between these."""
+"""Bounds of the uniform prior."""
 UNITS = {"R": "", "infectious period": "days", "log₁₀ infectious": "", "spread": ""}
 AXES = dict(zip(UNITS, zip(LOW.tolist(), HIGH.tolist(), strict=True), strict=True))
 TRUTH = None
@@ -64,14 +63,14 @@ PRIOR = Prior(tuple(Uniform(low, high) for low, high in zip(LOW, HIGH, strict=Tr
 IS_SERIES = True
 DOMAIN = (0.0, 1e6)
 N = dataclasses.replace(
-    covid.N, label="Days in the series", help="How many people are in it is private."
+    covid.N, label="Days in the series", help="The number of people counted is private."
 )
 N_DEFAULT = 18
 EPSILON_ABC = Parameter(
     kind="real",
-    label="ε_abc · similarity threshold",
-    help="A draw is accepted if its daily counts are at most this far from the data's, in cases "
-    "(Euclidean). A distance, not a privacy parameter.",
+    label="ε_abc · how close is close enough",
+    help="A draw is kept if the Euclidean distance between its daily counts and the data's is at "
+    "most this many cases. It is a distance, not a privacy parameter.",
     low=10.0,
     high=2000.0,
     steps=(10, 20, 50, 100, 200, 500, 1000, 2000),
@@ -89,25 +88,23 @@ POPULATION = 17_400_000
 """K: people in the Netherlands in 2020."""
 
 CONFIRMED = 0.1
-"""Share of infections that are confirmed."""
+"""Share of infections confirmed."""
 
 STEPS = 4
-"""Steps a day, part of the model: at R = 2.5, D = 6.5 the last day has 10 % fewer cases than with
-64 steps."""
+"""Steps a day, part of the model. At R = 2.5 and D = 6.5, 4 steps give 10 % fewer cases on the last
+day than 64 steps."""
 
-OBSERVED = np.column_stack(
-    [covid.days(len(covid.CASES)), np.diff(covid.CASES, prepend=0.0)],
-)
+OBSERVED = np.column_stack([covid.days(len(covid.CASES)), np.diff(covid.CASES, prepend=0.0)])
 """Day and new cases ``(18, 2)``."""
 
 
 def prior(rng: np.random.Generator, size: int) -> Array:
-    """Parameters ``(size, 4)``: R, D, log₁₀ of the infectious, σ."""
+    """Draw parameters ``(size, 4)``: R, D, log₁₀ of the infectious, σ."""
     return rng.uniform(LOW, HIGH, (size, len(LOW)))
 
 
 def simulate(rng: np.random.Generator, theta: Array, size: int) -> Array:
-    """Pairs of day and count ``(k, size, 2)`` of ``size`` successive days, the first of them 0."""
+    """Simulate pairs of day and count ``(k, size, 2)`` for successive days from 0."""
     reproduction, period, logarithm, spread = theta.T
     infectious = np.rint(10.0**logarithm).astype(np.int64)
     susceptible = POPULATION - infectious
@@ -129,21 +126,15 @@ def simulate(rng: np.random.Generator, theta: Array, size: int) -> Array:
 
 
 def daily(data: Array) -> Array:
-    """Daily counts ``(..., n)`` of data sets ``(..., n, 2)``."""
+    """Return the daily counts ``(..., n)`` of data sets ``(..., n, 2)``."""
     return data[..., 1]
 
 
-def growth_rate(theta: Array) -> Array:
-    """(R − 1)/D per day ``(k,)`` for parameters ``(k, 4)``, while few are immune."""
-    return np.asarray((theta[:, 0] - 1.0) / theta[:, 1])
-
-
 def daily_growth(theta: Array) -> Array:
-    """Rate ``(k,)`` per day at which those infectious grow in the model, while few are immune.
+    """Return the growth rate ``(k,)`` per day of the number infectious, while few are immune.
 
-    In each of the :data:`STEPS` of a day their expected number is multiplied by
-    $1 + R/(4D) - (1 - e^{-1/(4D)})$; so it is a little below :func:`growth_rate` where that is
-    large.
+    Each of the :data:`STEPS` a day multiplies the expected number by
+    $1 + R/(4D) - (1 - e^{-1/(4D)})$, so the rate is slightly below (R − 1)/D where that is large.
     """
     step = 1.0 / (STEPS * theta[:, 1])
     rate: Array = STEPS * np.log1p(theta[:, 0] * step + np.expm1(-step))
@@ -151,14 +142,14 @@ def daily_growth(theta: Array) -> Array:
 
 
 ONE_PERSON = ((1,),)
-"""Changes of the daily counts when a person is added or removed: one count, by 1."""
+"""Largest changes of the counts when a person is added or removed: one count, by 1."""
 
 LIMIT = 500
-"""Public: about four in five draws of the prior have no day with more cases."""
+"""Public. About four in five draws have no day with more cases."""
 
 
 def cut(data: Array) -> Array:
-    """Daily counts ``(..., n)``, none above :data:`LIMIT`."""
+    """Return daily counts ``(..., n)``, cut at :data:`LIMIT`."""
     return np.minimum(daily(data), LIMIT)
 
 
@@ -175,7 +166,7 @@ STATISTICS = {
         reduce=daily,
         high=(math.inf,) * 18,
     ),
-    # Any other count of a day, both cut.
+    # One day's count replaced by any other, both cut.
     "daily-counts-of-a-day": counts(
         ((LIMIT,),),
         name="daily-counts-of-a-day",
@@ -185,18 +176,17 @@ STATISTICS = {
         high=(float(LIMIT),) * 18,
     ),
 }
-"""What may be released, the first by default."""
-
+"""Numbers that may be released, the default first."""
 
 OWN_SIZES = (14, 60)
 """Days."""
 
 OWN_COLUMNS = ("daily-counts",)
 OWN_MODEL = (
-    "For the new cases of each day while an epidemic begins, 14 to 60 days in a row: a stochastic "
-    "epidemic with one reproduction number R for all of them, 10 to 100,000 infectious people on "
-    "the first day, one in ten infections confirmed, in a population of 17.4 million. All weekdays "
-    "are alike in it."
+    "For daily new cases at the start of an epidemic, 14 to 60 successive days: a stochastic "
+    "epidemic with a constant reproduction number R, 10 to 100,000 infectious people on the first "
+    "day, one in ten infections confirmed, and a population of 17.4 million. The model has no "
+    "weekday effect."
 )
 OWN_ROWS = "days"
 OWN_DATA = "a series of daily cases for {n} days"
@@ -224,17 +214,17 @@ OWN_QUANTITIES = (
 OWN_QUESTIONS = (Question("R", "R < 1", 1.0), Question("R", "R < 2", 2.0))
 OWN_HEADLINE = OWN_NAMES["R"]
 OWN_JAGGED = (
-    "In this model all weekdays are alike: where fewer cases are reported on weekends and more on "
-    "Mondays, its intervals are not to be relied on."
+    "The model has no weekday effect. If fewer cases are reported on weekends and more on Mondays, "
+    "do not rely on its intervals."
 )
 OWN_FINDING = "One case infects {low} to {high} others"
 
 
 def from_series(values: Array) -> Array:
-    """Counts ``(n,)`` of successive days as data points ``(n, 2)``."""
+    """Turn counts ``(n,)`` of successive days into data points ``(n, 2)``."""
     return np.column_stack([np.arange(float(len(values))), values])
 
 
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
-    """Euclidean distance of the daily counts, in cases, at most 2000."""
+    """Return the Euclidean distance between daily counts, in cases, at most 2000."""
     return ClippedSummaries(daily, (1.0,), largest_length(ONE_PERSON), DISTANCE_AXIS)

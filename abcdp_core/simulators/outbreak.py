@@ -1,17 +1,17 @@
-"""One outbreak of tuberculosis after another: hosts, strains, and what a register sees of them.
+"""Simulate outbreaks of tuberculosis: hosts, strains and the cases in a register.
 
-A birth-death process in continuous time (Lintusaari et al., Wellcome Open Research 4:14, 2019). A
-host carries one strain and is compliant with therapy or not. Per year,
+The model is a birth-death process in continuous time (Lintusaari et al., Wellcome Open Research
+4:14, 2019). A host carries one strain and is either compliant with therapy or not. Per year,
 
-- new strains come into the population, each in one new host, at the rate β;
+- new strains arrive at the rate β, each in one new host;
 - a host infects others at the rate a and ceases to be infectious at the rate d of its kind;
-- a new host is compliant with probability 0.95, whoever infected it, and has its infector's strain.
+- a new host has its infector's strain and is compliant with probability 0.95.
 
-Nobody is there at the beginning. Year by year it is noted whether each kind has been at or above
-its balance value at the end of some year, not necessarily the same one. After that many years, or
-after 150, it goes on to twice as many years, at least 15. The two years that follow are observed:
-of the hosts that cease to be infectious, the register sees four in five, with strain and time. A
-*cluster* is all that it sees of one strain.
+There are no hosts at the start. The search for balance ends after the first year by which each kind
+has reached its balance value at the end of some year, or after 150 years. The warm-up lasts twice
+as long as the search, and at least 15 years. The next two years are observed: the register sees
+four in five hosts that cease to be infectious, with strain and time. A *cluster* is all observed
+cases of one strain.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COMPLIANCE = 0.95
 """Probability that a new host is compliant."""
 
 OBSERVATION = 0.8
-"""Probability that the end of an infection in the window is observed."""
+"""Probability that a host that ceases to be infectious in the window is observed."""
 
 WINDOW = 2
 """Years of observation."""
@@ -35,25 +35,25 @@ WINDOW = 2
 MONTHS = 12 * WINDOW
 
 LONGEST_SEARCH = 150
-"""Years after which the balance is no longer waited for."""
+"""Longest search for balance, in years."""
 
 SHORTEST_WARM_UP = 15
-"""Years before the window, at least."""
+"""Shortest time before the window, in years."""
 
 LARGEST_COUNTED = 80
-"""Clusters above this size are left out of the differences between successive sizes."""
+"""Larger clusters are left out of the differences between successive sizes."""
 
 
 @numba.njit(cache=True, nogil=True)
 def simulate(rng: np.random.Generator, rates: Array, balance: Array, size: int) -> Array:
-    """Summaries ``(k, size, 8)`` of ``size`` outbreaks for each of k parameters.
+    """Simulate summaries ``(k, size, 8)`` of ``size`` outbreaks for each of k parameters.
 
-    They come from the generator one after the other, so a longer series begins with a shorter one.
+    Outbreaks are simulated in turn, so a longer series begins with a shorter one.
 
     Args:
-        rng: source of all chance.
-        rates: per year ``(k, 5)``: β, then a and d of non-compliant and of compliant hosts.
-        balance: hosts of each kind ``(k, 2)`` where births and deaths are equal on average.
+        rng: random generator.
+        rates: rates per year ``(k, 5)``: β, then a and d of non-compliant and compliant hosts.
+        balance: hosts of each kind ``(k, 2)`` at which births and deaths are equal on average.
         size: outbreaks per parameter.
     """
     summaries = np.empty((len(rates), size, 8))
@@ -66,13 +66,13 @@ def simulate(rng: np.random.Generator, rates: Array, balance: Array, size: int) 
 
 @numba.njit(cache=True, nogil=True)
 def observe(rng: np.random.Generator, rates: Array, balance: Array) -> tuple[Counts, Counts, int]:
-    """What the register sees of one outbreak.
+    """Simulate the register of one outbreak.
 
     Returns:
-        Observations ``(s,)`` of each strain there ever was, oldest first; the months in which there
-        were any, ``(s,)``, bit i for month i; and the number of events, seen or not.
+        Observations ``(s,)`` of each strain, oldest first; the months with any ``(s,)``, bit i for
+        month i; and the number of events, observed or not.
     """
-    # Lists inside compiled code are arrays that grow; a host is the number of its strain.
+    # Lists are growing arrays in compiled code. A host is the number of its strain.
     hosts = ([0 for _ in range(0)], [0 for _ in range(0)])
     sizes = [0 for _ in range(0)]
     months = [0 for _ in range(0)]
@@ -98,13 +98,11 @@ def _advance(
     duration: float,
     recording: bool,
 ) -> int:
-    """Go on for ``duration`` years, in place; the number of events.
+    """Simulate ``duration`` years in place and return the number of events.
 
-    Waiting times have no memory, so the one that crosses the end is thrown away and a new one is
-    drawn from there. It is needed for every event: the rates change with each.
-
-    One uniform number chooses the event: the rates lie side by side on a line, those of a host
-    within its own stretch, so where the number falls tells kind, host and what it does.
+    Waiting times have no memory, so one that crosses the end is discarded. Rates change with each
+    event, so each needs a new waiting time. One uniform number, placed among the cumulative rates,
+    chooses the kind of event, the kind of host and the host.
     """
     burden = rates[0]
     events, clock = 0, 0.0
@@ -124,13 +122,13 @@ def _advance(
         kind = int(place >= non_compliant)
         place -= kind * non_compliant
         infecting, ceasing = rates[1 + 2 * kind], rates[2 + 2 * kind]
-        # Rounding must not lead past the last host.
+        # Rounding could go past the last host.
         host = min(int(place / (infecting + ceasing)), len(hosts[kind]) - 1)
         strain = hosts[kind][host]
         if place - host * (infecting + ceasing) < infecting:
             hosts[int(rng.random() < COMPLIANCE)].append(strain)
             continue
-        # Order means nothing, so the last host takes the place of the one that leaves.
+        # The order of hosts does not matter, so the last one replaces the one that leaves.
         hosts[kind][host] = hosts[kind][-1]
         hosts[kind].pop()
         if recording and rng.random() < OBSERVATION:
@@ -140,13 +138,13 @@ def _advance(
 
 @numba.njit(cache=True, nogil=True)
 def summarise(sizes: Counts, months: Counts) -> Array:
-    """The eight summaries ``(8,)`` of what :func:`observe` returns.
+    """Summarise the results of :func:`observe` by eight numbers ``(8,)``.
 
-    Observations; clusters; size of the largest; mean difference between successive sizes of the
-    four largest, those above 80 left out and missing ones of size 0; clusters of size 1 and of size
-    2, each divided by the number of observations (0 if there is none); and for the largest cluster,
-    of several the one whose strain is oldest, the months from its first to its last observation,
-    both included, and the months with any.
+    They are the observations; the clusters; the largest size; the mean difference between
+    successive sizes of the four largest, without those above 80 and with 0 for missing ones;
+    clusters of size 1 and of size 2, each divided by the observations (0 without any); and for the
+    largest cluster (the oldest strain in a tie) the months from its first to its last observation,
+    inclusive, and the months with any.
     """
     total, clusters, ones, twos, largest = 0, 0, 0, 0, 0
     for strain, size in enumerate(sizes):
@@ -170,23 +168,22 @@ def summarise(sizes: Counts, months: Counts) -> Array:
 
 @numba.njit(cache=True, nogil=True)
 def _difference(sizes: Counts) -> float:
-    """Mean difference between successive sizes of the four largest clusters that are counted."""
+    """Return the mean difference between successive sizes of the four largest counted clusters."""
     four = np.zeros(4)
     for size in sizes:
         if four[3] < size <= LARGEST_COUNTED:
-            # To its place among the four largest so far, in descending order.
             place = 3
             while place > 0 and four[place - 1] < size:
                 four[place] = four[place - 1]
                 place -= 1
             four[place] = size
-    # Of the three differences, all but the first and the last size cancel.
+    # All but the first and the last size cancel in the three differences.
     return (four[0] - four[3]) / 3.0
 
 
 @numba.njit(cache=True, nogil=True)
 def _duration(months: int) -> tuple[int, int]:
-    """Months from the first to the last one with an observation, and months with any."""
+    """Count months from the first to the last observation, and months with any."""
     first, last, active = MONTHS, 0, 0
     for month in range(MONTHS):
         if months >> month & 1:
@@ -196,16 +193,16 @@ def _duration(months: int) -> tuple[int, int]:
 
 @numba.njit(cache=True, nogil=True)
 def clusters(rng: np.random.Generator, rates: Array, balance: Array, room: int) -> Array:
-    """Sizes ``(k, room)`` of all clusters of one outbreak for each of k parameters.
+    """Simulate the cluster sizes ``(k, room)`` of one outbreak for each of k parameters.
 
-    The largest come first, and rows end with zeros. An outbreak with more clusters than there is
-    room for loses its smallest.
+    Sizes are in descending order and rows end with zeros. The smallest clusters are dropped where
+    there are more than ``room``.
 
     Args:
-        rng: source of all chance.
-        rates: per year ``(k, 5)``, as in :func:`simulate`.
+        rng: random generator.
+        rates: rates per year ``(k, 5)``, as in :func:`simulate`.
         balance: hosts of each kind ``(k, 2)``, as in :func:`simulate`.
-        room: clusters per outbreak, at most.
+        room: largest number of clusters per outbreak.
     """
     found = np.zeros((len(rates), room))
     for k in range(len(rates)):

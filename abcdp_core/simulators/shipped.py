@@ -1,7 +1,7 @@
-"""Files of numbers that come with the program: read only if they are those it was released with.
+"""Read shipped files of numbers and check their digests.
 
-The digests below are code, so what is kept on disk of anything that reads such a file is of other
-code, and made anew, once a file was replaced. Whoever makes one again puts its digest here.
+The digests are code, so cached results become stale when a file and its digest change. After
+remaking a file, put its digest here.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ DIGESTS = {
     "tuberculosis/variance-30/tuberculosis-distances.theta.csv": "6bf6d46e5751c5a8",
     "tuberculosis-patients/pool.npz": "609fe623c5986e89",
 }
-"""File below ``assets`` -> the first 16 digits of its SHA-256, line ends being line feeds."""
+"""File below ``assets`` -> first 16 digits of its SHA-256, with line feeds as line ends."""
 
 
 def read(name: str) -> bytes:
-    """What is in a file of :data:`DIGESTS`.
+    """Read a file of :data:`DIGESTS`.
 
     Raises:
-        ParameterError: it is another one.
+        ParameterError: the file has another digest.
     """
     content = (ASSETS / name).read_bytes()
     if name.endswith(".csv"):
@@ -37,6 +37,6 @@ def read(name: str) -> bytes:
     found = hashlib.sha256(content).hexdigest()[:16]
     if found != DIGESTS[name]:
         raise ParameterError(
-            f"assets/{name}: is not the file that this version comes with (its digest is {found})."
+            f"assets/{name}: is not the file shipped with this version (its digest is {found})."
         )
     return content

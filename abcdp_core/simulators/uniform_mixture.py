@@ -1,7 +1,7 @@
 """A mixture of five uniforms with unknown weights ([P21] Section 6.1, [P22] Section 4.1).
 
-θ ~ Dirichlet(1, 1, 1, 1, 1); each data point is drawn from Σ_i θ_i Uniform[i − 1, i), i = 1..5.
-The observed data are synthetic: drawn from θ* = (0.25, 0.04, 0.33, 0.04, 0.34).
+θ ~ Dirichlet(1, 1, 1, 1, 1), and each data point is drawn from Σ_i θ_i Uniform[i − 1, i), i = 1..5.
+The observed data are simulated at θ* = (0.25, 0.04, 0.33, 0.04, 0.34).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from abcdp_core.statistic import DirichletCounts, Statistic, added
 Array = NDArray[np.float64]
 
 SCENARIO = "uniform-mixture"
-TITLE = "Mixture of five uniforms"
-PROTECTED = "one of the N points"
+TITLE = "Five shares"
+PROTECTED = "one person"
 COORDINATES = ("value",)
 AXES = {f"θ{i}": (0.0, 1.0) for i in range(1, 6)}
 UNITS = dict.fromkeys(AXES, "")
@@ -37,8 +37,8 @@ DOMAIN = (0.0, 5.0)
 OBSERVED = None
 N = Parameter(
     kind="integer",
-    label="N · points in the private data",
-    help="More people: one of them matters less, so the same privacy needs less noise.",
+    label="N · people",
+    help="With more people, each one has less effect, so the same privacy needs less noise.",
     low=10,
     high=20_000,
     options=(10, 30, 100, 300, 1000, 3000, 5000, 10_000, 20_000),
@@ -46,8 +46,8 @@ N = Parameter(
 N_DEFAULT = 5000
 PSEUDO_N = dataclasses.replace(
     N,
-    label="Points in each simulated data set",
-    help="same: as many as the data have. Noise follows the size of the data, whatever this is.",
+    label="People in each simulated data set",
+    help="same: as many as in the data. The noise depends on the size of the data only.",
     special=("same",),
 )
 EPSILON_ABC = par.EPSILON_ABC_MMD
@@ -62,27 +62,27 @@ BANDWIDTH = 0.6
 DISTANCE_AXIS = 1.0
 OWN_SIZES = (10, 20_000)
 OWN_MODEL = (
-    "For the question *what share of the values lies where?* The range is cut into five equal "
-    "intervals, and a value where two of them meet belongs to the upper one; within each, all "
-    "values are taken for equally likely."
+    "For the question *what share of the values lies in each interval?* The range is cut into five "
+    "equal intervals. A value on the border of two belongs to the upper one. Within an interval, "
+    "all values are assumed equally likely."
 )
 
 
 def simulated_points(n: int, pseudo_n: int | str) -> int:
-    """Points in each simulated data set, for data of ``n`` points and a choice of PSEUDO_N."""
+    """Return the points in each simulated data set, for data of ``n`` points."""
     return n if pseudo_n == "same" else int(pseudo_n)
 
 
 def prior(rng: np.random.Generator, size: int) -> Array:
-    """Weights ``(size, 5)`` from the flat Dirichlet distribution."""
+    """Draw weights ``(size, 5)`` from the flat Dirichlet distribution."""
     return rng.dirichlet(np.ones(5), size)
 
 
 def prior_near_edge(rng: np.random.Generator, which: int, most: float) -> Array:
     """Draw weights ``(5,)`` from the prior given that one of them is at most ``most``.
 
-    A weight of the flat Dirichlet distribution has the distribution function 1 − (1 − x)⁴, and the
-    others are a flat Dirichlet draw of the rest.
+    One weight has the distribution function 1 − (1 − x)⁴; the others divide the rest by a flat
+    Dirichlet draw.
     """
     others = len(AXES) - 1
     below = rng.random() * (1.0 - (1.0 - most) ** others)
@@ -91,7 +91,7 @@ def prior_near_edge(rng: np.random.Generator, which: int, most: float) -> Array:
 
 
 def simulate(rng: np.random.Generator, theta: Array, size: int) -> Array:
-    """Points in [0, 5]: ``(k, size, 1)`` for weights ``(k, 5)``."""
+    """Simulate points in [0, 5], ``(k, size, 1)`` for weights ``(k, 5)``."""
     points = rng.random((len(theta), size))
     _invert(points, np.cumsum(theta, axis=1), theta)
     return points[..., None]
@@ -99,10 +99,10 @@ def simulate(rng: np.random.Generator, theta: Array, size: int) -> Array:
 
 @numba.njit(cache=True, nogil=True)
 def _invert(points: Array, cumulative: Array, theta: Array) -> None:
-    """Turn uniform numbers into draws of the mixture, in place, by inversion.
+    """Turn uniform numbers into points of the mixture, in place, by inversion.
 
-    Where a uniform number falls among the cumulative weights tells the component, and how far into
-    it tells the place: one random number per point.
+    The place of a uniform number among the cumulative weights determines the component, and the
+    rest of the number the place within it.
     """
     for k in range(points.shape[0]):
         for i in range(points.shape[1]):
@@ -116,9 +116,9 @@ def _invert(points: Array, cumulative: Array, theta: Array) -> None:
 
 
 def count(data: Array) -> Array:
-    """Points in each component ``(..., 5)`` of data sets ``(..., n, 1)``.
+    """Count the points in each component ``(..., 5)`` of data sets ``(..., n, 1)``.
 
-    Every point is in exactly one, whatever it is: below 0 in the first, above 5 in the last.
+    Points below 0 count in the first component, points above 5 in the last.
     """
     points = np.ascontiguousarray(data[..., 0])
     sets = math.prod(points.shape[:-1])
@@ -129,7 +129,7 @@ def count(data: Array) -> Array:
 
 @numba.njit(cache=True, nogil=True)
 def _count(points: Array, counts: Array) -> None:
-    """Fill counts ``(k, 5)`` of points ``(k, n)``: without branches, a quarter of a ns a point."""
+    """Fill counts ``(k, 5)`` of points ``(k, n)``, without branches for speed."""
     n = points.shape[1]
     for k in range(points.shape[0]):
         from_1 = from_2 = from_3 = from_4 = 0
@@ -147,7 +147,7 @@ def _count(points: Array, counts: Array) -> None:
 
 
 STATISTICS = {
-    # A point that is replaced is one more here and one less there, or none.
+    # Replacing a point moves it to another component or changes nothing.
     "counts": Statistic.by_cases(
         ((1, 1, 0, 0, 0),),
         name="counts",
@@ -161,29 +161,27 @@ STATISTICS = {
         combine=added,
     ),
 }
-"""What may be released: the sufficient statistic."""
+"""Numbers that may be released: the sufficient statistic."""
 
 CONJUGATE = DirichletCounts("counts", concentration=(1.0,) * 5)
-"""Where a point lies within its component says nothing of the weights."""
-
+"""The place of a point within its component carries no information about the weights."""
 
 FEW = 100
-"""Points up to which data sets are simulated: few in a component are no normal sum."""
+"""Up to this size data sets are simulated, as sums of few points are not normal."""
 
 NEGLIGIBLE = 1e-14
-"""Part of the largest variance below which a direction of a component's features has none."""
+"""Directions with less than this part of the largest variance are dropped."""
 
 
 def reduced(rng: np.random.Generator, theta: Array, n: int) -> tuple[Array, dict[str, Array]]:
-    """Statistics of data sets of ``n`` points, drawn without their points.
+    """Draw statistics of data sets of ``n`` points without drawing the points.
 
-    How many points fall into each component is multinomial. Given that, the statistic of the
-    default distance, a mean over all points, is a sum of five means over independent points whose
-    mean and covariance are known (:meth:`.FourierMMD.moments`): normal but for a difference that
-    falls with the number of points. Up to :data:`FEW` points they are simulated.
+    The counts in the components are multinomial. Given the counts, the statistic of the default
+    distance is a sum of five means over independent points with known mean and covariance
+    (:meth:`.FourierMMD.moments`), and approximately normal. Up to :data:`FEW` points are simulated.
 
     Args:
-        rng: source of all chance.
+        rng: random generator.
         theta: weights ``(k, 5)``.
         n: points of each data set, at least 1.
 
@@ -202,7 +200,7 @@ def reduced(rng: np.random.Generator, theta: Array, n: int) -> tuple[Array, dict
 
 @functools.cache
 def _features() -> tuple[Array, Array]:
-    """Mean ``(5, D)`` of a point's features in each component, and roots of their covariance.
+    """Return the mean ``(5, D)`` of a point's features in each component and covariance roots.
 
     The roots ``(5, r, D)`` have one row for each of r directions in which the features vary.
     """
@@ -216,30 +214,27 @@ def _features() -> tuple[Array, Array]:
 
 
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
-    """The MMD on [0, 5], exact to rounding."""
+    """Return the MMD on [0, 5], exact to rounding."""
     return maximum_mean_discrepancy(*DOMAIN, BANDWIDTH if bandwidth is None else bandwidth)
 
 
 def own_parameters(low: float, high: float, n: int) -> list[tuple[str, str, float, float]]:  # noqa: ARG001
-    """Shares in per cent, each called by its interval of a domain from ``low`` to ``high``."""
+    """Return name, unit, shift and scale of each share, named by its part of the domain."""
     edges = (low + np.arange(6) / 5.0 * (high - low)).tolist()
-    width = edges[1] - edges[0]
-    digits = next((d for d in range(3, 17) if _rounding(edges, d) <= NO_MORE * width), 17)
-    said = [_edge(edge, digits) for edge in edges]
-    return [(f"{a} to {b}", "%", 0.0, 100.0) for a, b in itertools.pairwise(said)]
+    most = LARGEST_ROUNDING * (edges[1] - edges[0])
+    digits = 3
+    while digits < 17 and any(abs(float(f"{edge:.{digits}g}") - edge) > most for edge in edges):
+        digits += 1
+    texts = [_edge(edge, digits) for edge in edges]
+    return [(f"{a} to {b}", "%", 0.0, 100.0) for a, b in itertools.pairwise(texts)]
 
 
-NO_MORE = 1e-6
-"""Part of an interval by which its ends may be rounded where it is named by them."""
-
-
-def _rounding(values: list[float], digits: int) -> float:
-    """The most by which so many digits are off."""
-    return max(abs(float(f"{value:.{digits}g}") - value) for value in values)
+LARGEST_ROUNDING = 1e-6
+"""Largest rounding of an end in the name of an interval, as a part of its width."""
 
 
 def _edge(value: float, digits: int) -> str:
-    """A number with so many digits; without an exponent where people write none."""
+    """Write a number with so many digits, and with an exponent only where people use one."""
     rounded = float(f"{value:.{digits}g}")
     whole = 1000.0 <= abs(rounded) < 1e15 and rounded.is_integer()
     text = f"{rounded:.0f}" if whole else f"{value:.{digits}g}"
@@ -247,5 +242,5 @@ def _edge(value: float, digits: int) -> str:
 
 
 def from_series(values: Array) -> Array:
-    """Numbers ``(n,)`` in the domain as data points ``(n, 1)``."""
+    """Turn numbers ``(n,)`` in the domain into data points ``(n, 1)``."""
     return values[:, None]

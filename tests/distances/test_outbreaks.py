@@ -1,4 +1,4 @@
-"""The distance of outbreaks by its formula, and what one outbreak can change."""
+"""The distance between outbreaks against its formula, and its sensitivity."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ def test_a_known_pair() -> None:
     assert between(observed, twice) == pytest.approx(50.0)
 
 
-def test_relative_to_nothing_is_as_far_as_can_be() -> None:
+def test_an_error_relative_to_0_is_the_largest_distance() -> None:
     observed = FIRST.copy()
     observed[0, 5] = 0.0
     assert between(FIRST, observed) == pytest.approx(200.0 / len(FIRST))
-    # Nothing to nothing has no relative error, and counts the same.
+    # The relative error of 0 is undefined and counts the same.
     assert between(observed, observed) == pytest.approx(200.0 / len(FIRST))
 
 
-def test_no_replaced_outbreak_that_a_search_finds_changes_it_by_more() -> None:
+def test_a_search_finds_no_larger_change_from_a_replaced_outbreak() -> None:
     simulated = FIRST[:2]
 
     def change(places: Array) -> float:
@@ -84,7 +84,7 @@ def test_no_replaced_outbreak_that_a_search_finds_changes_it_by_more() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 3, 7, 40])
-def test_the_sensitivity_is_reached_and_no_rounding_exceeds_it(n: int) -> None:
+def test_the_sensitivity_is_reached_and_rounding_never_exceeds_it(n: int) -> None:
     limit = DISTANCE.sensitivity(n)
     assert limit == pytest.approx(200.0 / n, rel=1e-10)
     far = SECOND[:n].copy()
@@ -96,11 +96,6 @@ def test_the_sensitivity_is_reached_and_no_rounding_exceeds_it(n: int) -> None:
         change = between(far, neighbour) - between(far, observed)
         assert change <= limit
         assert change == pytest.approx(limit, rel=1e-10)
-
-
-def test_the_statistic_of_a_union_is_put_together_from_its_parts() -> None:
-    parts = DISTANCE.statistic(FIRST), 40, DISTANCE.statistic(SECOND), 40
-    assert np.array_equal(DISTANCE.combine(*parts), DISTANCE.statistic(DATA))
 
 
 def test_its_error_bounds_what_rounding_does() -> None:

@@ -14,7 +14,7 @@ BOTH = pytest.mark.parametrize("paired", [True, False], ids=["paired", "shifted"
 
 
 def terms(features: RandomFeatures, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """One estimate of MMD² per frequency ``(F,)``; they are independent."""
+    """Independent estimates of MMD², one per frequency ``(F,)``."""
     squared = (features.statistic(x) - features.statistic(y)) ** 2 * features.frequencies
     return squared.reshape(2, -1).sum(axis=0) if features.paired else squared
 
@@ -72,8 +72,8 @@ def test_the_squared_distance_is_unbiased(paired: bool, dimension: int) -> None:
 
 
 @BOTH
-def test_the_error_stays_under_the_stated_one(paired: bool) -> None:
-    # The statement is for 99 % of seeds; Hoeffding's inequality leaves room, so all of ten do.
+def test_the_error_is_within_the_stated_bound(paired: bool) -> None:
+    # The bound is for 99 % of seeds; Hoeffding's inequality is loose, so all ten keep to it.
     rng = np.random.default_rng(3)
     x, y = rng.uniform(0.0, 5.0, (40, 1)), rng.beta(2.0, 5.0, (40, 1)) * 5.0
     quadratic = QuadraticMMD(0.6)

@@ -1,4 +1,4 @@
-"""A registry that forgets what a test adds."""
+"""A registry that forgets files added by a test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from abcdp_core import registry
 
 @pytest.fixture
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Files that a test adds are gone after it."""
+    """Remove files that a test registers."""
     monkeypatch.setattr(registry, "_added", [])
     monkeypatch.setattr(registry, "texts", dict(registry.texts))
     before = set(sys.modules)

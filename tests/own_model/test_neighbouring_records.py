@@ -1,4 +1,4 @@
-"""Pairs of neighboring files of records through the command: exact losses, and broken versions."""
+"""Exact privacy loss of the command for neighboring files of records, with broken twins."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def file_of(rows: list[tuple[str, str]]) -> str:
 
 
 def pair(rng: random.Random, kind: str) -> tuple[str, str]:
-    """Neighbouring files, most of whose records are at an edge."""
+    """Return neighboring files with most records at an edge."""
 
     def record() -> tuple[str, str]:
         return rng.choice([*EXTREMES, repr(rng.uniform(-9.0, 9.0))]), str(rng.randrange(3))
@@ -47,7 +47,7 @@ WORST = {
     "replace": (file_of([("-8", "0")] * 6), file_of([("-8", "0")] * 5 + [("8", "2")])),
     "add-remove": (file_of([("8", "0")] * 6), file_of([("8", "0")] * 5)),
 }
-"""Neighbours that lose all of ε_total."""
+"""Neighbors with a loss of ε_total."""
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str
 
 
 @pytest.mark.parametrize("kind", WORST)
-def test_no_pair_of_neighbouring_files_loses_more_than_is_stated(
+def test_no_neighbouring_files_lose_more_than_is_stated(
     kind: str, case: Callable[[str], str]
 ) -> None:
     name = case(kind)
@@ -70,7 +70,7 @@ def test_no_pair_of_neighbouring_files_loses_more_than_is_stated(
     assert max(loss(name, pair(rng, kind), seed) for seed in range(2)) <= 1.0
 
 
-def test_half_the_noise_that_is_stated_is_found(
+def test_half_the_stated_noise_is_found(
     case: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, drawn = case("replace"), neighbouring_files.laplace
@@ -87,7 +87,7 @@ def test_half_the_noise_that_is_stated_is_found(
     assert loss(name, WORST[name], 1) == 2.0
 
 
-def test_contributions_that_are_not_clipped_are_found(
+def test_missing_clipping_is_found(
     case: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = case("replace")

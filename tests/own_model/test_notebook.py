@@ -1,4 +1,4 @@
-"""The notebook of a model of one's own prints what is kept in it, and has the page's model."""
+"""The notebook on a model of one's own is up to date and has the page's model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.own_model.test_examples import PAGE
 
 
 @pytest.mark.usefixtures("own_registry")
-def test_it_prints_what_is_kept_in_it() -> None:
+def test_its_output_is_up_to_date() -> None:
     kept, namespace = notebooks.cells(FILE), dict[str, Any]()
     ran = [notebooks.run(cell, namespace) for cell in kept if cell.is_code]
     assert notebooks.text(kept, ran) == FILE.read_text(encoding="utf-8"), "run: make notebooks"

@@ -1,4 +1,4 @@
-"""A model with one number or two: every mechanism that says it serves it makes a release."""
+"""Every mechanism that serves a model with one number or two makes a release."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MODEL = Model(
 @pytest.mark.parametrize(
     ("numbers", "distance"), [(0, "records"), (1, "numbers"), (2, "numbers"), (1, "records")]
 )
-def test_every_mechanism_that_says_so_serves_it(
+def test_every_mechanism_that_serves_it_makes_a_release(
     numbers: int, distance: str, tmp_path: Path, empty_cache: Path
 ) -> None:
     file = tmp_path / "small.py"

@@ -1,4 +1,4 @@
-"""A pool of a slow simulator that was stopped goes on, to the same bytes."""
+"""An interrupted pool of a slow simulator is continued to the same bytes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def simulate(rng, theta, n):
     return _simulate(rng, theta, n)
 
 """
-"""The first part of a pool takes a second, for which it is kept; the others hang."""
+"""The first part of a pool takes a second and is kept; the others hang."""
 
 pytestmark = [
     pytest.mark.usefixtures("own_registry"),
@@ -48,7 +48,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_it_ends_inside_a_simulator_and_goes_on_from_what_is_kept(
+def test_an_interrupted_pool_continues_from_its_finished_parts(
     number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, out, hangs = tmp_path / "slow.py", tmp_path / "pool.csv", tmp_path / "hangs"
@@ -59,7 +59,7 @@ def test_it_ends_inside_a_simulator_and_goes_on_from_what_is_kept(
     monkeypatch.setenv("ABCDP_CACHE_DIR", str(tmp_path))
     line = ["pool", "gaussian-2d", "--plugin", str(file), "--pool-size", "150", "--n", "100",
             "--out", str(out)]  # fmt: skip
-    # A shell has what it runs in the background ignore Ctrl-C, and all that is started by it.
+    # A process in the background of a shell ignores Ctrl-C, and so do its children.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [sys.executable, "-m", "abcdp_core", *line],
@@ -78,14 +78,14 @@ def test_it_ends_inside_a_simulator_and_goes_on_from_what_is_kept(
         process.kill()
     ends = {signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL}
     assert process.returncode == ends[number]
-    assert ("parts of the pool that took long are kept" in said) == (number == signal.SIGINT)
+    assert ("finished parts of a slow pool are kept" in said) == (number == signal.SIGINT)
     assert not out.exists()
     hangs.unlink()
     calls = tmp_path / "calls"
     calls.unlink()
     pools.forget()
     assert main(line) == 0
-    # Of three parts one was kept.
+    # One of three parts was kept.
     assert len(calls.read_text()) == 2
     made_on = out.read_bytes()
     monkeypatch.setenv("ABCDP_CACHE_DIR", str(tmp_path / "another"))

@@ -1,4 +1,4 @@
-"""What every scenario owes, whichever they are."""
+"""The contract that every scenario keeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVERY = pytest.mark.parametrize("name", simulators.names())
 
 
 @EVERY
-def test_what_it_states_fits_together(name: str) -> None:
+def test_its_statements_are_consistent(name: str) -> None:
     source = simulators.load(name)
     theta = source.prior(np.random.default_rng(7), 1000)
     dimension = len(source.AXES)
@@ -42,7 +42,7 @@ def test_its_defaults_are_allowed(name: str) -> None:
 
 
 @EVERY
-def test_its_distances_take_what_it_simulates(name: str) -> None:
+def test_its_distances_accept_its_simulated_data(name: str) -> None:
     source = simulators.load(name)
     rng = np.random.default_rng(7)
     points = source.simulate(rng, source.prior(rng, 4), 18)
@@ -60,7 +60,7 @@ def test_its_distances_take_what_it_simulates(name: str) -> None:
 
 
 @EVERY
-def test_its_statistics_are_what_they_state(name: str) -> None:
+def test_its_statistics_keep_to_their_statements(name: str) -> None:
     source = simulators.load(name)
     if not hasattr(source, "STATISTICS"):
         return
@@ -81,19 +81,16 @@ def test_its_statistics_are_what_they_state(name: str) -> None:
         for n in sizes:
             assert 0.0 < statistic.l2(n) <= statistic.l1(n)
         if statistic.neighbours == "add-remove":
-            # The size is private too, so nothing depends on it.
+            # The size is private, so nothing depends on it.
             assert len({(statistic.l1(n), statistic.l2(n)) for n in (*sizes, 1, 7)}) == 1
 
 
 @EVERY
-def test_it_takes_a_series_or_says_by_lacking_it_that_it_does_not(name: str) -> None:
+def test_it_accepts_uploaded_data_completely_or_not_at_all(name: str) -> None:
     source = simulators.load(name)
-    assert (
-        hasattr(source, "OWN_SIZES")
-        == hasattr(source, "OWN_MODEL")
-        == hasattr(source, "from_series")
-    )
-    if not hasattr(source, "from_series"):
+    has = {hasattr(source, name) for name in ("OWN_SIZES", "OWN_MODEL", "from_series")}
+    assert len(has) == 1
+    if has == {False}:
         return
     low, high = source.OWN_SIZES
     assert 2 <= low <= high

@@ -1,4 +1,4 @@
-"""A scenario's say in the parameters of studies that take one."""
+"""A scenario sets bounds and defaults of a study's parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Small(ScenarioParams):
     pool_size: int = par.POOL_SIZE.field(100)
 
 
-def test_only_what_a_study_has_follows_the_scenario() -> None:
+def test_a_scenario_sets_only_the_parameters_that_a_study_has() -> None:
     assert Small.defaults("covid") == {
         "n": covid.N_DEFAULT,
         "c": covid.C_DEFAULT,
@@ -30,12 +30,11 @@ def test_only_what_a_study_has_follows_the_scenario() -> None:
     }
     assert list(Small.specification("covid")) == ["scenario", "n", "c", "pool_size"]
     assert Small.specification("covid")["n"] == covid.N
-    assert (
-        Small.specification(None)["n"] == Small.specification("unknown")["n"] == uniform_mixture.N
-    )
+    for unknown in (None, "unknown"):
+        assert Small.specification(unknown)["n"] == uniform_mixture.N
 
 
-def test_every_study_of_several_scenarios_refuses_what_is_too_much() -> None:
+def test_every_study_of_several_scenarios_refuses_too_much_work() -> None:
     every = [studies.load(name).Params for name in studies.names()]
     several = [params for params in every if "scenario" in params.specification()]
     assert len(several) > 5
@@ -43,11 +42,8 @@ def test_every_study_of_several_scenarios_refuses_what_is_too_much() -> None:
         assert issubclass(params, ScenarioParams)
         if "n" not in params.specification():
             continue
-        with pytest.raises(
-            ParameterError, match=r"n \* pool_size = 1,000,000,000: must be at most"
-        ):
+        with pytest.raises(ParameterError, match=r"n \* pool_size = 1,000,000,000: must be at"):
             params(n=10_000, pool_size=100_000)
-        if "c" not in params.specification():
-            continue
-        with pytest.raises(ParameterError, match="c = 11: must be a whole number from 1 to pool"):
-            params(c=11, pool_size=10)
+        if "c" in params.specification():
+            with pytest.raises(ParameterError, match="c = 11: must be a whole number from 1 to p"):
+                params(c=11, pool_size=10)

@@ -1,4 +1,4 @@
-"""The summary of a genotype report, what one patient changes of it, and the pool in ``assets``."""
+"""The summary of a genotype report, its sensitivity to one patient, and the shipped pool."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def summary(sizes: Report) -> tuple[Fraction, ...]:
 
 
 def cut_off(sizes: Report, limit: int) -> tuple[Fraction, ...]:
-    """The same with clusters above a limit left out of the differences, as once: a broken twin."""
+    """A broken twin: clusters above a limit are left out of the differences."""
     return *summary(sizes)[:5], summary(tuple(s for s in sizes if s <= limit))[5]
 
 
 def partitions(total: int, largest: int) -> Iterator[Report]:
-    """All ways to divide so many patients into clusters, in descending order."""
+    """All partitions of a number of patients into clusters, in descending order."""
     if total == 0:
         yield ()
     for first in range(min(total, largest), 0, -1):
@@ -39,14 +39,14 @@ def partitions(total: int, largest: int) -> Iterator[Report]:
 
 
 def with_one_more(sizes: Report) -> Iterator[Report]:
-    """All reports with one patient more; backwards, all ways to leave one out."""
+    """All reports with one more patient."""
     for place in range(len(sizes)):
         yield *sizes[:place], sizes[place] + 1, *sizes[place + 1 :]
     yield *sizes, 1
 
 
 def changes(of: Summary, reports: Iterator[Report]) -> set[tuple[Fraction, ...]]:
-    """All changes that one patient can make, without sign."""
+    """All absolute changes from one patient."""
     found = set()
     for sizes in reports:
         before = of(sizes)
@@ -56,7 +56,7 @@ def changes(of: Summary, reports: Iterator[Report]) -> set[tuple[Fraction, ...]]
 
 
 def assert_within(found: set[tuple[Fraction, ...]]) -> None:
-    """Each change is in one of the cases of the proof, so none is above the sensitivities."""
+    """Check that each change is in a case of the proof and within the sensitivities."""
     for change in found:
         assert any(
             all(c <= most for c, most in zip(change, case, strict=True))
@@ -67,16 +67,15 @@ def assert_within(found: set[tuple[Fraction, ...]]) -> None:
 
 
 def test_no_patient_changes_more_than_is_stated() -> None:
-    # All 139 reports of up to nine patients.
     small = (sizes for total in range(10) for sizes in partitions(total, total))
     large = [(81, 80, 80, 79, 2, 1), (80,) * 5, (300, 80, 1), (80, 1), (1000,)]
     found = changes(summary, itertools.chain(small, large))
     assert_within(found)
     assert max(sum(change) for change in found) == Fraction(13, 3)
-    assert Fraction(13, 3) <= Fraction(STATISTIC.l1(1)) < Fraction(13, 3) + Fraction(1, 10**15)
+    assert 0 <= Fraction(STATISTIC.l1(1)) - Fraction(13, 3) < Fraction(1, 10**15)
 
 
-def test_no_patient_moves_the_distance_to_any_report_by_more_than_is_stated() -> None:
+def test_no_patient_moves_a_distance_by_more_than_is_stated() -> None:
     distance = patients.distance()
     reports = [*partitions(6, 6), *partitions(7, 7), (40, 9, 9, 8), (40, 9, 9, 9)]
     numbers = distance.statistic(np.array([patients.report(np.array(r)) for r in reports]))
@@ -96,33 +95,27 @@ def test_no_patient_moves_the_distance_to_any_report_by_more_than_is_stated() ->
 
 
 @pytest.mark.parametrize("limit", [3, 80])
-def test_the_summary_with_a_cut_is_caught(limit: int) -> None:
+def test_the_broken_twin_is_caught(limit: int) -> None:
     found = changes(lambda sizes: cut_off(sizes, limit), iter([(limit,), (limit, 2, 1, 1)]))
     assert max(change[5] for change in found) == Fraction(limit, 3)
     with pytest.raises(AssertionError):
         assert_within(found)
 
 
-def test_any_other_outbreak_changes_no_more_than_is_stated_for_outbreaks() -> None:
+def test_another_outbreak_changes_no_more_than_is_stated_for_outbreaks() -> None:
     statistic = patients.STATISTICS["cluster-summary-of-an-outbreak"]
     huge = np.concatenate([np.full(600, 1.0), np.full(200, 2.0), [500.0, 1.0]])
     numbers = statistic.reduce(np.array([np.zeros((802, 1)), huge[:, None]]))
     change = np.abs(numbers[1] - numbers[0])
     assert change.sum() == statistic.l1(1) == 2760.0
     assert np.linalg.norm(change) == pytest.approx(statistic.l2(1), rel=1e-15)
-    # No draw of the pool is cut.
+    # No report of the pool is cut.
     assert (patients.precomputed_pool()[1] < statistic.high).all()
 
 
-# ---------------------------------------------------------------------- reports
-
-
-def test_san_francisco_by_this_summary() -> None:
+def test_rows_of_size_0_change_nothing() -> None:
     expected = [473.0, 326.0, 282.0, 20.0, 30.0, 20.0 / 3.0]
     assert STATISTIC.reduce(patients.OBSERVED) == pytest.approx(expected, rel=1e-15)
-
-
-def test_rows_of_size_0_and_their_number_change_nothing() -> None:
     assert STATISTIC.reduce(patients.report(np.zeros(0))).tolist() == [0.0] * 6
     assert STATISTIC.reduce(patients.report(np.array([3]))).tolist() == [3, 1, 0, 0, 3, 1]
     rng = np.random.default_rng(1)
@@ -134,7 +127,7 @@ def test_rows_of_size_0_and_their_number_change_nothing() -> None:
     assert STATISTIC.reduce(np.array([[5.0], [3.0]])).tolist() == [8, 2, 0, 0, 5, 5 / 3]
 
 
-def test_reports_are_the_clusters_of_the_same_outbreaks() -> None:
+def test_reports_hold_the_clusters_of_the_same_outbreaks() -> None:
     theta = np.tile(tuberculosis.TRUTH, (20, 1))
     reports = patients.simulate(np.random.default_rng(3), theta, 600)
     theirs = tuberculosis.simulate(np.random.default_rng(3), theta, 1)[:, 0]
@@ -142,19 +135,16 @@ def test_reports_are_the_clusters_of_the_same_outbreaks() -> None:
     assert (np.diff(reports[..., 0], axis=1) <= 0.0).all()
     numbers = STATISTIC.reduce(reports)
     assert np.array_equal(numbers[:, [0, 1, 4]], theirs[:, :3])
-    # With less room the smallest clusters are missing.
+    # With less room the smallest clusters are dropped.
     few = patients.simulate(np.random.default_rng(3), theta, 10)
     assert np.array_equal(few, reports[:, :10])
 
 
-# ------------------------------------------------------------------------- pool
-
-
-def test_the_shipped_pool_is_made_again_by_its_command() -> None:
+def test_the_shipped_pool_can_be_remade() -> None:
     theta, numbers = patients.precomputed_pool()
     whole, counted = patients.draw(0)
     assert np.array_equal(whole.T / patients.RESOLUTION, theta[:1000])
-    # Elsewhere a logarithm may be rounded otherwise, and an outbreak go another way.
+    # On another machine, different rounding of a logarithm may change an outbreak.
     same = (counted.T / np.array(patients.WHOLE) == numbers[:1000]).all(axis=1)
     assert same.mean() > 0.98
 
@@ -164,8 +154,5 @@ def test_the_pool_is_within_its_size_and_bounds() -> None:
     others, further = patients.held_out()
     assert [len(part) for part in (theta, numbers, others, further)] == [20_000] * 2 + [3000] * 2
     assert patients.SUPPORT.contains(np.concatenate([theta, others])).all()
-    assert not (theta[:, None, 0] == others[None, :3, 0]).all(axis=0).any()
     assert numbers[:, 1].max() == 574 < patients.ROWS
-    # What the cut at 80 would have changed is there.
-    assert 0.03 < (numbers[:, 4] > 80).mean() < 0.05
     assert np.array_equal(np.rint(numbers.std(axis=0)), patients.SPREAD)

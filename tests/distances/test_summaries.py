@@ -1,0 +1,59 @@
+"""Clipped distances between a few numbers: value, bound and sensitivity."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from abcdp_core.distances.standardised import Standardised
+from abcdp_core.distances.summaries import ClippedSummaries
+
+CLIPPED = ClippedSummaries(lambda data: data[..., 0], (1.0, 0.5), 1.0, 3.0)
+
+
+def sums(data: np.ndarray) -> np.ndarray:
+    return data.sum(axis=-2)
+
+
+# One record moves each of two sums by at most 1.
+LENGTH = math.hypot(0.5, 2.0)
+PUBLIC = Standardised(sums, (0.5, 2.0), LENGTH, 6.0, usual=10)
+PRIVATE = Standardised(sums, (0.5, 2.0), LENGTH, 6.0, usual=None)
+DATA = np.random.default_rng(0).random((10, 2))
+
+
+def test_distances_are_euclidean_with_weights_and_clipped() -> None:
+    data = np.array([[[0.0], [0.0]], [[0.6], [1.6]], [[100.0], [0.0]]])
+    statistics = CLIPPED.statistic(data)
+    assert CLIPPED.compare(statistics, statistics[0]) == pytest.approx([0.0, 1.0, 3.0], rel=1e-15)
+    others = PUBLIC.statistic(np.stack([DATA + 0.1, DATA + 9.0]))
+    assert PUBLIC.compare(others, PUBLIC.statistic(DATA)) == pytest.approx([LENGTH, 6.0])
+
+
+def test_only_a_public_number_of_records_divides_the_sums() -> None:
+    double = np.concatenate([DATA, DATA])
+    assert PUBLIC.statistic(double) == pytest.approx(PUBLIC.statistic(DATA))
+    assert PRIVATE.statistic(double) == pytest.approx(2.0 * PRIVATE.statistic(DATA))
+
+
+@pytest.mark.parametrize("n", [5, 10, 40])
+def test_a_record_moves_sums_by_at_most_the_sensitivity(n: int) -> None:
+    data = np.zeros((n, 2))
+    data[0] = 1.0
+    moved = np.linalg.norm(PUBLIC.statistic(data) - PUBLIC.statistic(np.zeros((n, 2))))
+    assert moved <= PUBLIC.statistic_sensitivity(n) == pytest.approx(moved)
+    assert PUBLIC.statistic_sensitivity(n) <= PUBLIC.sensitivity(n) == pytest.approx(moved)
+    assert PRIVATE.sensitivity(n) == PRIVATE.sensitivity(7)
+
+
+def test_sensitivities_have_room_for_rounding_and_never_exceed_the_bound() -> None:
+    assert 1.0 < CLIPPED.statistic_sensitivity(5) < CLIPPED.sensitivity(5) < 1.0 + 1e-11
+    assert CLIPPED.sensitivity(5) == CLIPPED.sensitivity(500, "published")
+    assert ClippedSummaries(sums, (1.0,), 7.0, 3.0).sensitivity(1) == 3.0
+    assert PUBLIC.sensitivity(1) == 6.0
+    assert 0.0 < CLIPPED.error < PUBLIC.error < 1e-9
+    for distance in (CLIPPED, PUBLIC):
+        with pytest.raises(ValueError, match="must be one of sharp, published"):
+            distance.sensitivity(5, "script")
