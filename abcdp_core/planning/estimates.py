@@ -1,4 +1,4 @@
-"""What outcomes of many cases say on average, with 95 % intervals."""
+"""Estimate averages, quantiles and shares over many cases, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from abcdp_core import summaries
 Array = NDArray[np.float64]
 
 CONTROLLED = 8
-"""Fewest cases for each control variate by which their average is corrected."""
+"""Fewest cases for each control variate."""
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A number above 0 and its 95 % interval.
 
-    Both ends are NaN where too few cases say how sure it is; ``high`` is infinite where they are
+    Both ends are NaN if there are too few cases for an interval; ``high`` is infinite if there are
     too few to bound a quantile from above.
     """
 
@@ -32,11 +32,11 @@ class Estimate:
 
     @property
     def root(self) -> Estimate:
-        """The square root: of a mean squared error the root mean squared error."""
+        """The square root; it turns a mean squared error into a root mean squared error."""
         return Estimate(math.sqrt(self.value), math.sqrt(self.low), math.sqrt(self.high))
 
     def times(self, other: Estimate) -> Estimate:
-        """The product with an independent one: relative errors add up as squares."""
+        """Return the product with an independent estimate; relative errors add as squares."""
         value = self.value * other.value
         below = math.hypot(math.log(self.value / self.low), math.log(other.value / other.low))
         above = math.hypot(math.log(self.high / self.value), math.log(other.high / other.value))
@@ -46,17 +46,17 @@ class Estimate:
 def average(
     values: Array, controls: Sequence[Array] = (), expected: Sequence[float] = ()
 ) -> Estimate:
-    """Mean of positive values over cases.
+    """Return the mean of positive values over cases.
 
-    With control variates, the mean of what is left of the values after a straight line in the
-    controls, at the controls' expected values: part of the chance between cases is known, and goes.
-    The interval is Student's, on the logarithm, so that it stays above 0.
+    Control variates remove a known part of the chance between cases: the mean is that of a
+    regression on the controls, at their expected values. The interval is Student's, on the
+    logarithm, so that it stays above 0.
 
     Args:
         values: one for each case ``(k,)``, at least one.
-        controls: other numbers of each case ``(k,)``; as many as there are :data:`CONTROLLED`
-            cases for each are used, the first ones.
-        expected: the means of those over all cases there may be.
+        controls: other numbers of each case ``(k,)``; the first few are used, one for every
+            :data:`CONTROLLED` cases.
+        expected: expected values of the controls.
     """
     count, mean, spent = len(values), float(values.mean()), 1
     told = 1.0 / count
@@ -70,7 +70,7 @@ def average(
         corrected = mean - float(slopes @ off)
         if corrected > 0.0:
             mean, left, spent = corrected, left - apart @ slopes, 1 + used
-            # The slopes are estimates, too, and count the more the further the controls are off.
+            # The error of the slopes counts more if the controls are far from expected.
             told += float(np.sum((off @ np.linalg.pinv(apart)) ** 2))
     if count <= spent or mean <= 0.0:
         return Estimate(mean)
@@ -80,12 +80,11 @@ def average(
 
 
 def quantile(values: Array, probability: float) -> Estimate:
-    """Quantile over the releases of all cases, ``(cases, releases)``.
+    """Return a quantile over the runs of all cases, ``(cases, runs)``.
 
-    The interval has releases for its ends. Of k independent ones, those below the true quantile are
-    binomial in number; k is as many as tell as much as the releases of all cases do, of which those
-    of one case are alike. Where the largest of k may well be below it there is no upper end: no
-    resampling of what was seen could tell it.
+    The ends of the interval are order statistics. Among k independent runs, the number below the
+    true quantile is binomial; k is the effective number of runs, as runs of one case are alike. If
+    the largest of k runs may well be below the quantile, there is no upper end.
     """
     found, count = float(np.quantile(values, probability)), _independent(values, probability)
     below = float(stats.binom.ppf(0.025, count, probability))
@@ -99,18 +98,18 @@ def quantile(values: Array, probability: float) -> Estimate:
 
 
 def _independent(values: Array, probability: float) -> int:
-    """How many independent releases tell as much of a quantile as those of all cases."""
-    cases, releases = values.shape
+    """The effective number of independent runs for a quantile."""
+    cases, runs = values.shape
     beyond = (values > np.quantile(values, probability)).astype(float)
     spread = float(beyond.var())
-    if releases == 1 or cases == 1 or spread == 0.0:
+    if runs == 1 or cases == 1 or spread == 0.0:
         return cases
-    alike = releases * float(beyond.mean(axis=1).var(ddof=1)) / spread
-    return int(values.size / min(max(alike, 1.0), releases))
+    alike = runs * float(beyond.mean(axis=1).var(ddof=1)) / spread
+    return int(values.size / min(max(alike, 1.0), runs))
 
 
 def share(values: Array) -> Estimate:
-    """Mean of shares ``(k,)``, its interval as if each case counted whole or not at all."""
+    """Return the mean of shares ``(k,)``, with the interval of k yes-or-no outcomes."""
     count = len(values)
     low, high = summaries.binomial_interval(float(values.sum()), count)
     return Estimate(float(values.mean()), float(low), float(high))

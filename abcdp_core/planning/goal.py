@@ -1,6 +1,6 @@
-"""Goals: what is wanted of a release, and what outcomes say of it.
+"""State goals for a release, and check them against outcomes.
 
-Outcomes are tables with the columns :data:`.choice.ROWS`, of one mechanism unless said otherwise.
+Outcomes are tables of one mechanism with the columns :data:`.tuning.ROWS`.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ from abcdp_core.planning.test_cases import Prior
 from abcdp_core.planning.tuning import HONEST_OF_FEW, INTERVAL_SCORE, best
 
 METRICS = {"rmse": "root mean squared error", "mae": "mean absolute error"}
-"""Errors in words."""
+"""Errors in words; tables have them."""
 
 CLEARLY = 0.95
-"""Part of the prior mean's error below which another is clearly better."""
+"""Ratio to the prior mean's error below which an error is clearly better."""
 
 HONEST = 0.87
-"""Coverage from which 90 % intervals are taken for such."""
+"""Least coverage of 90 % intervals that counts as honest."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What is wanted.
+    """A goal for a release.
 
     Attributes:
         metric: of errors, one of :data:`METRICS`.
-        wanted: the error or the length of intervals that is good enough; ``None`` for as small an
-            error as there is.
-        probability: share of all releases that is to keep the error; ``None`` for on average.
-        intervals: whether the length of 90 % intervals is wanted, and no error.
+        wanted: the error or interval length that is good enough; ``None`` for the least error.
+        probability: share of releases that must keep the error; ``None`` for the average.
+        intervals: whether the goal is the length of 90 % intervals instead of an error.
     """
 
     metric: str
@@ -50,12 +49,12 @@ class Goal:
 
     @property
     def is_about_averages(self) -> bool:
-        """Whether it is about the error on average, and not about intervals or single releases."""
+        """Whether the goal is an average error."""
         return not self.intervals and self.probability is None
 
     @property
     def quantity(self) -> str:
-        """What it is about, in words."""
+        """The quantity in words; tables have it."""
         if self.intervals:
             return "mean length of 90 % intervals"
         words = METRICS[self.metric]
@@ -64,7 +63,7 @@ class Goal:
         return f"{words} that {100.0 * self.probability:g} % of releases keep"
 
     def error(self, rows: pd.DataFrame, known: Prior) -> Estimate:
-        """The error on average over the prior; exact over the noise where that is known."""
+        """Return the error averaged over the prior, and over the noise exactly if possible."""
         each = per_case(rows)
         if self.metric == "mae":
             return average(each.mae.to_numpy(), [each.prior_mae.to_numpy()], [known.mae])
@@ -76,7 +75,7 @@ class Goal:
         return average(mse, controls, expected).root
 
     def value(self, rows: pd.DataFrame, known: Prior) -> Estimate:
-        """What it is about; infinite where there are no intervals."""
+        """Return the goal's quantity; infinite if intervals are missing."""
         if self.intervals:
             widths = per_case(rows).width.to_numpy()
             return average(widths) if np.isfinite(widths).all() else Estimate(math.inf)
@@ -86,22 +85,21 @@ class Goal:
         return quantile(each.to_numpy().reshape(rows["index"].nunique(), -1), self.probability)
 
     def coverage(self, rows: pd.DataFrame) -> float:
-        """Share of intervals that hold the truth; 1 where none are asked for or there are none."""
+        """Return the share of intervals that hold the truth; 1 without intervals."""
         held = float(rows.coverage.mean())
         return held if self.intervals and math.isfinite(held) else 1.0
 
     def of_prior(self, known: Prior) -> float:
-        """What the prior mean errs, which takes no data."""
+        """Return the error of the prior mean, which needs no data."""
         if self.probability is not None:
             each = np.sqrt(known.each[:, 0]) if self.metric == "rmse" else known.each[:, 1]
             return float(np.quantile(each, self.probability))
         return math.sqrt(known.mse) if self.metric == "rmse" else known.mae
 
     def is_met(self, found: Estimate, coverage: float, known: Prior) -> bool:
-        """Whether it is predicted to be.
+        """Return whether the goal is predicted to be met.
 
-        If no number is wanted, whether the error is clearly below that of the prior mean: by more
-        than a little, and so is its interval, once there is one.
+        Without a wanted number, the error and its interval must be below the prior mean's error.
         """
         if self.wanted is None:
             prior = self.of_prior(known)
@@ -109,20 +107,19 @@ class Goal:
         return found.value <= self.wanted and coverage >= HONEST
 
     def ratio(self, there: pd.DataFrame, here: pd.DataFrame) -> Estimate:
-        """How what it is about changes, by a few cases in which all settings were tried.
+        """Return the ratio of the average error or length, with the interval of paired numbers.
 
-        Of single releases too it is the average that is compared: few tell how that changes, not
-        how a quantile does. The cases are the same, so the interval is that of paired numbers.
-        Infinite where there is nothing to compare.
+        Averages are compared even for a goal on a quantile, as a few cases do not show how a
+        quantile changes. Infinite if there is nothing to compare.
 
         Args:
-            there: outcomes at another budget or size.
-            here: outcomes of the same cases at the own one.
+            there: outcomes of all settings at another budget or size.
+            here: outcomes of the same cases at the goal's own budget and size.
         """
         column = "width" if self.intervals else {"rmse": "mse", "mae": "mae"}[self.metric]
         above, below = (per_case(halves(rows, self.score))[column] for rows in (there, here))
         if not (above.mean() > 0.0 and below.mean() > 0.0):
-            # Intervals of a single draw: their lengths compare with nothing.
+            # Intervals of a single draw have length 0.
             return Estimate(math.inf, math.inf, math.inf)
         root = 0.5 if column == "mse" else 1.0
         value = float(above.mean() / below.mean()) ** root
@@ -134,21 +131,21 @@ class Goal:
         return Estimate(value, value / factor, value * factor)
 
     def is_honest(self, rows: pd.DataFrame) -> bool:
-        """Whether intervals of a few cases hold the truth often enough; true of errors."""
+        """Return whether intervals of a few cases hold the truth often enough."""
         return self.coverage(halves(rows, self.score)) >= HONEST_OF_FEW
 
 
 def per_case(rows: pd.DataFrame) -> pd.DataFrame:
-    """Means over the noise, a row for each case."""
+    """Return means over the noise, one row per case."""
     if rows["index"].is_unique:
         return rows.set_index("index")
     return rows.select_dtypes("number").groupby("index").mean()
 
 
 def other_half(tried: pd.DataFrame, score: str, half: int) -> pd.DataFrame:
-    """Outcomes of one half of the cases, even or odd, at the best setting of the other half.
+    """Return outcomes of one half of the cases, even or odd, at the best setting of the other.
 
-    While there is one case only it has to serve for both.
+    A single case serves as both halves.
     """
     ours = tried[tried["index"] % 2 == half]
     theirs = tried[tried["index"] % 2 != half]
@@ -158,5 +155,5 @@ def other_half(tried: pd.DataFrame, score: str, half: int) -> pd.DataFrame:
 
 
 def halves(tried: pd.DataFrame, score: str) -> pd.DataFrame:
-    """Outcomes of all cases, each half at the best setting of the other."""
+    """Return outcomes of all cases, each half at the best setting of the other."""
     return pd.concat([other_half(tried, score, half) for half in (0, 1)])

@@ -1,4 +1,4 @@
-"""What would be enough for a goal: the least budget, or the fewest people."""
+"""Find the least budget, or the fewest people, that meet a goal."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from abcdp_core.planning.estimates import Estimate
 Array = NDArray[np.float64]
 
 NAMES = {"epsilon_total": "ε_total", "n": "N"}
-"""What can be had more of, as it stands in a sentence."""
+"""Budget and size, as sentences have them."""
 
 
 @dataclass(frozen=True)
 class Enough:
-    """The least that is enough.
+    """The least ε_total or N that is enough.
 
     Attributes:
-        value: of ε_total or N; infinite if nothing that was looked at is.
-        low, high: the same at both ends of the 95 % intervals of what is predicted; NaN where
-            there are none.
-        why: how that is known.
+        value: infinite if no value that was tried is enough.
+        low, high: the same at the ends of the predictions' 95 % intervals; NaN without intervals.
+        why: the reason, in words; tables have it.
     """
 
     value: float
@@ -36,16 +35,15 @@ class Enough:
 
 
 def enough(x: Array, y: Sequence[Estimate], home: float, wanted: float, knob: str) -> Enough:
-    """The least x from which what a goal is about is at most what is wanted.
+    """Return the least x from which y is at most ``wanted``.
 
-    What does not do here does not do with less, whatever chance says of few cases.
+    If ``home`` is not enough, a smaller x is not enough either, whatever few cases say by chance.
 
     Args:
-        x: ascending, ``home`` among them.
-        y: what is predicted there; infinite where it does not count.
-        home: the x that was asked for.
-        wanted: above 0.
-        knob: what x is, one of :data:`NAMES`.
+        x: ascending; contains ``home``, the x of the request.
+        y: predictions at x; infinite if they do not count.
+        home, wanted: above 0.
+        knob: name of x, one of :data:`NAMES`.
     """
     less = x < home
 
@@ -53,7 +51,7 @@ def enough(x: Array, y: Sequence[Estimate], home: float, wanted: float, knob: st
         if np.isnan(predicted[~less][0]):
             return math.nan, ""
         used = ~less if predicted[~less][0] > wanted else np.ones(len(x), bool)
-        # Of a point without an interval nothing is known here.
+        # A point without an interval counts as not enough.
         lowest = np.minimum.accumulate(
             np.nan_to_num(predicted[used], nan=math.inf, posinf=math.inf)
         )
@@ -66,15 +64,9 @@ def enough(x: Array, y: Sequence[Estimate], home: float, wanted: float, knob: st
 
 
 def least(x: Array, y: Array, wanted: float, knob: str) -> tuple[float, str]:
-    """The least x from which y is at most what is wanted, and how that is known.
+    """Return the least x from which y, which never rises, is at most ``wanted``, and the reason.
 
-    Between two points it is on a straight line in logarithms, rounded up to two digits.
-
-    Args:
-        x: ascending.
-        y: never ascending.
-        wanted: above 0.
-        knob: what x is, one of :data:`NAMES`.
+    Between two points, x is interpolated in logarithms and rounded up to two digits.
     """
     reached, name = np.flatnonzero(y <= wanted), NAMES[knob]
     if not len(reached):

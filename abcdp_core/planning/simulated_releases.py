@@ -1,4 +1,4 @@
-"""What releases at a setting come to: errors, intervals, and the exact error where it is known."""
+"""Simulate releases at a setting: errors, intervals, and the exact error if there is one."""
 
 from __future__ import annotations
 
@@ -24,24 +24,15 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 ACCEPTANCES = (1, 3, 10, 30, 100, 300)
-"""Values of c among which the best public one is chosen, as far as the pool has so many draws."""
+"""Values of c that are tried, up to the size of the pool."""
 
 LEVEL = 0.9
-"""Probability that an interval is to hold the truth."""
+"""Nominal coverage of intervals."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A release that may be made.
-
-    Attributes:
-        mechanism: its name.
-        options: of the mechanism.
-        budget: of the release.
-        scenario: its name.
-        n: points of the data.
-        pool_size: draws of the pool.
-    """
+    """A possible release: mechanism, scenario, and sizes of data and pool."""
 
     mechanism: str
     options: Params
@@ -52,15 +43,15 @@ class Setting:
 
 
 class Outcome(NamedTuple):
-    """What one release came to, or what many come to on average.
+    """The outcome of one run, or the average outcome of many.
 
     Attributes:
-        mse, mae: mean squared and absolute difference over the parameters.
-        expected_mse: the former averaged over all noise exactly (MATH E6), where that is known.
-        width, coverage: mean over the parameters of the lengths of 90 % intervals, and the share
-            of them that holds the truth; NaN where there are none or nobody asked.
-        interval_score: width, and what lies between a truth and an interval that misses it, 20
-            times (Gneiting & Raftery 2007): least on average for the posterior's own intervals.
+        mse, mae: mean squared and mean absolute error over the parameters.
+        expected_mse: mse averaged exactly over all noise (MATH E6); NaN if unknown.
+        width, coverage: mean length of 90 % intervals over the parameters, and the share of
+            intervals that hold the truth; NaN without intervals.
+        interval_score: width plus 20 times the distance of a missed truth from its interval
+            (Gneiting & Raftery 2007); on average least for the posterior's own intervals.
     """
 
     mse: float
@@ -75,10 +66,10 @@ class Outcome(NamedTuple):
 def settings(
     mechanism: str, budget: Budget, scenario: str, n: int, pool_size: int, seed: int
 ) -> tuple[Setting, ...]:
-    """Every public setting of a mechanism that is worth trying.
+    """Return every public setting of a mechanism that is worth trying.
 
-    Its own grid, and where it takes a number of acceptances those of :data:`ACCEPTANCES`. A grid
-    that follows from simulated distances is that of the first case.
+    They are its own grid and, if it takes c, :data:`ACCEPTANCES`. A grid that depends on simulated
+    distances is that of the first case.
     """
     which = mechanisms.load(mechanism)
     grid: dict[str, Sequence[Any]] = dict(which.grid(case(scenario, n, pool_size, seed, 0).public))
@@ -106,15 +97,9 @@ def outcomes(
     exact: bool = False,
     intervals: bool = False,
 ) -> list[Outcome]:
-    """Of releases in one case, one for each draw of the noise.
+    """Return the outcomes of ``noises`` runs in the ``index``-th case.
 
-    Args:
-        setting: of all of them.
-        seed: root seed.
-        index: of the case.
-        noises: how many.
-        exact: whether the exact error is wanted, where it is known.
-        intervals: whether intervals are.
+    The exact error, if there is one, and intervals are computed only on request.
     """
     at = case(setting.scenario, setting.n, setting.pool_size, seed, index)
     known = prior(setting.scenario)
@@ -128,7 +113,7 @@ def outcomes(
 
 
 def _prepared(setting: Setting, public: PublicSide) -> Prepared:
-    """A release in a case."""
+    """The mechanism, ready to run in a case."""
     mechanism = mechanisms.load(setting.mechanism)
     if mechanism.fit is not mechanisms.nothing:
         return mechanism.prepare(public, setting.options, setting.budget)
@@ -137,20 +122,20 @@ def _prepared(setting: Setting, public: PublicSide) -> Prepared:
 
 @functools.lru_cache(maxsize=4096)
 def _event(setting: Setting) -> Event:
-    """The noise of a mechanism that learns nothing from a pool; it is that of all cases."""
+    """The noise of a mechanism that does not depend on the pool, equal in all cases."""
     public = public_side(setting.scenario, setting.n, setting.pool_size, 0, 0)
     mechanism = mechanisms.load(setting.mechanism)
     return mechanism.prepare(public, setting.options, setting.budget).event
 
 
 def _releases(ready: Prepared, at: Case, seed: int, index: int, noises: int) -> Iterator[Release]:
-    """The same noise for every setting of a case."""
+    """Runs with the same noise for every setting of a case."""
     for noise in range(noises):
         yield ready.release(at.comparison, generator(seed, "plan-noise", index, noise))
 
 
 def _exact(ready: Prepared, at: Case, known: Prior) -> float:
-    """Mean squared error over all noise of a sparse vector with Laplace noise; NaN of others."""
+    """Mean squared error of the sparse vector over all noise; NaN for other mechanisms."""
     if not isinstance(ready.event, SparseVector):
         return math.nan
     asked: Any = ready.options
@@ -176,7 +161,7 @@ def _scored(
 
 
 def _interval(release: Release, theta: Array, truth: Array, unit: Array) -> tuple[float, ...]:
-    """Width, coverage and score of equal-tailed intervals; the prior's if nothing was accepted."""
+    """Width, coverage and score of equal-tailed intervals; the prior's if no draw was kept."""
     sample, weights = release.parameters(theta), release.weights
     if not len(sample):
         sample, weights = theta, np.full(len(theta), 1.0 / len(theta))

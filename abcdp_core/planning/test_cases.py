@@ -1,4 +1,4 @@
-"""Cases: a data set at a truth from the prior in the place of private data, and its public pool."""
+"""Make cases: a data set simulated at a draw from the prior, and a public pool."""
 
 from __future__ import annotations
 
@@ -21,28 +21,19 @@ from abcdp_core.transforms import ALL_REALS, Bijector
 Array = NDArray[np.float64]
 
 OF_PLANS = 20_000
-"""Where a pool is shared, cases are its simulated data sets from this number on, so that they are
-none that a study chooses by or scores."""
+"""In a shared pool, index of the first data set that is a case; studies use those before it."""
 
 DATA = 1_000_000
-"""The number under a pool of its own of the data set that stands for the private data; smaller ones
-are for what a mechanism learns."""
+"""In a case's own pool, index of the data set in the place of private data; mechanisms learn from
+those before it."""
 
 PRIOR_DRAWS = 100_000
-"""Draws from the prior by which its spread is known."""
+"""Draws that estimate the spread of the prior."""
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """The public side of data against a pool that was drawn already reduced.
-
-    Attributes:
-        name: of the scenario.
-        n: points of the data and of each simulated data set.
-        pool_size: draws of the pool, T.
-        seed: root seed.
-        index: of the case.
-    """
+    """The public side of a case whose pool is drawn as T = ``pool_size`` reduced data sets."""
 
     name: str
     n: int
@@ -57,7 +48,7 @@ class Reduced:
 
     @property
     def distance(self) -> Distance:
-        """The scenario's own."""
+        """The scenario's default distance."""
         return self.scenario.distance()
 
     @property
@@ -76,15 +67,15 @@ class Reduced:
         return _drawn(self)[1]
 
     def statistic(self, name: str) -> Statistic:
-        """One of the scenario's ``STATISTICS``."""
+        """Return one of the scenario's ``STATISTICS``."""
         return stated_by(self.scenario)[name]
 
     def summaries(self, name: str) -> Array:
-        """The numbers ``(T, k)`` that one of these keeps of each data set of the pool."""
+        """Return a statistic's numbers ``(T, k)`` of each data set in the pool."""
         return _drawn(self)[2][name]
 
     def simulated(self, index: int) -> pool.DistanceTable:
-        """The ``index``-th data set simulated from a prior draw, against this pool."""
+        """Compare the ``index``-th data set simulated at a prior draw with this pool."""
         statistic, summaries = _data(self, index)
         rho = self.distance.compare(self.statistics, statistic)
         return pool.DistanceTable(
@@ -92,7 +83,7 @@ class Reduced:
         )
 
     def simulated_theta(self, index: int) -> Array:
-        """The prior draw ``(d,)`` it is simulated at."""
+        """Return the prior draw ``(d,)`` of that data set."""
         return _truth(self, index)
 
 
@@ -119,12 +110,12 @@ def _data(of: Reduced, index: int) -> tuple[Array, Mapping[str, Array]]:
 
 @dataclass(frozen=True)
 class Case:
-    """What a release is tried on.
+    """A test case for releases.
 
     Attributes:
-        public: the pool and what else is public.
-        comparison: the simulated data set that stands for the private data.
-        truth: parameters ``(d,)`` it was simulated at.
+        public: the pool and everything else that is public.
+        comparison: the simulated data set in the place of private data.
+        truth: its parameters ``(d,)``.
     """
 
     public: mechanisms.PublicSide
@@ -134,15 +125,7 @@ class Case:
 
 @functools.lru_cache(maxsize=4)
 def case(scenario: str, n: int, pool_size: int, seed: int, index: int) -> Case:
-    """The ``index``-th case.
-
-    Args:
-        scenario: its name.
-        n: points of the data.
-        pool_size: draws of the pool.
-        seed: root seed.
-        index: from 0.
-    """
+    """Return the ``index``-th case, from 0, with ``n`` points per data set."""
     public = public_side(scenario, n, pool_size, seed, index)
     which = DATA if has_own_pools(scenario) else OF_PLANS + index
     return Case(public, public.simulated(which), public.simulated_theta(which))
@@ -151,27 +134,27 @@ def case(scenario: str, n: int, pool_size: int, seed: int, index: int) -> Case:
 def public_side(
     scenario: str, n: int, pool_size: int, seed: int, index: int
 ) -> Reduced | pool.PublicSide:
-    """What is public in a case; its pool is drawn or opened when somebody asks for the draws."""
+    """Return the public side of a case; its pool is drawn or opened on first use."""
     if has_own_pools(scenario):
         return Reduced(scenario, n, pool_size, seed, index)
     return pool.public_side(scenario, n, pool_size, seed)
 
 
 def has_own_pools(scenario: str) -> bool:
-    """Whether every case of a scenario has a pool of its own, at any n."""
+    """Return whether every case of a scenario has its own pool, at any n."""
     return hasattr(simulators.load(scenario), "reduced")
 
 
 @dataclass(frozen=True)
 class Prior:
-    """What is known of a scenario's prior.
+    """Moments of a scenario's prior.
 
     Attributes:
         mean: ``(d,)``.
-        unit: what errors are divided by ``(d,)``: the prior's standard deviations where the
-            parameters have several units, else 1.
-        mse, mae: expected errors of its mean, in these units.
-        each: mean squared and mean absolute error of its mean at every draw ``(draws, 2)``.
+        unit: of errors ``(d,)``: the prior's standard deviations if the parameters have several
+            units, else 1.
+        mse, mae: expected errors of the prior mean, in these units.
+        each: mean squared and mean absolute error of the prior mean at every draw ``(draws, 2)``.
     """
 
     mean: Array
@@ -181,14 +164,14 @@ class Prior:
     each: Array = field(repr=False)
 
     def errors(self, estimate: Array, truth: Array) -> tuple[float, float]:
-        """Mean squared and mean absolute difference over the parameters, in these units."""
+        """Return mean squared and mean absolute error over the parameters, in these units."""
         difference = (estimate - truth) / self.unit
         return float(np.mean(difference**2)), float(np.mean(np.abs(difference)))
 
 
 @functools.lru_cache(maxsize=16)
 def prior(scenario: str) -> Prior:
-    """Of a scenario, from :data:`PRIOR_DRAWS` draws."""
+    """Estimate a scenario's prior from :data:`PRIOR_DRAWS` draws."""
     source = simulators.load(scenario)
     draws = source.prior(generator(0, "plan-prior"), PRIOR_DRAWS)
     mean = np.asarray(source.PRIOR_MEAN, dtype=float)
@@ -202,11 +185,11 @@ def prior(scenario: str) -> Prior:
 
 @dataclass(frozen=True)
 class Ideal:
-    """The error of the exact posterior mean given all of the data, without any noise (MATH E7).
+    """The error of the exact posterior mean, without any noise (MATH E7).
 
     Attributes:
-        mse: in a case; NaN where nobody knows that posterior.
-        expected_mse: its mean over all cases there may be.
+        mse: in a case; NaN if that posterior is unknown.
+        expected_mse: its mean over all possible cases.
     """
 
     mse: float
@@ -214,10 +197,10 @@ class Ideal:
 
 
 def ideal(scenario: str, at: Case) -> Ideal:
-    """Of a case, where the scenario states a model of counts.
+    """Return the ideal error in a case; NaN unless the scenario states a model of counts.
 
-    A priori a share has variance a (A − a) / (A² (A + 1)), a of the sum A of the concentrations;
-    given N points, A / (A + N) of that is left on average.
+    A share with concentration a, of the sum A, has prior variance a (A − a) / (A² (A + 1)). Given N
+    points, A / (A + N) of it remains on average.
     """
     model: DirichletCounts | None = getattr(at.public.scenario, "CONJUGATE", None)
     if model is None:

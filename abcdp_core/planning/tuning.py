@@ -1,4 +1,4 @@
-"""Every setting tried on a few cases, the best one chosen, and what is chosen tried on others."""
+"""Try every setting on a few cases, choose the best, and predict its error on other cases."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from abcdp_core.planning.simulated_releases import Outcome, Setting, outcomes, s
 from abcdp_core.planning.test_cases import case, ideal, prior
 
 INTERVAL_SCORE = "interval_score"
-"""The score by which settings are chosen where intervals are looked at."""
+"""Score for choosing settings if the goal is about intervals."""
 
 TRIED = 16
-"""Cases on which settings are chosen; those that follow are predicted on."""
+"""Cases for choosing settings; later cases are for prediction."""
 
 NOISES = 4
-"""Draws of the noise in each of the latter."""
+"""Runs in each case for prediction."""
 
 LOOKED_UP = ("abcdp_core.mechanisms", "abcdp_core.simulators")
 """Packages whose plug-ins are found by scanning."""
@@ -32,25 +32,23 @@ ROWS = (
     *("mechanism", "setting", "c", "index", "noise", "epsilon_abc", *Outcome._fields),
     *("prior_mse", "prior_mae", "ideal_mse", "ideal_expected"),
 )
-"""Columns of outcomes: ``setting`` is the place among :func:`.outcomes.settings`, c is 0 and ε_abc
-NaN where there is none; ``prior_mse`` and ``prior_mae`` are the prior mean's errors in the case,
-the last two those of :class:`.Ideal`."""
+"""Columns of outcomes. ``setting`` is the index in :func:`.simulated_releases.settings`; c is 0 and
+ε_abc NaN for a mechanism without them; ``prior_mse`` and ``prior_mae`` are errors of the prior mean
+in the case; the last two are those of :class:`.Ideal`."""
 
 WHOLE = ("setting", "c", "index", "noise")
-"""Those that hold whole numbers."""
+"""Columns of whole numbers."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What settings are tried for.
+    """The request that settings are tried for.
 
     Attributes:
-        scenario: its name.
         n: points of the data.
         epsilon_total, delta: budget of a release.
         mechanism: names of the mechanisms.
-        pool_size: draws of the pool.
-        score: column of outcomes whose mean the best setting has the least of.
+        score: column of outcomes; the best setting has the least mean.
     """
 
     scenario: str
@@ -63,17 +61,17 @@ class Asked:
 
     @property
     def intervals(self) -> bool:
-        """Whether intervals are looked at."""
+        """Whether intervals are computed."""
         return self.score == INTERVAL_SCORE
 
     def settings(self, mechanism: str, seed: int) -> tuple[Setting, ...]:
-        """Those of a mechanism that are tried."""
+        """Return the settings of a mechanism that are tried."""
         budget = Budget(self.epsilon_total, self.delta)
         return settings(mechanism, budget, self.scenario, self.n, self.pool_size, seed)
 
 
 def tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
-    """Every setting of every mechanism in one case, with one draw of the noise."""
+    """Return outcomes of every setting of every mechanism in one case, one run each."""
     every = [
         (place, setting)
         for name in asked.mechanism
@@ -83,7 +81,7 @@ def tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
 
 
 def kept(asked: Asked, seed: int, index: int) -> pd.DataFrame:
-    """The same, from disk where some process has done it: what is chosen rests on it."""
+    """Return the outcomes of :func:`tried`, cached on disk, from which settings are chosen."""
     code = fingerprint.of(__name__, folders=LOOKED_UP)
     entry = cache.entry("plan-tried", asdict(asked) | {"seed": seed, "index": index}, code)
 
@@ -101,7 +99,7 @@ def kept(asked: Asked, seed: int, index: int) -> pd.DataFrame:
 
 
 def predicted(asked: Asked, seed: int, index: int) -> pd.DataFrame:
-    """The best setting of every mechanism in one case, with several draws of the noise."""
+    """Return outcomes of the best setting of every mechanism in one case, several runs each."""
     every = [
         (place, asked.settings(name, seed)[place]) for name, place in chosen(asked, seed).items()
     ]
@@ -117,11 +115,9 @@ def table(
     exact: bool = False,
     intervals: bool = False,
 ) -> pd.DataFrame:
-    """Outcomes of some settings in one case, with the columns :data:`ROWS`.
+    """Return outcomes of settings with their indices in one case, with the columns :data:`ROWS`.
 
-    Args:
-        every: the settings, of one scenario, n and pool size, each with its place.
-        seed, index, noises, exact, intervals: as :func:`.outcomes.outcomes` has them.
+    The settings have one scenario, n and pool size; options as in `simulated_releases.outcomes`.
     """
     any_of = every[0][1]
     known = prior(any_of.scenario)
@@ -131,7 +127,9 @@ def table(
     rows = []
     for place, setting in every:
         found = outcomes(setting, seed, index, noises, exact=exact, intervals=intervals)
-        c, epsilon_abc = acceptances(setting), threshold(setting)
+        takes, options = mechanisms.load(setting.mechanism).takes, vars(setting.options)
+        c = int(options["c"]) if "c" in takes else 0
+        epsilon_abc = float(options.get("epsilon_abc", math.nan))
         for noise, outcome in enumerate(found):
             of = setting.mechanism, place, c, index, noise, epsilon_abc
             rows.append((*of, *outcome, *controls))
@@ -140,19 +138,19 @@ def table(
 
 @functools.lru_cache(maxsize=32)
 def chosen(asked: Asked, seed: int) -> Mapping[str, int]:
-    """Mechanism -> place of its best setting, by the first :data:`TRIED` cases; kept on disk."""
+    """Return mechanism -> index of its best setting, by the first :data:`TRIED` cases."""
     return best(pd.concat([kept(asked, seed, index) for index in range(TRIED)]), asked.score)
 
 
 HONEST_OF_FEW = 0.82
-"""Share of 90 % intervals in few cases that hold the truth, from which they are taken for such."""
+"""Least coverage of 90 % intervals in a few cases that counts as honest."""
 
 
 def best(rows: pd.DataFrame, score: str) -> dict[str, int]:
-    """Mechanism -> place of the setting with the least mean score; of equal ones the first.
+    """Return mechanism -> index of the setting with the least mean score; of ties the first.
 
-    Where intervals are scored, of the settings whose intervals hold the truth often enough, if
-    there are any; where there are no intervals, by mean squared errors.
+    If intervals are scored, only settings whose intervals hold the truth often enough count, if
+    there are any. A mechanism without intervals is scored by mean squared errors.
     """
     found: dict[str, int] = {}
     for name, part in rows.groupby("mechanism", sort=False):
@@ -168,17 +166,6 @@ def best(rows: pd.DataFrame, score: str) -> dict[str, int]:
 
 
 def _means(values: pd.Series[float], which: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Means over the rows of each setting: tables of groups take ten times as long."""
+    """Means over the rows of each setting; pandas groups take ten times as long."""
     means: NDArray[np.float64] = np.bincount(which, values.to_numpy()) / np.bincount(which)
     return means
-
-
-def acceptances(setting: Setting) -> int:
-    """The setting's c; 0 where its mechanism takes none."""
-    takes = mechanisms.load(setting.mechanism).takes
-    return int(vars(setting.options)["c"]) if "c" in takes else 0
-
-
-def threshold(setting: Setting) -> float:
-    """The setting's ε_abc; NaN where it has none."""
-    return float(vars(setting.options).get("epsilon_abc", math.nan))

@@ -1,4 +1,4 @@
-"""From a problem to its posterior."""
+"""Compute the posterior of a problem."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from abcdp_core.published.problems import Problem
 
 
 def infer(problem: Problem, each: Each = one_by_one, seconds: float = math.inf) -> Posterior:
-    """The posterior of a problem; the same however its tasks are done.
+    """Return the posterior of a problem, which does not depend on how ``each`` runs tasks.
 
-    Args:
-        problem: what was released, and what it is to be explained by.
-        each: does tasks.
-        seconds: after which no round of simulations begins.
+    No round of simulations begins after so many seconds.
 
     Raises:
-        ParameterError: the simulator gives what the noise law refuses.
+        ParameterError: the simulator gives numbers that the noise does not allow.
     """
     source, noise, z = problem.source, problem.noise, problem.query
     if isinstance(source, Model):

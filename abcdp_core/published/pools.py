@@ -1,7 +1,7 @@
-"""Draws and summaries that somebody simulated before, from a CSV or Parquet file.
+"""Read a pool, draws from a prior with simulated summaries, from a CSV or Parquet file.
 
-A column ``theta.NAME`` holds a parameter, drawn from the prior, and ``summary.NAME`` a number of
-the data set simulated there, before any noise; a row is one draw.
+A row is one draw. A column ``theta.NAME`` holds a parameter, and ``summary.NAME`` a number of the
+data set simulated there, before any noise.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from abcdp_core.parameters import ParameterError, shown
 Array = NDArray[np.float64]
 
 THETA, SUMMARY = "theta.", "summary."
-"""What the names of columns begin with."""
+"""Prefixes of column names."""
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,19 @@ class Pool:
 
 
 def read(file: Path) -> Pool:
-    """A pool from its file.
+    """Read a pool from its file.
 
     Raises:
-        ParameterError: it cannot be read, or is no pool; one line says what is wrong where.
+        ParameterError: the file cannot be read or is invalid; one line says what is wrong where.
     """
     return from_table(file.name, tabular.pools.read(file))
 
 
 def from_table(name: str, table: pd.DataFrame) -> Pool:
-    """A pool from a table, of which errors give the name.
+    """Return the pool in a table; errors begin with ``name``.
 
     Raises:
-        ParameterError: it is none; one line says what is wrong where.
+        ParameterError: the table is invalid; one line says what is wrong where.
     """
     names: dict[str, list[str]] = {THETA: [], SUMMARY: []}
     for column in map(str, table.columns):

@@ -1,23 +1,23 @@
-r"""A problem: what somebody released, how, and what it is to be explained by; read from TOML.
+r"""Read a problem from TOML: a noisy release by others, its noise, and a model.
 
 ::
 
     simulator = "linear-regression"   # or: pool = "pool.csv" (or .parquet), beside this file
-    query = [-0.5514, ...]            # the numbers that were released, noise and all
-    effective_sample_size = 2000      # wanted; optional, as the next two
-    draws = 2000000                   # that may be simulated
+    query = [-0.5514, ...]            # the released numbers, with their noise
+    effective_sample_size = 2000      # wanted; optional, like the next two
+    draws = 2000000                   # the most to simulate
     seed = 1
 
-    epsilon_total = 1.0               # of the release, where its publishers state one; optional
-    unit = "one record"               # whom that protects, with its article; optional, but only
+    epsilon_total = 1.0               # of the release, if it states one; optional
+    unit = "one record"               # what it protects, with an article; optional, but only
     neighbours = "replace"            # together with how neighbors differ; or "add-remove"
 
     [noise]
     law = "laplace"                   # discrete-laplace, gaussian, discrete-gaussian, ...
     scale = 0.13                      # or one for each number; or as below
 
-What the release spent changes nothing that is computed; it is only reported. Each distribution
-takes exactly one of the ways in its row, and each key one number, or one for each of its numbers:
+The budget of the release is reported but not used. State the noise in exactly one of the ways in
+its row; each key takes one number, or one for each of its numbers:
 
 | law | ``scale`` | ``variance`` | budget |
 |---|---|---|---|
@@ -25,12 +25,12 @@ takes exactly one of the ways in its row, and each key one number, or one for ea
 | ``discrete-laplace``, ``geometric`` | $b$ | $h^2 / (2 \sinh^2(h / 2b))$ | the same |
 | ``gaussian``, ``discrete-gaussian`` | $\sigma$ | $\sigma^2$ | ``rho`` and ``sensitivity`` (L2) |
 
-The budgets give $b = \Delta / \epsilon$ and $\sigma = \Delta / \sqrt{2 \rho}$, where $\rho$ is that
-of zero-concentrated differential privacy. Discrete noise is a multiple of ``step``, $h$, which is 1
-unless stated, and so are the query and all simulated numbers. The variance of a discrete Gaussian
-is by custom its $\sigma^2$; from $\sigma = h$ up the two agree to six digits. A ``binomial-sample``
-has ``trials``, ``population`` and ``offset``. Numbers with different distributions have a table
-each, which names them as the simulator or the pool does::
+The budgets give $b = \Delta / \epsilon$ and $\sigma = \Delta / \sqrt{2 \rho}$, where $\rho$ is of
+zero-concentrated differential privacy. Discrete noise, the query and all simulated numbers are
+multiples of ``step``, $h$, which is 1 by default. The variance of a discrete Gaussian is by
+convention its $\sigma^2$; the two agree to six digits if $\sigma \ge h$. A ``binomial-sample`` has
+``trials``, ``population`` and ``offset``. Numbers with different distributions have a table each,
+which names them as the simulator or the pool does::
 
     [[noise]]
     numbers = ["people"]
@@ -69,12 +69,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Spent:
-    """What a release spent, as stated with it.
+    """The budget that a release spent, as stated with it.
 
     Attributes:
-        epsilon_total: of the release, above 0.
-        unit: whom it protects, with its article; empty if that is not stated.
-        neighbours: ``replace`` or ``add-remove``, of such a unit; empty if that is not stated.
+        epsilon_total: above 0.
+        unit: what it protects, with an article; may be empty.
+        neighbours: ``replace`` or ``add-remove``; empty without a unit.
     """
 
     epsilon_total: float
@@ -84,17 +84,17 @@ class Spent:
 
 @dataclass(frozen=True)
 class Problem:
-    """What was released, and what it is to be explained by.
+    """A noisy release, and the model or pool that explains it.
 
     Attributes:
-        name: of the file it is from.
-        source: a simulator, or what one gave before.
+        name: of its file.
+        source: a simulator, or a pool of earlier draws.
         simulator: name of the model, or of the pool's file.
-        query: what was released ``(k,)``.
-        noise: the distribution of its noise.
+        query: the released numbers ``(k,)``.
+        noise: the distribution of their noise.
         wanted: effective sample size that is enough.
-        draws: most that may be simulated.
-        seed: root seed of all random numbers.
+        draws: most draws to simulate.
+        seed: root seed.
         spent: by the release; ``None`` if that is not stated.
     """
 
@@ -109,21 +109,18 @@ class Problem:
     spent: Spent | None
 
 
-# ------------------------------------------------------------------------------- what files say
-
-
 def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
 def _as_whole(value: Any) -> Any:
-    """Take 2e6 for a whole number."""
+    """Convert 2e6 to a whole number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _printable(text: str) -> str:
     if not text.strip() or not text.isprintable():
-        raise ValueError("must be a text, with nothing in it that cannot be printed")
+        raise ValueError("must be a text of printable characters")
     return text
 
 
@@ -139,9 +136,10 @@ class _Law(Schema):
 
 
 class _OfScale(_Law):
-    """Noise with a scale, which is stated in one of three ways."""
+    """Noise whose scale is stated in one of three ways."""
 
     budget: ClassVar[str]
+    kind: ClassVar[Callable[..., noise.Law]]
 
     scale: OneOrEach | None = None
     variance: OneOrEach | None = None
@@ -156,15 +154,15 @@ class _OfScale(_Law):
             raise ValueError(f"give one of scale, variance, and {self.budget} with sensitivity")
         return self
 
-    def scales(self, size: int, where: str) -> tuple[float, ...]:
-        """A scale for each of so many numbers."""
+    def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
+        """Return the distribution of ``size`` numbers, at the indices ``of``."""
         given = {}
         for key in ("scale", "variance", "sensitivity", self.budget):
             values = getattr(self, key)
             if values is not None:
                 if len(values) not in (1, size):
-                    has = counted(len(values), "number")
-                    raise ParameterError(f"{where}.{key}: has {has}; needed is one, or {size}.")
+                    has, needed = counted(len(values), "number"), "" if size == 1 else f" or {size}"
+                    raise ParameterError(f"{where}.{key}: has {has}; give one{needed}.")
                 given[key] = np.broadcast_to(np.array(values), size)
         if "scale" in given:
             found = given["scale"]
@@ -172,7 +170,8 @@ class _OfScale(_Law):
             found = self.of_variance(given["variance"])
         else:
             found = self.of_budget(given["sensitivity"], given[self.budget])
-        return tuple(found.tolist())
+        steps = ((self.step,),) if isinstance(self, _DiscreteLaplace | _DiscreteGaussian) else ()
+        return self.kind(tuple(found.tolist()), *steps, of=of)
 
     def of_variance(self, variance: Array) -> Array:
         """Return scales ``(j,)`` for variances ``(j,)``."""
@@ -183,8 +182,10 @@ class _OfScale(_Law):
         raise NotImplementedError
 
 
-class _OfEpsilon(_OfScale):
+class _Laplace(_OfScale):
+    law: Literal["laplace"]
     budget = "epsilon"
+    kind: ClassVar[Callable[..., noise.Law]] = noise.Laplace
     epsilon: OneOrEach | None = None
 
     def of_variance(self, variance: Array) -> Array:
@@ -194,8 +195,19 @@ class _OfEpsilon(_OfScale):
         return sensitivity / budget
 
 
-class _OfRho(_OfScale):
+class _DiscreteLaplace(_Laplace):
+    law: Literal["discrete-laplace", "geometric"]  # type: ignore[assignment]
+    kind = noise.DiscreteLaplace
+    step: Positive = 1.0
+
+    def of_variance(self, variance: Array) -> Array:
+        return self.step / (2.0 * np.arcsinh(self.step / np.sqrt(2.0 * variance)))
+
+
+class _Gaussian(_OfScale):
+    law: Literal["gaussian"]
     budget = "rho"
+    kind: ClassVar[Callable[..., noise.Law]] = noise.Gaussian
     rho: OneOrEach | None = None
 
     def of_variance(self, variance: Array) -> Array:
@@ -205,37 +217,10 @@ class _OfRho(_OfScale):
         return sensitivity / np.sqrt(2.0 * budget)
 
 
-class _Laplace(_OfEpsilon):
-    law: Literal["laplace"]
-
-    def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
-        return noise.Laplace(self.scales(size, where), of=of)
-
-
-class _DiscreteLaplace(_OfEpsilon):
-    law: Literal["discrete-laplace", "geometric"]
+class _DiscreteGaussian(_Gaussian):
+    law: Literal["discrete-gaussian"]  # type: ignore[assignment]
+    kind = noise.DiscreteGaussian
     step: Positive = 1.0
-
-    def of_variance(self, variance: Array) -> Array:
-        return self.step / (2.0 * np.arcsinh(self.step / np.sqrt(2.0 * variance)))
-
-    def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
-        return noise.DiscreteLaplace(self.scales(size, where), (self.step,), of=of)
-
-
-class _Gaussian(_OfRho):
-    law: Literal["gaussian"]
-
-    def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
-        return noise.Gaussian(self.scales(size, where), of=of)
-
-
-class _DiscreteGaussian(_OfRho):
-    law: Literal["discrete-gaussian"]
-    step: Positive = 1.0
-
-    def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
-        return noise.DiscreteGaussian(self.scales(size, where), (self.step,), of=of)
 
 
 class _BinomialSample(_Law):
@@ -245,6 +230,7 @@ class _BinomialSample(_Law):
     offset: float = Field(default=0.0, ge=0.0, le=1e12)
 
     def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
+        """Return the distribution of the numbers at the indices ``of``."""
         return noise.BinomialSample(self.trials, self.population, self.offset, of=of)
 
 
@@ -255,7 +241,7 @@ Law = Annotated[
 
 
 class Stated(Schema):
-    """A problem as its file states it."""
+    """A problem as stated in its file."""
 
     simulator: Text | None = None
     pool: Text | None = None
@@ -275,20 +261,17 @@ class Stated(Schema):
         if (self.unit is None) != (self.neighbours is None):
             raise ValueError("unit, neighbours: give both or neither")
         if self.unit is not None and self.epsilon_total is None:
-            raise ValueError("epsilon_total: is missing, but unit says whom it protects")
+            raise ValueError("epsilon_total: is missing, but unit says what it protects")
         if self.draws is not None and self.pool is not None:
             raise ValueError("draws: limits a simulator; a pool has its own")
         return self
 
 
-# ------------------------------------------------------------------------------------- problems
-
-
 def read(file: Path) -> Problem:
-    """A problem from its file.
+    """Read a problem from its file.
 
     Raises:
-        ParameterError: it cannot be read or is not possible; one line says what is wrong where.
+        ParameterError: the file cannot be read or is invalid; one line says what is wrong where.
     """
     stated = schemas.read(file, Stated)
     try:
@@ -298,15 +281,10 @@ def read(file: Path) -> Problem:
 
 
 def parse(text: str | bytes, name: str, read_pool: Callable[[str], Pool]) -> Problem:
-    """A problem from the text of a file.
-
-    Args:
-        text: TOML.
-        name: what the problem is called.
-        read_pool: reads the pool that the text names.
+    """Read a problem called ``name`` from TOML; ``read_pool`` reads the pool that it names.
 
     Raises:
-        ParameterError: it is not possible; one line says what is wrong where.
+        ParameterError: the text is invalid; one line says what is wrong where.
     """
     return _problem(schemas.parse(text, Stated), name, read_pool)
 
@@ -346,7 +324,7 @@ def _model(name: str) -> Model:
 
 
 def _noise(laws: Sequence[Law], names: Sequence[str]) -> noise.Noise:
-    """The distribution for all numbers, or one for each group of them."""
+    """The distribution of all numbers, or of each group of numbers."""
     if len(laws) == 1 and not laws[0].numbers:
         return laws[0].made(len(names), (), "noise")
     made: list[noise.Law] = []

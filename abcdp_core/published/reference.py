@@ -1,11 +1,11 @@
-"""Exact answers for the shipped problems, slow and without anything that adapts.
+"""Read exact answers for the shipped problems, from slow computations that do not adapt.
 
-Made by ``python -m tools.exact_answers``, in minutes, into ``assets/published``: means
-and standard deviations by importance weights of draws from the prior, or, where these are hopeless,
-from a fixed normal distribution about twice as wide as the posterior. They have nothing in common
-with :mod:`.inference` but the simulators and the noise laws, which tests check by themselves.
+``python -m tools.exact_answers`` makes them in minutes, in ``assets/published``: means and standard
+deviations by importance weights of draws from the prior or, if too few of these carry weight, from
+a fixed normal distribution about twice as wide as the posterior. They share only the simulators and
+the noise distributions with :mod:`.inference`; tests check both separately.
 
-Beside them lie moments of samples that were published as references for the same queries: of the
+A second file has moments of samples that were published as references for the same queries: of the
 first 250 draws, rounded to hundredths for the regression and to thousandths for the epidemic, of
 ``reference_theta/Da+1_eps1.csv`` and ``Da+0_eps1.csv`` in the code of Xiong, Ju & Zhang
 (github.com/Yifei-Xiong/Simulation-based-Bayesian-Inference-from-Privacy-Protected-Data at ff0401d).
@@ -27,20 +27,20 @@ SAMPLES = ASSETS / "published" / "samples.csv"
 
 
 def read(file: Path = FILE) -> pd.DataFrame:
-    """The shipped table."""
+    """Return the shipped table."""
     return pd.read_csv(file)
 
 
 def against(exact: pd.DataFrame, sample: pd.DataFrame) -> pd.DataFrame:
-    """A published sample beside the exact answer, in exact standard deviations.
+    """Compare a published sample with the exact answer.
 
     Args:
         exact: rows of the table of answers for a problem.
-        sample: rows of :data:`SAMPLES` for it, with the same parameters; or none.
+        sample: rows of :data:`SAMPLES` for the same parameters; may be empty.
 
     Returns:
-        The sample with ``mean_off``, ``sd_ratio``, and how many standard errors these are from 0
-        and 1, for independent draws from a normal distribution.
+        The sample with ``mean_off`` in exact standard deviations, ``sd_ratio``, and how many
+        standard errors these are from 0 and 1, for independent draws from a normal distribution.
     """
     both = sample.merge(exact, on=["problem", "parameter"], suffixes=("", "_exact"))
     size, ratio = both["effective_sample_size"], both["sd"] / both["sd_exact"]

@@ -1,4 +1,4 @@
-"""What is said and drawn of a posterior from a published query."""
+"""Describe a posterior from a published query in a table, sentences and figures."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from abcdp_core.sentences import counted, estimate
 
 Array = NDArray[np.float64]
 
-NO_COST = "Costs no privacy budget: nothing private was read."
+NO_COST = "This spends no privacy budget: nothing private was read."
 
 POSTERIOR = dataclasses.replace(fig.PRIVATE, name="posterior")
 
 NEIGHBOURS = {"replace": "replaced by another", "add-remove": "added or removed"}
-"""How neighbours differ -> what happens to one unit."""
+"""How neighbors differ -> what happens to one unit."""
 
 WAYS = {
     "weights": "importance weights",
@@ -36,17 +36,17 @@ WAYS = {
 """Way -> the same in words."""
 
 KEPT = 20_000
-"""Draws of a posterior that are written, at most; of more so many of equal weight."""
+"""Most draws of a posterior that are written; if there are more, so many of equal weight are."""
 
 
 def table(posterior: Summary) -> pd.DataFrame:
-    """A row for each parameter: posterior and prior."""
+    """Return posterior and prior, one row per parameter."""
     prior = {f"prior_{name}": values for name, values in vars(posterior.prior).items()}
     return pd.DataFrame({"parameter": posterior.parameters} | vars(posterior.found) | prior)
 
 
 def draws(posterior: Posterior) -> pd.DataFrame:
-    """A row for each draw: its weight, and each parameter under ``theta.NAME``."""
+    """Return the draws, one row each: the weight, and each parameter as ``theta.NAME``."""
     names = [f"theta.{name}" for name in posterior.summary.parameters]
     indices, weights = np.arange(len(posterior.weights)), posterior.weights
     if len(indices) > KEPT:
@@ -57,22 +57,22 @@ def draws(posterior: Posterior) -> pd.DataFrame:
 
 
 def sentence(problem: Problem, posterior: Summary) -> str:
-    """What was found, how, and that it costs nothing."""
+    """Return the result, how it was computed, and that it spends nothing."""
     return f"{finding(problem, posterior)} {NO_COST}"
 
 
 def spent(problem: Problem) -> str:
-    """What the release itself spent, and whom that protects, as far as it is stated."""
+    """Return what the release itself spent and what it protects, as far as that is stated."""
     stated = problem.spent
     if stated is None:
-        return "What the release itself spent is not stated."
+        return "The budget of the release itself is not stated."
     whom = f" for {stated.unit} {NEIGHBOURS[stated.neighbours]}" if stated.unit else ""
     epsilon = in_digits(stated.epsilon_total)
-    return f"The release itself spent ε_total = {epsilon}{whom}, as stated with it."
+    return f"The release itself spent ε_total = {epsilon}{whom}, according to its publisher."
 
 
 def finding(problem: Problem, posterior: Summary) -> str:
-    """A misfit first; means and standard deviations, and how they were made."""
+    """Return a misfit first, then means and standard deviations and how they were computed."""
     found, fit = posterior.found, posterior.fit
     means = ", ".join(
         f"{name} {estimate(mean, sd)}"
@@ -86,34 +86,30 @@ def finding(problem: Problem, posterior: Summary) -> str:
 
 
 def how(problem: Problem, posterior: Summary) -> str:
-    """Which way was taken, with the effective sample size and why."""
-    size = f"effective sample size {posterior.effective:,.0f}"
-    of_model = isinstance(problem.source, Model)
-    made = ("simulation", "simulations") if of_model else ("draw of the pool", "draws of the pool")
-    of = f"of {counted(posterior.simulated, *made)}"
-    failed = f" {counted(posterior.failed, *made)} failed." if posterior.failed else ""
+    """Return how the posterior was computed, with the effective sample size."""
+    of_pool = "" if isinstance(problem.source, Model) else " of the pool"
+    draws = counted(posterior.simulated, "draw")
+    size = f"effective sample size {posterior.effective:,.0f} from {draws}{of_pool}"
+    failed = f" {counted(posterior.failed, 'draw')} failed." if posterior.failed else ""
     if posterior.way != "weights":
-        wider = " Two of them differ; the wider is shown." if posterior.differ else ""
+        wider = " Two regressions differ; the wider result is shown." if posterior.differ else ""
         by = "a regression" if posterior.way == "regression" else "the nearest draws"
-        return (
-            f"By {by}, an approximation: importance weights do not carry ({size} {of}).{wider}"
-            f"{failed}"
-        )
-    short = f"; {problem.wanted:,} were wanted" if posterior.effective < problem.wanted else ""
-    return f"By importance weights ({size} {of}{short}).{failed}"
+        return f"By {by}, which is approximate: too few draws carry weight ({size}).{wider}{failed}"
+    short = f"; {problem.wanted:,} wanted" if posterior.effective < problem.wanted else ""
+    return f"By importance weights ({size}{short}).{failed}"
 
 
 def title(problem: Problem) -> str:
-    """What is modelled, or the name of the problem where only a pool says."""
+    """Return the title of the model; for a pool, the name of the problem."""
     return problem.source.title if isinstance(problem.source, Model) else problem.name
 
 
 def figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
-    """A row for each parameter: mean and 90 % interval of the posterior, and of the prior below."""
+    """Return mean and 90 % interval of posterior and prior, one row per parameter."""
     names = posterior.parameters
     drawn = ranked.ranked(
         names,
-        f"What the noisy query says: {title(problem)}",
+        f"Posterior from the noisy query: {title(problem)}",
         "value of the parameter",
         f"mean and 90 % interval · {problem.noise.in_words()} · {WAYS[posterior.way]}",
         row_height=54,
@@ -128,7 +124,7 @@ def figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
 
 
 def fit_figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
-    """The query over what the model makes."""
+    """Return the query beside the model's simulations."""
     fit = cast(Fit, posterior.fit)
     made = "hardly ever makes" if fit.is_misfit else "makes"
     drawn = replicates(

@@ -1,7 +1,7 @@
-"""A problem that a visitor gives to a server: from memory, and no file of the server is read.
+"""Read a problem that a visitor uploads, from memory; no file of the server is read.
 
-Its simulator is one that is installed there, or its pool is a table given beside it. Sizes are
-limited, so that reading takes moments.
+It uses an installed simulator, or a pool uploaded as a second file. Limits on sizes keep the
+reading fast.
 """
 
 from __future__ import annotations
@@ -16,36 +16,32 @@ from abcdp_core.published.pools import Pool
 from abcdp_core.published.problems import Problem
 
 NAME = "your release"
-"""What such a problem is called."""
+"""Name of such a problem."""
 
 LARGEST_TEXT = 64 * 2**10
 """Bytes of a problem."""
 
 MOST_DOTS = 300
-"""In a line of it: the time and memory for dotted keys go by the square of their parts."""
+"""Most dots in a line: the time to read a dotted key grows with the square of its parts."""
 
 LARGEST_TABLE = 2 * 2**20
 """Bytes of a pool's table."""
 
 MOST_COLUMNS = 220
-"""In a pool's table."""
+"""Most columns of a pool's table."""
 
 SEPARATORS = (b",", b";", b"\t")
-"""What may part the columns of a table."""
+"""Separators of columns."""
 
 MOST_DRAWS = 200_000
-"""Simulations, whatever the problem allows."""
+"""Most draws to simulate, even if the problem allows more."""
 
 
 def read(text: bytes, table: bytes | None = None) -> Problem:
-    """A problem from what was given.
-
-    Args:
-        text: the TOML file.
-        table: the CSV file of its pool, if that was given too.
+    """Read a problem from a TOML file and, if it names a pool, the pool's CSV file.
 
     Raises:
-        ParameterError: one of them is not what it has to be; one line says what is wrong where.
+        ParameterError: a file is invalid; one line says what is wrong where.
     """
     if len(text) > LARGEST_TEXT:
         raise ParameterError(f"problem: is larger than {LARGEST_TEXT // 2**10} kB.")
@@ -55,8 +51,8 @@ def read(text: bytes, table: bytes | None = None) -> Problem:
     def pool(name: str) -> Pool:
         if table is None:
             raise ParameterError(
-                f"pool = {shown(name)}: no file of this server is read; give the table, as CSV, "
-                f"beside the problem."
+                f"pool = {shown(name)}: this server does not open files; add the pool's table as "
+                "a CSV file."
             )
         return _pool(table)
 
@@ -64,12 +60,12 @@ def read(text: bytes, table: bytes | None = None) -> Problem:
     if isinstance(problem.source, Pool):
         return problem
     if table is not None:
-        raise ParameterError("simulator: needs no table; forget the one that was given.")
+        raise ParameterError("simulator: needs no table; remove the one you added.")
     return dataclasses.replace(problem, draws=min(problem.draws, MOST_DRAWS))
 
 
 def _pool(table: bytes) -> Pool:
-    """A pool from a CSV file that somebody gave."""
+    """The pool in an uploaded CSV file."""
     if len(table) > LARGEST_TABLE:
         raise ParameterError(f"table: is larger than {LARGEST_TABLE // 2**20} MB.")
     first, *rows = table.splitlines() or [b""]
@@ -77,6 +73,6 @@ def _pool(table: bytes) -> Pool:
     # Short rows are filled up, so a small file may become a large table.
     if columns > MOST_COLUMNS or columns * len(rows) > LARGEST_TABLE:
         raise ParameterError(
-            f"table: must have at most {MOST_COLUMNS} columns, and a number in each of every row."
+            f"table: must have at most {MOST_COLUMNS} columns, and a number in each field."
         )
     return pools.from_table("table", tabular.pools.parsed("table", io.BytesIO(table)))

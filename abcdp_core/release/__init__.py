@@ -1,1 +1,1 @@
-"""Somebody's own data: reading a file, the request, exact noise, and the document released."""
+"""Private releases from a person's own data: reading, request, exact noise, and record."""

@@ -1,22 +1,22 @@
-"""The file of budgets, the *ledger*: what may be spent, and what was taken before noise is drawn.
+"""Keep budgets in a file, the *ledger*: budgets, and what was taken before noise was drawn.
 
-What flows, in this order::
+The order of events::
 
-    Budget ──create──► file                     once, by whoever is responsible for the data
+    Budget ──create──► file                     once, by the owner of the data
     Claim ──reserve──► Reservation              on the disk before any noise is drawn
     ... the release ...
-    Reservation ──give_back──► file             only where no noise was drawn
+    Reservation ──give_back──► file             only if no noise was drawn
 
 A reservation counts as spent from the moment it is made, and a crash leaves it spent. Only the
 process that made it gives it back, when it knows that nothing was released.
 
-**The file** has one line for each entry. One process at a time adds a line, and the line is on the
-disk before anything goes on. A last line without its end was told to nobody: it does not count, and
-the next line is written over it. An entry has the digest of itself and, through the one before, of
-all before it; a released document carries that of its reservation. So :func:`accounts` finds an
-entry that was edited, and :func:`missing`, with documents at hand, an older copy of the file.
+The file has one line for each entry. One process at a time adds a line, and the line is on the disk
+before the process continues. A last line without an end was never confirmed to anyone: it does not
+count, and the next line overwrites it. Each entry has a digest of itself and of all entries before
+it; a release carries the digest of its reservation. So :func:`accounts` detects an edited entry,
+and :func:`missing`, given the releases, detects an older copy of the file.
 
-Nothing in it depends on data: names, amounts, public settings, the day.
+Nothing in the file depends on data: names, amounts, public settings, the day.
 """
 
 from __future__ import annotations
@@ -42,21 +42,36 @@ from abcdp_core.parameters import ParameterError
 from abcdp_core.release.budget import NEIGHBOURS, Budget, Claim, fits, left
 
 PLACE = "ABCDP_LEDGER"
-"""Environment variable: the file, where it is not the usual one."""
+"""Environment variable: path of the file, if it is not the default."""
 
 HEADER = b'{"a": "ledger of privacy budgets", "version": 2}\n'
 
 WAIT = 30.0
-"""Seconds to wait until others are done with the file."""
+"""Seconds to wait for other processes to finish with the file."""
 
 TEXT = re.compile(r"\w[\w .,()/-]{0,99}")
-"""A name, or what a unit is."""
+"""The name of a budget or of a unit."""
 
 EPSILONS = (Decimal("1e-6"), Decimal("1e6"))
-"""Smallest and largest ε of a budget: beyond, floating point cannot tell what is left."""
+"""Smallest and largest ε of a budget; beyond, floating point cannot compute what is left."""
 
 SMALLEST_DELTA = Decimal("1e-30")
 """Smallest δ above 0."""
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """The reference of a release to the ledger.
+
+    Attributes:
+        budget: name of the budget.
+        entry: number of the line.
+        digest: of that line and all lines before it.
+    """
+
+    budget: str
+    entry: int
+    digest: str
 
 
 @dataclass(frozen=True)
@@ -66,9 +81,9 @@ class Entry:
     Attributes:
         number: from 1 on.
         kind: ``create``, ``reserve`` or ``return``.
-        budget: whose.
+        budget: its name.
         content: all else.
-        digest: of this line and all before.
+        digest: of this line and all lines before it.
     """
 
     number: int
@@ -77,49 +92,34 @@ class Entry:
     content: Mapping[str, Any]
     digest: str
 
-
-@dataclass(frozen=True)
-class Reservation:
-    """What a document says of the ledger.
-
-    Attributes:
-        budget: what it was taken from.
-        entry: number of the line.
-        digest: of that line.
-    """
-
-    budget: str
-    entry: int
-    digest: str
+    @property
+    def reservation(self) -> Reservation:
+        """The reference of a release that this entry paid for."""
+        return Reservation(self.budget, self.number, self.digest)
 
 
 @dataclass(frozen=True)
 class Account:
-    """A budget and its history.
-
-    Attributes:
-        budget: which.
-        entries: its lines, in order.
-    """
+    """A budget and its entries, in order."""
 
     budget: Budget
     entries: tuple[Entry, ...]
 
     @property
     def reserved(self) -> dict[int, Claim]:
-        """Number of the entry -> what counts as spent."""
+        """Number of the entry -> a claim that counts as spent."""
         return {each.number: _claim(each.content) for each in _counting(self.entries)}
 
     def left(self) -> Decimal:
-        """The largest ε of one more pure release that fits."""
+        """Return the largest ε of one more pure release that fits."""
         return left(self.budget, [*self.reserved.values()]).normalize()
 
 
 def reservation_in(document: Mapping[str, Any]) -> Reservation:
-    """What the content of a document's file says of the ledger.
+    """Return the reservation in the content of a release's file.
 
     Raises:
-        KeyError, TypeError, ValueError: it says nothing, or not in this form.
+        KeyError, TypeError, ValueError: there is none, or it has another form.
     """
     found = Reservation(**document["ledger"])
     if [*map(type, vars(found).values())] != [str, int, str]:
@@ -128,16 +128,16 @@ def reservation_in(document: Mapping[str, Any]) -> Reservation:
 
 
 def usual_place() -> Path:
-    """Where the file is if nobody says."""
+    """Return the default path of the file."""
     given = os.environ.get(PLACE)
     return Path(given or Path(platformdirs.user_data_dir("abcdp-explorer"), "budgets.db"))
 
 
 def amount(name: str, text: str) -> Decimal:
-    """A number as it was typed.
+    """Return the number in a text.
 
     Raises:
-        ParameterError: it is none.
+        ParameterError: the text is not a number.
     """
     try:
         return Decimal(text)
@@ -145,20 +145,17 @@ def amount(name: str, text: str) -> Decimal:
         raise ParameterError(f"{name} = {text[:40]}: must be a number.") from None
 
 
-# ------------------------------------------------------------------------------- what can be done
-
-
 def create(file: Path, budget: Budget) -> None:
-    """Add a budget, and make the file if there is none.
+    """Add a budget; make the file if it does not exist.
 
     Raises:
-        ParameterError: there is one of this name, it makes no sense, or the file cannot be used.
+        ParameterError: the name is taken, an amount is out of range, or the file cannot be used.
     """
     _check(budget)
     with _changed(file, make=True) as ledger:
         if budget.name in {each.budget for each in ledger.entries}:
             raise ParameterError(
-                f"budget = {budget.name}: there is one already, and a budget is never changed."
+                f"budget = {budget.name}: already exists, and a budget never changes."
             )
         content = {
             "epsilon": str(budget.epsilon),
@@ -186,7 +183,7 @@ def _check(budget: Budget) -> None:
 
 
 def accounts(file: Path) -> dict[str, Account]:
-    """Name -> budget with its history.
+    """Return name -> budget with its history.
 
     Raises:
         ParameterError: the file cannot be used, or an entry was changed.
@@ -195,10 +192,10 @@ def accounts(file: Path) -> dict[str, Account]:
 
 
 def account(file: Path, name: str) -> Account:
-    """One budget with its history.
+    """Return one budget with its history.
 
     Raises:
-        ParameterError: there is none of this name, or the file cannot be used.
+        ParameterError: there is no budget of this name, or the file cannot be used.
     """
     return _one(accounts(file), name, file)
 
@@ -210,17 +207,11 @@ def _one(known: Mapping[str, Account], name: str, file: Path) -> Account:
 
 
 def reserve(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> Reservation:
-    """Take what a release costs from a budget; it is on the disk when this returns.
-
-    Args:
-        file: the ledger.
-        name: of the budget.
-        claim: what the release may cost.
-        unit: what it protects.
-        neighbours: of the data sets that it cannot tell apart.
+    """Take a release's claim from a budget; it is on the disk when this returns.
 
     Raises:
-        ParameterError: it does not fit, protects something else, or the file cannot be used.
+        ParameterError: the claim does not fit, the budget protects something else, or the file
+            cannot be used.
     """
     with _changed(file) as ledger:
         there = _one(_accounts(ledger.entries), name, file)
@@ -231,7 +222,7 @@ def reserve(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> 
                 f"protects a {unit} ({neighbours})."
             )
         if not fits(budget, [*there.reserved.values(), claim]):
-            delta = f" for a pure release, of δ = {claim.delta} asked" if claim.delta else ""
+            delta = f" for a pure release; this one has δ = {claim.delta}" if claim.delta else ""
             raise ParameterError(
                 f"budget = {name}: {claim.epsilon} does not fit; {there.left():f} is left of "
                 f"{budget.epsilon}{delta}. Nothing was spent."
@@ -242,63 +233,60 @@ def reserve(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> 
             "rho": None if claim.rho is None else claim.rho.hex(),
             "what": claim.what,
             "day": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            # The same release made again has another digest.
+            # So the same release made again has another digest.
             "random": secrets.token_hex(16),
         }
-        added = ledger.add("reserve", name, content)
-    return Reservation(name, added.number, added.digest)
+        return ledger.add("reserve", name, content).reservation
 
 
 def give_back(file: Path, reservation: Reservation) -> None:
     """Undo a reservation from which nothing was released; it stays in the history.
 
     Raises:
-        ParameterError: there is no such reservation, or it was given back; or the file cannot be
-            used.
+        ParameterError: there is no such reservation, it was given back already, or the file cannot
+            be used.
     """
     with _changed(file) as ledger:
-        if reservation not in map(_reservation, _counting(ledger.entries)):
-            raise ParameterError(f"ledger = {file}: has no such reservation, or has it back.")
+        if reservation not in [each.reservation for each in _counting(ledger.entries)]:
+            raise ParameterError(
+                f"ledger = {file}: has no such reservation, or it was given back already."
+            )
         ledger.add("return", reservation.budget, {"entry": reservation.entry})
 
 
 def missing(file: Path, documents: Mapping[str, Reservation]) -> list[str]:
-    """Names of documents whose reservations do not count: the file is older, or another one.
+    """Return the names of releases whose reservations do not count: the file is older, or another.
 
     Raises:
         ParameterError: the file cannot be used, or an entry was changed.
     """
-    known = {_reservation(each) for each in _counting(_read(file).entries)}
+    known = {each.reservation for each in _counting(_read(file).entries)}
     return [name for name, each in documents.items() if each not in known]
 
 
 @dataclass
 class Taken:
-    """A reservation that is given back unless it is kept.
-
-    Attributes:
-        reservation: what a document says of it.
-        is_kept: whether noise may have been drawn.
-    """
+    """A reservation that is given back unless it is kept."""
 
     reservation: Reservation
     is_kept: bool = False
 
     def keep(self) -> None:
-        """Noise is about to be drawn: from here on it is spent."""
+        """Count the reservation as spent; call this before noise is drawn."""
         self.is_kept = True
 
 
 @contextlib.contextmanager
 def taken(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> Iterator[Taken]:
-    """What :func:`reserve` does, given back if the block ends, however, before it is kept.
+    """Reserve as :func:`reserve` does; give back if the block ends, however, before it is kept.
 
     Raises:
-        ParameterError: as there; and if it cannot be given back, which leaves it spent.
+        ParameterError: from :func:`reserve`; or the reservation cannot be given back and counts as
+            spent.
     """
     found = None
     try:
-        # A signal waits, so that nobody is left in doubt whether the file was changed.
+        # A signal waits, so it is never unclear whether the file was changed.
         with held():
             found = Taken(reserve(file, name, claim, unit, neighbours))
         yield found
@@ -314,12 +302,9 @@ def taken(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> It
                 ) from error
 
 
-# -------------------------------------------------------------------------------------- the lines
-
-
 @dataclass(frozen=True)
 class _Ledger:
-    """The entries of a file, and how many bytes of it they take."""
+    """The entries of a file, and the number of bytes they take."""
 
     file: Path
     entries: list[Entry]
@@ -329,11 +314,11 @@ class _Ledger:
         """Add an entry; it is on the disk when this returns.
 
         Raises:
-            OSError: it is not, and does not count.
+            OSError: it was not written, and does not count.
         """
-        number, before = len(self.entries) + 1, _digest_of_last(self.entries)
+        number = len(self.entries) + 1
         text = json.dumps(content, sort_keys=True, ensure_ascii=False)
-        digest = _digest(before, number, kind, budget, text)
+        digest = _digest(self.entries, number, kind, budget, text)
         line = json.dumps([number, kind, budget, text, digest], ensure_ascii=False).encode()
         left_to_write = memoryview((b"" if self.end else HEADER) + line + b"\n")
         with self.file.open("r+b", buffering=0) as opened:
@@ -351,35 +336,31 @@ class _Ledger:
 
 @contextlib.contextmanager
 def _changed(file: Path, *, make: bool = False) -> Iterator[_Ledger]:
-    """A file that nobody else adds to meanwhile; made if there is none and ``make`` says so."""
+    """The file's entries, locked against other writers; with ``make``, a missing file is made."""
     try:
         if make:
             file.parent.mkdir(parents=True, exist_ok=True)
         elif not file.exists():
             raise FileNotFoundError
-        # By whatever link the file is reached, the lock is the same.
+        # The lock is the same for every link to the file.
         with FileLock(f"{file.resolve()}.lock", timeout=WAIT):
             if make:
                 file.touch()
             yield _read(file, make=make)
     except Timeout:
-        raise _refused(file, f"is in use by others for more than {WAIT:.0f} s") from None
+        raise _refused(file, f"has been in use by others for more than {WAIT:.0f} s") from None
     except FileNotFoundError as error:
         raise _refused(file, MISSING) from error
     except OSError as error:
         raise _refused(file, f"cannot be written ({error.strerror})") from error
 
 
-MISSING = "there is none; `budget create` makes one"
+MISSING = "does not exist; `budget create` makes it"
 OTHER = "is not a file of budgets that this version reads"
 
 
 def _read(file: Path, *, make: bool = False) -> _Ledger:
-    """What counts of a file.
-
-    Raises:
-        ParameterError: it is missing or no ledger, or an entry was changed.
-    """
+    """The complete entries of a file, with their digests checked."""
     try:
         content = file.read_bytes()
     except FileNotFoundError as error:
@@ -395,8 +376,7 @@ def _read(file: Path, *, make: bool = False) -> _Ledger:
     for place, line in enumerate(content[len(HEADER) : end].splitlines(), start=1):
         try:
             number, kind, budget, text, digest = json.loads(line)
-            expected = _digest(_digest_of_last(entries), place, kind, budget, text)
-            if (number, digest) != (place, expected):
+            if (number, digest) != (place, _digest(entries, place, kind, budget, text)):
                 raise ValueError("another digest")
             entries.append(Entry(place, kind, budget, json.loads(text), digest))
         except (ValueError, TypeError) as error:
@@ -408,12 +388,9 @@ def _refused(file: Path, why: str) -> ParameterError:
     return ParameterError(f"ledger = {file}: {why}.")
 
 
-def _digest_of_last(entries: list[Entry]) -> str:
-    return entries[-1].digest if entries else "0" * 64
-
-
-def _digest(before: str, number: int, kind: str, budget: str, content: str) -> str:
-    line = json.dumps([before, number, kind, budget, content], ensure_ascii=False)
+def _digest(before: Sequence[Entry], number: int, kind: str, budget: str, content: str) -> str:
+    last = before[-1].digest if before else "0" * 64
+    line = json.dumps([last, number, kind, budget, content], ensure_ascii=False)
     return hashlib.sha256(line.encode()).hexdigest()
 
 
@@ -421,7 +398,7 @@ def _accounts(entries: list[Entry]) -> dict[str, Account]:
     histories: dict[str, list[Entry]] = {}
     for each in entries:
         histories.setdefault(each.budget, []).append(each)
-    # The first line of each says what it is.
+    # The first entry of each budget creates it.
     return {name: Account(_budget(own[0]), tuple(own)) for name, own in histories.items()}
 
 
@@ -429,10 +406,6 @@ def _counting(entries: Sequence[Entry]) -> list[Entry]:
     """Reservations that were not given back."""
     returned = {each.content["entry"] for each in entries if each.kind == "return"}
     return [each for each in entries if each.kind == "reserve" and each.number not in returned]
-
-
-def _reservation(entry: Entry) -> Reservation:
-    return Reservation(entry.budget, entry.number, entry.digest)
 
 
 def _budget(entry: Entry) -> Budget:

@@ -1,9 +1,8 @@
-"""What a file of one's own holds for a scenario, and how it is read (:mod:`abcdp_core.tabular`).
+"""Read the values of a scenario from a person's file (:mod:`abcdp_core.tabular`).
 
-Strain labels cannot be told from a header, so their first row always is one: were that decided by
-what is in it, a patient who is left out could make the next one a header, and change two things at
-once. A table's first row always names its columns. No sentence about data of people says how many
-there are.
+The first row of strain labels is always a header. If its content decided that, leaving out one
+patient could turn the next label into a header, and two things would change at once. The first row
+of a table always names its columns. No error about data of people says how many people there are.
 """
 
 from __future__ import annotations
@@ -29,22 +28,22 @@ from abcdp_core.tabular.table import header_of
 Array = NDArray[np.float64]
 
 LARGEST_CLUSTER = 1_000_000
-"""Patients; a limit on what is no slip, and on nothing else."""
+"""Patients; a larger cluster is a typing error."""
 
 LARGEST_COUNT = 1_000_000_000
-"""Cases of a day: more is a slip."""
+"""Cases of a day; a larger count is a typing error."""
 
 LARGEST_TABLE = 2**26
-"""Bytes of a table of records: a register of a million people in columns of six digits has nine of
-them. A page takes less, as what is sent to a server takes memory before it is looked at."""
+"""Bytes of a table of records: a million people with nine columns of six digits. A page takes less,
+as an upload takes memory before it is read."""
 
 LABELS, SIZES, DAYS = "labels", "sizes", "daily-counts"
 
 WORDS = {
-    SERIES: "numbers, one a row",
-    LABELS: "strain labels, one a patient, below a header",
-    SIZES: "sizes of clusters, one a row",
-    DAYS: "new cases, one day a row",
+    SERIES: "numbers, one per row",
+    LABELS: "strain labels, one per patient, below a header",
+    SIZES: "sizes of clusters, one per row",
+    DAYS: "new cases, one day per row",
     RECORDS: "a header and a row for each record",
 }
 """Kind of a column -> what it holds."""
@@ -52,15 +51,15 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read; all of it is chosen without looking at the data.
+    """How to read a file; all of it is chosen without looking at the data.
 
     Attributes:
-        column: its name; ``None`` for the only one there is.
-        date: name of the column with dates, by which rows are put in order.
-        date_format: how dates are written, as ``%d/%m/%Y``.
-        missing: ``zero`` where a day without a row had none, ``drop`` where a patient without a
-            label is left out; ``None`` to refuse either.
-        cumulative: whether numbers are totals so far; ``None`` to ask where they look it.
+        column: name of the column; ``None`` for the only one.
+        date: name of the column of dates, by which rows are sorted.
+        date_format: how dates are written, such as ``%d/%m/%Y``.
+        missing: ``zero`` to count 0 cases for a day without a row, ``drop`` to leave out a patient
+            without a label; ``None`` to refuse either.
+        cumulative: whether the numbers are totals so far; ``None`` to ask if they look so.
         count: name of the column that says how many clusters have a size.
         thousands: the thousands separator; empty for none.
     """
@@ -80,22 +79,22 @@ _KEY = secrets.token_bytes()
 
 
 def digest_of(values: Array) -> str:
-    """Return by what the same numbers are known again, whatever their order and their file.
+    """Return a digest that is equal for the same numbers in any order and any file.
 
-    Nobody can look for a series by it: its key is drawn when the program starts and kept nowhere.
+    Nobody can search for a series by it: its key is drawn when the program starts and not stored.
     """
-    # Sorted: one person's value may be elsewhere. Minus zero is zero.
+    # Sorted, because one person's value may be elsewhere; + 0.0 turns -0 into 0.
     ordered = (np.sort(values) if values.ndim == 1 else values[np.lexsort(values.T)]) + 0.0
     return hashlib.blake2b(ordered.tobytes(), key=_KEY).hexdigest()
 
 
 class CumulativeError(TableError):
-    """Numbers of days look like totals so far, and nobody has said whether they are."""
+    """Daily numbers look like totals so far, and the request does not say whether they are."""
 
     def __init__(self) -> None:
         super().__init__(
-            "The numbers never fall, so they look cumulative: with --cumulative yes each day's "
-            "difference is taken, with --cumulative no they stay as they are."
+            "The numbers never fall, so they look cumulative: --cumulative yes takes each day's "
+            "difference, --cumulative no leaves them as they are."
         )
 
 
@@ -123,7 +122,7 @@ def _by_day(table: tabular.Table, values: Array, how: Reading) -> Array:
 
 
 def _sizes(table: tabular.Table, limit: int, how: Reading) -> Array:
-    """Sizes of clusters ``(limit,)``, rows of size 0 after them."""
+    """Sizes of clusters ``(limit,)``, filled up with zeros."""
     column = table.column(how.column, how.count)
     sizes = tabular.whole_numbers(column, "patients", 1, LARGEST_CLUSTER, how.thousands)
     if how.count is not None:
@@ -133,7 +132,7 @@ def _sizes(table: tabular.Table, limit: int, how: Reading) -> Array:
 
 
 def _labels(table: tabular.Table, limit: int, how: Reading) -> Array:
-    """Sizes of clusters ``(limit,)`` from a strain label a patient, the largest first."""
+    """Sizes of clusters ``(limit,)`` from one strain label per patient, the largest first."""
     column = table.column(how.column)
     header = table.names[column.at]
     if number_in(header) is not None:
@@ -146,7 +145,7 @@ def _labels(table: tabular.Table, limit: int, how: Reading) -> Array:
 
 def _filled(sizes: Array, rows: int, what: str) -> Array:
     if len(sizes) > rows:
-        raise TableError(f"The file has more than {rows:,} {what}, the most that are read.")
+        raise TableError(f"The file has more than {rows:,} {what}, the most that can be read.")
     filled = np.zeros(rows)
     filled[: len(sizes)] = sizes
     return filled
@@ -158,13 +157,13 @@ READERS: dict[str, Callable[[tabular.Table, int, Reading], Array]] = {
     SIZES: _sizes,
     DAYS: _daily_counts,
 }
-"""Kind of a column -> its table, the most rows and how it is read, to the values ``(n,)``."""
+"""Kind of a column -> function from its table and the most rows to the values ``(n,)``."""
 
 
 def _records(content: bytes, scenario: str, how: Reading) -> Array:
-    """Return a table's columns ``(n, d)`` of a file with a header; others are not looked at.
+    """Return the columns ``(n, d)`` that a model names; other columns are ignored.
 
-    Where the number of records is private, the table is filled up with rows that are all NaN.
+    If the number of records is private, rows of NaN fill the table up to the most there can be.
     """
     source: Any = simulators.load(scenario)
     own = source.OWN_TABLE
@@ -179,33 +178,25 @@ def _records(content: bytes, scenario: str, how: Reading) -> Array:
         allowed = Parameter("integer", "Records", low=own.sizes[0], high=most).allowed()
         raise TableError(f"number of records = {n}: must be {allowed}.")
     if n > most:
-        raise TableError(f"The file has more than {most:,} records, the most that are read.")
+        raise TableError(f"The file has more than {most:,} records, the most that can be read.")
     found = np.full((n if public else most, len(own.columns)), np.nan)
     for j, name in enumerate(own.columns):
         column = table.column(name)
         if name in own.levels:
             found[:n, j] = tabular.categories(column, own.levels[name])
-        elif name in own.whole:
-            found[:n, j] = tabular.numbers(column, how.thousands, whole=True)
         else:
-            found[:n, j] = tabular.numbers(column, how.thousands)
+            found[:n, j] = tabular.numbers(column, how.thousands, whole=name in own.whole)
     if wrong := own.wrong(found):
         raise TableError(wrong)
     return found
 
 
 def read(content: bytes, scenario: str, kind: str, how: Reading = AS_IT_IS) -> Array:
-    """Return the values ``(n,)`` of a file, or of records ``(n, d)``.
-
-    Args:
-        content: the file's bytes.
-        scenario: whose data they are.
-        kind: of the column, of :data:`WORDS`.
-        how: it is read.
+    """Return the values ``(n,)`` in a file, or its records ``(n, d)``; ``kind`` is of WORDS.
 
     Raises:
-        TableError: the file is something else; one sentence says what, without a value.
-        CumulativeError: it may hold totals.
+        TableError: the file holds something else; one sentence says what, without a value.
+        CumulativeError: the numbers may be totals.
     """
     if kind == RECORDS:
         return _records(content, scenario, how)
@@ -217,25 +208,18 @@ def read(content: bytes, scenario: str, kind: str, how: Reading = AS_IT_IS) -> A
     return values
 
 
-def words_of(scenario: str, kind: str) -> str:
-    """Return what a file for a scenario holds."""
-    source: Any = simulators.load(scenario)
-    if kind == RECORDS and source.OWN_TABLE.is_of_numbers:
-        return "a header and one row of numbers"
-    return WORDS[kind]
-
-
 def content(scenario: str, kind: str) -> str:
-    """Return what a file of a scenario has to hold, in words."""
+    """Return what a file for a scenario has to hold, in words."""
     smallest, largest = own_sizes(scenario)
     if kind == SERIES:
-        return f"one column of {smallest} to {largest:,} numbers, which never take more"
+        return f"one column of {smallest} to {largest:,} numbers"
     table = getattr(simulators.load(scenario), "OWN_TABLE", None)
     if table is not None:
         rows = f"{smallest:,} to {largest:,}" if smallest < largest else f"{largest:,}"
         most = "at most " if table.neighbours == "add-remove" else ""
+        holds = "a header and one row of numbers" if table.is_of_numbers else WORDS[RECORDS]
         return (
-            f"{words_of(scenario, kind)}: the columns {', '.join(table.columns)}, "
+            f"{holds}: the columns {', '.join(table.columns)}, "
             f"{most}{rows} {'row' if largest == 1 else 'rows'} below the header"
         )
     size = f", {smallest} to {largest} days in a row" if smallest < largest else ""
@@ -246,8 +230,8 @@ def chosen(scenario: str, kind: str | None) -> str:
     """Return the kind that is named, or the only one that a scenario takes.
 
     Raises:
-        ParameterError: it takes others, or several and none is named; a guess would be made from
-            the data.
+        ParameterError: the scenario does not take this kind, or takes several and none is named;
+            a guess would depend on the data.
     """
     known = columns_of(scenario)
     if kind is None and len(known) == 1:

@@ -1,4 +1,4 @@
-"""What comes out of a release, and what may be made of it without spending more."""
+"""Describe a release: its record, and figures and synthetic data at no further cost."""
 
 from __future__ import annotations
 
@@ -34,25 +34,26 @@ from abcdp_core.results import versions
 Array = NDArray[np.float64]
 
 FORMAT = 2
-"""Of a document. Those of version 0.2.0 have none; posteriors of private summaries were others."""
+"""Version of the record. Records of 0.2.0 have none, and their private summaries had another
+posterior."""
 
 KEYS = ("mode", "statement", "public", "release", "event", "cost", "versions")
-"""What a document's file holds among other things, by which it is known."""
+"""Keys that every record has."""
 
 LEVEL = 0.9
-"""Of the intervals of what is inferred."""
+"""Probability of all intervals."""
 
 FARTHEST = 2**53
-"""Whole numbers up to this are floating-point numbers."""
+"""Whole numbers up to this are exact in floating point."""
 
 
 class ReleaseRecord(ABC):
-    """All that comes out, and all of it may be published. Each mechanism has its own below it.
+    """A release; all of it may be published. Each mechanism has its own subclass.
 
     Attributes:
         request: the settings.
-        n: number of values; where that is private, of rows of a table that says nothing of it.
-        reservation: what it was taken from, if from a budget.
+        n: number of values; if that is private, number of rows of a table that hides it.
+        reservation: in the ledger, if a budget paid for the release.
     """
 
     request: ReleaseRequest
@@ -62,17 +63,17 @@ class ReleaseRecord(ABC):
     @property
     @abstractmethod
     def sample(self) -> Array:
-        """Parameters ``(k, d)`` of equal weight, in the scenario's scale; there may be none."""
+        """Parameters ``(k, d)`` of equal weight, in the scenario's scale; k may be 0."""
 
     @property
     @abstractmethod
     def summary(self) -> str:
-        """What came out, in one sentence."""
+        """What was released, in one sentence."""
 
     @property
     @abstractmethod
     def in_own_words(self) -> str:
-        """What is known of the parameters now, in the person's own terms."""
+        """Estimates of the parameters in the units of the data, in words."""
 
     @property
     @abstractmethod
@@ -82,32 +83,32 @@ class ReleaseRecord(ABC):
     @property
     @abstractmethod
     def settings(self) -> str:
-        """What was asked for, in a line."""
+        """The settings, in a line."""
 
     @property
     @abstractmethod
     def marks_in_words(self) -> str:
-        """What the marks of the figure are, in a line."""
+        """Legend of the figure, in words."""
 
     @abstractmethod
     def table(self) -> pd.DataFrame:
-        """What is known of every parameter, a row each, in words."""
+        """Return the estimates as texts, one row per parameter."""
 
     @abstractmethod
     def exactness(self) -> str:
-        """What of the computation is exact, and what the guarantee does not cover."""
+        """Return which parts of the computation are exact, in words; `verify` compares them."""
 
     @abstractmethod
     def contents(self) -> dict[str, Any]:
-        """What was released and what follows from it, ready for JSON."""
+        """Return what was released and what follows from it, ready for JSON."""
 
     @abstractmethod
     def marks(self, row: int) -> Marks:
-        """Marks of a parameter in the person's own scale: style and places ``(m,)``."""
+        """Return the marks of a parameter in the units of the data: styles and places ``(m,)``."""
 
     @abstractmethod
-    def said(self, row: int) -> str:
-        """A parameter's value in words; empty if nothing is known of it."""
+    def value_text(self, row: int) -> str:
+        """Return a parameter's estimate in words; empty if there is none."""
 
     @property
     def event(self) -> Event:
@@ -116,51 +117,51 @@ class ReleaseRecord(ABC):
 
     @property
     def is_complete(self) -> bool:
-        """Whether what follows from what was released is computed."""
+        """Whether the posterior is computed."""
         return True
 
     @property
     def misfit(self) -> tuple[str, ...]:
-        """Sentences to be said before the result where the model does not fit."""
+        """Warnings to show before the result if the model does not fit."""
         return ()
 
     def pictures(self) -> dict[str, fig.CaptionedFigure]:
-        """Further figures, by name."""
+        """Return further figures by name."""
         return {}
 
     def fit_rows(self) -> tuple[list[Row], str]:
-        """Released numbers over what the model makes, and a caption; no rows without a fit."""
+        """Return rows of released numbers beside the model's, and a caption; may be empty."""
         return [], ""
 
     def taken_from(self, reservation: Reservation) -> Self:
-        """The same document, which says what budget it was taken from."""
+        """Return the same record with a reservation."""
         made: Any = self
         return dataclasses.replace(made, reservation=reservation)
 
     @property
     def statement(self) -> str:
-        """What is protected, and how much."""
+        """The privacy statement."""
         request = self.request
         return statement(self.event, request.protected, neighbours=request.neighbours)
 
     @property
     def parameters(self) -> tuple[OwnParameter, ...]:
-        """The parameters in the person's own terms."""
+        """The parameters in the units of the data."""
         return self.request.own_parameters(self.n)
 
     def axes(self) -> list[tuple[float, float]]:
-        """Lowest and highest value shown of each parameter, in the person's own scale."""
+        """Return the ends of each parameter's axis, in the units of the data."""
         ends = np.array([*source_of(self.request).AXES.values()]).T
         low, high = in_scale(self.parameters, ends).tolist()
         return [*zip(low, high, strict=True)]
 
     @property
     def values(self) -> Array:
-        """The sample ``(k, d)`` in the person's own scale."""
+        """The sample ``(k, d)`` in the units of the data."""
         return in_scale(self.parameters, self.sample)
 
     def content(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return the whole record, ready for JSON."""
         spent, request = cost(self.event), self.request
         public = dataclasses.asdict(request)
         if isinstance(request, SeriesRequest):
@@ -183,42 +184,42 @@ class ReleaseRecord(ABC):
         }
 
     def to_json(self) -> str:
-        """The file that a person takes away."""
+        """Return the text of the record's file."""
         return json.dumps(self.content(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def in_scale(parameters: Sequence[OwnParameter], theta: Array) -> Array:
-    """Parameters ``(..., d)`` of the scenario in the scale of a person's own values."""
+    """Return parameters ``(..., d)`` of the scenario in the units of the data."""
     offset, factor = np.array([(each.offset, each.factor) for each in parameters]).T
     return offset + factor * theta
 
 
 def unit_of(parameter: OwnParameter) -> str:
-    """Its unit after a number, with the space between them."""
+    """Return a parameter's unit with the space before it."""
     return f" {parameter.unit}" if parameter.unit else ""
 
 
 def verifying(file: str, document: ReleaseRecord) -> str:
-    """The command that computes again what follows from a document in a file."""
+    """Return the command that verifies a record in a file."""
     table = getattr(source_of(document.request), "OWN_TABLE", None)
     plugin = "" if table is None else f" --plugin {shlex.quote(table.file)}"
     return f"abcdp verify {file}{plugin}"
 
 
 def whole_numbers(found: Sequence[Any], size: int, what: str) -> list[int]:
-    """Numbers that a file says were released, as many as they have to be.
+    """Return released numbers from a file, after checks of their size and type.
 
     Raises:
-        ParameterError: they are none of what they have to be.
+        ParameterError: there are more or fewer than ``size``, or one is not a whole number.
     """
     whole = all(type(number) is int and abs(number) < FARTHEST for number in found)
     if len(found) != size or not whole:
-        raise ParameterError(f"release: these are no {what}.")
+        raise ParameterError(f"release: these are not {what}.")
     return list(found)
 
 
 def remains(document: ReleaseRecord) -> list[str]:
-    """What the guarantee leaves unprotected."""
+    """Return sentences on what the guarantee does not protect; `verify` compares them."""
     return [
         *document.request.unprotected(document.n),
         "Every further release from the same data adds its ε_total to this one.",
@@ -229,16 +230,11 @@ def remains(document: ReleaseRecord) -> list[str]:
 
 
 def synthetic(document: ReleaseRecord, sets: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Series simulated at released parameters, taken in turn: post-processing, costs nothing.
-
-    Args:
-        document: what was released from a series of values.
-        sets: how many series of the size of the data.
-        rng: source of all chance.
+    """Simulate series as long as the data at the released parameters in turn; spends nothing.
 
     Returns:
         Columns ``data_set``, ``point`` and ``value``, in the unit of the data and within their
-        domain; no row if nothing was accepted.
+        domain; no row if nothing was kept.
     """
     request, source = document.request, source_of(document.request)
     assert isinstance(request, SeriesRequest)
@@ -254,21 +250,21 @@ def synthetic(document: ReleaseRecord, sets: int, rng: np.random.Generator) -> p
 
 
 def picture_rows(document: ReleaseRecord) -> list[Row]:
-    """What is known of every parameter now, in the person's own scale."""
+    """Return one row per parameter, in the units of the data."""
     found = enumerate(zip(document.parameters, document.axes(), strict=True))
     return [
-        Row(each.name, document.said(place), *ends, document.marks(place))
+        Row(each.name, document.value_text(place), *ends, document.marks(place))
         for place, (each, ends) in found
     ]
 
 
 def axis_of(document: ReleaseRecord) -> str:
-    """The title of the axis, where all parameters are shares and have one."""
+    """Return the title of the axis; empty unless all parameters are shares."""
     share = isinstance(document.request, SeriesRequest) and len(set(document.axes())) == 1
     return f"share of the values, {document.parameters[0].unit}" if share else ""
 
 
 def figure(document: ReleaseRecord) -> go.Figure:
-    """What is known of every parameter now, a row each."""
+    """Return the estimates as a figure, one row per parameter."""
     rows = picture_rows(document)
     return picture.figure(rows, document.finding, document.settings, axis_of(document))

@@ -1,10 +1,10 @@
-r"""Noise for a person's own data: whole numbers, from the operating system (MATH E5, E7, S1).
+r"""Add noise to a person's own data: whole numbers, from the operating system (MATH E5, E7, S1).
 
-A release is exact if its noise has the law that the proof names; floating point gives another one.
-So every mechanism here adds noise to whole numbers. The noise compares uniform whole numbers
-(:func:`~abcdp_core.privacy.discrete.laplace`), and Python's whole numbers do not overflow.
+A release is exact if its noise has the distribution that the proof names; floating point gives
+another one. So every mechanism here adds noise to whole numbers. The sampler compares uniform whole
+numbers (:func:`~abcdp_core.privacy.discrete.laplace`), and Python's whole numbers do not overflow.
 
-**Numbers.** Number j of a summary s is a multiple of $1/w_j$. Released is
+**Numbers.** Number j of a summary s is a multiple of $1/w_j$. The release is
 $z_j = (w_j s_j + \nu_j)/w_j$ with independent $P(\nu_j = k) \propto e^{-|k|/t_j}$, $t_j = w_j b$.
 For neighbors y, y' and every z
 
@@ -12,7 +12,7 @@ $$\log \frac{P(z \mid y)}{P(z \mid y')} \le \sum_j \frac{w_j |s_j(y) - s_j(y')|}
 = \frac{1}{b} \sum_j |s_j(y) - s_j(y')| \le \frac{\Delta_1}{b} .$$
 
 * *Sensitivity.* The scenario states in fractions how far one unit moves each number
-  (:mod:`~abcdp_core.statistic`); the float for $\Delta_1$ is rounded up. Where units are added or
+  (:mod:`~abcdp_core.statistic`); the float for $\Delta_1$ is rounded up. If units are added or
   removed, their number is in none of the formulas, and is read only as one of the noisy numbers.
 * *Counts.* Each value is clipped and compared with the edges by itself, and is in exactly one of K
   cells, however floating point rounds. Another value in its place moves two counts by 1, or none:
@@ -29,10 +29,11 @@ $$\log \frac{P(z \mid y)}{P(z \mid y')} \le \sum_j \frac{w_j |s_j(y) - s_j(y')|}
 * *Sensitivity.* If $|\rho - \rho'| \le D$, then $|k(\rho) - k(\rho')| \le \lceil D/g \rceil$.
   $\lceil\Delta/g\rceil + 1$ covers $D = \Delta + g$: distances that rounding has moved apart.
 * *Noise.* The scales of :func:`calibrate` for that sensitivity, rounded up. A shift by j changes a
-  probability of the discrete Laplace law by at most $e^{j/t}$, and every shift is a whole number.
-* *Decision.* Accepted if $k(\rho_t) + \nu_t \le k(\epsilon_{abc}) + m$; a tie is accepted.
+  probability of the discrete Laplace distribution by at most $e^{j/t}$, and every shift is a whole
+  number.
+* *Decision.* Keep a draw if $k(\rho_t) + \nu_t \le k(\epsilon_{abc}) + m$; a tie is kept.
 
-All that follows looks at what was released and at what is public, and costs nothing.
+Everything else depends only on the release and on public settings, and spends nothing.
 """
 
 from __future__ import annotations
@@ -55,24 +56,20 @@ from abcdp_core.privacy.discrete import RandBelow, deviation, laplace
 from abcdp_core.statistic import Statistic
 
 PARTS = 2**20
-"""The scale of the noise is a multiple of 1 over this."""
+"""Noise scales are multiples of 1 over this."""
 
 SENSITIVITY = 2
-"""Most by which another value in place of one moves all counts, added up."""
+"""Largest change of all counts together when one value is replaced."""
 
 FINENESS = 20
-"""The unit of the grid is at least 2 to the minus this of the sensitivity, and below twice that."""
+"""The unit of the grid is from the sensitivity times 2 to the minus this to below twice that."""
 
 
 def least_scale(epsilon_total: float, sensitivity: float) -> float:
-    """The least scale of noise on the grid that keeps the budget.
-
-    Args:
-        epsilon_total: privacy budget, above 0 and finite.
-        sensitivity: most that one unit moves the numbers, added up.
+    """Return the least noise scale, a multiple of 1 / :data:`PARTS`, that keeps a budget.
 
     Raises:
-        ValueError: the budget is not.
+        ValueError: the budget is not positive and finite.
     """
     if not 0.0 < epsilon_total < math.inf:
         raise ValueError(f"epsilon_total = {epsilon_total}: must be positive and finite.")
@@ -83,12 +80,7 @@ def least_scale(epsilon_total: float, sensitivity: float) -> float:
 def with_noise(
     numbers: Sequence[int], scales: Sequence[float], randbelow: RandBelow = secrets.randbelow
 ) -> list[int]:
-    """Add to each whole number its own noise.
-
-    Args:
-        numbers: one for each scale.
-        scales: multiples of ``1 / PARTS``.
-        randbelow: where the noise comes from: the operating system, except in tests.
+    """Add noise to each whole number, with its own scale, a multiple of 1 / :data:`PARTS`.
 
     Raises:
         ValueError: there are more or fewer numbers than scales.
@@ -102,16 +94,10 @@ def with_noise(
 
 
 def summary_noise(statistic: Statistic, n: int, k: int, epsilon_total: float) -> SummaryNoise:
-    """The least noise on the grid of scales that keeps the budget.
-
-    Args:
-        statistic: what is released, multiples of fractions.
-        n: rows of the data, public.
-        k: how many numbers these have, public.
-        epsilon_total: privacy budget, above 0 and finite.
+    """Return the least noise for the k numbers of n rows that keeps a budget; n and k are public.
 
     Raises:
-        ValueError: the budget is not, or the numbers are real.
+        ValueError: the budget is not positive and finite, or the numbers are real.
     """
     sensitivity = statistic.l1(n)
     scale = least_scale(epsilon_total, sensitivity)
@@ -120,18 +106,9 @@ def summary_noise(statistic: Statistic, n: int, k: int, epsilon_total: float) ->
     )
 
 
-# ---------------------------------------------------------------------------------------- counts
-
-
 @dataclass(frozen=True)
 class CountNoise(Event):
-    """Counts of some cells, each with discrete Laplace noise.
-
-    Attributes:
-        sensitivity: most that one value moves the counts, added up.
-        scale: t of the noise on every count, on the grid of scales.
-        cells: how many counts.
-    """
+    """Counts of some cells, each with discrete Laplace noise of scale t."""
 
     sensitivity: int
     scale: float
@@ -143,7 +120,7 @@ class CountNoise(Event):
         return deviation(self.scale)
 
     def steps(self) -> list[float]:
-        """Scale of the noise on each count."""
+        """Return the scale of the noise on each count."""
         return [self.scale] * self.cells
 
 
@@ -153,23 +130,16 @@ def _(event: CountNoise, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so
 
 
 def count_noise(epsilon_total: float, cells: int) -> CountNoise:
-    """The least noise on the grid of scales that keeps the budget.
-
-    Args:
-        epsilon_total: privacy budget, above 0 and finite.
-        cells: how many counts are released.
+    """Return the least noise for the counts of some cells that keeps a budget.
 
     Raises:
-        ValueError: the budget is not.
+        ValueError: the budget is not positive and finite.
     """
     return CountNoise(SENSITIVITY, least_scale(epsilon_total, SENSITIVITY), cells)
 
 
-# --------------------------------------------------------------------------------- sparse vector
-
-
 def grid(sensitivity: float) -> float:
-    """The smallest power of two that is at least ``sensitivity`` · 2⁻²⁰."""
+    """Return the smallest power of two that is at least ``sensitivity`` · 2⁻²⁰."""
     mantissa, exponent = math.frexp(sensitivity)
     # sensitivity = mantissa · 2^exponent with 1/2 <= mantissa < 1.
     return math.ldexp(1.0, exponent - FINENESS - (mantissa == 0.5))
@@ -201,19 +171,12 @@ class IntegerNoise:
 def integer_noise(
     epsilon_total: float, sensitivity: float, c: int, unit: float, *, resample: bool
 ) -> IntegerNoise:
-    """The noise that a budget asks for on a grid, every rounding on the safe side.
-
-    Args:
-        epsilon_total: privacy budget, above 0.
-        sensitivity: Δ of every distance, above 0.
-        c: acceptances, at least 1.
-        unit: of the grid.
-        resample: whether the threshold's noise is redrawn after each acceptance.
+    """Return the noise for a budget on a grid; every rounding errs on the side of privacy.
 
     Raises:
-        ValueError: an argument is out of range; there is no release without noise.
+        ValueError: budget or sensitivity is not positive and finite, or c is below 1.
     """
-    # Once to check the range of what is asked, and once for what that is on the grid.
+    # The first call checks the range of the request; the second has the sensitivity on the grid.
     calibrate(epsilon_total, sensitivity, c, resample=resample)
     units = math.ceil(sensitivity / unit) + 1
     least = calibrate(epsilon_total, units, c, resample=resample)
@@ -227,13 +190,7 @@ def release_exactly(
     noise: IntegerNoise,
     randbelow: RandBelow = secrets.randbelow,
 ) -> Release:
-    """Run the sparse vector once; pure differential privacy at what the noise was calibrated for.
-
-    Args:
-        comparison: finite distances.
-        epsilon_abc: similarity threshold.
-        noise: of :func:`integer_noise`.
-        randbelow: where the noise comes from: the operating system, except in tests.
+    """Run the sparse vector once, with pure differential privacy at the budget of the noise.
 
     Raises:
         ValueError: a distance is not finite.
@@ -242,8 +199,8 @@ def release_exactly(
     if not np.isfinite(distances).all():
         raise ValueError("a release needs finite distances.")
     threshold = math.floor(epsilon_abc / noise.unit)
-    accepted, stopped_at = decide(distances.tolist(), threshold, noise, randbelow)
-    indices = np.array(accepted, dtype=np.int64)
+    kept, stopped_at = decide(distances.tolist(), threshold, noise, randbelow)
+    indices = np.array(kept, dtype=np.int64)
     weights = np.ones(len(indices)) / len(indices)
     return Release(indices, weights, stopped_at, noise.event)
 
@@ -251,21 +208,14 @@ def release_exactly(
 def decide(
     distances: Sequence[float], threshold: int, noise: IntegerNoise, randbelow: RandBelow
 ) -> tuple[list[int], int]:
-    """Accepted draws and the number of draws looked at; noise is drawn as it is needed.
-
-    Args:
-        distances: whole numbers ``(T,)``.
-        threshold: a whole number.
-        noise: its scales, c, and whether the threshold is drawn anew after each acceptance.
-        randbelow: where chance comes from.
-    """
-    accepted: list[int] = []
+    """Return the kept draws and the number of draws compared, for whole distances ``(T,)``."""
+    kept: list[int] = []
     noisy_threshold = threshold + laplace(noise.threshold_scale, randbelow)
     for t, distance in enumerate(distances):
         if int(distance) + laplace(noise.query_scale, randbelow) <= noisy_threshold:
-            accepted.append(t)
-            if len(accepted) == noise.c:
-                return accepted, t + 1
+            kept.append(t)
+            if len(kept) == noise.c:
+                return kept, t + 1
             if noise.resample:
                 noisy_threshold = threshold + laplace(noise.threshold_scale, randbelow)
-    return accepted, len(distances)
+    return kept, len(distances)

@@ -1,4 +1,4 @@
-"""The error to expect of a release, where a formula tells it, against the number of values."""
+"""Predict a release's error from a formula, against the number of values."""
 
 from __future__ import annotations
 
@@ -21,31 +21,25 @@ TICKS = (10, 30, 100, 300, 1000, 3000, 10_000)
 """Sizes with a tick."""
 
 HEIGHT = 380
-"""Pixels: the figure and its headline are on one screen."""
+"""Pixels: the figure and its headline fit on one screen."""
 
 LITTLE = 1.1
-"""Times the error without noise up to which a budget costs little."""
+"""Largest ratio to the error without noise at which privacy costs little."""
 
 
 def answer(found: Expected, n: int) -> str:
-    """Whether so many values are enough, in a line."""
+    """Return whether so many values are enough, in a line."""
     values = f"With {n:,} values"
     if said := sentences.little(found.error, found.prior, "no data"):
-        return f"{n:,} values are too few: {said}"
+        return f"{n:,} values are too few: the estimate is {said}"
     if found.error <= LITTLE * found.plain:
-        return f"{values} privacy adds at most 10 % to the error"
-    return f"{values} privacy makes the error up to {found.error / found.plain:.1f} times as large"
+        return f"{values}, privacy adds at most 10 % to the error"
+    ratio = found.error / found.plain
+    return f"{values}, the error is at most {ratio:.1f} times the error without noise"
 
 
 def enough(request: ReleaseRequest, n: int, planned: int, expected: str) -> str:
-    """Return what to expect of `n` values where a formula tells it, else of as many as planned.
-
-    Args:
-        request: the settings.
-        n: number of values there are.
-        planned: number that `expected` is for.
-        expected: what public simulations say.
-    """
+    """Return the error for ``n`` values by a formula, else ``expected`` for ``planned`` values."""
     if (known := releasable.of(request).expected(request, n)) is not None:
         headline = f"**{answer(known, n)}.** " if isinstance(known, Expected) else ""
         return f"{headline}{known.in_words(n)}"
@@ -53,19 +47,14 @@ def enough(request: ReleaseRequest, n: int, planned: int, expected: str) -> str:
     if isinstance(request, SparseVectorRequest):
         usual = SparseVectorRequest.defaults(request.scenario)
         if request.bandwidth != usual["bandwidth"]:
-            other += " It is for the usual bandwidth, not for yours."
+            other += " It is for the default bandwidth, not for yours."
         if request.distance != usual["distance"]:
             other += f" It is for the distance *values*, not for *{request.distance}*."
     return f"{expected}{other}"
 
 
 def drawn(request: ReleaseRequest, planned: int) -> fig.CaptionedFigure | None:
-    """The error of shares against the number of values; ``None`` where no formula tells it.
-
-    Args:
-        request: whose budget counts; not its domain.
-        planned: the size that is marked.
-    """
+    """Return the error of shares against the number of values; ``None`` without a formula."""
     here = _formula(request, planned)
     if here is None:
         return None
@@ -94,7 +83,7 @@ def drawn(request: ReleaseRequest, planned: int) -> fig.CaptionedFigure | None:
     fig.no_better(figure, 100.0 * here.prior)
     fig.note(figure, low, top, " no better than no data", fig.PRIOR.color, "top left")
     for y, style, words in (
-        (private, fig.PRIVATE, "with the noise, at most"),
+        (private, fig.PRIVATE, "with noise, at most"),
         (plain, fig.NON_PRIVATE, "without noise"),
     ):
         figure.add_trace(fig.line(sizes.astype(float), y, style).update(name=words))

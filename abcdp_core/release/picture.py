@@ -1,7 +1,7 @@
-"""Rows of intervals and marks, one for each parameter: as a figure, and as parts of a page.
+"""Draw rows of intervals and marks, one per parameter, as a figure and as parts of a page.
 
-Both show the same rows. On the page, places are shares of a row's width, so that text and marks
-keep their size on a telephone and on paper.
+On the page, positions are fractions of a row's width, so that text and marks keep their size on a
+phone and on paper.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ Array = NDArray[np.float64]
 Marks = Sequence[tuple[fig.Style, Array]]
 
 INTERVAL = fig.Style("90 % interval", fig.PRIVATE.color)
-KEPT = fig.Style("accepted", fig.PRIVATE.color, marker="line-ns-open")
-MEAN = fig.Style("their mean", fig.PRIVATE.color, marker="diamond")
+KEPT = fig.Style("kept draw", fig.PRIVATE.color, marker="line-ns-open")
+MEAN = fig.Style("mean of the kept draws", fig.PRIVATE.color, marker="diamond")
 ESTIMATE = fig.Style("mean", fig.PRIVATE.color, marker="diamond")
 PRIOR_INTERVAL = fig.Style("90 % interval of the prior", fig.PRIOR.color)
-PRIOR = fig.Style("mean of the prior", fig.PRIOR.color, marker="line-ns-open")
-MADE = fig.Style("90 % of what the model makes", fig.THEORY.color)
+PRIOR = fig.Style("prior mean", fig.PRIOR.color, marker="line-ns-open")
+MADE = fig.Style("90 % of the model's simulations", fig.THEORY.color)
 RELEASED = fig.Style("released", fig.PRIVATE.color)
 
 SIZES = {
     **{KEPT.name: (18, 2), MEAN.name: (13, 0), ESTIMATE.name: (13, 0), PRIOR.name: (30, 2)},
     RELEASED.name: (11, 0),
 }
-"""Name of a style -> size of its marks, and width of their lines."""
+"""Name of a style -> size of its marks and width of their lines."""
 
 WIDTHS = {INTERVAL.name: 6, PRIOR_INTERVAL.name: 2, MADE.name: 6}
 """Name of a style -> width of a line."""
 
 LONGEST_LINE = 27
-"""Characters of a name beside its marks: a telephone has no room for more."""
+"""Characters of a name beside its marks that fit on a phone."""
 
 MOST_STEPS = 5
-"""Between ticks: their numbers have room on a telephone."""
+"""Steps between ticks whose labels fit on a phone."""
 
 SUPERSCRIPTS = str.maketrans(
     "-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
@@ -55,9 +55,9 @@ class Row:
     """A row of a picture.
 
     Attributes:
-        name, said: what it is about, and its value in words; may be empty.
+        name, said: the parameter and its value in words; may be empty.
         low, high: ends of its axis.
-        marks: styles, with places ``(m,)`` of marks, or both ends of a line.
+        marks: styles with positions ``(m,)`` of marks, or both ends of a line.
     """
 
     name: str
@@ -68,14 +68,7 @@ class Row:
 
 
 def figure(rows: Sequence[Row], title: str, settings: str, unit: str) -> go.Figure:
-    """Rows as a figure.
-
-    Args:
-        rows: top first.
-        title: of all.
-        settings: below the title.
-        unit: title of the axis.
-    """
+    """Return a figure of rows, the top row first; ``unit`` is the title of the axis."""
     axes = [(row.low, row.high) for row in rows]
     height = 44 if len(set(axes)) == 1 else 80
     drawn = fig.stack([""] * len(rows), title, unit, axes, row_height=height)
@@ -99,13 +92,10 @@ def _mark(style: fig.Style, x: Array) -> go.Scatter:
     return fig.points(x, height, style).update(marker={"size": size, "line": {"width": width}})
 
 
-# -------------------------------------------------------------------------- without a script
-
-
 def strips(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Rows for the template: ``name``, ``said``, ``ticks``, ``marks``, ``has_labels``.
+    """Return rows for the template: ``name``, ``said``, ``ticks``, ``marks``, ``has_labels``.
 
-    Places are per cent of the width. Rows with one axis keep one, which has every mark on it.
+    Positions are percentages of the width. Rows that share an axis keep sharing it.
     """
     shared = len({(row.low, row.high) for row in rows}) == 1
     wide = [_around(row) for row in rows]
@@ -128,13 +118,13 @@ def strips(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _around(row: Row) -> tuple[float, float]:
-    """An axis that every mark is on."""
+    """The row's axis, extended to all of its marks."""
     places = [float(value) for _, x in row.marks for value in x]
     return min([row.low, *places]), max([row.high, *places])
 
 
 def _places(style: fig.Style, x: list[float]) -> list[dict[str, Any]]:
-    """One line, or a mark at each place."""
+    """One line, or a mark at each position."""
     if style.name in WIDTHS:
         line = {"x": x[0], "end": x[-1], "width": WIDTHS[style.name]}
         return [{"kind": "line", "color": style.color, **line}]
@@ -145,13 +135,13 @@ def _places(style: fig.Style, x: list[float]) -> list[dict[str, Any]]:
 
 
 def ticks(low: float, high: float) -> list[tuple[float, str]]:
-    """Round values of an axis and how they are written, with few steps between them."""
+    """Return a few round values of an axis with their labels."""
     rough = (high - low) / MOST_STEPS
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(size * power for size in (1.0, 2.0, 5.0, 10.0) if size * power >= rough * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     finest = math.floor(math.log10(step) + 1e-9)
-    # So many digits as tell two ticks apart, also of an axis that is far from 0.
+    # Enough digits to distinguish two ticks, also on an axis far from 0.
     figures = max(3, 1 + math.floor(math.log10(max(abs(low), abs(high)))) - finest)
     return [
         (number * step, _written(number * step, max(0, -finest), figures))
@@ -160,7 +150,7 @@ def ticks(low: float, high: float) -> list[tuple[float, str]]:
 
 
 def _written(value: float, digits: int, figures: int) -> str:
-    """The number of a tick; with a power of ten where it would be long."""
+    """The label of a tick; with a power of ten if it would be long."""
     if digits > 4 or abs(value) >= 1e7:
         mantissa, _, power = f"{value:.{figures}g}".partition("e")
         text = f"{mantissa} × 10{str(int(power)).translate(SUPERSCRIPTS)}" if power else mantissa

@@ -1,15 +1,14 @@
-r"""Release of a few numbers of a person's data, and the posterior given these (MATH E5, M9, E8).
+r"""Release a few numbers of a person's data, and compute the posterior (MATH E5, M9, E8).
 
-A scenario of people states numbers of its data that one person who is added or removed moves by at
-most $\Delta_1$ in sum. They are released once, in whole numbers
-(:mod:`~abcdp_core.release.exact_noise` has the noise and the proof); that document is written
-before anything else is done. The posterior is computed from that and from public simulations
-(:mod:`abcdp_core.posterior`), with the privacy noise inside the intervals, and can be computed
-again at no further cost. Beside the parameters it has quantities that each draw has too, as the
-share of recent transmission in its report, and what each was without the data.
+A scenario of people states a summary of its data that one person who is added or removed changes by
+at most $\Delta_1$ in sum. The summary is released once, in whole numbers
+(:mod:`~abcdp_core.release.exact_noise` has the noise and the proof), and that record is written
+before anything else is done. The posterior is computed from the record and from public simulations
+(:mod:`abcdp_core.posterior`). Its intervals include the privacy noise, and it can be computed again
+without spending more. It covers the parameters and further quantities of each draw, such as the
+share of recent transmission, each beside its prior.
 
-The number of people is in nothing that comes out, except as a number with noise where the scenario
-has it.
+The number of people is in no output, except as a number with noise if the scenario has it.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ Array = NDArray[np.float64]
 def measure(
     request: PrivateSummaryRequest, values: Array, progress: pool.Progress | None
 ) -> list[int]:
-    """The numbers of the data, whole, and before these the public pool. Private."""
+    """Make the public pool, then return the whole numbers of the data; these are private."""
     public_pool(request.scenario, len(values), request.pool_seed, request.first, progress)
     if progress is not None:
         progress(1.0)
@@ -62,18 +61,15 @@ def measure(
 def draw(
     request: PrivateSummaryRequest, n: int, numbers: list[int], randbelow: RandBelow
 ) -> PrivateSummaryRecord:
-    """Release the numbers; what follows from them is another step."""
+    """Release the numbers; :func:`infer` computes the posterior."""
     released = with_noise(numbers, request.event(n).steps().tolist(), randbelow)
     return PrivateSummaryRecord(request, n, tuple(released))
 
 
 def infer(document: PrivateSummaryRecord, each: Each, seconds: float) -> PrivateSummaryRecord:
-    """Add what follows from the released numbers; computed again, by the rounds that it says.
+    """Add the posterior; if the record states rounds of simulations, repeat them.
 
-    Args:
-        document: released.
-        each: does simulations.
-        seconds: after which no round of them begins.
+    No round begins after so many seconds.
     """
     request, n, z = document.request, document.n, document.z
     model, public = model_of(request.scenario, n), pool_of(request, n)
@@ -96,26 +92,26 @@ def infer(document: PrivateSummaryRecord, each: Each, seconds: float) -> Private
 def read(
     request: PrivateSummaryRequest, n: int, content: Mapping[str, Any]
 ) -> PrivateSummaryRecord:
-    """The document of some released numbers, with the rounds of the posterior that follows.
+    """Return the record of the released numbers in a record's content, without its posterior.
 
     Raises:
-        ParameterError: they are none.
-        KeyError, TypeError, ValueError: the content is of another form.
+        ParameterError: the numbers have another length or type.
+        KeyError, TypeError, ValueError: the content has another form.
     """
     found, size = content["release"]["whole_numbers"], size_of(request.scenario, n)
     numbers = whole_numbers(found, size, "numbers of the scenario's data")
     rounds = (content["posterior"] or {}).get("rounds", ())
     is_possible = all(type(each) is int and each > 0 for each in rounds)
     if not is_possible or sum(rounds[1:]) > request.simulations:
-        raise ValueError("rounds: must be whole numbers above 0, and no more than were allowed.")
+        raise ValueError("rounds: must be whole numbers above 0, with at most the allowed sum.")
     return PrivateSummaryRecord(request, n, tuple(numbers), rounds=tuple(rounds))
 
 
 RELEASABLE = ReleaseMechanism(
     request=PrivateSummaryRequest,
     title="Private summary",
-    reason="A few numbers of the data are released once, with noise in whole numbers, and the "
-    "posterior is simulated with that noise inside.",
+    reason="A few numbers of the data are released once, with noise in whole numbers. Simulations "
+    "that include the noise give the posterior.",
     rank=0,
     measure=measure,
     draw=draw,

@@ -1,13 +1,13 @@
-"""Release mode: one private release from a person's own series, with noise that nobody can redraw.
+"""Make one private release from a person's own data, with noise that nobody can draw again.
 
-The noise comes from the operating system and no seed is kept; there is no trace, no non-private
-result and nothing to compare with. What comes out is a
-:class:`~abcdp_core.release.document.ReleaseRecord`. What goes in stays in memory: no cache, no
-log, no error holds anything that was computed from the series.
+The noise comes from the operating system and no seed is kept. There is no trace, no non-private
+result and nothing to compare with; the result is a
+:class:`~abcdp_core.release.document.ReleaseRecord`. The data stay in memory: no cache, no log and
+no error holds anything that was computed from them.
 
-:func:`prepare` may be stopped: nothing is spent by it. The budget is spent when :func:`spend` has
-made a document, whatever becomes of it. :func:`complete` adds what follows from it. The file of
-each mechanism has these steps (:mod:`~abcdp_core.release.releasable`).
+:func:`prepare` spends nothing and may be stopped. The budget is spent when :func:`spend` has made a
+record, whatever becomes of the record. :func:`complete` adds the posterior. Each mechanism supplies
+these steps in its own file (:mod:`~abcdp_core.release.releasable`).
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def make(
     randbelow: RandBelow = secrets.randbelow,
     progress: pool.Progress | None = None,
 ) -> ReleaseRecord:
-    """Prepare, spend the budget, and complete: one private release from a series.
+    """Prepare, spend the budget, and complete a release.
 
     Args:
         request: the settings.
-        values: the series ``(n,)``.
-        randbelow: where the noise comes from: the operating system, except in tests.
-        progress: called with the fraction done of the public pool, where one is made, which takes
-            nearly all the time.
+        values: the data ``(n,)``.
+        randbelow: source of noise; the operating system, except in tests.
+        progress: called with the completed fraction of the public pool, which takes nearly all the
+            time.
 
     Raises:
-        ParameterError: the series is not of a size that can be released from.
+        ParameterError: the number of values is out of range.
         ValueError: a value is not finite.
     """
     return complete(spend(prepare(request, values, progress), randbelow))
@@ -55,13 +55,7 @@ def make(
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a release adds noise to. Itself private.
-
-    Attributes:
-        request: the settings.
-        n: number of values, public.
-        measured: what the mechanism took from the values.
-    """
+    """What a mechanism measured from n values, before noise; private except for n."""
 
     request: ReleaseRequest
     n: int
@@ -71,10 +65,7 @@ class Prepared:
 def prepare(
     request: ReleaseRequest, values: Array, progress: pool.Progress | None = None
 ) -> Prepared:
-    """All that is done before noise is drawn; spends nothing.
-
-    Args, Raises: as :func:`make`.
-    """
+    """Do everything before noise is drawn; spends nothing. Arguments and errors as in `make`."""
     request.check_size(len(values))
     request.check_values(values)
     measured = releasable.of(request).measure(request, values, progress)
@@ -84,13 +75,7 @@ def prepare(
 def spend(
     prepared: Prepared, randbelow: RandBelow = secrets.randbelow, paid: Taken | None = None
 ) -> ReleaseRecord:
-    """Spend the budget; takes moments.
-
-    Args:
-        prepared: what is released from.
-        randbelow: where the noise comes from.
-        paid: the reservation, if it is taken from a budget; kept from here on.
-    """
+    """Draw the noise, which spends the budget; a reservation that pays is kept from here on."""
     if paid is not None:
         paid.keep()
     draw = releasable.of(prepared.request).draw
@@ -101,11 +86,8 @@ def spend(
 def complete(
     document: ReleaseRecord, each: Each = one_by_one, seconds: float = math.inf
 ) -> ReleaseRecord:
-    """Add what follows from what was released; costs nothing, and may be done again.
+    """Add the posterior, which spends nothing and may be repeated.
 
-    Args:
-        document: released.
-        each: does simulations.
-        seconds: after which no round of them begins.
+    ``each`` runs simulations, and no round of them begins after so many seconds.
     """
     return releasable.of(document.request).infer(document, each, seconds)

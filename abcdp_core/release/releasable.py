@@ -1,15 +1,14 @@
-"""Mechanisms that can release from a person's own series: one file of this folder each.
+"""Find mechanisms that can release from a person's own data, one file of this folder each.
 
-A file joins by ``RELEASABLE``, a :class:`ReleaseMechanism`, and has all that its mechanism alone
-needs: the class of its requests, what is private before the noise, the draw, and the document. What
-flows::
+A file joins by ``RELEASABLE``, a :class:`ReleaseMechanism`. It holds everything that belongs to its
+mechanism alone: its request, what is measured before noise, the draw, and the record. The flow::
 
     request, values ──measure──► what the noise is added to      private, may be stopped
-    request, n, that ──draw──► Document                          the budget is spent
-    Document ──infer──► Document with its posterior              where that takes simulations
-    a document's JSON ──read──► Document                         from what is in it alone
+    request, n, that ──draw──► record                            spends the budget
+    record ──infer──► record with its posterior                  if that takes simulations
+    a record's JSON ──read──► record                             from its content alone
 
-The recommended mechanism is chosen by what is public, before a file is opened.
+The recommended mechanism depends on public settings only, before a file is opened.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ from abcdp_core.release.request import ReleaseRequest, check_takes_series, scena
 Array = NDArray[np.float64]
 
 BEFORE_MECHANISMS = "sparse-vector"
-"""What released documents of versions that name no mechanism."""
+"""Mechanism of old records that name none."""
 
 
 class Expected(NamedTuple):
-    """Root mean squared errors of a share, on average over series that follow the model.
+    """Root mean squared errors of a share, averaged over series that follow the model.
 
     Attributes:
         error: of the release, against the population's shares.
-        plain: of the same without noise.
-        prior: without any data.
-        own: of the release, against the series' own shares, which without noise are known.
+        plain: the same without noise.
+        prior: the same without any data.
+        own: of the release, against the series' own shares; 0 without noise.
     """
 
     error: float
@@ -50,28 +49,28 @@ class Expected(NamedTuple):
     own: float
 
     def in_words(self, n: int) -> str:
-        """What to expect of ``n`` values, in a sentence or two."""
+        """Return the errors for ``n`` values in sentences."""
         own, error, plain, prior = (
             points(each) for each in (self.own, self.error, self.plain, self.prior)
         )
         return (
-            f"With {n:,} values a share is expected to be off by at most {own} percentage points "
-            f"from your file's own, and by at most {error} from that of the population, where "
-            f"without noise it is {plain} and without any data {prior} (root mean square on "
-            "average over series that follow the model, from a formula)."
+            f"With {n:,} values, a share is off by at most {own} percentage points from your "
+            f"file's own share, and by at most {error} from the population's share ({plain} "
+            f"without noise, {prior} without any data). These are root mean squared errors, "
+            "averaged over series that follow the model, from a formula."
         )
 
 
 class Simulated(NamedTuple):
-    """Root mean squared errors of means, on average over the public pool.
+    """Root mean squared errors of posterior means, averaged over the public pool.
 
     Attributes:
-        names: of what is inferred.
+        names: of the inferred quantities.
         units: of these.
         error: with the noise of the release.
-        plain: without it.
-        prior: without any data.
-        remark: what is to be said of the pool; may be empty.
+        plain: without noise.
+        prior: without the data.
+        remark: on the pool; may be empty.
     """
 
     names: tuple[str, ...]
@@ -82,7 +81,7 @@ class Simulated(NamedTuple):
     remark: str = ""
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Name, and the three errors in words."""
+        """Return each name with its three errors in words."""
         with_units = [f" {unit}" if unit else "" for unit in self.units]
         errors = [
             [f"{_readable(each)}{unit}" for each, unit in zip(those, with_units, strict=True)]
@@ -91,46 +90,45 @@ class Simulated(NamedTuple):
         return [*zip(self.names, *errors, strict=True)]
 
     def in_words(self, n: int) -> str:
-        """What to expect, in a sentence or two."""
+        """Return the errors in words."""
         each = "; ".join(
-            f"{name}: {error}, without noise {plain}, without the data {prior}"
+            f"{name}: {error} ({plain} without noise, {prior} without the data)"
             for name, error, plain, prior in self.rows()
         )
         return (
-            f"Errors to expect (of means, root mean square over the public simulations): {each}."
-            f"{f' {self.remark}' if self.remark else ''}"
+            "Errors to expect (root mean squared errors of the means over the public simulations): "
+            f"{each}.{f' {self.remark}' if self.remark else ''}"
         )
 
 
 def _readable(error: float) -> str:
-    """An error to two digits, or to a whole number where it is large."""
+    """An error to two digits, or to a whole number if it is large."""
     return f"{error:,.0f}" if 100.0 <= error < 1e9 else f"{error:.2g}"
 
 
 def points(share: float) -> str:
-    """A difference of shares, in percentage points, to two digits; at least 0.01."""
+    """Return a difference of shares in percentage points, to two digits and at least 0.01."""
     value = max(100.0 * share, 0.01)
     return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
 @dataclass(frozen=True)
 class ReleaseMechanism:
-    """One way to release from a person's own series.
+    """One way to release from a person's own data.
 
     Attributes:
-        request: the class of its requests; has its name.
-        title: the name in words.
-        reason: for it and against it, in a sentence or two.
-        rank: where several serve a scenario, the one of the least rank is recommended.
+        request: class of its requests; has its name.
+        title: name in words.
+        reason: advantages and drawbacks, in a sentence or two.
+        rank: of the mechanisms that serve a scenario, the least rank is recommended.
         measure: request, values ``(n,)``, progress -> what noise is added to. Spends nothing.
-        draw: request, n, what was measured, source of noise -> the document. The only function
-            that publishes anything.
-        read: request, n, content of a document's file -> the document again, with all that follows
-            from what was released computed anew.
-        infer: document, what does simulations, seconds -> the document with what follows from what
-            was released; as it is where nothing is left to be computed.
-        expected: request, n -> the error to expect, where a formula or the public pool tells; else
-            ``None``.
+        draw: request, n, what was measured, source of noise -> record. The only function that
+            publishes anything.
+        read: request, n, content of a record's file -> record, with everything that follows from
+            the release computed again.
+        infer: record, runner of simulations, seconds -> record with its posterior; unchanged if
+            nothing is left to compute.
+        expected: request, n -> error to expect, by a formula or the public pool; else ``None``.
     """
 
     request: type[ReleaseRequest]
@@ -145,21 +143,21 @@ class ReleaseMechanism:
 
     @property
     def name(self) -> str:
-        """By which it is chosen."""
+        """The name in commands and records."""
         return self.request.mechanism
 
 
 def every() -> dict[str, ReleaseMechanism]:
-    """Name -> what can release, the recommended one first."""
+    """Return all mechanisms by name, the recommended ones first."""
     found = [each.RELEASABLE for each in registry.modules(__package__, "RELEASABLE")]
     return {each.name: each for each in sorted(found, key=lambda each: (each.rank, each.name))}
 
 
 def serving(scenario: str) -> dict[str, ReleaseMechanism]:
-    """Those that serve a scenario, the recommended one first.
+    """Return the mechanisms that serve a scenario, the recommended one first.
 
     Raises:
-        ParameterError: the scenario takes no series, or there is none of that name.
+        ParameterError: the scenario takes no data of a person's own, or does not exist.
     """
     check_takes_series(scenario)
     if scenario not in scenarios():
@@ -170,10 +168,10 @@ def serving(scenario: str) -> dict[str, ReleaseMechanism]:
 
 
 def chosen(scenario: str, name: str | None = None) -> ReleaseMechanism:
-    """What releases from a series of a scenario: the recommended one, or the one that is named.
+    """Return the mechanism that is named, or the recommended one.
 
     Raises:
-        ParameterError: there is none of that name, or it does not serve the scenario.
+        ParameterError: there is no mechanism of that name, or it does not serve the scenario.
     """
     known = serving(scenario)
     if name is None:
@@ -186,5 +184,5 @@ def chosen(scenario: str, name: str | None = None) -> ReleaseMechanism:
 
 
 def of(request: ReleaseRequest) -> ReleaseMechanism:
-    """What meets a request."""
+    """Return the mechanism of a request."""
     return every()[request.mechanism]

@@ -1,7 +1,7 @@
-"""A released document for people to read: one page that can be attached to a publication.
+"""Write a release as a page for people, which can be attached to a publication.
 
-All on it follows from the document. It needs no script, no network and no other file, reads on a
-telephone and prints on A4 and Letter (``assets/templates/release.html``).
+Everything on the page follows from the record. The page needs no script, no network and no other
+file, reads on a phone and prints on A4 and Letter (``assets/templates/release.html``).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from abcdp_core.sentences import amount
 
 
 def page(document: ReleaseRecord, file: bytes, name: str = "release.json", about: str = "") -> str:
-    """The report as a page in HTML.
+    """Return the report in HTML.
 
     Args:
-        document: what was released.
-        file: its file, which the report is known to belong to by the digest.
+        document: the release.
+        file: the bytes of its file, for their digest.
         name: of that file.
-        about: what the data are, as described by the author of the report; empty for nothing.
+        about: the author's description of the data; may be empty.
     """
     content = document.content()
     header, rows = _table(document)
@@ -60,7 +60,7 @@ def page(document: ReleaseRecord, file: bytes, name: str = "release.json", about
         fit_caption=caption,
         facts=facts,
         promise=promise,
-        # What is exact has its own section.
+        # Exactness has its own section.
         unprotected=[each for each in content["remains"] if each != document.exactness()],
         model=getattr(source_of(document.request), "OWN_MODEL", ""),
         asked=_asked(document, content),
@@ -74,20 +74,20 @@ def page(document: ReleaseRecord, file: bytes, name: str = "release.json", about
 
 
 def _spent(content: Mapping[str, Any]) -> str:
-    """ε_total, and δ where there is one."""
+    """ε_total, and δ unless it is 0."""
     spent = content["cost"]
     delta = f", δ = {spent['delta']:.3g}" if spent["delta"] else ""
     return f"ε_total = {in_digits(spent['epsilon'])}{delta}"
 
 
 def _table(document: ReleaseRecord) -> tuple[list[str], list[list[str]]]:
-    """What is known of every parameter, and what was expected before any data."""
+    """Estimates of all parameters, with their prior means if the table has none."""
     table = document.table()
     header = [str(name) for name in table.columns]
     rows = [[str(item) for item in row] for row in table.itertuples(index=False)]
     parameters = document.parameters
     if len(rows) == len(parameters) and not any("prior" in name for name in header):
-        header.append("before any data")
+        header.append("prior mean")
         for place, (row, parameter) in enumerate(zip(rows, parameters, strict=True)):
             before = [x for style, x in document.marks(place) if style is PRIOR]
             row.append(f"{amount(float(before[0][0]))}{unit_of(parameter)}" if before else "")
@@ -95,9 +95,9 @@ def _table(document: ReleaseRecord) -> tuple[list[str], list[list[str]]]:
 
 
 def _label(content: Mapping[str, Any]) -> tuple[dict[str, str], str]:
-    """Facts of the privacy label, and what they mean to a person."""
+    """Facts of the privacy label, and what they mean for a person."""
     spent, protected = content["cost"], content["protected"]
-    # Rounded upwards: what is said of it are bounds.
+    # Rounded up, because the label states bounds.
     epsilon = float(_up(spent["epsilon"], 4))
     facts = {
         "protected": protected[:1].upper() + protected[1:],
@@ -109,23 +109,23 @@ def _label(content: Mapping[str, Any]) -> tuple[dict[str, str], str]:
         facts["kind"] = f"approximate, δ = {spent['delta']:.3g}"
         del facts["odds change by at most"]
         return facts, (
-            "Two data sets that differ in what is protected give any set of results with "
-            f"probabilities that differ by at most {odds(epsilon)}, and beyond that by at most δ."
+            f"If two data sets differ only in {protected}, the probability of any set of results "
+            f"changes by at most {odds(epsilon)}, plus at most δ."
         )
     if NEIGHBOURS["add-remove"] in content["statement"]:
-        facts["odds change by at most"] += " (whether somebody is among the data)"
+        facts["odds change by at most"] += " (whether a person is in the data)"
         return facts, presence_in_short(epsilon)
     return facts, promise_in_short(epsilon)
 
 
 def _up(value: float, digits: int) -> Decimal:
-    """A positive number to so many digits, never below it."""
+    """A positive number, rounded up to so many digits."""
     exact = Decimal(repr(value))
     return exact.quantize(Decimal(1).scaleb(exact.adjusted() + 1 - digits), ROUND_UP)
 
 
 def _asked(document: ReleaseRecord, content: Mapping[str, Any]) -> dict[str, str]:
-    """Each setting by its label, with its value."""
+    """The label and the value of each setting."""
     request, public = document.request, dict(content["public"])
     known = request.specification(request.scenario)
     rows = {
@@ -135,7 +135,7 @@ def _asked(document: ReleaseRecord, content: Mapping[str, Any]) -> dict[str, str
     public.pop("scenario_domain", None)
     if public.keys() >= {"low", "high"}:
         domain = " to ".join(ends(float(public.pop("low")), float(public.pop("high"))))
-        rows["Range that the values were known to have"] = domain.replace("-", "\u2212")
+        rows["Range of the values, known beforehand"] = domain.replace("-", "\u2212")
     if "n" in content:
         rows[f"Number of {rows_of(request.scenario)}"] = _value(content["n"])
     return rows | {known[name].label: _value(value) for name, value in public.items()}
@@ -155,8 +155,8 @@ def _value(value: Any) -> str:
 
 
 def _said(text: str) -> Markup:
-    """A text in HTML; ``*words*`` of ours are emphasized, `code` is set as such."""
+    """A text in HTML, with ``*words*`` emphasized and `code` as code."""
     found = re.sub(r"(?<!\w)\*(\w[\w ?]*)\*", r"<em>\1</em>", str(escape(text)))
     found = re.sub(r"`([^`]+)`", r"<code>\1</code>", found)
-    # What belongs together stays on one line.
+    # Numbers stay on one line with their symbols.
     return Markup(re.sub(r"(?<=\d) (?=%)|(?<=ε_total) (?==)|(?<=ε_total =) ", "\u00a0", found))

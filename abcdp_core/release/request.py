@@ -1,11 +1,12 @@
-"""What is asked of any release: public settings, their checks, and what they spend.
+"""Requests for a release: public settings, their checks, and the budget they spend.
 
-Each mechanism adds what it alone has: a class below :class:`ReleaseRequest`, in its own file. Those
-for a series of values are below :class:`SeriesRequest`, and protect one value that is replaced by
-another: their number is public, and so is the domain to which they are clipped without saying how
-many. Others protect one person who is added or removed; then how many there are is private.
+Each mechanism adds its own settings in a subclass of :class:`ReleaseRequest`, in its own file.
+Subclasses of :class:`SeriesRequest` protect one value of a series that is replaced by another. The
+number of values is public, and so is the domain to which they are clipped; how many were clipped
+is private. Other requests protect one person who is added or removed, so the number of people is
+private.
 
-The settings have to be chosen without looking at the data.
+Choose all settings without looking at the data.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ Array = NDArray[np.float64]
 
 
 class OwnParameter(NamedTuple):
-    """A parameter in the scale of a person's own values: ``offset + factor * theta``.
+    """A parameter in the unit of a person's own data: ``offset + factor * theta``.
 
     Attributes:
-        name: what it is, in words.
-        unit: of the number; empty if it has that of the values.
-        offset, factor: from the scenario's own scale.
+        name: in words.
+        unit: of the parameter; empty if it has the unit of the values.
+        offset, factor: conversion from the scenario's scale.
     """
 
     name: str
@@ -46,7 +47,7 @@ class OwnParameter(NamedTuple):
 
 
 class OwnScenario(simulators.Scenario, Protocol):
-    """A scenario that also takes a person's own data; what is below the first two, of people."""
+    """A scenario that takes a person's own data; scenarios of people have all constants."""
 
     OWN_SIZES: tuple[int, int]
     OWN_MODEL: str
@@ -60,60 +61,60 @@ class OwnScenario(simulators.Scenario, Protocol):
     OWN_FINDING: str
 
     def own_parameters(self, low: float, high: float, n: int) -> Sequence[OwnParameter]:
-        """The parameters, in the order of ``AXES``, for values from ``low`` to ``high``."""
+        """Return the parameters, in the order of ``AXES``, for values from ``low`` to ``high``."""
 
     def from_series(self, values: Array) -> Array:
-        """Numbers ``(n,)`` in the domain as data points ``(n, p)``."""
+        """Return numbers ``(n,)`` in the domain as data points ``(n, p)``."""
 
 
 def scenarios() -> list[str]:
-    """Names of the scenarios that take a person's own data, models of one's own last."""
-    of_one_s_own = simulators.with_feature("OWN_TABLE")
-    return sorted(simulators.with_feature("from_series"), key=lambda name: name in of_one_s_own)
+    """Return the names of the scenarios that take a person's own data, users' models last."""
+    of_users = simulators.with_feature("OWN_TABLE")
+    return sorted(simulators.with_feature("from_series"), key=lambda name: name in of_users)
 
 
 def title(scenario: str) -> str:
-    """The title of a scenario."""
+    """Return the title of a scenario."""
     return simulators.title(scenario)
 
 
 SERIES = "values"
-"""The column that a scenario takes which does not say: any numbers."""
+"""Kind of column that a scenario takes unless it says otherwise: any numbers."""
 
 
 def columns_of(scenario: str) -> tuple[str, ...]:
-    """What the column of a file may hold for a scenario: names of readers of a column."""
+    """Return the kinds of column that a scenario's file may hold."""
     found: tuple[str, ...] = getattr(simulators.load(scenario), "OWN_COLUMNS", (SERIES,))
     return found
 
 
-SCENARIO = Parameter("choice", "Scenario", "The model that the series is compared with.")
+SCENARIO = Parameter("choice", "Scenario", "The model of your data.")
 BOUND = Parameter(
     kind="real",
     label="Bound of the domain",
-    help="Values beyond it are moved to it. Known beforehand, never read off the data.",
+    help="Values beyond it are clipped. Know it beforehand; never take it from the data.",
     low=-1e300,
     high=1e300,
 )
 
 NARROWEST = 1e-9
-"""Width of a domain, as a share of its larger bound: a narrower one has ends that no figure and no
-sentence tells apart."""
+"""Least width of a domain relative to its larger bound: the ends of a narrower one look equal in
+figures and text."""
 
 NARROWEST_OF_ALL = 1e-290
-"""Width of any domain, at least: below, numbers lose digits."""
+"""Least width of any domain; below, numbers lose digits."""
 
 POOL_SEED = Parameter(
     kind="integer",
     label="Seed of the public pool",
-    help="It has nothing to do with the noise: the same number draws the same simulations.",
+    help="Not related to the noise. The same seed gives the same simulations.",
     low=0,
     high=2**53 - 1,
 )
 DRAWS = Parameter(
     kind="integer",
     label="Draws from the posterior",
-    help="They cost nothing: any number follows from what was released.",
+    help="Draws spend no budget; they follow from the release.",
     low=100,
     high=10_000,
 )
@@ -121,10 +122,10 @@ DRAWS = Parameter(
 
 @dataclass(frozen=True)
 class ReleaseRequest(Params):
-    """What is asked for; public. A mechanism's own class says how it is met.
+    """Public settings of a release; each mechanism has a subclass.
 
     Attributes:
-        mechanism: name of the mechanism, which each class below has one of.
+        mechanism: its name, set by the subclass.
         scenario: one of :func:`scenarios`.
         epsilon_total: privacy budget.
     """
@@ -136,10 +137,10 @@ class ReleaseRequest(Params):
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """With the scenarios that take data of one's own.
+        """Return the parameters by name; scenarios are those that take a person's own data.
 
         Raises:
-            ParameterError: the scenario takes none, or the mechanism does not serve it.
+            ParameterError: the scenario takes no such data, or the mechanism does not serve it.
         """
         known = scenarios()
         check_takes_series(scenario)
@@ -150,7 +151,7 @@ class ReleaseRequest(Params):
 
     @classmethod
     def serves(cls, scenario: str) -> bool:
-        """Whether the mechanism can release from data of a scenario."""
+        """Return whether the mechanism can release from data of a scenario."""
         raise NotImplementedError
 
     @property
@@ -160,7 +161,7 @@ class ReleaseRequest(Params):
 
     @property
     def neighbours(self) -> str:
-        """What happens to one unit: ``replace`` or ``add-remove``."""
+        """How neighboring data differ in one unit: ``replace`` or ``add-remove``."""
         raise NotImplementedError
 
     @property
@@ -170,78 +171,78 @@ class ReleaseRequest(Params):
 
     @property
     def declared(self) -> tuple[str, ...]:
-        """Names of what has a sensitivity that somebody declared, and nothing here derives."""
+        """Names of statistics whose sensitivity the model's author declared."""
         return ()
 
     @property
     def spends(self) -> str:
-        """Its budget in words."""
+        """The budget in words."""
         return f"ε_total = {in_digits(self.epsilon_total)}"
 
     @property
     def tells_size(self) -> bool:
-        """Whether the number of values says something; it is public wherever it does."""
+        """Whether the number of rows carries information; then it is public."""
         low, high = own_sizes(self.scenario)
         return low < high
 
     def check_size(self, n: int) -> None:
-        """Refuse data of a size that the scenario does not take.
+        """Check the number of rows.
 
         Raises:
-            ParameterError: it is.
+            ParameterError: the scenario does not take so many.
         """
         low, high = own_sizes(self.scenario)
         rows = rows_of(self.scenario)
         Parameter("integer", "Values", low=low, high=high).check(f"number of {rows}", n)
 
     def check_values(self, values: Array) -> None:
-        """Refuse values that no reader gives.
+        """Check the values.
 
         Raises:
-            ValueError: one is not finite.
+            ValueError: a value is not finite.
         """
         if not np.isfinite(values).all():
             raise ValueError("values: each must be a finite number.")
 
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
-        """What is inferred, in a person's own terms, for ``n`` values."""
+        """Return the inferred parameters in the units of the data, for ``n`` values."""
         raise NotImplementedError
 
     def event(self, n: int) -> Event:
-        """What will be done to ``n`` values, with its noise; public."""
+        """Return the event of a release from ``n`` values, with its noise; public."""
         raise NotImplementedError
 
     def noise_in_words(self, n: int) -> str:
-        """The scale of the noise for ``n`` values, in a sentence."""
+        """Return the scale of the noise for ``n`` values, in a sentence."""
         raise NotImplementedError
 
     def settings_in_words(self) -> str:
-        """What is chosen besides the budget, in a few words."""
-        raise NotImplementedError
+        """Return the settings besides the budget, in a few words."""
+        return self.mechanism
 
     def data_in_words(self, n: int) -> str:
-        """What it is spent on, after "on"; what is private of the data is not in it."""
+        """Return the data in words, without anything private; it follows "on"."""
         raise NotImplementedError
 
     def fitted(self, n: int) -> str:
-        """What a release will tell about, in a person's own terms."""
+        """Return the names of what will be inferred."""
         raise NotImplementedError
 
     def unprotected(self, n: int) -> list[str]:
-        """What the guarantee leaves unprotected of such data, in sentences."""
+        """Return sentences on what the guarantee does not protect."""
         raise NotImplementedError
 
     def reach(self, n: int) -> str:
-        """What the public simulations reach of what ``n`` values could be; empty if unsaid."""
+        """Return the range of the public simulations in words; empty if it is not given."""
         return ""
 
-    def drowned(self, n: int) -> str:
-        """Where noise hides nearly all that ``n`` values tell, a sentence on that; else empty."""
+    def noise_warning(self, n: int) -> str:
+        """Return a warning if noise hides nearly all information in ``n`` values; else empty."""
         raise NotImplementedError
 
 
 def ends(low: float, high: float) -> tuple[str, str]:
-    """Both ends of a domain as they were given, without an exponent where people write none."""
+    """Return both ends of a domain as texts, without an exponent below 1e15."""
 
     def given(value: float) -> str:
         is_plain = abs(value) < 1e15 and float(value).is_integer()
@@ -252,7 +253,7 @@ def ends(low: float, high: float) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class SeriesRequest(ReleaseRequest):
-    """What is asked of a series of values, of which one is replaced by another.
+    """A request for a series of values; neighbors replace one value by another.
 
     Attributes:
         low, high: domain of the values, known beforehand.
@@ -266,7 +267,7 @@ class SeriesRequest(ReleaseRequest):
     protected: ClassVar[str] = "one value of the series"
 
     def check_together(self) -> None:
-        """Refuse a domain without inside, or with too few numbers in it to be divided."""
+        """Refuse a domain that is empty, or too narrow to be divided in floating point."""
         low, high = ends(self.low, self.high)
         least = max(NARROWEST * max(abs(self.low), abs(self.high)), NARROWEST_OF_ALL)
         if self.high - self.low < least:
@@ -274,7 +275,7 @@ class SeriesRequest(ReleaseRequest):
             raise ParameterError(f"high = {high}: must be above low = {low}{by}.")
 
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
-        """The parameters in the scale of the series; as they are if the scenario does not say."""
+        """Return the parameters in the scale of the series, or in the scenario's own scale."""
         source = source_of(self)
         if not hasattr(source, "own_parameters"):
             return tuple(OwnParameter(name, "", 0.0, 1.0) for name in source.AXES)
@@ -282,19 +283,19 @@ class SeriesRequest(ReleaseRequest):
         return tuple(OwnParameter(*each) for each in found)
 
     def data_in_words(self, n: int) -> str:
-        """Number and domain of the values."""
+        """Return the number and the domain of the values in words."""
         low, high = ends(self.low, self.high)
-        return f"a series of {n:,} values, each taken to lie between {low} and {high}"
+        return f"a series of {n:,} values, each clipped to between {low} and {high}"
 
     def fitted(self, n: int) -> str:
-        """The parameters, or the shares."""
+        """Return the names of the parameters or shares."""
         every = self.own_parameters(n)
         names, units = listed([each.name for each in every]), {each.unit for each in every}
         is_share = len(units) == 1 and units != {""}
         return f"the share of your values in {names}" if is_share else names
 
     def unprotected(self, n: int) -> list[str]:
-        """Number, settings, and several values of one person."""
+        """Return sentences on the number of values, the settings and repeated persons."""
         return [
             f"The number of values, {n}, is public, and so is every setting. A setting that was "
             "chosen by looking at the data, the domain above all, tells something that is not "
@@ -305,10 +306,10 @@ class SeriesRequest(ReleaseRequest):
 
 
 def check_takes_series(scenario: str | None) -> None:
-    """Refuse a scenario that is there and takes no data of one's own.
+    """Check a scenario's name.
 
     Raises:
-        ParameterError: it is.
+        ParameterError: the scenario exists and takes no data of a person's own.
     """
     known = scenarios()
     if scenario not in known and scenario in simulators.names():
@@ -317,44 +318,41 @@ def check_takes_series(scenario: str | None) -> None:
         )
 
 
-# ------------------------------------------------- what follows from a request
-
-
 def source_of(request: ReleaseRequest) -> OwnScenario:
-    """The scenario that is asked for."""
+    """Return the scenario of a request."""
     return cast(OwnScenario, simulators.load(request.scenario))
 
 
 def model(scenario: str) -> str:
-    """What a scenario takes one's data for, in a sentence or two."""
+    """Return the model that a scenario assumes for the data, in a sentence or two."""
     return cast(OwnScenario, simulators.load(scenario)).OWN_MODEL
 
 
 def own_sizes(scenario: str) -> tuple[int, int]:
-    """Smallest and largest number of values that a scenario takes; the same where it is hidden."""
+    """Return the smallest and the largest number of rows; both are equal if it is private."""
     return cast(OwnScenario, simulators.load(scenario)).OWN_SIZES
 
 
 def rows_of(scenario: str) -> str:
-    """What the rows of a file are: values, days or records."""
+    """Return what the rows of a file are: values, days or records."""
     found: str = getattr(simulators.load(scenario), "OWN_ROWS", SERIES)
     return found
 
 
 def question(request: ReleaseRequest, n: int) -> str:
-    """What a person confirms before anything is spent."""
+    """Return the text that a person confirms before anything is spent."""
     whom = request.protected
     if request.neighbours == "add-remove":
         whom = f"{whom}, added or removed"
     return (
         f"This spends {request.spends} (pure differential privacy) on "
-        f"{request.data_in_words(n)}. It protects {whom}; it cannot be undone, and every further "
+        f"{request.data_in_words(n)}. It protects {whom}. It cannot be undone, and every further "
         f"release from the same data adds to it. {request.noise_in_words(n)}"
     )
 
 
 def claim(request: ReleaseRequest) -> Claim:
-    """What a release takes from a budget at most, known before any data are read."""
+    """Return the most that a release spends, known before any data are read."""
     what = f"release {request.scenario}, {request.settings_in_words()}"
     if request.declared:
         what = f"{what}, sensitivity of {' and '.join(request.declared)} declared"
@@ -364,15 +362,15 @@ def claim(request: ReleaseRequest) -> Claim:
 
 
 def to_domain(values: Array, domain: tuple[float, float], target: tuple[float, float]) -> Array:
-    """Return values ``(n,)`` clipped to a domain and carried over to another along a straight line.
+    """Return values ``(n,)`` clipped to a domain and mapped linearly to another.
 
-    What is a whole number there but for rounding is that number: where cells meet at whole numbers,
-    a value that is written as such a place belongs to the cell above, however its decimals round.
+    A result that is a whole number but for rounding becomes that number: cells meet at whole
+    numbers, and a value on an edge belongs to the cell above, however its decimals round.
     """
     low, high = domain
     share = (np.clip(values, low, high) - low) / (high - low)
     carried = target[0] + share * (target[1] - target[0])
-    # Half an ulp each of value and ends, beside their difference, and of the operations here.
+    # Half an ulp each for the value, both ends, their difference and the operations here.
     rounding = 2.0 * np.finfo(float).eps * (max(abs(low), abs(high)) / (high - low) + 1.0)
     whole = np.rint(carried)
     near = np.abs(carried - whole) <= min(rounding * (target[1] - target[0]), MOST_ROUNDING)
@@ -380,4 +378,4 @@ def to_domain(values: Array, domain: tuple[float, float], target: tuple[float, f
 
 
 MOST_ROUNDING = 1e-6
-"""Beyond this a domain is too narrow for its place to tell its values from each other anyway."""
+"""Largest rounding; beyond it the domain is too narrow, for its location, to separate values."""

@@ -1,8 +1,8 @@
-"""What is simulated of a scenario whose numbers are released: its model, and the public pool.
+"""Simulate scenarios whose numbers are released: the model, and the public pool.
 
 The pool is the first round of the posterior: draws from the prior with their numbers. It is shipped
-with the scenario, given by somebody's file, or simulated from the public seed and kept. It tells
-what to expect before anything is spent. Nothing in it is private.
+with the scenario, read from a user's file, or simulated from the public seed and cached. It
+predicts errors before anything is spent. Nothing in it is private.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ Progress = Callable[[float], None]
 
 
 def table_for(scenario: str) -> Table | None:
-    """What is read and released by a model or a pool of one's own; ``None`` for other scenarios."""
+    """Return the table of a user's model or pool; ``None`` for other scenarios."""
     found: Table | None = getattr(simulators.load(scenario), "OWN_TABLE", None)
     return found
 
 
 def statistic_of(scenario: str) -> Statistic:
-    """That on a lattice, of records; else the first that is stated: that of the smaller unit."""
+    """Return a user's statistic on a lattice, else the scenario's for its smallest unit."""
     table = table_for(scenario)
     stated = stated_by(simulators.load(scenario))
     return next(iter(stated.values())) if table is None else table.statistic
 
 
 def size_of(scenario: str, n: int) -> int:
-    """How many numbers data of ``n`` rows have, whatever stands in them."""
+    """Return how many numbers data of ``n`` rows have, whatever their values."""
     if table_for(scenario) is not None:
         return len(statistic_of(scenario).names)
     source: Any = simulators.load(scenario)
@@ -50,18 +50,18 @@ def size_of(scenario: str, n: int) -> int:
 
 
 def names_of(scenario: str, n: int) -> tuple[str, ...]:
-    """What the numbers of ``n`` rows are called."""
+    """Return the names of the numbers of ``n`` rows."""
     names, k = statistic_of(scenario).names, size_of(scenario, n)
     return names if len(names) == k else tuple(f"day {day}" for day in range(1, k + 1))
 
 
 @dataclass(frozen=True)
 class ScenarioModel:
-    """A scenario as the posterior needs it: prior, and simulator of the numbers.
+    """The model of a scenario for the posterior: prior, and simulator of the numbers.
 
     Attributes:
-        scenario: by its name, so that it can be sent to workers.
-        digest: of the file of a model of one's own: another may have stated one of this name.
+        scenario: its name, which can be sent to workers.
+        digest: of a user's file, as another file may define a model of this name; else empty.
         n: rows of each data set.
     """
 
@@ -70,7 +70,7 @@ class ScenarioModel:
     n: int
 
     chunk: ClassVar[int] = 200
-    """Draws that are simulated in one go."""
+    """Draws simulated at once."""
 
     @property
     def _source(self) -> Any:
@@ -78,28 +78,28 @@ class ScenarioModel:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """In a person's own words."""
+        """Names of the parameters, in words."""
         source = self._source
         return tuple(source.OWN_NAMES[axis] for axis in source.AXES)
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Names of what is released."""
+        """Names of the released numbers."""
         return names_of(self.scenario, self.n)
 
     @property
     def is_series(self) -> bool:
-        """Whether the numbers follow one another in time."""
+        """Whether the numbers are a time series."""
         return bool(getattr(self._source, "IS_SERIES", False))
 
     @property
     def prior(self) -> Prior:
-        """Of the parameters."""
+        """Prior of the parameters."""
         found: Prior = self._source.PRIOR
         return found
 
     def simulate(self, rng: np.random.Generator, theta: Array) -> Array:
-        """Numbers ``(m, k)`` at parameters ``(m, p)``."""
+        """Simulate numbers ``(m, k)`` at parameters ``(m, p)``."""
         table = table_for(self.scenario)
         if table is not None and table.simulate is not None:
             return table.simulate(rng, theta, self.n)
@@ -108,24 +108,21 @@ class ScenarioModel:
 
 
 def model_of(scenario: str, n: int) -> ScenarioModel | None:
-    """The model of a scenario; ``None`` where there is only a pool that somebody made."""
+    """Return the model of a scenario; ``None`` if there is only a user's pool."""
     table = table_for(scenario)
     if table is not None and table.simulate is None:
         return None
     return ScenarioModel(scenario, "" if table is None else table.digest, n)
 
 
-# --------------------------------------------------------------------------------------- the pool
-
-
 @dataclass(frozen=True, eq=False)
 class PublicPool:
-    """Simulated data sets.
+    """Draws from the prior with their numbers.
 
     Attributes:
-        draws: from the prior.
+        draws: all of them.
         theta: parameters of those that did not fail ``(T, p)``.
-        quantities: what else is told of each draw.
+        quantities: further quantities of each draw.
     """
 
     draws: Draws = field(repr=False)
@@ -134,7 +131,7 @@ class PublicPool:
 
     @functools.cached_property
     def numbers(self) -> Array:
-        """Of the draws that did not fail ``(T, k)``."""
+        """Numbers of the draws that did not fail ``(T, k)``."""
         return self.draws.numbers[self.draws.done]
 
     @functools.cached_property
@@ -143,28 +140,21 @@ class PublicPool:
         return self.told(self.theta, self.numbers)
 
     def told(self, theta: Array, numbers: Array) -> Array:
-        """Parameters and quantities ``(m, d)`` of parameters and numbers."""
+        """Return parameters and quantities ``(m, d)``, given parameters and numbers."""
         return np.column_stack([theta, *(each.of(theta, numbers) for each in self.quantities)])
 
     def with_noise(self, noise: Noise, seed: int) -> FixedPool:
-        """The pool with noise on its numbers."""
+        """Return the pool with noise on its numbers."""
         return FixedPool.of(self.theta, self.numbers, noise, seed)
 
 
 def public_pool(
     scenario: str, n: int, seed: int, size: int = FIRST, progress: Progress | None = None
 ) -> PublicPool:
-    """The pool that is there, or one for data sets of ``n`` rows.
-
-    Args:
-        scenario: whose.
-        n: rows of each data set.
-        seed: of the draws.
-        size: how many, where they are simulated.
-        progress: called with the fraction done, where that takes long.
+    """Return the pool for data sets of ``n`` rows; simulate ``size`` draws if there is none.
 
     Raises:
-        OwnError: a model of one's own fails, or makes something else each time.
+        OwnError: a user's model fails, or gives different results from the same seed.
     """
     table, key = table_for(scenario), _key(scenario, n, seed, size)
     found = _pools.get(key)
@@ -184,7 +174,7 @@ def public_pool(
 
 
 def has_pool(scenario: str, n: int, seed: int, size: int = FIRST) -> bool:
-    """Whether a pool is there, or comes with the program: making one takes long."""
+    """Return whether a pool exists or is shipped; making one takes long."""
     table = table_for(scenario)
     is_given = table is not None and table.pool is not None
     is_shipped = hasattr(simulators.load(scenario), "precomputed_pool")
@@ -203,7 +193,7 @@ _pools: dict[tuple[str, str, int, int, int], PublicPool] = {}
 
 
 def _drawn(model: ScenarioModel, seed: int, size: int, progress: Progress | None) -> Draws:
-    """Draws from the prior: shipped, kept on disk, or simulated now."""
+    """Draws from the prior: shipped, cached on disk, or simulated now."""
     source: Any = simulators.load(model.scenario)
     if hasattr(source, "precomputed_pool"):
         theta, numbers = source.precomputed_pool(source.POOL_SIZE_DEFAULT)

@@ -1,8 +1,8 @@
 """Release by the sparse vector technique: draws of a public pool that resemble the series.
 
-The series is compared with every data set of a pool that is simulated for this release and kept
-nowhere. Which draws were accepted is what the budget pays for; with their public parameters they
-are the release (:mod:`~abcdp_core.release.exact_noise` has the noise and the proof).
+The series is compared with every data set of a pool that is simulated for this release and not
+stored. The budget pays for which draws are kept. These decisions, with the public parameters of the
+kept draws, are the release (:mod:`~abcdp_core.release.exact_noise` has the noise and the proof).
 """
 
 from __future__ import annotations
@@ -37,32 +37,34 @@ from abcdp_core.release.releasable import ReleaseMechanism
 from abcdp_core.release.request import (
     POOL_SEED,
     SERIES,
+    OwnParameter,
     SeriesRequest,
     columns_of,
     source_of,
     to_domain,
 )
+from abcdp_core.sentences import counted
 
 Array = NDArray[np.float64]
 
 NO_KERNEL = "none"
-"""Bandwidth where a scenario's distances have no kernel."""
+"""Bandwidth of distances without a kernel."""
 
-DISTANCE = Parameter("choice", "Distance", "How the series is compared with simulated ones.")
-BANDWIDTH = Parameter("real", "Bandwidth of the kernel", "In the unit of the scenario's values.")
+DISTANCE = Parameter("choice", "Distance", "How your series is compared with simulated series.")
+BANDWIDTH = Parameter("real", "Bandwidth of the kernel", "In the units of the scenario.")
 
 
 @dataclass(frozen=True)
 class SparseVectorRequest(SeriesRequest):
-    """What is asked for; public. :meth:`defaults` has what a scenario starts from.
+    """Public settings of a release by the sparse vector.
 
     Attributes:
-        epsilon_abc: similarity threshold.
-        c: acceptances after which the run stops.
-        pool_size: public prior draws.
-        distance: name of one of the scenario's.
+        epsilon_abc: threshold of the distance.
+        c: draws to keep; then the run stops.
+        pool_size: number of draws in the public pool.
+        distance: name of one of the scenario's distances.
         bandwidth: of its kernel, in the unit of the scenario's domain.
-        resample: whether the threshold's noise is redrawn after each acceptance.
+        resample: whether the threshold's noise is redrawn after each kept draw.
         pool_seed: of the public pool.
     """
 
@@ -78,7 +80,7 @@ class SparseVectorRequest(SeriesRequest):
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own bounds.
+        """Return the parameters by name, with the scenario's bounds.
 
         Raises:
             ParameterError: the scenario takes no series.
@@ -96,7 +98,7 @@ class SparseVectorRequest(SeriesRequest):
 
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
-        """All but domain and budget, which a person has to choose."""
+        """Return the default settings, without domain and budget."""
         source = simulators.load(scenario)
         return {
             "epsilon_abc": source.EPSILON_ABC_DEFAULT,
@@ -108,59 +110,59 @@ class SparseVectorRequest(SeriesRequest):
 
     @classmethod
     def serves(cls, scenario: str) -> bool:
-        """Every scenario that takes a series of values; all have a distance."""
+        """Return whether a scenario takes a series of values; all of these have a distance."""
         return columns_of(scenario) == (SERIES,)
 
     def check_together(self) -> None:
-        """Refuse a domain without inside, or more acceptances than draws."""
+        """Check the domain, and that c is at most the number of draws."""
         super().check_together()
         par.check_accepted(self.c, self.pool_size)
 
     def check_size(self, n: int) -> None:
-        """Refuse a series that is too short or too long for its scenario or for the pool.
+        """Check the number of values.
 
         Raises:
-            ParameterError: it is.
+            ParameterError: it is out of the scenario's range, or too large for the pool.
         """
         super().check_size(n)
         par.check_work(n, self.pool_size)
 
     def event(self, n: int) -> SparseVector:
-        """The run, in the unit of the distance."""
+        """Return the event, in the unit of the distance."""
         return noise_of(self, n).event
 
     def noise_in_words(self, n: int) -> str:
-        """The noise of the threshold."""
+        """Return the noise of the threshold in a sentence."""
         return (
-            f"The noise of the threshold ε_abc = {self.epsilon_abc:.4g} will have the scale "
+            f"The noise on the threshold ε_abc = {self.epsilon_abc:.4g} will have scale "
             f"b = {self.event(n).threshold_scale:.3g}."
         )
 
     def settings_in_words(self) -> str:
-        """Threshold and acceptances."""
+        """Return threshold and draws to keep."""
         return f"ε_abc = {self.epsilon_abc:g}, c = {self.c}"
 
-    def drowned(self, n: int) -> str:
-        """Where the threshold's noise is larger than the threshold."""
+    def noise_warning(self, n: int) -> str:
+        """Return a warning if the threshold's noise is larger than the threshold."""
         noise = self.event(n).threshold_scale
         if noise <= self.epsilon_abc:
             return ""
         return (
             f"The noise (scale {noise:.3g}) is larger than the threshold "
-            f"ε_abc = {self.epsilon_abc:g}, so what comes out will say little more than the "
-            f"prior. A larger ε_total, a smaller c or more data help."
+            f"ε_abc = {self.epsilon_abc:g}, so the results will say little more than the prior. "
+            "A larger ε_total, a smaller c or more data help."
         )
 
 
 def _bandwidths(default: float | None) -> Parameter:
-    """A tenth to ten times the default; only a word where there is no kernel."""
+    """From a tenth to ten times the default; only a word without a kernel."""
     if default is None:
         return dataclasses.replace(BANDWIDTH, kind="choice", options=(NO_KERNEL,))
     return dataclasses.replace(BANDWIDTH, low=default / 10.0, high=default * 10.0)
 
 
 def pool_key(request: SparseVectorRequest, n: int) -> pool.PoolKey:
-    """The public pool for a series of ``n`` values; made for this release and kept nowhere."""
+    """Return the key of the public pool for ``n`` values, which is not stored."""
     default = source_of(request).DISTANCES[0]
     return pool.PoolKey(
         scenario=request.scenario,
@@ -173,27 +175,16 @@ def pool_key(request: SparseVectorRequest, n: int) -> pool.PoolKey:
 
 
 def noise_of(request: SparseVectorRequest, n: int) -> IntegerNoise:
-    """The noise of a release from ``n`` values, for the sharp sensitivity; public."""
+    """Return the noise of a release from ``n`` values, for the sharp sensitivity; public."""
     sensitivity = pool_key(request, n).metric().sensitivity(n)
     return integer_noise(
         request.epsilon_total, sensitivity, request.c, grid(sensitivity), resample=request.resample
     )
 
 
-# ---------------------------------------------------------------------------- what comes out
-
-
 @dataclass(frozen=True)
 class SparseVectorRecord(ReleaseRecord):
-    """The accepted draws.
-
-    Attributes:
-        request: the settings.
-        n: number of values in the series.
-        release: the decisions and their event.
-        theta: accepted parameters ``(k, d)``.
-        reservation: what it was taken from, if from a budget.
-    """
+    """The kept draws: the decisions with their event, and the parameters ``(k, d)``."""
 
     request: SparseVectorRequest
     n: int
@@ -203,48 +194,45 @@ class SparseVectorRecord(ReleaseRecord):
 
     @property
     def sample(self) -> Array:
-        """The accepted parameters."""
+        """The kept parameters."""
         return self.theta
 
     @property
     def summary(self) -> str:
-        """How many were accepted."""
-        were = "was" if len(self.theta) == 1 else "were"
+        """How many draws were kept."""
         return (
-            f"{len(self.theta)} of {self.request.c} samples {were} accepted after looking at "
+            f"Kept {counted(len(self.theta), 'draw')} (c = {self.request.c:,}) after comparing "
             f"{self.release.stopped_at:,} of {self.request.pool_size:,} draws."
         )
 
     @property
     def in_own_words(self) -> str:
-        """The mean of what was accepted, or the prior's."""
+        """The mean of the kept draws, or the prior mean."""
         source, some = source_of(self.request), len(self.theta) > 0
         mean = self.theta.mean(axis=0) if some else source.PRIOR_MEAN
         means = in_scale(self.parameters, mean)
         each = "; ".join(
-            f"{parameter.name}: {value:.2g}{unit_of(parameter)}".replace("-", "\u2212")
+            f"{parameter.name}: {_with_unit(value, parameter)}"
             for parameter, value in zip(self.parameters, means, strict=True)
         )
-        whose = "Mean of what was accepted" if some else "The prior's mean, as nothing was accepted"
+        whose = "Mean of the kept draws" if some else "Prior mean, as no draw was kept"
         return f"{whose}: {each}."
 
     @property
     def finding(self) -> str:
         """The largest share, where the parameters are shares."""
         if not len(self.theta):
-            return "Nothing was accepted: no more is known than before"
+            return "No draw was kept; the estimate is the prior mean"
         means = self.values.mean(axis=0)
         if len({each.unit for each in self.parameters}) > 1:
-            return "The curve through the series, in its own units"
+            return "A curve through the series, in its own units"
         most = int(means.argmax())
         name = self.parameters[most].name
-        return (
-            f"In what was accepted the largest share is that of {name}: about {means[most]:.0f} %"
-        )
+        return f"Estimated largest share: {name}, about {means[most]:.0f} %"
 
     @property
     def settings(self) -> str:
-        """Budget, threshold, acceptances and size."""
+        """Budget, threshold, draws to keep and size."""
         request = self.request
         return (
             f"{request.spends}, ε_abc = {request.epsilon_abc:g}, c = {request.c:,}, N = {self.n:,}"
@@ -252,30 +240,30 @@ class SparseVectorRecord(ReleaseRecord):
 
     @property
     def marks_in_words(self) -> str:
-        """Accepted values and two means."""
+        """Kept draws and two means."""
         if not len(self.theta):
-            return "Grey: the prior's mean."
+            return "Grey: prior mean."
         return (
-            "Upright marks: what was accepted. Diamond: its mean. Grey: the prior's mean. What was "
-            "accepted does not tell how far its mean may be off."
+            "Upright marks: kept draws. Diamond: their mean. Grey: prior mean. The spread of the "
+            "kept draws does not show the error of their mean."
         )
 
     def table(self) -> pd.DataFrame:
-        """Means; there are no intervals, as acceptances do not tell how uncertain they are."""
-        means = [self.said(row) or "nothing accepted" for row in range(len(self.parameters))]
+        """Return the means; kept draws do not determine intervals."""
+        means = [self.value_text(row) or "no draw kept" for row in range(len(self.parameters))]
         return pd.DataFrame(
-            {"parameter": [each.name for each in self.parameters], "mean of accepted": means}
+            {"parameter": [each.name for each in self.parameters], "mean of kept draws": means}
         )
 
     def exactness(self) -> str:
-        """Rounding of the distances."""
+        """Return which parts are exact."""
         return (
             "Distances are computed in floating point; the noise has a margin for rounding of "
             f"2^-{FINENESS} of the sensitivity. Noise and comparison are exact, in whole numbers."
         )
 
     def contents(self) -> dict[str, Any]:
-        """The decisions, the parameters and the same in the person's own scale."""
+        """Return the decisions and the parameters, also in the units of the data."""
         source = source_of(self.request)
         return {
             "release": {
@@ -292,7 +280,7 @@ class SparseVectorRecord(ReleaseRecord):
         }
 
     def marks(self, row: int) -> Marks:
-        """Each accepted value, their mean and the prior's."""
+        """Return each kept value, their mean and the prior mean."""
         values = self.values[:, row]
         prior = in_scale(self.parameters, source_of(self.request).PRIOR_MEAN)
         return [
@@ -301,15 +289,15 @@ class SparseVectorRecord(ReleaseRecord):
             (PRIOR, prior[row : row + 1]),
         ]
 
-    def said(self, row: int) -> str:
-        """The mean of what was accepted."""
+    def value_text(self, row: int) -> str:
+        """Return the mean of the kept draws."""
         if not len(self.theta):
             return ""
-        mean = float(self.values[:, row].mean())
-        return f"{mean:.2g}{unit_of(self.parameters[row])}".replace("-", "\u2212")
+        return _with_unit(float(self.values[:, row].mean()), self.parameters[row])
 
 
-# ------------------------------------------------------------------------------- the release
+def _with_unit(value: float, parameter: OwnParameter) -> str:
+    return f"{value:.2g}{unit_of(parameter)}".replace("-", "\u2212")
 
 
 def measure(
@@ -325,18 +313,18 @@ def measure(
 def draw(
     request: SparseVectorRequest, n: int, comparison: DistanceTable, randbelow: RandBelow
 ) -> SparseVectorRecord:
-    """Run the mechanism once."""
+    """Spend the budget: run the mechanism once."""
     noise = noise_of(request, n)
     release = release_exactly(comparison, request.epsilon_abc, noise, randbelow)
     return SparseVectorRecord(request, n, release, comparison.theta[release.indices])
 
 
 def read(request: SparseVectorRequest, n: int, content: Mapping[str, Any]) -> SparseVectorRecord:
-    """The document of some decisions; their parameters are those of the public pool.
+    """Return the record of the decisions in a record's content, with parameters of the pool.
 
     Raises:
-        ParameterError: no run decides so.
-        KeyError, TypeError, ValueError: the content is of another form.
+        ParameterError: no run makes these decisions.
+        KeyError, TypeError, ValueError: the content has another form.
     """
     found = content["release"]
     indices = np.array(found["indices"], dtype=np.int64)
@@ -355,14 +343,14 @@ def _check_run(request: SparseVectorRequest, indices: NDArray[np.int64], stopped
     ordered = not len(indices) or (indices[0] >= 0 and bool((indices[1:] > indices[:-1]).all()))
     within = not len(indices) or indices[-1] < stopped_at
     if not (len(indices) <= request.c and ordered and within and stopped_at == ends):
-        raise ParameterError("release: no run accepts these draws and stops there.")
+        raise ParameterError("release: no run keeps these draws and stops there.")
 
 
 RELEASABLE = ReleaseMechanism(
     request=SparseVectorRequest,
     title="Sparse vector",
-    reason="Simulated data sets that resemble the series are accepted, each for its part of the "
-    "budget; nothing is needed but a simulator of the data.",
+    reason="This mechanism keeps simulated data sets that resemble yours; each spends a part of "
+    "the budget. It needs only a simulator of the data.",
     rank=1,
     measure=measure,
     draw=draw,

@@ -1,4 +1,4 @@
-"""The document of released numbers, and what follows from them, in words (MATH E5, E9)."""
+"""Record released numbers and describe what follows from them (MATH E5, E9)."""
 
 from __future__ import annotations
 
@@ -13,35 +13,28 @@ from numpy.typing import NDArray
 from abcdp_core import figures as fig
 from abcdp_core.figures.replicates import replicates
 from abcdp_core.privacy.discrete import deviation
+from abcdp_core.release import picture
 from abcdp_core.release.budget_file import Reservation
 from abcdp_core.release.document import LEVEL, ReleaseRecord, unit_of
-from abcdp_core.release.picture import (
-    ESTIMATE,
-    INTERVAL,
-    MADE,
-    PRIOR,
-    PRIOR_INTERVAL,
-    RELEASED,
-    Marks,
-    Row,
-)
+from abcdp_core.release.picture import Marks, Row
 from abcdp_core.release.request import rows_of, source_of
 from abcdp_core.release.simulated import names_of, table_for
 from abcdp_core.release.summary_posterior import Inferred, Inverse
 from abcdp_core.release.summary_request import PrivateSummaryRequest
 from abcdp_core.sentences import counted, decimals, fixed
+from abcdp_core.statistic import Question
 
 Array = NDArray[np.float64]
 
 FINEST = 1e-3
-"""Part of the prior's interval below which nothing is said, however narrow the posterior is."""
+"""Least width that is resolved in words, as a share of the prior's interval."""
 
 SHOWN = 8
-"""Numbers in the report's picture of the fit, at most: unusual ones first."""
+"""Most numbers in the report's picture of the fit; unusual ones first."""
 
 
 class InWords(NamedTuple):
-    """A value in words: with the data, and without them."""
+    """Posterior and prior of a quantity as texts."""
 
     name: str
     unit: str
@@ -58,12 +51,9 @@ class PrivateSummaryRecord(ReleaseRecord):
     """Numbers with noise, and what follows from them.
 
     Attributes:
-        request: the settings.
-        n: rows of the data, public.
-        released: whole numbers ``(k,)``; noise may have made one negative.
-        reservation: what it was taken from, if from a budget.
+        released: whole numbers ``(k,)``; noise may make one negative.
         inferred: what follows from the numbers; ``None`` until it is computed.
-        rounds: draws of each round of a posterior that is computed again.
+        rounds: draws in each round of a posterior that is computed again.
     """
 
     request: PrivateSummaryRequest
@@ -75,23 +65,23 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     @property
     def is_complete(self) -> bool:
-        """Whether what follows from the numbers is computed."""
+        """Whether the posterior is computed."""
         return self.inferred is not None
 
     @property
     def found(self) -> Inferred:
-        """What follows from the numbers.
+        """The posterior.
 
         Raises:
             ValueError: it is not computed yet.
         """
         if self.inferred is None:
-            raise ValueError("what follows from the released numbers is not computed yet.")
+            raise ValueError("the posterior of the released numbers is not computed yet.")
         return self.inferred
 
     @property
     def whole(self) -> tuple[int, ...]:
-        """By what each whole number is divided ``(k,)``."""
+        """Divisors of the whole numbers ``(k,)``."""
         return self.request.event(self.n).whole or ()
 
     @property
@@ -101,7 +91,7 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     @property
     def natural(self) -> Array | None:
-        """The released numbers ``(k,)`` as counts, means and sums, for a model of one's own."""
+        """The released numbers ``(k,)`` as counts, means and sums; only for a user's model."""
         table = table_for(self.request.scenario)
         return None if table is None else table.natural(self.z, self.n)
 
@@ -112,15 +102,15 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the released numbers."""
+        """Names of the released numbers."""
         return names_of(self.request.scenario, self.n)
 
     @property
     def summary(self) -> str:
-        """What was released."""
+        """The released numbers."""
         if table_for(self.request.scenario) is not None:
             each = "; ".join(self._in_their_units())
-            return f"Released, with noise (its standard deviation in brackets): {each}."
+            return f"Released, with noise (standard deviation in parentheses): {each}."
         numbers = zip(self.names, self.released, self.whole, strict=True)
         each = "; ".join(f"{name}: {_number(Fraction(made, of))}" for name, made, of in numbers)
         return f"Released, with noise: {each}."
@@ -137,7 +127,7 @@ class PrivateSummaryRecord(ReleaseRecord):
         found = []
         for each, value, spread in zip(table.summaries, natural, noise.tolist(), strict=True):
             is_count = each.kind == "count"
-            # A number with a unit may be as small as that; of a count it is nothing.
+            # A number with a unit may be so small; for a count it means no noise.
             least = 1e-4 if is_count else 1e-12
             size = fixed(spread, decimals(spread)) if spread >= least else "below 0.0001"
             digits = 0 if is_count else decimals(spread)
@@ -146,7 +136,7 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     @property
     def in_own_words(self) -> str:
-        """A misfit first; means and intervals, answers to the questions, how they were made."""
+        """A misfit first, then means with intervals and answers to the scenario's questions."""
         if not self.is_complete:
             return "The posterior is not computed yet."
         fit = self.found.fit
@@ -163,23 +153,21 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     @property
     def misfit(self) -> tuple[str, ...]:
-        """Sentences to be said before the result where the model does not fit."""
+        """Warnings to show before the result if the model does not fit."""
         if not (self.is_complete and self.found.fit.is_misfit):
             return ()
         fit, limit = self.found.fit, getattr(source_of(self.request), "OWN_JAGGED", "")
         return (fit.statement, limit) if fit.is_jagged and limit else (fit.statement,)
 
     def answers(self) -> list[str]:
-        """A sentence for each question, with its probability in the prior beside it."""
+        """Return a sentence per question with posterior and prior probability."""
         return [
-            f"P({words}) is {here}; without the data {there}. {remark}".rstrip()
+            f"P({words}) is {here} ({there} without the data). {remark}".rstrip()
             for words, here, there, remark in self._probabilities()
         ]
 
     def _probabilities(self) -> list[tuple[str, str, str, str]]:
-        """Each question: words, its probability, that in the prior, and a remark."""
-        told, prior = self.found.told.probabilities, self.found.prior.probabilities
-        asked = zip(source_of(self.request).OWN_QUESTIONS, told, prior, strict=True)
+        """Each question in words, its posterior and prior probability, and a remark."""
         return [
             (
                 each.words,
@@ -187,11 +175,16 @@ class PrivateSummaryRecord(ReleaseRecord):
                 _probability(there, forced=True),
                 each.remark,
             )
-            for each, here, there in asked
+            for each, here, there in self._questions()
         ]
 
+    def _questions(self) -> list[tuple[Question, float, float]]:
+        """Each question with its posterior and its prior probability."""
+        told, prior = self.found.told.probabilities, self.found.prior.probabilities
+        return [*zip(source_of(self.request).OWN_QUESTIONS, told, prior, strict=True)]
+
     def rows(self) -> list[InWords]:
-        """Each value in words."""
+        """Return each quantity in words."""
         told, prior = self.found.told, self.found.prior
         found = []
         for i, each in enumerate(self.parameters):
@@ -199,14 +192,14 @@ class PrivateSummaryRecord(ReleaseRecord):
             digits = _decimals(high - low, prior.quantiles[:, i], high)
             least = 0.1 * abs(prior.quantiles[0, i])
             if high > max(low, least) and least > 0.0 and float(f"{high:.{digits}f}") == 0.0:
-                # One of the small values of a prior over many decades.
+                # A small value under a prior over many decades.
                 digits = decimals(high - low)
             numbers = (told.mean[i], low, high, prior.mean[i], *prior.quantiles[[0, 2], i])
             found.append(InWords(each.name, unit_of(each), *(fixed(x, digits) for x in numbers)))
         return found
 
     def _inverses(self) -> list[tuple[str, str, Inverse, Inverse]]:
-        """Inverses of quantities: name and unit; with the data, and without them."""
+        """Inverses of quantities: name, unit, posterior and prior."""
         source, found = source_of(self.request), []
         told, prior = self.found.told.quantiles, self.found.prior.quantiles
         for i, each in enumerate(source.OWN_QUANTITIES, start=len(source.AXES)):
@@ -218,7 +211,7 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     @property
     def finding(self) -> str:
-        """The value that the scenario is asked for most, if the model fits."""
+        """The scenario's main quantity, if the model fits."""
         if not self.is_complete:
             return "Released; the posterior is not computed yet"
         if self.found.fit.is_misfit:
@@ -229,21 +222,21 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     @property
     def settings(self) -> str:
-        """Budget, mechanism and, where it is public, size."""
+        """Budget, mechanism and, if it is public, size."""
         rows = rows_of(self.request.scenario)
         size = f", {self.n:,} {rows}" if self.request.tells_size else ""
         return f"{self.request.spends}, private summary{size}; mean, 90 % interval"
 
     @property
     def marks_in_words(self) -> str:
-        """Mean, interval, and the prior's."""
+        """Posterior and prior, and how the posterior was computed."""
         return (
-            "Diamond: mean. Line: 90 % interval, with the noise inside. Grey: mean and 90 % "
-            f"interval without the data (prior). {self.how if self.is_complete else ''}".rstrip()
+            "Diamond: mean. Line: 90 % interval, which includes the noise. Grey: prior mean and "
+            f"90 % interval. {self.how if self.is_complete else ''}".rstrip()
         )
 
     def table(self) -> pd.DataFrame:
-        """Each value with its 90 % interval, and what they were without the data."""
+        """Return posterior and prior mean of each quantity, with 90 % intervals."""
         if not self.is_complete:
             return pd.DataFrame({"released": list(self.names), "with noise": self.z})
         rows = [
@@ -254,13 +247,13 @@ class PrivateSummaryRecord(ReleaseRecord):
         for name, unit, here, there in self._inverses():
             rows.append((f"{name} (median)", *here.in_words(unit), *there.in_words(unit)))
         for words, now, before, remark in self._probabilities():
-            alone = ", by the prior alone" if remark else ""
+            alone = ", forced by the prior" if remark else ""
             rows.append((f"P({words}){alone}", now, "", before, ""))
         heads = ["quantity", "mean", "90 % interval", "prior mean", "prior 90 % interval"]
         return pd.DataFrame(rows, columns=heads)
 
     def exactness(self) -> str:
-        """Numbers are whole; the posterior is simulated."""
+        """Return which parts are exact."""
         own = ""
         if table_for(self.request.scenario) is not None:
             own = " What is released is rounded to a public lattice first."
@@ -272,22 +265,22 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     @property
     def how(self) -> str:
-        """How the posterior was computed, by how many simulations."""
-        summary, simulations = self.found.summary, counted(sum(self.found.rounds), "simulation")
+        """How the posterior was computed, and from how many draws."""
+        summary, draws = self.found.summary, counted(sum(self.found.rounds), "draw")
         size = f"effective sample size {summary.effective:,.0f}"
         way = {
-            "weights": f"Computed by importance weights: {simulations}, {size}.",
-            "regression": "Approximate: computed by a regression on the nearest of "
-            f"{simulations}, as importance weights do not carry ({size}).",
-            "nearest": f"Approximate: the nearest of {simulations}, too few to be moved to what "
-            f"was released, as importance weights do not carry ({size}).",
+            "weights": f"Computed by importance weights from {draws} ({size}).",
+            "regression": f"Approximate: a regression on the nearest of {draws}, because too few "
+            f"draws carry weight ({size}).",
+            "nearest": f"Approximate: the nearest of {draws}. Too few draws carry weight ({size}), "
+            "and there are too few for a regression.",
         }[summary.way]
-        wider = " Two regressions differ; the wider is shown." if summary.differ else ""
-        failed = f" {counted(summary.failed, 'simulation')} failed and count for nothing."
-        return f"{way}{wider}{failed if summary.failed else ''}"
+        wider = " Two regressions differ; the wider result is shown." if summary.differ else ""
+        failed = f" {counted(summary.failed, 'draw')} failed." if summary.failed else ""
+        return f"{way}{wider}{failed}"
 
     def contents(self) -> dict[str, Any]:
-        """The numbers, and means, intervals, probabilities and draws."""
+        """Return the numbers, and means, intervals, probabilities and draws."""
         table, natural = table_for(self.request.scenario), self.natural
         model = {} if table is None else {"model": {"file": table.file, "sha256": table.digest}}
         units = {} if natural is None else {"in_their_units": natural.tolist()}
@@ -303,14 +296,8 @@ class PrivateSummaryRecord(ReleaseRecord):
         }
 
     def _posterior(self) -> dict[str, Any]:
-        """What follows from the numbers, ready for JSON."""
+        """The posterior, ready for JSON."""
         found, told, prior = self.found, self.found.told, self.found.prior
-        asked = zip(
-            source_of(self.request).OWN_QUESTIONS,
-            told.probabilities,
-            prior.probabilities,
-            strict=True,
-        )
         return {
             "way": found.summary.way,
             "effective_sample_size": found.summary.effective,
@@ -333,14 +320,14 @@ class PrivateSummaryRecord(ReleaseRecord):
             "probabilities": [
                 {"statement": each.words, "probability": here, "prior": there,
                  "remark": each.remark}
-                for each, here, there in asked
+                for each, here, there in self._questions()
             ],
             "weights": "equal",
             "draws": self.sample.tolist(),
         }  # fmt: skip
 
     def axes(self) -> list[tuple[float, float]]:
-        """Of each row: the scenario's, and what the intervals need."""
+        """Return the ends of each row's axis: the scenario's, widened to the intervals."""
         source = source_of(self.request)
         more = [(each.low, each.high) for each in source.OWN_QUANTITIES]
         usual = np.array([*source.AXES.values(), *more]).T
@@ -350,22 +337,22 @@ class PrivateSummaryRecord(ReleaseRecord):
         return [*zip(low.tolist(), high.tolist(), strict=True)]
 
     def marks(self, row: int) -> Marks:
-        """Interval and mean, with the data and without them."""
+        """Return interval and mean of prior and posterior."""
         told, prior = self.found.told, self.found.prior
         return [
-            (PRIOR_INTERVAL, prior.quantiles[[0, 2], row]),
-            (PRIOR, prior.mean[row : row + 1]),
-            (INTERVAL, told.quantiles[[0, 2], row]),
-            (ESTIMATE, told.mean[row : row + 1]),
+            (picture.PRIOR_INTERVAL, prior.quantiles[[0, 2], row]),
+            (picture.PRIOR, prior.mean[row : row + 1]),
+            (picture.INTERVAL, told.quantiles[[0, 2], row]),
+            (picture.ESTIMATE, told.mean[row : row + 1]),
         ]
 
-    def said(self, row: int) -> str:
-        """Mean and interval."""
+    def value_text(self, row: int) -> str:
+        """Return mean and interval."""
         found = self.rows()[row]
         return f"{found.mean} ({found.low} to {found.high}){found.unit}"
 
     def fit_rows(self) -> tuple[list[Row], str]:
-        """Some of the released numbers over what the model makes, and a caption."""
+        """Return some released numbers beside the model's simulations, and a caption."""
         if not self.is_complete:
             return [], ""
         fit, names = self.found.fit, self.names
@@ -376,19 +363,19 @@ class PrivateSummaryRecord(ReleaseRecord):
             value, (low, middle, high) = self.z[place], fit.band[:, place]
             reach = 0.2 * max(high - low, 1e-9)
             ends = min(low, value) - reach, max(high, value) + reach
-            marks = [(MADE, np.array([low, high])), (RELEASED, np.array([value]))]
+            marks = [(picture.MADE, np.array([low, high])), (picture.RELEASED, np.array([value]))]
             rows.append(Row(names[place], f"{value:,.4g}; usual: {middle:,.4g}", *ends, marks))
         left_out = len(names) - len(rows)
         more = f" {counted(left_out, 'other number')} not shown." if left_out else ""
-        return rows, f"Point: released. Line: {MADE.name}.{more}"
+        return rows, f"Point: released. Line: {picture.MADE.name}.{more}"
 
     def pictures(self) -> dict[str, fig.CaptionedFigure]:
-        """The released numbers over what the model makes."""
+        """Return the released numbers beside the model's simulations."""
         return {"released-fit": fit_figure(self)} if self.is_complete else {}
 
 
 def fit_figure(document: PrivateSummaryRecord) -> fig.CaptionedFigure:
-    """The released numbers over what the model makes."""
+    """Return the released numbers beside the model's simulations."""
     fit = document.found.fit
     made = "hardly ever makes" if fit.is_misfit else "makes"
     drawn = replicates(
@@ -404,7 +391,7 @@ def fit_figure(document: PrivateSummaryRecord) -> fig.CaptionedFigure:
 
 
 def _number(number: Fraction) -> str:
-    """A number that is a whole one or has thirds."""
+    """A whole number, or one with thirds."""
     text = str(number) if number.denominator == 1 else f"{float(number):.2f}"
     return text.replace("-", "\u2212")
 
@@ -412,8 +399,8 @@ def _number(number: Fraction) -> str:
 def _decimals(width: float, prior: Array, high: float) -> int:
     """Decimals of an interval of this width, given three quantiles of its prior ``(3,)``.
 
-    Of a prior over decades the narrower half counts, which has the smallest values; and where the
-    interval is a single value, that half or the value.
+    The narrower half of the prior counts, which has the smallest values of a prior over decades. If
+    the interval is a single value, that half or the value counts.
     """
     halves = np.diff(prior)
     half = float(min(halves[halves > 0.0], default=0.0))
@@ -424,7 +411,7 @@ def _decimals(width: float, prior: Array, high: float) -> int:
 
 
 def _probability(share: float, *, forced: bool) -> str:
-    """A share of some 1000 draws; 0 and 1 only where nothing else can be."""
+    """A share of about 1000 draws; 0 and 1 only if the prior forces them."""
     if forced and share in (0.0, 1.0):
         return f"{share:.0f}"
     return "above 0.99" if share > 0.99 else "below 0.01" if share < 0.01 else f"{share:.2f}"

@@ -1,4 +1,4 @@
-"""What follows from released numbers: the posterior by public simulations (MATH E8, E9)."""
+"""Summarize the posterior of released numbers, from public simulations (MATH E8, E9)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,7 @@ TAILS = (0.5 * (1.0 - LEVEL), 0.5, 0.5 * (1.0 + LEVEL))
 
 @dataclass(frozen=True)
 class Told:
-    """Mean and quantiles of each value, and probabilities of the questions.
-
-    Attributes:
-        mean: ``(d,)``.
-        quantiles: lower end, median and upper end ``(3, d)``.
-        probabilities: one for each question.
-    """
+    """Means ``(d,)``, quantiles ``(3, d)`` at :data:`TAILS`, and a probability per question."""
 
     mean: Array
     quantiles: Array
@@ -37,12 +31,12 @@ class Told:
 
     @classmethod
     def of(cls, values: Array, weights: Array, request: PrivateSummaryRequest) -> Told:
-        """From values ``(m, d)`` with weights ``(m,)``."""
+        """Summarize values ``(m, d)`` with weights ``(m,)``."""
         source = source_of(request)
         axes, probabilities = [*source.AXES], []
         for each in source.OWN_QUESTIONS:
             chosen = values[:, axes.index(each.parameter)] < each.below
-            # All of the weight is 1, without rounding.
+            # Exactly 1 if all draws are chosen.
             probabilities.append(1.0 if chosen.all() else float(weights @ chosen))
         quantiles = weighted_quantile(values, weights, TAILS)
         return cls(weighted_mean(values, weights), quantiles, tuple(probabilities))
@@ -50,13 +44,13 @@ class Told:
 
 @dataclass(frozen=True)
 class Inferred:
-    """What follows from released numbers; a function of them and of what is public.
+    """What follows from released numbers and public settings.
 
     Attributes:
-        told: with them.
-        prior: without.
-        summary: of the posterior: how it was computed, and its fit.
-        rounds: draws of each round; of a pool, how many it has.
+        told: the posterior.
+        prior: the prior.
+        summary: how the posterior was computed, and its fit.
+        rounds: number of draws in each round; for a pool, its size.
         draws: of equal weight ``(m, d)``.
     """
 
@@ -70,7 +64,7 @@ class Inferred:
     def of(
         cls, found: Posterior, values: Array, prior: Array, request: PrivateSummaryRequest
     ) -> Inferred:
-        """From a posterior, with the values of its draws ``(m, d)`` and of the prior's."""
+        """Summarize a posterior and its prior, given the values of their draws ``(m, d)``."""
         return cls(
             Told.of(values, found.weights, request),
             Told.of(prior, np.full(len(prior), 1.0 / len(prior)), request),
@@ -81,17 +75,14 @@ class Inferred:
 
     @property
     def fit(self) -> Fit:
-        """Whether the model makes such numbers."""
+        """How well the model fits the numbers."""
         return cast(Fit, self.summary.fit)
 
 
 class Inverse(NamedTuple):
-    """A factor divided by a quantity; ``None`` where that is not positive.
+    """Lower end, median and upper end of a factor divided by a quantity.
 
-    Attributes:
-        shortest: lower end of the 90 % interval.
-        median: of it.
-        longest: upper end.
+    An end is ``None`` if the quantity is not positive there.
     """
 
     shortest: float | None
@@ -100,12 +91,12 @@ class Inverse(NamedTuple):
 
     @classmethod
     def of(cls, quantiles: Array, factor: float) -> Inverse:
-        """From lower end, median and upper end ``(3,)`` of the quantity."""
+        """Convert lower end, median and upper end ``(3,)`` of the quantity."""
         found = (factor / each if each > 0.0 else None for each in quantiles[::-1].tolist())
         return cls(*found)
 
     def in_words(self, unit: str) -> tuple[str, str]:
-        """Median and interval."""
+        """Return median and interval."""
         middle = "none" if self.median is None else f"{self.median:.2g} {unit}"
         if self.shortest is None:
             return middle, "none"

@@ -1,4 +1,4 @@
-r"""A request for a few numbers of a person's data, and what to expect of it (MATH E5, M9)."""
+r"""Request a few numbers of a person's data, and predict the errors (MATH E5, M9)."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ from abcdp_core.sentences import decimals, fixed
 Array = NDArray[np.float64]
 
 LARGEST_NOISE = 2.0**48
-"""Scale up to which noise goes beyond what a document holds, 2^53, less often than once in 10^7:
-numbers without noise are at most half of that."""
+"""Largest scale of noise. Numbers without noise are at most half of 2^53, which a record can hold;
+with this scale they pass it less than once in 10^7."""
 
 LITTLE = 0.9
-"""Error, in prior standard deviations, above which a release says little."""
+"""Error in prior standard deviations above which a release says little."""
 
 SIMULATIONS = Parameter(
     kind="integer",
     label="Simulations",
-    help="At most so many data sets are simulated for the posterior. They cost no privacy.",
+    help="The most data sets to simulate for the posterior. They spend no budget.",
     low=1000,
     high=10_000_000,
 )
 WANTED = Parameter(
     kind="integer",
     label="Effective sample size",
-    help="Simulations end when importance weights carry as much as so many independent draws.",
+    help="Simulations stop when the weighted draws are worth this many independent draws.",
     low=200,
     high=100_000,
 )
@@ -68,18 +68,18 @@ WANTED = Parameter(
 ARTICLE = re.compile(r"^(one|an?) ")
 
 NAMED = 3
-"""Numbers of a longer list that are named: its first, its middle, its last."""
+"""Numbers of a long list that are named: the first, the middle and the last."""
 
 
 @dataclass(frozen=True)
 class PrivateSummaryRequest(ReleaseRequest):
-    """What is asked for; public.
+    """Public settings of a private summary.
 
     Attributes:
-        draws: from the posterior.
+        draws: number of draws from the posterior.
         pool_seed: of all simulations.
-        simulations: of data sets, at most.
-        effective_sample_size: that is enough.
+        simulations: most data sets to simulate.
+        effective_sample_size: at which simulations stop.
     """
 
     mechanism: ClassVar[str] = "private-summary"
@@ -91,93 +91,89 @@ class PrivateSummaryRequest(ReleaseRequest):
 
     @classmethod
     def serves(cls, scenario: str) -> bool:
-        """A scenario of people, whose numbers are multiples of fractions."""
+        """Return whether a scenario is one of people, whose numbers are multiples of fractions."""
         return columns_of(scenario) != (SERIES,)
 
     def check_together(self) -> None:
-        """Refuse noise whose numbers would soon be larger than a document may have.
+        """Check that a record can hold numbers with this noise.
 
         Raises:
-            ParameterError: it is; nothing has been spent then.
+            ParameterError: the noise is too large; nothing was spent.
         """
         if table_for(self.scenario) is None:
             return
         event = self.event(own_sizes(self.scenario)[1])
         if event.steps().max() > LARGEST_NOISE:
             raise ParameterError(
-                f"epsilon_total = {self.epsilon_total:.4g}: where one record moves all numbers by "
-                f"Δ₁ = {_fraction(event.sensitivity)} the noise is too large to be written down; "
+                f"epsilon_total = {self.epsilon_total:.4g}: one record moves all numbers by "
+                f"Δ₁ = {_fraction(event.sensitivity)}, so the noise is too large to write down; "
                 "spend more, or release fewer numbers."
             )
 
     @property
     def unit(self) -> str:
-        """That of the scenario's statistic, without its article and without any condition."""
+        """The protected unit without its article and without any condition."""
         table = table_for(self.scenario)
         return ARTICLE.sub("", self.protected if table is None else table.unit)
 
     @property
     def declared(self) -> tuple[str, ...]:
-        """Of a model or a pool of one's own."""
+        """Names of statistics whose sensitivity the model's author declared."""
         table = table_for(self.scenario)
         return () if table is None else table.declared
 
     @property
     def neighbours(self) -> str:
-        """Those of the scenario's statistic."""
+        """How neighboring data differ, from the scenario's statistic."""
         return statistic_of(self.scenario).neighbours
 
     @property
     def protected(self) -> str:
-        """That of the scenario's statistic."""
+        """The unit of the scenario's statistic."""
         return statistic_of(self.scenario).unit
 
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
-        """The parameters, and what else is told."""
+        """Return the parameters and further quantities."""
         source = source_of(self)
         told = [(source.OWN_NAMES[axis], source.UNITS[axis]) for axis in source.AXES]
         told += [(each.name, each.unit) for each in source.OWN_QUANTITIES]
         return tuple(OwnParameter(name, unit, 0.0, 1.0) for name, unit in told)
 
     def check_values(self, values: Array) -> None:
-        """Of records whose number is private, those that are all NaN are none."""
+        """Check the values; if the number of records is private, rows of NaN are no records."""
         if table_for(self.scenario) is not None and self.neighbours == "add-remove":
             values = values[~np.isnan(values).all(axis=-1)]
         super().check_values(values)
 
     def event(self, n: int) -> SummaryNoise:
-        """The numbers with their noise."""
+        """Return the numbers with their noise."""
         return summary_noise(
             statistic_of(self.scenario), n, size_of(self.scenario, n), self.epsilon_total
         )
 
     def noise_in_words(self, n: int) -> str:
-        """The noise of the numbers."""
+        """Return the noise of the numbers in sentences."""
         event, k = self.event(n), size_of(self.scenario, n)
         numbers = "Its number" if k == 1 else f"Each of its {k} numbers"
         table = table_for(self.scenario)
         has_unit = table is not None and not table.together
-        unit = ", in units of the most that one record moves it," if has_unit else ""
+        unit = " (in units of the most that one record moves it)" if has_unit else ""
         return (
-            f"{numbers} gets noise of scale b = {event.scale:.4g}{unit} which is Δ₁/ε_total with "
+            f"{numbers} gets noise of scale b = Δ₁/ε_total = {event.scale:.4g}{unit}, with "
             f"Δ₁ = {_fraction(event.sensitivity)}.{_as_declared(self)}"
         )
 
-    def settings_in_words(self) -> str:
-        """By its name."""
-        return self.mechanism
-
     def data_in_words(self, n: int) -> str:
-        """What it is; its number of rows only where that is public."""
+        """Return the data in words, with the number of rows only if it is public."""
         return source_of(self).OWN_DATA.format(n=f"{n:,}")
 
     def fitted(self, n: int) -> str:
-        """All that is inferred."""
+        """Return the names of all inferred quantities."""
         names = [each.name for each in self.own_parameters(n)]
         return f"{'; '.join(names[:-1])}; and {names[-1]}" if len(names) > 1 else names[0]
 
     def unprotected(self, n: int) -> list[str]:
-        """Settings, and several people together."""
+        """Return sentences on the settings and on repeated persons; `verify` compares them."""
         source, table = source_of(self), table_for(self.scenario)
         public = "Every setting is public."
         is_public_table = table is not None and self.neighbours == "replace"
@@ -196,11 +192,11 @@ class PrivateSummaryRequest(ReleaseRequest):
 
     @property
     def first(self) -> int:
-        """Draws of the public pool, where it is simulated."""
+        """Number of draws in the public pool, if it is simulated."""
         return min(FIRST, self.simulations)
 
     def reach(self, n: int) -> str:
-        """What the public simulations reach with the noise, beside what is possible."""
+        """Return the range of the public simulations with noise, and the possible range."""
         table, drawn = table_for(self.scenario), pool_with_noise(self, n)
         released = drawn.draws.numbers + drawn.added
         names, ends = names_of(self.scenario, n), np.stack([released.min(0), released.max(0)])
@@ -221,13 +217,13 @@ class PrivateSummaryRequest(ReleaseRequest):
                 said = f"{said} (possible: {least} to {most})"
             each.append(said)
         return (
-            f"The {len(released):,} public simulations reach, with this noise, {'; '.join(each)}. "
-            "If your data may lie beyond, the prior misses them: widen it before anything is "
-            "spent."
+            f"With this noise, the {len(released):,} public simulations range over "
+            f"{'; '.join(each)}. If your data may lie outside, the prior misses them: widen it "
+            "before you spend anything."
         )
 
-    def drowned(self, n: int) -> str:
-        """Where the release leaves nearly all of the prior's deviation of everything, and why."""
+    def noise_warning(self, n: int) -> str:
+        """Return a warning if every error is close to its prior standard deviation."""
         found = expected(self, n)
 
         def is_told(errors: tuple[float, ...]) -> bool:
@@ -238,21 +234,21 @@ class PrivateSummaryRequest(ReleaseRequest):
             return ""
         helps = is_told(found.plain)
         return (
-            f"{'With so much noise' if helps else 'Even without noise'} the error of everything is "
-            f"expected to be more than {100 * LITTLE:.0f} % of what it is without any data, so "
-            "what comes out will say little more than the prior"
-            f"{'. A larger ε_total helps.' if helps else ', and a larger ε_total does not help.'}"
+            f"{'With so much noise' if helps else 'Even without noise'}, every error is expected "
+            f"to be more than {100 * LITTLE:.0f} % of the error without any data, so the results "
+            "will say little more than the prior. "
+            f"A larger ε_total {'helps' if helps else 'does not help'}."
         )
 
 
 def _fraction(sensitivity: float) -> str:
-    """A sensitivity as the fraction that it stands for, or as it is."""
+    """A sensitivity as the fraction that it approximates, if there is one."""
     near = Fraction(sensitivity).limit_denominator(1000)
     return str(near) if math.isclose(near, sensitivity) else f"{sensitivity:.4g}"
 
 
 def _as_declared(request: ReleaseRequest) -> str:
-    """What is to be said of what somebody declared; empty if nobody did."""
+    """A sentence on declared sensitivities, which `verify` compares; empty without any."""
     if not request.declared:
         return ""
     one = len(request.declared) == 1
@@ -263,21 +259,18 @@ def _as_declared(request: ReleaseRequest) -> str:
     )
 
 
-# -------------------------------------------------------------------------- what to expect of it
-
-
 def pool_of(request: PrivateSummaryRequest, n: int) -> PublicPool:
-    """The public pool of a request; it is made if it is not there."""
+    """Return the public pool of a request; make it if there is none."""
     return public_pool(request.scenario, n, request.pool_seed, request.first)
 
 
 def is_ready(request: PrivateSummaryRequest, n: int) -> bool:
-    """Whether the public pool is there: making one takes long."""
+    """Return whether the public pool exists; making one takes long."""
     return has_pool(request.scenario, n, request.pool_seed, request.first)
 
 
 def pool_with_noise(request: PrivateSummaryRequest, n: int) -> FixedPool:
-    """The public pool with noise of the release on its numbers."""
+    """Return the public pool with the release's noise on its numbers."""
     return _with_noise(pool_of(request, n), request.event(n), request.pool_seed)
 
 
@@ -292,7 +285,7 @@ def _error(pool: PublicPool, event: SummaryNoise, seed: int) -> Array:
 
 
 def expected(request: PrivateSummaryRequest, n: int) -> Simulated:
-    """Errors over the public pool, with the noise and without it."""
+    """Return errors over the public pool, with and without noise."""
     event, pool = request.event(n), pool_of(request, n)
     silent = dataclasses.replace(event, scale=0.0)
     private, plain = (_error(pool, each, request.pool_seed) for each in (event, silent))
@@ -308,13 +301,13 @@ def expected(request: PrivateSummaryRequest, n: int) -> Simulated:
 
 
 def _too_few(request: PrivateSummaryRequest, simulations: int, numbers: int) -> str:
-    """What to say of a pool that is too small for so many numbers; empty if it is not."""
+    """A remark if a user's pool is too small for so many numbers; else empty."""
     needed = minimum_pool(numbers)
     table = table_for(request.scenario)
     if simulations >= needed or table is None or table.pool is None:
         return ""
     return (
-        f"The pool has {simulations:,} draws, too few to be moved to what is released by a "
-        f"regression ({needed:,}): where importance weights do not carry the nearest are taken as "
-        "they are, so intervals are wider than the data allow. A larger pool helps."
+        f"The pool has {simulations:,} draws, too few for a regression, which needs {needed:,}. If "
+        "too few draws carry weight, the nearest are used as they are, and intervals are wider "
+        "than the data allow. A larger pool helps."
     )

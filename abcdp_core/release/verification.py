@@ -1,8 +1,8 @@
-"""Whether a released document is what follows from what it says was released.
+"""Verify a released record: compare it with what follows from its settings and its release.
 
-All that is public is computed again from the settings, the number of values and what was paid for:
-noise scales, cost, words, parameters of a public pool, posterior. The data and the noise cannot be,
-so a document that somebody made up as a whole, posterior and all, looks like a released one.
+Everything public is computed again from the settings, the number of values and the released
+numbers: noise scales, cost, sentences, parameters of a public pool, posterior. The data and the
+noise cannot be computed again, so a record that is invented as a whole looks like a real one.
 """
 
 from __future__ import annotations
@@ -28,50 +28,44 @@ from abcdp_core.release.request import ReleaseRequest, own_sizes, scenarios
 Array = NDArray[np.float64]
 
 ROUNDING = 1e-9
-"""Relative difference up to which two numbers agree: other processors round in other ways."""
+"""Largest relative difference of equal numbers, as processors round differently."""
 
 FLOATING = 2.0**-48
-"""The same of numbers that a few operations make; or of those whose axis is far from 0."""
+"""The same after a few operations, or if the axis is far from 0."""
 
 PARTS = {
-    "mode": "that it is a release",
+    "mode": "kind of record: a release",
     "mechanism": "mechanism",
     "statement": "privacy statement, from the event",
-    "remains": "what the guarantee leaves unprotected",
+    "remains": "what the guarantee does not protect",
     "protected": "what is protected",
-    "n": "number of values, one that is allowed",
+    "n": "number of values, within the allowed range",
     "public": "settings, all allowed",
     "model": "file of the model or the pool, by its digest",
-    "format": "format of the document",
-    "release": "what was released, in a form that the mechanism gives",
+    "format": "format of the record",
+    "release": "the release, in the form of its mechanism",
     "own_units": "the same in your units",
     "series": "shares of the series, from the counts",
     "posterior": "posterior with means, intervals and draws, from the release and the public seed",
     "event": "noise scales, from the settings and the number of values",
     "cost": "cost, from the event",
 }
-"""Key of a document -> what it is, in words."""
+"""Key of a record -> what it is, in words."""
 
 UNKNOWABLE = (
-    "the data, the noise, and whether this was drawn from them: nobody can, which protects them",
-    "settings from which nothing else here follows, as a threshold: they are allowed, no more",
-    "how many releases there were from the same data",
+    "the data, the noise, and whether the release came from them: privacy hides these",
+    "settings that nothing else depends on, such as a threshold: only their range is checked",
+    "how many releases from the same data there are",
 )
-"""What no document can show."""
+"""What no record can show."""
 
 NO_FORM = (KeyError, TypeError, ValueError, OverflowError, AttributeError, RecursionError)
-"""What a content raises that no release has."""
+"""Exceptions from content that does not have the form of a release."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was compared.
-
-    Attributes:
-        key: of the document.
-        what: in words.
-        agrees: whether the document has what was computed.
-    """
+    """A comparison: the record's key, its meaning in words, and whether it agrees."""
 
     key: str
     what: str
@@ -79,10 +73,10 @@ class Finding:
 
 
 def read_file(file: Path) -> tuple[bytes, Any]:
-    """The bytes of a document's file, and what is in it.
+    """Return the bytes of a record's file, and its content.
 
     Raises:
-        ParameterError: it cannot be read, or is no JSON.
+        ParameterError: the file cannot be read, or is not JSON.
     """
     try:
         text = file.read_bytes()
@@ -91,51 +85,44 @@ def read_file(file: Path) -> tuple[bytes, Any]:
         reason = error.strerror or type(error).__name__
         raise ParameterError(f"{file}: cannot be read ({reason}).") from error
     except (ValueError, RecursionError) as error:
-        raise ParameterError(f"{file}: is no JSON.") from error
+        raise ParameterError(f"{file}: is not JSON.") from error
 
 
 def verify(content: Any, each: Each = one_by_one) -> list[Finding]:
-    """Compare a document with what is computed again, key by key.
-
-    Args:
-        content: what is in its file.
-        each: does simulations.
+    """Compare a record's content with what is computed again, key by key.
 
     Raises:
-        ParameterError: it is no document of a release, or says what cannot be.
+        ParameterError: the content is not a record of a release, or is impossible.
     """
     document = document_in(content)
     return compared(content, document if is_bare(content) else procedure.complete(document, each))
 
 
 def is_before(content: Mapping[str, Any]) -> bool:
-    """Whether a document was made by a version whose posteriors of released numbers were others."""
+    """Return whether a record is older than the current posterior of released numbers."""
     return "format" not in content
 
 
 def is_bare(content: Mapping[str, Any]) -> bool:
-    """Whether a document has no posterior that is computed again."""
+    """Return whether a record has no posterior that can be computed again."""
     return is_before(content) or content.get("posterior", content) is None
 
 
 def document_in(content: Any) -> ReleaseRecord:
-    """The document that follows from settings, size and what was released, without its posterior.
-
-    Args:
-        content: what is in its file.
+    """Return the record that follows from settings, size and release, without its posterior.
 
     Raises:
-        ParameterError: it is no document of a release, or says what cannot be.
+        ParameterError: the content is not a record of a release, or is impossible.
     """
     if not isinstance(content, dict) or not content.keys() >= set(KEYS):
-        raise ParameterError("document: is none of a release.")
+        raise ParameterError("is not a release.")
     try:
         return _again(content)
     except NO_FORM as error:
         if isinstance(error, ParameterError):
             raise
-        by = " by the model or the pool that --plugin names" if "model" in content else ""
-        raise ParameterError(f"document: is not of the form that a release{by} has.") from error
+        by = " by the model or pool of --plugin" if "model" in content else ""
+        raise ParameterError(f"does not have the form of a release{by}.") from error
 
 
 def _again(content: Mapping[str, Any]) -> ReleaseRecord:
@@ -145,13 +132,13 @@ def _again(content: Mapping[str, Any]) -> ReleaseRecord:
     scenario = public["scenario"]
     if scenario not in scenarios() or not isinstance(name, str):
         raise ParameterError(
-            f"scenario = {shown(scenario)}: is none that is known here; a model or a pool of your "
-            "own is named by --plugin FILE."
+            f"scenario = {shown(scenario)}: is unknown; name your own model or pool with --plugin "
+            "FILE."
         )
     found = releasable.chosen(scenario, name)
     request = params_from_json(found.request, public)
     assert isinstance(request, ReleaseRequest)
-    # Where the number is private there is none in a document, and the same one for all data.
+    # If the number is private, the record has none, and it is the same for all data.
     n = content["n"] if request.tells_size else own_sizes(scenario)[1]
     if type(n) is not int:
         raise ParameterError(f"number of values = {shown(n)}: must be a whole number.")
@@ -161,7 +148,7 @@ def _again(content: Mapping[str, Any]) -> ReleaseRecord:
 
 
 def compared(content: Mapping[str, Any], document: ReleaseRecord) -> list[Finding]:
-    """What a file says beside the document that follows from it, key by key."""
+    """Compare a record's content with the record that follows from it, key by key."""
     again = json.loads(document.to_json())
     skipped = {"versions", "ledger"}
     if "mechanism" not in content:
@@ -177,7 +164,7 @@ def compared(content: Mapping[str, Any], document: ReleaseRecord) -> list[Findin
     return [
         Finding(
             key,
-            PARTS.get(key, f"{shown(key)}: nothing of this name follows from a release"),
+            PARTS.get(key, f"{shown(key)}: a release has no such key"),
             key in content and key in again and _agrees(key, content[key], again[key], document),
         )
         for key in keys
@@ -185,17 +172,17 @@ def compared(content: Mapping[str, Any], document: ReleaseRecord) -> list[Findin
 
 
 OF_PARAMETERS = ("means", "intervals", "prior_means", "prior_intervals", "draws", "values")
-"""Lists with another unit for each parameter: of numbers, of pairs of numbers, or of draws."""
+"""Lists whose entries have the units of different parameters: numbers, pairs or draws."""
 
 
 def _agrees(key: str, one: Any, other: Any, document: ReleaseRecord) -> bool:
-    """Whether a part of a document is what was computed.
+    """Whether a part of a record is equal to the computed one.
 
-    A parameter's numbers are compared by its axis. By themselves draws at a bound of 0 would differ
-    from one processor to the next, and beside those of another unit changes would not be seen.
+    Differences are relative to the parameter's axis: relative to themselves, draws near 0 would
+    differ between processors; relative to another unit, changes would not be seen.
     """
     if key == "model":
-        # The same file may have another name here.
+        # The file may have another name here.
         return isinstance(one, dict) and same(one.get("sha256"), other["sha256"])
     if key not in ("posterior", "own_units") or other is None:
         return same(one, other)
@@ -212,7 +199,7 @@ def _agrees(key: str, one: Any, other: Any, document: ReleaseRecord) -> bool:
 
 
 def _near(one: Any, other: Any, near: Array) -> bool:
-    """Whether numbers of the same shape differ by no more than so much, each by its own."""
+    """Whether arrays have the same shape and differ at most by ``near``, element by element."""
     try:
         found, again = np.array(one, dtype=float), np.array(other, dtype=float)
     except (TypeError, ValueError):
@@ -224,39 +211,36 @@ def _near(one: Any, other: Any, near: Array) -> bool:
 
 
 def check(findings: Sequence[Finding]) -> None:
-    """Refuse a document in which something does not follow from the rest.
+    """Refuse a record with a part that does not follow from the rest.
 
     Raises:
-        ParameterError: it differs; the sentence names the keys.
+        ParameterError: a part differs; the sentence names the keys.
     """
     wrong = [each.key for each in findings if not each.agrees]
     others = [key for key in wrong if key != "model"]
-    verb = "differs" if len(others) == 1 else "differ"
+    keys, do = ", ".join(others), "does" if len(others) == 1 else "do"
     if wrong and not others:
         raise ParameterError(
-            "was made with another file of the model, or with the same one with other line ends; "
-            "all else follows from the one given here, too."
+            "was made with another file of the model, perhaps only with other line endings; "
+            "everything else follows from the file given here, too."
         )
     if "model" in wrong:
         raise ParameterError(
-            f"was made with another file of the model than the one given here, and "
-            f"{', '.join(others)} {verb}: give the file that it was made with."
+            f"was made with another file of the model, and {keys} {do} not follow from the file "
+            "given here: give the original file."
         )
     if wrong:
         raise ParameterError(
-            "was changed, or made by a version that computes otherwise; "
-            f"{', '.join(others)} {verb} from what follows."
+            f"was changed, or made by a version with other computations: {keys} {do} not follow "
+            "from the rest."
         )
 
 
 def same(one: Any, other: Any, near: float = 0.0) -> bool:
-    """Whether two contents of JSON agree; numbers, to rounding.
+    """Return whether JSON values agree with computed ones, up to rounding.
 
-    Args:
-        one: of a document.
-        other: what was computed.
-        near: difference up to which two numbers agree also if both are small; in a list it follows
-            from the largest that was computed.
+    ``near`` is the largest absolute difference of equal numbers; in a list it is relative to the
+    largest computed number.
     """
     if isinstance(other, dict):
         return (
@@ -277,13 +261,13 @@ def same(one: Any, other: Any, near: float = 0.0) -> bool:
 
 
 def cannot_be_known(content: Mapping[str, Any]) -> list[str]:
-    """What is not recomputed, in words."""
-    more = ["the versions of what it was made by"]
+    """Return what is not computed again, in words."""
+    more = ["the versions of the software"]
     if is_before(content) and content.get("mechanism") == "private-summary":
-        more.append("the posterior, which was computed in another way by this document's version")
+        more.append("the posterior, which was computed in another way by an older version")
     if "model" in content:
-        more.append("the name that the file of the model or the pool had: its digest says which")
-        more.append("what the file of a model imports or reads: the digest is of its own text")
+        more.append("the name of the file of the model or pool: its digest identifies the file")
+        more.append("files that a model imports or reads: the digest covers only its own text")
     if "ledger" in content:
-        more.append("the budget it was taken from: `budget show` with the ledger compares that")
+        more.append("the budget that paid: `budget show` compares it with the ledger")
     return [*UNKNOWABLE, *more]

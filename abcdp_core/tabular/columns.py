@@ -1,4 +1,4 @@
-"""From the text of a column to numbers, labels and levels."""
+"""Convert the text of a column to numbers, labels and levels."""
 
 from __future__ import annotations
 
@@ -19,25 +19,20 @@ MISSING = {
     *("unknown", "unk", "not done", "not available", "not known", "not typed", "not tested"),
     *("no data", "pending", "n.d.", "nd", "-", "--", "?", ".", "*", "x"),
 }
-"""What stands for a value that is not there, in small letters."""
+"""Texts for a missing value, in lower case."""
 
 LONGEST_LABEL = 200
 """Characters."""
 
 ROWS_SHOWN = 5
-"""Rows that are named in an error."""
+"""Most rows that an error names."""
 
 TRUTH = {"true": "1", "false": "0"}
-"""What R, pandas and spreadsheets write for yes and no -> a number."""
+"""Yes and no as R, pandas and spreadsheets write them -> a number."""
 
 
 def numbers(column: Column, thousands: str = "", whole: bool = False) -> Array:
-    """Return finite numbers ``(n,)``.
-
-    Args:
-        column: of text.
-        thousands: the thousands separator in it; none unless named.
-        whole: whether there may be whole numbers only.
+    """Return finite numbers ``(n,)``, or only ``whole`` ones; ``thousands`` is a separator.
 
     Raises:
         TableError: a field is not a number, is missing, or could be two different numbers.
@@ -62,21 +57,20 @@ def numbers(column: Column, thousands: str = "", whole: bool = False) -> Array:
     return np.asarray(found, dtype=np.float64)
 
 
-def _thousands(mark: str) -> str:
-    """A number with a mark between groups of three digits."""
-    mark = f"[{mark}]"
-    return rf"[+-]?\d{{1,3}}(?:{mark}\d{{3}})+(?:\.\d*|,\d*)?"
+def _thousands(separator: str) -> str:
+    """A pattern of numbers with a separator between groups of three digits."""
+    return rf"[+-]?\d{{1,3}}(?:[{separator}]\d{{3}})+(?:\.\d*|,\d*)?"
 
 
 def _decimal(column: Column, text: pd.Series[str]) -> pd.Series[str]:
-    """Decimal commas as points, where commas do not separate columns."""
+    """Text with decimal commas as points, in a file whose columns other signs separate."""
     with_comma = text.str.contains(",", regex=False)
     if with_comma.any() and text[with_comma].str.fullmatch(_thousands(",")).all():
         _refuse(
             column,
             with_comma,
-            "has a comma before three digits, which may separate decimals or thousands: write a "
-            "decimal point, or name the thousands separator (--thousands ,)",
+            "has a comma before three digits, for decimals or thousands: write a decimal point, or "
+            "name the thousands separator (--thousands ,)",
         )
     return text.str.replace(",", ".", regex=False)
 
@@ -85,16 +79,12 @@ def _what_to_write(column: Column, wrong: pd.Series[str]) -> str:
     if wrong.str.contains(",", regex=False).any():
         return "is not a number: name the thousands separator (--thousands ,), or write 1234.5"
     if (wrong.index == 0).any() and column.table.first == 1:
-        return "is not a number like 12.5 and may be a spoilt one: if it is a header, remove it"
+        return "is not a number like 12.5 and may be a mistyped one: if it is a header, remove it"
     return "is not a number: write it like 12.5 or 1.25e1"
 
 
 def _refuse(column: Column, wrong: pd.Series[Any], why: str) -> None:
-    """Refuse the first field that is wrong.
-
-    Raises:
-        TableError: there is one.
-    """
+    """Raise a TableError on the first wrong field, if there is one."""
     if wrong.any():
         raise TableError(f"{column.place(int(np.argmax(wrong)))} {why}.")
 
@@ -102,38 +92,31 @@ def _refuse(column: Column, wrong: pd.Series[Any], why: str) -> None:
 def whole_numbers(
     column: Column, what: str, lowest: int, largest: int, thousands: str = ""
 ) -> Array:
-    """Return whole numbers ``(n,)``.
-
-    Args:
-        column: of text.
-        what: they count: ``cases``.
-        lowest: the smallest that there may be.
-        largest: beyond this one is taken for a slip.
-        thousands: as for :func:`numbers`.
+    """Return whole numbers ``(n,)`` from ``lowest`` to ``largest``, counts of ``what``.
 
     Raises:
-        TableError: a field is no such number.
+        TableError: a field is not such a number.
     """
     found = numbers(column, thousands)
     if lowest == 0:
         _refuse(
             column,
             pd.Series(found < 0.0),
-            f"is negative, as a correction is: take it off the {what} of earlier days before you "
-            "release; this program does not do that",
+            f"is negative, like a correction: subtract it from the {what} of earlier days before "
+            "you release; this program does not do that",
         )
     bad = (found != np.rint(found)) | (found < lowest)
     _refuse(column, pd.Series(bad), f"is not a number of {what}: whole numbers from {lowest} up")
-    slip = f"is above {largest:,} {what}, which is taken for a slip"
-    _refuse(column, pd.Series(found > largest), slip)
+    error = f"is above {largest:,} {what}, which must be a typing error"
+    _refuse(column, pd.Series(found > largest), error)
     return found
 
 
 def labels(column: Column, drop_missing: bool = False) -> list[str]:
-    """Return what each row is called, without rows that have no name where these are dropped.
+    """Return the label of each row; with ``drop_missing``, rows without one are left out.
 
     Raises:
-        TableError: a name is missing, or differs from another in case or blanks only.
+        TableError: a label is missing, or differs from another in case or spaces only.
     """
     if column.table.divided:
         raise TableError(f"Row {column.table.divided} has more columns than the first row names.")
@@ -141,8 +124,8 @@ def labels(column: Column, drop_missing: bool = False) -> list[str]:
     missing = text.str.lower().isin(MISSING)
     if missing.any() and not drop_missing:
         raise TableError(
-            f"{_rows(column, missing)} no label, or a word for one that is not there: with "
-            "--missing drop such rows are left out; else correct them."
+            f"{_rows(column, missing)} no label, or a word for a missing one: --missing drop "
+            "leaves such rows out; otherwise correct them."
         )
     text = text[~missing]
     too_long = text.str.len() > LONGEST_LABEL
@@ -154,13 +137,13 @@ def labels(column: Column, drop_missing: bool = False) -> list[str]:
         first = alike[spelled].iloc[0]
         raise TableError(
             f"{_rows(column, spelled & (alike == first))} labels that differ only in case or "
-            "blanks: write them alike, or apart."
+            "spaces: write them alike, or make them clearly different."
         )
     return text.tolist()
 
 
 def _rows(column: Column, wrong: pd.Series[bool]) -> str:
-    """The rows that are wrong, and the verb of their sentence."""
+    """The wrong rows, with a verb: "Rows 2 and 3 have"."""
     places = [str(column.table.first + int(index)) for index in wrong[wrong].index]
     named = ", ".join(places[:ROWS_SHOWN])
     more = f" and {len(places) - ROWS_SHOWN:,} more" if len(places) > ROWS_SHOWN else ""
@@ -171,12 +154,12 @@ def _rows(column: Column, wrong: pd.Series[bool]) -> str:
 
 
 def categories(column: Column, levels: Sequence[str]) -> Array:
-    """Return the place of each field among declared levels, from 0 on ``(n,)``.
+    """Return the index of each field among the declared levels ``(n,)``, from 0.
 
     Raises:
-        TableError: a field is not among them.
+        TableError: a field is not a level.
     """
-    place = {level: at for at, level in enumerate(levels)}
-    found = column.text.map(place)
-    _refuse(column, found.isna(), f"is none of the levels {', '.join(levels)}")
+    index = {level: at for at, level in enumerate(levels)}
+    found = column.text.map(index)
+    _refuse(column, found.isna(), f"is not one of the levels {', '.join(levels)}")
     return np.asarray(found, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Numbers of days: put in order by their dates, and cumulative ones made daily."""
+"""Sort daily numbers by their dates, and convert totals to daily numbers."""
 
 from __future__ import annotations
 
@@ -15,26 +15,23 @@ FORMATS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d.%m.%Y"),
     *("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
 )
-"""Dates that are read without being told."""
+"""Formats of dates that are recognized."""
 
 MIDNIGHT = r"[T ]00:00(?::00(?:\.0+)?)?(?:Z|\+00:?00)?$"
-"""A time that says no more than its date."""
+"""A time of day that may follow a date."""
 
 DATES_SHOWN = 5
-"""Dates that are named in an error."""
+"""Most dates that an error names."""
 
 FEWEST = 10
-"""Days from which numbers that never fall look cumulative."""
+"""Fewest days at which numbers that never fall look cumulative."""
 
 
 def in_order(values: Array, dates: Column, date_format: str | None, fill: bool) -> Array:
-    """Return numbers ``(days,)`` in the order of their dates, one for each day.
+    """Return numbers ``(days,)`` sorted by date, one per day.
 
-    Args:
-        values: numbers ``(n,)`` in the order of the file.
-        dates: text ``(n,)``.
-        date_format: how a date is written, as ``%d/%m/%Y``; ``None`` for one of :data:`FORMATS`.
-        fill: whether a day without a row had 0.
+    Without a ``date_format``, such as ``%d/%m/%Y``, dates have one of :data:`FORMATS`. With
+    ``fill``, a day without a row counts as 0.
 
     Raises:
         TableError: a date is invalid or ambiguous, occurs twice, or is missing.
@@ -46,7 +43,7 @@ def in_order(values: Array, dates: Column, date_format: str | None, fill: bool) 
         rows = [str(dates.table.first + int(index)) for index in same[same].index[:2]]
         raise TableError(
             f"Rows {' and '.join(rows)} have the same date: there must be one row for each day. "
-            "Add up what belongs together, or keep the rows of one place."
+            "Add up rows of the same day, or keep the rows of one place."
         )
     known = pd.Series(values, index=pd.DatetimeIndex(days)).sort_index()
     every = pd.date_range(days.min(), days.max())
@@ -55,8 +52,8 @@ def in_order(values: Array, dates: Column, date_format: str | None, fill: bool) 
         named = ", ".join(f"{day:%Y-%m-%d}" for day in absent[:DATES_SHOWN])
         more = f" and {len(absent) - DATES_SHOWN:,} more" if len(absent) > DATES_SHOWN else ""
         raise TableError(
-            f"These days have no row: {named}{more}. With --missing zero they count as 0; else "
-            "add them."
+            f"These days have no row: {named}{more}. With --missing zero they count as 0; "
+            "otherwise add them."
         )
     return np.asarray(known.reindex(every, fill_value=0.0), dtype=np.float64)
 
@@ -73,31 +70,32 @@ def _parsed(column: Column, date_format: str | None) -> pd.Series[pd.Timestamp]:
     if not fits:
         nearest = min(tried, key=lambda each: int(read[each].isna().sum()))
         place = column.place(int(np.argmax(read[nearest].isna())))
-        how = f"is not of the form {date_format}" if date_format else "is not a known form of date"
-        raise TableError(f"{place} {how}: say how dates are written, as --date-format %d/%m/%Y.")
+        how = f"has not the form {date_format}" if date_format else "is not a known form of date"
+        raise TableError(f"{place} {how}: name the form, such as --date-format %d/%m/%Y.")
     if len(fits) > 1:
         raise TableError(
-            f"Dates may be read as {' or as '.join(fits)}: say which (--date-format {fits[0]})."
+            f"Dates may have the form {' or '.join(fits)}: name it (--date-format {fits[0]})."
         )
     return read[fits[0]]
 
 
 def looks_cumulative(values: Array) -> bool:
-    """Whether numbers of days may be totals so far: they never fall, over ten days or more."""
+    """Return whether daily numbers may be totals: they never fall, over ten days or more."""
     return bool(len(values) >= FEWEST and (np.diff(values) >= 0.0).all() and values[-1] > values[0])
 
 
 def differences(values: Array) -> Array:
-    """Return what each day added to totals ``(n,)``, from the second day on ``(n - 1,)``.
+    """Return the daily increase of totals ``(n,)``, from the second day on ``(n - 1,)``.
 
     Raises:
-        TableError: a total is below that of the day before.
+        TableError: a total is below the total of the day before.
     """
     added = np.diff(values)
     if (added < 0.0).any():
         day = int(np.argmax(added < 0.0)) + 2
         raise TableError(
-            f"The total of day {day} is below that of the day before, as after a correction: take "
-            "the difference off earlier days before you release; this program does not do that."
+            f"The total of day {day} is below the total of the day before, as after a correction: "
+            "subtract the difference from earlier days before you release; this program does not "
+            "do that."
         )
     return added

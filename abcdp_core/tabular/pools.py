@@ -1,4 +1,4 @@
-"""Large tables of finite numbers, as pools are: CSV as elsewhere, or Parquet."""
+"""Read large tables of finite numbers, such as pools, from CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ LARGEST_FILE = 2**30
 """Bytes of a file."""
 
 MOST_NUMBERS = 100_000_000
-"""Rows times columns: a Parquet file may say a million equal rows in a few bytes."""
+"""Rows times columns: a Parquet file may hold a million equal rows in a few bytes."""
 
 LARGEST = 1e60
-"""Numbers beyond have squares that no computer can hold."""
+"""Largest number; larger ones may overflow in later computations."""
 
 HEAD = 2**22
-"""Bytes in which the first two rows of a CSV file are."""
+"""Bytes that hold the first two rows of a CSV file."""
 
 PIECE = 2**22
-"""Bytes that are looked through for lines at a time."""
+"""Bytes that are searched for lines at a time."""
 
 ROW_NAMES = "row numbers beside the columns: write it without (row.names = FALSE in R)"
 
@@ -41,7 +41,7 @@ def read(path: Path) -> pd.DataFrame:
     """Return the table in a CSV or Parquet file.
 
     Raises:
-        TableError: there is none, or it is neither.
+        TableError: the file does not exist, or is not such a table.
     """
     if path.suffix not in ENDINGS:
         raise TableError(f"{path.name}: must end with {' or '.join(ENDINGS)}.")
@@ -57,10 +57,10 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
-    """Return a table from a file that is open; Parquet if its name says so, else CSV.
+    """Return the table in an open file; Parquet if its name says so, else CSV.
 
     Raises:
-        TableError: it is not a table, or too large.
+        TableError: the file is not a table, or is too large.
         OSError: it cannot be read.
     """
     try:
@@ -90,7 +90,7 @@ def _csv(name: str, source: BinaryIO) -> pd.DataFrame:
     table = pd.read_csv(
         source, sep=separator, decimal=decimal, encoding="utf-8-sig", low_memory=False
     )
-    # R leaves out the name of its row numbers, or leaves it empty.
+    # R omits the name of its row numbers, or leaves it empty.
     named = isinstance(table.index, pd.RangeIndex)
     numbers = table.pop("Unnamed: 0") if named and not first[0].strip('" ') else table.index
     for start in (0, 1):
@@ -100,8 +100,8 @@ def _csv(name: str, source: BinaryIO) -> pd.DataFrame:
 
 
 def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
-    """A Parquet file; a column of texts, lists or times, which are not numbers, is NaN."""
-    # Inside the function: few have such a file, and the library takes a second.
+    """The table in a Parquet file; columns that do not hold numbers are NaN."""
+    # Imported here because the library takes a second and few files need it.
     from pyarrow import parquet, types
 
     found = parquet.ParquetFile(source)
@@ -116,7 +116,7 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
         raise TableError(f"{name}: has two columns {shown(min(twice))}.")
     kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     numeric = [each.name for each in schema if any(is_kind(each.type) for is_kind in kinds)]
-    # What pandas noted beside the numbers is not needed, and need not be true.
+    # The metadata of pandas is not needed and may be wrong.
     table: pd.DataFrame = found.read(columns=numeric).to_pandas(ignore_metadata=True)
     return table.reindex(columns=schema.names)
 
@@ -125,7 +125,7 @@ def finite(place: str, table: pd.DataFrame, name: str) -> Array:
     """Return a column of finite numbers ``(n,)``.
 
     Raises:
-        TableError: it has others; it says the row and no value.
+        TableError: a field is something else; the error names its row and no value.
     """
     values = numbers_of(table[name])
     usable = np.abs(values) <= LARGEST
@@ -140,7 +140,7 @@ def finite(place: str, table: pd.DataFrame, name: str) -> Array:
 
 
 def numbers_of(column: pd.Series[float]) -> Array:
-    """Return a column as numbers ``(n,)``, NaN where there is none, as for times."""
+    """Return a column as numbers ``(n,)``, with NaN for everything else."""
     if column.dtype.kind in "mM":
         return np.full(len(column), np.nan)
     found = pd.to_numeric(column.astype(str) if column.dtype == object else column, errors="coerce")

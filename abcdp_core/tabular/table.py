@@ -1,4 +1,4 @@
-"""From the bytes of a file to fields of text with names."""
+"""Parse the bytes of a file into named columns of text."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import pandas as pd
 from abcdp_core.parameters import LONGEST_NUMBER, ParameterError, shown
 
 LARGEST_FILE = 2 * 2**20
-"""Bytes; a longer file is refused unread. The longest series, of 20,000 values, takes less."""
+"""Bytes; a larger file is refused unread. The longest series, of 20,000 values, takes less."""
 
 SEPARATORS = ("\t", ";", ",")
-"""What may separate columns: the first of these in the header."""
+"""Separators of columns; the first of these in the header counts."""
 
 OTHER_FILES = {
     b"PK\x03\x04": "a spreadsheet or a zip archive",
@@ -30,7 +30,7 @@ OTHER_FILES = {
     b"\x28\xb5\x2f\xfd": "compressed",
     b"%PDF": "a PDF document",
 }
-"""What files begin with that are no text -> what they are."""
+"""First bytes of files that are not text -> what they are."""
 
 NO_NAMES = {
     *("not", "nan", "nil", "null", "none", "nothing", "empty", "blank", "missing", "absent"),
@@ -40,17 +40,17 @@ NO_NAMES = {
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     *("eleven", "twelve", "hundred", "thousand", "million"),
 }
-"""Words that stand for a number, or for one that is not there: no name of a column has them."""
+"""Words for a number or a missing number, which no name of a column contains."""
 
 LIKE_DIGITS = re.compile("[oOlISBZ]+")
-"""Words that may be digits misread or mistyped."""
+"""Words that may be misread or mistyped digits."""
 
 NAMES_SHOWN = 20
-"""Columns that are named in an error; a table may have hundreds."""
+"""Most columns that an error names."""
 
 
 class TableError(ParameterError):
-    """A file cannot be used; one sentence says why, where and what to do, and shows no value."""
+    """A file cannot be used; one sentence says why, where and what to do, without any value."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ class Table:
     """The fields of a file.
 
     Attributes:
-        names: of its columns; empty where it is one column without a header.
-        fields: text ``(n, k)`` without blanks around it, empty where there is none.
-        first: row of the file that the first fields are from.
-        separator: of its columns; empty if there is only one.
-        note: what a person should know of how it was read; empty if nothing.
-        divided: the first row with a separator, if the header has none; else 0.
+        names: of its columns; empty for one column without a header.
+        fields: text ``(n, k)`` without spaces around it; empty for a missing field.
+        first: row of the file with the first fields.
+        separator: of its columns; empty if there is only one column.
+        note: to the person, on how the file was read; may be empty.
+        divided: first row with a separator, if the header has none; else 0.
     """
 
     names: tuple[str, ...]
@@ -74,14 +74,10 @@ class Table:
     divided: int = 0
 
     def column(self, name: str | None, *but: str | None) -> Column:
-        """Return the column of a name, or the only one there is besides row numbers and others.
-
-        Args:
-            name: of the column; ``None`` where the file has to tell.
-            but: names of columns that are read as something else.
+        """Return the column called ``name``, else the only one besides ``but`` and row numbers.
 
         Raises:
-            TableError: there is none of that name, or more than one that it could be.
+            TableError: there is no such column, or more than one.
         """
         if name is None:
             others = {self.names.index(each) for each in but if each in self.names}
@@ -90,18 +86,18 @@ class Table:
             if len(may_be) != 1:
                 raise TableError(
                     f"The file has {self.fields.shape[1]} columns: name the one to read "
-                    "(--column NAME), as the first row has it."
+                    "(--column NAME) as in the first row."
                 )
             return Column(self, may_be[0])
         if self.names.count(name) != 1:
             why = "twice in the first row" if name in self.names else "not in the first row"
             dates = sum(bool(re.fullmatch(r"\d+([/.-])\d+\1\d+", each)) for each in self.names)
-            turn = " Turn the table: it needs one row for each day." if dates > 1 else ""
+            turn = " Transpose the table: it needs one row for each day." if dates > 1 else ""
             raise TableError(f"Column {shown(name)} is {why}.{turn}")
         return Column(self, self.names.index(name))
 
     def choices(self) -> list[str]:
-        """Return the names of the columns that may be read, without row numbers."""
+        """Return the names of the columns, without row numbers."""
         return [name for at, name in enumerate(self.names) if not self._counts_rows(at)]
 
     def _counts_rows(self, at: int) -> bool:
@@ -112,12 +108,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table.
-
-    Attributes:
-        table: that it is of.
-        at: its place.
-    """
+    """The ``at``-th column of a table."""
 
     table: Table = field(repr=False)
     at: int
@@ -128,7 +119,7 @@ class Column:
         return self.table.fields[self.at]
 
     def place(self, index: int) -> str:
-        """Return where its ``index``-th field is."""
+        """Return the location of the ``index``-th field in words."""
         row = f"row {self.table.first + index}"
         if len(self.table.fields.columns) == 1 or not self.table.names:
             return f"R{row[1:]}"
@@ -138,21 +129,20 @@ class Column:
 def parse(
     content: bytes, most: int, *, header: bool | None = None, largest: int = LARGEST_FILE
 ) -> Table:
-    """Return the table in a file.
+    """Return the table in the bytes of a file.
 
     Args:
-        content: the file's bytes.
-        most: rows below the header that are read.
-        header: whether the first row names the columns; ``None`` where a file of one column tells:
-            its first row is a name unless it is a number or could be one gone wrong.
-        largest: most bytes that are read.
+        content: of at most ``largest`` bytes.
+        most: rows below the header.
+        header: whether the first row of one column names it; ``None`` for yes, unless it is a
+            number or may be a mistyped one.
 
     Raises:
-        TableError: it is something else, or too large.
+        TableError: the file is not a table, or is too large.
     """
     if len(content) > largest:
         raise TableError(
-            f"The file is larger than {largest // 2**20} MB, the most that is read: leave out "
+            f"The file is larger than {largest // 2**20} MB, the most that can be read: leave out "
             "columns that are not needed."
         )
     text, note = _decoded(content)
@@ -160,7 +150,7 @@ def parse(
     separator = separator_of(lines[0])
     if not separator and '" ' in lines[0] + "\n".join(lines[1:2]):
         raise TableError(
-            "Columns are separated by blanks: separate them with commas "
+            "Columns are separated by spaces: separate them with commas "
             '(in R, write.csv, or sep = ",").'
         )
     first, second = (_fields(line, separator) for line in [*lines, ""][:2])
@@ -170,15 +160,15 @@ def parse(
     fields = _parsed(text, separator, len(first) + one_more, has_header)
     names = first
     if one_more and not fields[len(first)].any():
-        # There is a mark at the end of each row.
+        # Each row ends with a separator.
         fields = fields.drop(columns=len(first))
     elif one_more and _counts_rows(fields[0]):
-        # R leaves out the name of its row numbers.
+        # R omits the name of its row numbers.
         names = ["", *first]
     elif one_more:
         raise TableError(f"Row 2 has {len(second)} fields, and the first row {len(first)}.")
     if len(fields) > most:
-        raise TableError(f"The file has more than {most:,} rows, the most that are read.")
+        raise TableError(f"The file has more than {most:,} rows, the most that can be read.")
     rows = enumerate([] if separator else text.split("\n"), start=1)
     divided = next((row for row, line in rows if separator_of(line)), 0)
     own_names = tuple(names) if has_header else ()
@@ -192,7 +182,7 @@ def _counts_rows(column: pd.Series[str]) -> bool:
 
 
 def _decoded(content: bytes) -> tuple[str, str]:
-    """The text, rows parted by line feeds and nothing blank at its end, and how it was read."""
+    """The text, with line feeds between rows and no space at its end, and a note."""
     for beginning, what in OTHER_FILES.items():
         if content.startswith(beginning):
             raise TableError(f"The file is {what}: save the table as CSV.")
@@ -211,7 +201,7 @@ def _decoded(content: bytes) -> tuple[str, str]:
 
 
 def _tried(content: bytes, encoding: str) -> str | None:
-    """``None`` for what is not so encoded; so no error is about that carries the bytes with it."""
+    """The text, or ``None``; an exception would carry the bytes with it."""
     try:
         return content.decode(encoding)
     except UnicodeDecodeError:
@@ -219,13 +209,13 @@ def _tried(content: bytes, encoding: str) -> str | None:
 
 
 def separator_of(header: str) -> str:
-    """Return the separator in a first row; empty if it names one column."""
+    """Return the separator in a header; empty if it names one column."""
     unquoted = re.sub('"[^"]*"', "", header)
     return next((mark for mark in SEPARATORS if mark in unquoted), "")
 
 
 def _fields(line: str, separator: str) -> list[str]:
-    """The fields of a row; of one that goes on in the next line its beginning."""
+    """The fields in the first line of a row."""
     row = next(csv.reader([line], delimiter=separator or "\t"), [""])
     return [each.strip() for each in row] or [""]
 
@@ -251,19 +241,19 @@ def _parsed(text: str, separator: str, width: int, has_header: bool) -> pd.DataF
 
 
 def _where(error: str) -> str:
-    """What the parser found wrong, without the values that it quotes."""
+    """The parser's error without the values that it quotes."""
     if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", error):
         expected, row, seen = found.groups()
         return f"Row {row} has {seen} fields, and the first row {expected}."
     if "inside string" in error:
-        return 'The file has a double quote (") without its second one.'
-    return "The file is not of the form of CSV."
+        return 'The file has a double quote (") without a closing one.'
+    return "The file is not valid CSV."
 
 
 def could_name(text: str) -> bool:
-    """Whether a first row is the name of a column and not a value gone wrong.
+    """Return whether a first row names a column and is not a mistyped value.
 
-    A name begins with a letter or an underscore, and no word of it stands for a number.
+    A name begins with a letter or an underscore, and none of its words means a number.
     """
     name = unicodedata.normalize("NFKC", text)
     words = re.findall(r"[^\W\d_]+", name)
@@ -277,13 +267,13 @@ def could_name(text: str) -> bool:
 
 
 def content_of(file: Path, largest: int = LARGEST_FILE) -> bytes:
-    """Return the bytes of a file, one more than ``largest`` at most.
+    """Return the first ``largest`` + 1 bytes of a file.
 
     Raises:
-        TableError: there is no such file, or it cannot be read.
+        TableError: the file does not exist or cannot be read.
     """
     try:
-        # Looked at first: a pipe would be waited for.
+        # Checked first, because reading a pipe would wait.
         if file.exists() and not file.is_file():
             raise TableError("is not a file.")
         with file.open("rb") as opened:
@@ -293,7 +283,7 @@ def content_of(file: Path, largest: int = LARGEST_FILE) -> bytes:
 
 
 def header_of(names: Sequence[str]) -> str:
-    """Return the first row that names some columns, as CSV has it; of a long one its beginning."""
+    """Return a header that names some columns, as CSV; a long one is shortened."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(names[:NAMES_SHOWN])
     more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""

@@ -1,4 +1,4 @@
-"""From a problem to its posterior, against posteriors that have a closed form."""
+"""Posteriors of problems, against closed forms and sums."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from abcdp_core.parameters import ParameterError
 from abcdp_core.posterior.noise import (
-    BinomialSample,
     DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
@@ -46,7 +45,7 @@ def problem(
     noise: Noise,
     query: ArrayLike,
     source: Model | Pool | None = None,
-    wanted: int = 2000,
+    wanted: int = 1000,
     draws: int = 1_000_000,
 ) -> Problem:
     source = source or model(simulate)
@@ -54,7 +53,7 @@ def problem(
 
 
 def normal_posterior(query: Sequence[float], variance: float) -> tuple[Array, float]:
-    """Means and standard deviation of standard normal parameters seen with such a variance."""
+    """Means and standard deviation of standard normal parameters, given noise of a variance."""
     return np.array(query) / (1.0 + variance), float(np.sqrt(variance / (1.0 + variance)))
 
 
@@ -65,19 +64,16 @@ def close(found: Summary, mean: Array, sd: float, ess: float) -> bool:
     return bool(of_means.all() and of_sds.all())
 
 
-# ---------------------------------------------------------------------------------- a simulator
-
-
 @pytest.mark.parametrize("scale", [1.0, 0.05])
 def test_the_posterior_takes_the_noise_into_account(scale: float) -> None:
     query = (1.5, -0.5)
     found = inference.infer(problem(Gaussian((scale, scale)), query)).summary
     mean, sd = normal_posterior(query, SPREAD**2 + scale**2)
     assert found.way == "weights"
-    assert found.effective >= 2000
-    assert close(found, mean, sd, 2000)
-    # Nearer to the query than that would be without noise, or without the model's own spread.
-    assert not close(found, *normal_posterior(query, max(SPREAD, scale) ** 2 / 2.0), 2000)
+    assert found.effective >= 1000
+    assert close(found, mean, sd, 1000)
+    # With half the variance the posterior would be another.
+    assert not close(found, *normal_posterior(query, max(SPREAD, scale) ** 2 / 2.0), 1000)
     np.testing.assert_allclose(found.found.low, mean - 1.645 * sd, atol=0.15 * sd)
     np.testing.assert_allclose(found.found.high, mean + 1.645 * sd, atol=0.15 * sd)
 
@@ -88,15 +84,16 @@ def test_rounds_find_a_posterior_that_the_prior_does_not_reach() -> None:
     found = made.summary
     assert made.rounds[0][1] < 10
     assert found.way == "weights"
-    assert found.effective >= 2000
-    assert close(found, *normal_posterior(query, 0.01**2), 2000)
+    assert found.effective >= 1000
+    assert close(found, *normal_posterior(query, 0.01**2), 1000)
     assert found.simulated == sum(draws for draws, _ in made.rounds)
 
 
 def test_the_shipped_problem_agrees_with_a_sum_over_all_counts() -> None:
     query = (32.754, 45.2008, 58.6172, 18.2683, 12.926, 8.5805, 12.8789, 9.5372)
     source = models.load("log-linear")
-    found = inference.infer(problem(Laplace((4.0,) * 8), query, source)).summary.found
+    this = problem(Laplace((4.0,) * 8), query, source, wanted=2000)
+    found = inference.infer(this).summary.found
     mean, sd = log_linear.moments(np.array(query), 4.0, 100)
     assert (np.abs(found.mean - mean) < 0.1 * sd).all()
     assert (np.abs(found.sd / sd - 1.0) < 0.1).all()
@@ -104,21 +101,16 @@ def test_the_shipped_problem_agrees_with_a_sum_over_all_counts() -> None:
     assert (np.abs(other / sd - 1.0) > 0.03).any()
 
 
-@pytest.mark.parametrize("draws", [26_001, 1000])
-def test_no_more_is_simulated_than_is_allowed(draws: int) -> None:
-    this = problem(Gaussian((1.0, 1.0)), (0.5, 0.5), wanted=90_000, draws=draws)
+def test_no_more_is_simulated_than_is_allowed() -> None:
+    this = problem(Gaussian((1.0, 1.0)), (0.5, 0.5), wanted=90_000, draws=26_001)
     found = inference.infer(this).summary
-    assert found.simulated == draws
-    assert found.way == "weights"
+    assert found.simulated == 26_001
     assert 200 < found.effective < 90_000
 
 
 def test_a_simulator_off_the_steps_is_refused() -> None:
     with pytest.raises(ParameterError, match="multiples of 1"):
         inference.infer(problem(DiscreteLaplace((1.0, 1.0)), (0.0, 0.0)))
-
-
-# --------------------------------------------------------------------------------------- a pool
 
 
 def test_a_pool_is_weighted_and_never_simulated() -> None:
@@ -145,7 +137,7 @@ def test_a_small_pool_whose_draws_all_count_is_weighted() -> None:
     assert 100 < found.effective < 120
     np.testing.assert_allclose(found.prior.mean, 0.0, atol=1e-12)
     np.testing.assert_allclose(found.prior.sd, theta.std())
-    # With less noise few of them.
+    # With less noise, few draws carry weight.
     found = inference.infer(problem(Gaussian((0.05,)), (0.0,), pool)).summary
     assert found.way == "nearest"
     assert found.effective < 60
@@ -179,8 +171,8 @@ def test_shares_from_a_rounded_table_still_add_up_to_one(sigma: float, way: str)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-12)
 
 
-def test_numbers_that_no_parameters_make_together_are_a_misfit() -> None:
-    """A mean and a variance, where the pool has the mean and the mean of squares."""
+def test_numbers_that_no_parameters_give_together_are_a_misfit() -> None:
+    """The query has a mean and a variance; the pool has the mean and the mean of squares."""
     rng = np.random.default_rng(7)
     theta = rng.uniform((0.0, 0.1), (10.0, 3.0), (3000, 2))
     values = np.column_stack([theta[:, 0], theta[:, 0] ** 2 + theta[:, 1] ** 2])
@@ -189,9 +181,3 @@ def test_numbers_that_no_parameters_make_together_are_a_misfit() -> None:
         fit = inference.infer(problem(Gaussian((0.01, 0.01)), query, pool)).summary.fit
         assert fit is not None
         assert fit.is_misfit == misfit
-
-
-def test_a_query_that_is_impossible_has_no_weights() -> None:
-    pool = Pool(("a",), ("s",), np.arange(1000.0)[:, None], np.full((1000, 1), 1.0))
-    found = inference.infer(problem(BinomialSample(10, 1.0), (0.5,), pool)).summary
-    assert (found.effective, found.way) == (0.0, "regression")

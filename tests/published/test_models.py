@@ -19,7 +19,7 @@ from tests.statistics import (
 
 
 @pytest.mark.parametrize("name", models.names())
-def test_every_model_keeps_its_promise(name: str) -> None:
+def test_every_model_has_the_stated_shapes_and_repeats_itself(name: str) -> None:
     model = models.load(name)
     theta = model.prior.theta(model.prior.draw(np.random.default_rng(1), 7))
     assert theta.shape == (7, len(model.parameters))
@@ -29,7 +29,7 @@ def test_every_model_keeps_its_promise(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "laws"),
+    ("name", "priors"),
     [
         ("linear-regression", [stats.norm()] * 3),
         ("log-linear", [stats.beta(2.0, 2.0)] * 5),
@@ -39,19 +39,16 @@ def test_every_model_keeps_its_promise(name: str) -> None:
         ),
     ],
 )
-def test_draws_of_a_prior_have_its_density(name: str, laws: list[Any]) -> None:
+def test_draws_from_a_prior_have_its_distribution(name: str, priors: list[Any]) -> None:
     model = models.load(name)
     theta = model.prior.theta(model.prior.draw(np.random.default_rng(1), 5000))
-    for column, law in zip(theta.T, laws, strict=True):
-        assert_distribution(column, law.cdf)
-        assert rejects(assert_distribution, column + 0.3 * law.std(), law.cdf)
+    for column, prior in zip(theta.T, priors, strict=True):
+        assert_distribution(column, prior.cdf)
+        assert rejects(assert_distribution, column + 0.3 * prior.std(), prior.cdf)
     assert len(np.unique(theta)) == theta.size
 
 
-# ------------------------------------------------------------------------------------- regression
-
-
-def test_a_regression_is_summarised_by_its_matrices() -> None:
+def test_a_regression_is_summarized_by_its_matrices() -> None:
     rng = np.random.default_rng(1)
     first, second, response = rng.uniform(-1.0, 1.0, (3, 2, 6))
     found = linear_regression.summary(first, second, response)
@@ -62,7 +59,7 @@ def test_a_regression_is_summarised_by_its_matrices() -> None:
         np.testing.assert_allclose(found[row], expected)
 
 
-def test_one_record_moves_a_regression_by_no_more_than_is_stated() -> None:
+def test_one_record_moves_a_regression_at_most_as_stated() -> None:
     corners = np.array(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3)).reshape(3, -1)
     alone = linear_regression.summary(*corners[:, :, None]) / linear_regression.RECORDS
     largest = np.abs(alone[:, None] - alone[None]).sum(axis=2).max()
@@ -83,16 +80,11 @@ def test_a_regression_has_the_moments_of_its_model() -> None:
     assert (np.abs(columns.mean(axis=0) - 1.02 * expected) > 6.0 * error).all()
 
 
-# ------------------------------------------------------------------------------------- log-linear
-
-
 def test_features_of_a_class_add_up_to_its_size() -> None:
     p = np.random.default_rng(1).random((200, 5))
     pairs = log_linear.simulate(np.random.default_rng(2), p).reshape(200, 2, 2, 2).sum(axis=3)
     np.testing.assert_array_equal(pairs[:, :, 0], pairs[:, :, 1])
     np.testing.assert_array_equal(pairs[:, :, 0].sum(axis=1), 100)
-    names = log_linear.MODEL.numbers
-    assert (names[0], names[-1]) == ("feature 1 = 1 in class 1", "feature 2 = 2 in class 2")
 
 
 def test_each_count_has_the_probability_of_its_place() -> None:
@@ -101,70 +93,44 @@ def test_each_count_has_the_probability_of_its_place() -> None:
     counts = found.sum(axis=0).astype(int)
     for place, size, share in ((0, 0.3, 0.1), (2, 0.3, 0.4), (4, 0.7, 0.6), (6, 0.7, 0.9)):
         three = np.array([*counts[place : place + 2], 200_000 - counts[place : place + 2].sum()])
-        law = np.array([size * share, size * (1.0 - share), 1.0 - size])
-        assert_frequencies(three, law)
-        assert rejects(assert_frequencies, three, law[[1, 0, 2]])
+        expected = np.array([size * share, size * (1.0 - share), 1.0 - size])
+        assert_frequencies(three, expected)
+        assert rejects(assert_frequencies, three, expected[[1, 0, 2]])
 
-
-# -------------------------------------------------------------------------------------------- SIR
 
 RATES = np.array([0.6, 0.3])
 
 
-def test_an_epidemic_begins_as_a_birth_and_death_process() -> None:
-    """By day 17 only a few hundred of a million: extinction has a closed form."""
-    found = sir_epidemic.simulate(np.random.default_rng(1), np.log(np.tile(RATES, (2000, 1))))
-    gone = int((found[:, 1] == 0.0).sum())
-    grown = np.exp((RATES[0] - RATES[1]) * 17.0)
-    extinct = RATES[1] * (grown - 1.0) / (RATES[0] * grown - RATES[1])
-    counts = np.array([gone, len(found) - gone])
-    assert_frequencies(counts, np.array([extinct, 1.0 - extinct]))
-    assert rejects(assert_frequencies, counts, np.array([extinct - 0.1, 1.1 - extinct]))
-    assert (found[:, 0] == 1.0).all()
-    assert (found[found[:, 1] == 0.0, 1:] == 0.0).all()
-
-
-def test_epidemics_die_out_as_fast_day_after_day() -> None:
-    """Hardly anybody is infected, so it is a birth and death process until the last day."""
+def test_epidemics_die_out_at_the_same_rate_every_day() -> None:
+    """Few people are infected, so this is a birth and death process until the last day."""
     infecting, removing = 0.05, 0.08
     rates = np.tile([infecting, removing], (40_000, 1))
     found = sir_epidemic.epidemics(np.random.default_rng(1), rates, 10**9, 300)
 
-    def law(day: float) -> np.ndarray:
-        """Extinct by then, or not."""
+    def expected(day: float) -> np.ndarray:
+        """Probabilities that the epidemic is extinct by a day, and that it is not."""
         grown = np.exp((infecting - removing) * day)
         extinct = removing * (grown - 1.0) / (infecting * grown - removing)
         return np.array([extinct, 1.0 - extinct])
 
+    assert (found[:, 0] == 1.0).all()
+    assert (found[found[:, 1] == 0.0, 1:] == 0.0).all(), "an extinct epidemic does not return"
     for place, day in ((1, 17.0), (2, 34.0), (3, 51.0)):
         gone = int((found[:, place] == 0.0).sum())
         counts = np.array([gone, len(found) - gone])
-        assert_frequencies(counts, law(day))
-        # Days that end a day early would be seen.
-        assert rejects(assert_frequencies, counts, law(day - place))
+        assert_frequencies(counts, expected(day))
+        assert rejects(assert_frequencies, counts, expected(day - place)), "a day too early"
 
 
 @pytest.mark.parametrize("exact_below", [100, 5])
-def test_an_epidemic_without_removals_reaches_all_and_nobody_else(exact_below: int) -> None:
+def test_an_epidemic_without_removals_infects_everyone(exact_below: int) -> None:
     rates = np.array([[5.0, 1e-12]])
     found = sir_epidemic.epidemics(np.random.default_rng(1), rates, 50, exact_below)
     assert found[0, [0, -1]].tolist() == [1.0, 50.0]
 
 
-def test_leaps_remove_people_at_their_rate_until_the_last_day() -> None:
-    """Of a million, nobody can be infected: binomial numbers, but for the length of leaps."""
-    people, leap, rate = 1e6, 0.02, 0.3
-    left = sir_epidemic._advance(
-        np.random.default_rng(1), 0.0, people, np.array([0.6, rate]), people, 300.0, leap, 17.05
-    )[1]
-    # 852 whole leaps and half of one more.
-    share = (1.0 - rate * leap) ** 852 * (1.0 - rate * leap / 2.0)
-    assert left == pytest.approx(people * share, abs=6.0 * np.sqrt(people * share))
-    assert 6.0 * np.sqrt(people * share) < 0.1 * people * share
-
-
 def test_leaps_agree_with_exact_events() -> None:
-    """10 000 people; on day 34 the epidemic is near its top. Leaps of 3 days are too long."""
+    """With 10 000 people, day 34 is near the peak. Leaps of 3 days are too long."""
     rates = np.tile(RATES, (1500, 1))
     exact, leaps, long = (
         sir_epidemic.epidemics(np.random.default_rng(seed), rates, 10_000, below, leap)

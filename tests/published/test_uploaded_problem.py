@@ -1,4 +1,4 @@
-"""Problems that visitors give: read in moments, from memory alone, or refused in one line."""
+"""Problems that visitors upload: read fast, from memory alone, or refused in one line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def no_file_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "read", refuse)
 
 
-def test_a_simulator_is_one_of_those_installed_and_has_a_limit() -> None:
+def test_a_simulator_is_an_installed_one_and_has_a_limit() -> None:
     found = uploaded_problem.read(b"\xef\xbb\xbf" + problem(REGRESSION, NINE, LAPLACE))
     assert (found.name, found.simulator) == ("your release", "linear-regression")
     assert found.draws == 200_000
@@ -39,40 +39,32 @@ def test_a_simulator_is_one_of_those_installed_and_has_a_limit() -> None:
         assert uploaded_problem.read((EXAMPLES / f"{name}.toml").read_bytes()).spent is not None
 
 
-def test_a_pool_is_the_table_that_was_given_whatever_its_name() -> None:
+def test_a_pool_is_the_uploaded_table_whatever_its_name() -> None:
     found = uploaded_problem.read(POOLED, POOL.encode())
     assert isinstance(found.source, Pool)
     assert found.source.theta.shape == (150, 1)
     assert found.draws == 150
-    quoted = POOL.replace("theta.a,summary.s", '"theta.a","summary.s"').encode()
-    assert uploaded_problem.read(POOLED, quoted).source.parameters == ("a",)
 
 
 @pytest.mark.parametrize(
     ("text", "table", "words"),
     [
-        (POOLED, None, "pool = /etc/passwd: no file of this server is read"),
+        (POOLED, None, "pool = /etc/passwd: this server does not open files"),
         (problem(REGRESSION, NINE, LAPLACE), POOL.encode(), "simulator: needs no table"),
         (b"#" * (uploaded_problem.LARGEST_TEXT + 1), None, "problem: is larger than 64 kB."),
         # As a key it would take half a minute.
         (b"a." * 30_000 + b"a = 1", None, "problem: a line has more than 300 dots; break it."),
         (b"a = " + b"[" * 30_000, None, "is not TOML"),
-        (problem(f"seed = {'9' * 5000}"), None, "is not TOML (Exceeds the limit"),
-        (b'"<b>![](http://a.b)" = 1', None, "<b>![](http://a.b): unknown; known are simulator"),
         (b'"a\\nb" = 1', None, r"'a\nb': unknown"),
-        (problem(REGRESSION, "query = 1979-05-27", LAPLACE), None, "must be a list"),
-        (problem(REGRESSION, NINE, f"seed = {'9' * 400}", LAPLACE), None, "must be below"),
         (POOLED, b"1" * (uploaded_problem.LARGEST_TABLE + 1), "table: is larger than 2 MB."),
         (POOLED, b"a," * 500_000, "table: must have at most 220 columns"),
-        (POOLED, b"a,b,c\n" + b"1\n" * 10**6, "a number in each of every row"),
-        (POOLED, b"", "table: is not a table"),
+        (POOLED, b"a,b,c\n" + b"1\n" * 10**6, "and a number in each field"),
         (POOLED, b"PAR1" + b"\x00" * 50, "table"),
-        (POOLED, POOL.replace("theta.a", "theta.<b>a</b>").encode(), "figures would read a part"),
-        (POOLED, POOL.replace("\n0.714,5,0\n", "\nx,5,0\n").encode(), "a, row 6: is not a fin"),
+        (POOLED, POOL.replace("theta.a", "theta.<b>a</b>").encode(), "theta.<b>a</b>"),
     ],
-    ids=range(17),
+    ids=range(11),
 )
-def test_whatever_is_given_gets_one_line_in_moments(
+def test_an_invalid_upload_is_refused_in_one_line_and_in_moments(
     text: bytes, table: bytes | None, words: str
 ) -> None:
     with pytest.raises(ParameterError) as caught:

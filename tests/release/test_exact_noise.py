@@ -1,10 +1,10 @@
 """Noise in whole numbers: exact probabilities over all neighbors, scales, simulated frequencies.
 
-Numbers: the law of a release is a product of discrete Laplace laws, so the largest log-ratio of two
-data sets is the sum over their numbers, which is found by going through the law. Sparse vector: a
-probability is a sum over every whole number that the threshold's noise can be, as far as double
-precision sees it. Power of its simulation: 10 000 runs over four draws at a false alarm of 1e-6; a
-scale that is a third too small is missed with a probability under 1 %.
+Numbers: the distribution of a release is a product of discrete Laplace distributions, so the
+largest log-ratio of two data sets is a sum over their numbers. Sparse vector: a probability is a
+sum over every value of the threshold's noise that double precision can resolve. Its simulation has
+10 000 runs over four draws at a false alarm of 1e-6; a scale that is a third too small is missed
+with a probability under 1 %.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 import random
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from abcdp_core.mechanisms.private_summary import SummaryNoise
 from abcdp_core.mechanisms.sparse_vector import calibrate
-from abcdp_core.output.settings import event_from_json, event_in_json
 from abcdp_core.parameters import EPSILON_TOTAL
 from abcdp_core.privacy import cost
 from abcdp_core.privacy.discrete import RandBelow, laplace
@@ -66,11 +65,8 @@ def seeded(seed: int) -> RandBelow:
     return random.Random(seed).randrange
 
 
-# ---------------------------------------------------------------- numbers: the law over neighbors
-
-
 def loss(first: Numbers, second: Numbers, scales: Sequence[float]) -> float:
-    """Largest log-ratio of the laws of two releases."""
+    """Largest log-ratio of the probabilities of two releases."""
     window = np.arange(-40.0, 41.0)
     return sum(
         float((np.abs(window - b) - np.abs(window - a)).max()) / scale
@@ -88,7 +84,7 @@ def reports(patients: int, largest: int = 99) -> Iterator[Sizes]:
 
 
 def with_one_more(sizes: Sizes) -> set[Sizes]:
-    """Reports with a patient more: in a cluster of each kind, or in a new one."""
+    """Reports with one more patient, in each cluster or in a new one."""
     places = range(len(sizes))
     grown = [(*sizes[:i], sizes[i] + 1, *sizes[i + 1 :]) for i in places]
     return {tuple(sorted(each, reverse=True)) for each in [*grown, (*sizes, 1)]}
@@ -101,12 +97,8 @@ def numbers_of(sizes: Sizes) -> list[int]:
     return CLUSTERS.whole_of(table)
 
 
-def counts_of_cells(cells: tuple[int, ...]) -> list[int]:
-    return [cells.count(kind) for kind in range(3)]
-
-
 def neighbors(kind: str) -> Iterator[tuple[Numbers, Numbers]]:
-    """Whole numbers of neighboring data sets: all small ones."""
+    """Whole numbers of all small neighboring data sets."""
     if kind == "reports":
         for patients in range(7):
             for one in reports(patients):
@@ -116,12 +108,8 @@ def neighbors(kind: str) -> Iterator[tuple[Numbers, Numbers]]:
         for day in range(3):
             yield [3, 0, 5], [count + (each == day) for each, count in enumerate([3, 0, 5])]
     else:
-        for cells in itertools.combinations_with_replacement(range(3), 3):
-            for value in range(3):
-                counts = (
-                    [each.count(k) for k in range(3)] for each in (cells, (value, *cells[1:]))
-                )
-                yield next(counts), next(counts)
+        for left, entered in itertools.permutations(range(3), 2):
+            yield [2, 2, 2], [2 - (each == left) + (each == entered) for each in range(3)]
 
 
 NOISES: dict[str, Any] = {
@@ -132,7 +120,7 @@ NOISES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("kind", NOISES)
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [0.1, 3.0])
 def test_no_neighbor_changes_any_probability_by_more_than_the_budget(
     kind: str, epsilon: float
 ) -> None:
@@ -145,11 +133,10 @@ def test_no_neighbor_changes_any_probability_by_more_than_the_budget(
 
     assert worst(noise) == pytest.approx(noise.sensitivity / noise.scale), "it is attained"
     assert worst(noise) <= epsilon * (1.0 + 1e-12)
-    # With half the noise it is not so, nor with that for half the sensitivity.
     assert worst(dataclasses.replace(noise, scale=noise.scale / 2.0)) > 1.5 * epsilon
 
 
-def test_noise_for_a_smaller_sensitivity_is_found_although_its_own_cost_does_not_show_it() -> None:
+def test_noise_for_a_smaller_sensitivity_is_found_although_its_stated_cost_hides_it() -> None:
     broken = SummaryNoise(
         "one patient", "add-remove", 4.0, least_scale(1.0, 4.0), (1, 1, 1, 1, 1, 3)
     )
@@ -184,26 +171,24 @@ def test_a_budget_is_the_smaller_of_the_float_and_of_what_is_written() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
 def test_there_is_no_release_without_noise(epsilon: float) -> None:
-    with pytest.raises(ValueError, match="must be positive and finite"):
-        least_scale(epsilon, 1.0)
-    with pytest.raises(ValueError, match="positive finite budget"):
-        integer_noise(epsilon, 0.01, 1, grid(0.01), resample=False)
-    with pytest.raises(ValueError, match="positive finite budget and sensitivity"):
-        integer_noise(1.0, epsilon, 1, 1.0, resample=False)
-
-
-# --------------------------------------------------------------------------- numbers: the draw
+    for refused in (
+        lambda: least_scale(epsilon, 1.0),
+        lambda: integer_noise(epsilon, 0.01, 1, grid(0.01), resample=False),
+        lambda: integer_noise(1.0, epsilon, 1, 1.0, resample=False),
+    ):
+        with pytest.raises(ValueError, match="positive"):
+            refused()
 
 
 def law(scale: float, reach: int) -> Array:
-    """Probabilities of −reach .. reach."""
+    """Probabilities of noise from −reach to reach."""
     ratio = math.exp(-1.0 / scale)
     found: Array = (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-reach, reach + 1.0))
     return found
 
 
-@pytest.mark.parametrize("scale", [PARTS // 2, 3 * PARTS // 2, 2 * PARTS + 1])
-def test_noise_at_a_scale_that_is_a_fraction_has_its_law(scale: int) -> None:
+@pytest.mark.parametrize("scale", [PARTS // 2, 2 * PARTS + 1])
+def test_noise_at_a_fractional_scale_has_its_distribution(scale: int) -> None:
     randbelow, reach, size = seeded(1), 6, 20_000
     draws = np.array([laplace(scale, randbelow, PARTS) for _ in range(size)])
 
@@ -220,13 +205,6 @@ def test_noise_at_a_scale_that_is_a_fraction_has_its_law(scale: int) -> None:
     assert miss_probability(expected(1.0), expected(0.5), size) < 1e-9
 
 
-def test_the_deviation_is_that_of_the_noise() -> None:
-    for scale in (0.5, 2.0, 20.0):
-        probabilities, places = law(scale, 2000), np.arange(-2000, 2001.0)
-        deviation = math.sqrt(float(probabilities @ places**2))
-        assert CountNoise(2, scale, 5).deviation == pytest.approx(deviation)
-
-
 def test_each_number_gets_noise_of_its_own_scale_from_the_operating_system() -> None:
     scales = summary_noise(*TB, 0.3).steps().tolist()
     again = seeded(3)
@@ -239,16 +217,6 @@ def test_each_number_gets_noise_of_its_own_scale_from_the_operating_system() -> 
     assert len({tuple(with_noise((5,) * 5, [2000.0] * 5)) for _ in range(5)}) == 5
     with pytest.raises(ValueError, match="5 numbers: must be 6"):
         with_noise((1, 2, 3, 4, 5), scales)
-
-
-def test_an_event_is_written_with_all_it_has() -> None:
-    event = count_noise(0.3, 5)
-    assert event_from_json(event_in_json(event)) == event
-    written = event_in_json(summary_noise(*TB, 1.0)) or {}
-    assert (written["kind"], written["whole"]) == ("SummaryNoise", [1, 1, 1, 1, 1, 3])
-    assert (written["unit"], written["neighbours"]) == ("one patient", "add-remove")
-    assert numbers_of((5, 2, 1, 1)) == [9, 4, 2, 1, 5, 4]
-    assert numbers_of((7, 1)) == [8, 2, 1, 0, 7, 7], "g = 7/3 in thirds"
 
 
 ODD = (*(0.1 * k for k in range(-3, 14)), 0.3 - 1e-17, 1e300, -1e300, math.nextafter(0.6, 0.0))
@@ -273,8 +241,6 @@ def test_another_value_in_place_of_one_moves_two_counts_by_one_or_none(
     assert sum(before) == sum(after) == len(values)
 
 
-# ----------------------------------------------------------- sparse vector: exact probabilities
-
 UNITS = 3
 """Sensitivity of the small examples, in units of the grid."""
 
@@ -285,7 +251,7 @@ DISTANCES = np.array([5, -4, 2, 0])
 class Pool:
     """The part of a comparison that the mechanism reads."""
 
-    rho: Array = field(default_factory=lambda: np.array([0.3, 0.05, 0.2, 0.1]))
+    rho: Array
 
 
 def small_noise(epsilon_total: float, c: int, resample: bool) -> IntegerNoise:
@@ -296,23 +262,18 @@ def small_noise(epsilon_total: float, c: int, resample: bool) -> IntegerNoise:
 def noise_for(
     epsilon_total: float, c: int, resample: bool = False, *, sensitivity: float
 ) -> IntegerNoise:
-    """The noise on the grid that a release takes."""
+    """The noise of a release, on its grid."""
     return integer_noise(epsilon_total, sensitivity, c, grid(sensitivity), resample=resample)
 
 
 def with_less(noise: IntegerNoise, first: float, second: float) -> IntegerNoise:
-    """Broken: scales times these factors."""
+    """Broken noise: scales times these factors."""
     scales = int(first * noise.threshold_scale), int(second * noise.query_scale)
     return dataclasses.replace(noise, threshold_scale=scales[0], query_scale=scales[1])
 
 
-def law_of_noise(scale: int) -> tuple[Integers, Array]:
-    """Single numbers and their probabilities, but for 1e-16 of the mass."""
-    return np.arange(-40 * scale, 40 * scale + 1), law(scale, 40 * scale)
-
-
 def at_most(k: Integers, scale: int) -> Array:
-    """P(noise <= k), without loss in either tail."""
+    """P(noise <= k), accurate in both tails."""
     ratio = math.exp(-1.0 / scale)
     lower = np.exp(np.minimum(k, 0) / scale) / (1.0 + ratio)
     upper = np.exp(-(np.maximum(k, 0) + 1) / scale) / (1.0 + ratio)
@@ -330,7 +291,9 @@ def probability(pattern: tuple[bool, ...], distances: Integers, noise: IntegerNo
 
 
 def _segment(pattern: tuple[bool, ...], distances: Integers, noise: IntegerNoise) -> float:
-    threshold, weight = law_of_noise(noise.threshold_scale)
+    # All but 1e-16 of the mass.
+    reach = 40 * noise.threshold_scale
+    threshold, weight = np.arange(-reach, reach + 1), law(noise.threshold_scale, reach)
     for accepted, distance in zip(pattern, distances.tolist(), strict=True):
         below = threshold - distance
         # By symmetry P(noise > k) = P(noise <= −k − 1).
@@ -340,13 +303,12 @@ def _segment(pattern: tuple[bool, ...], distances: Integers, noise: IntegerNoise
 
 def patterns(steps: int, c: int) -> list[tuple[bool, ...]]:
     """Every way in which a run over ``steps`` draws can end."""
-    complete = itertools.product([False, True], repeat=steps)
-    return sorted({_stopped(pattern, c) for pattern in complete})
 
+    def stopped(pattern: tuple[bool, ...]) -> tuple[bool, ...]:
+        counts = list(itertools.accumulate(map(int, pattern)))
+        return pattern[: counts.index(c) + 1] if c in counts else pattern
 
-def _stopped(pattern: tuple[bool, ...], c: int) -> tuple[bool, ...]:
-    counts = list(itertools.accumulate(map(int, pattern)))
-    return pattern[: counts.index(c) + 1] if c in counts else pattern
+    return sorted({stopped(each) for each in itertools.product([False, True], repeat=steps)})
 
 
 @BOTH
@@ -370,15 +332,15 @@ def test_no_neighbor_and_no_outcome_loses_more_than_the_budget(
 @BOTH
 @pytest.mark.parametrize("c", [1, 2])
 def test_the_worst_outcome_costs_the_budget_and_hardly_less(c: int, resample: bool) -> None:
-    # The threshold is squeezed, then crossed.
+    # Rejections squeeze the threshold, then a kept draw crosses it.
     pattern = (*(False,) * 5, True) * c if resample else (*(False,) * 9, *(True,) * c)
 
     def loss_of(noise: IntegerNoise) -> float:
-        """Largest loss of the pattern over places of its accepted and its rejected distances."""
+        """Largest loss of the pattern over positions of its kept and its rejected distances."""
         step = noise.query_scale
         found = []
-        for rejected, accepted in itertools.product(range(-5 * step, 6 * step, step), repeat=2):
-            base = np.where(pattern, accepted, rejected)
+        for far, near in itertools.product(range(-5 * step, 6 * step, step), repeat=2):
+            base = np.where(pattern, near, far)
             moved = base + UNITS * np.where(pattern, 1, -1)
             ratio = probability(pattern, base, noise) / probability(pattern, moved, noise)
             found.append(math.log(ratio))
@@ -390,14 +352,11 @@ def test_the_worst_outcome_costs_the_budget_and_hardly_less(c: int, resample: bo
         assert loss_of(with_less(noise, *factors)) > 1.0 + 1e-9
 
 
-# --------------------------------------------------------------- sparse vector: what is drawn
-
-
 def law_of(noise: IntegerNoise) -> Array:
     return np.array([probability(p, DISTANCES, noise) for p in patterns(4, noise.c)])
 
 
-@pytest.mark.parametrize(("c", "resample"), [(1, False), (2, False), (2, True)])
+@pytest.mark.parametrize(("c", "resample"), [(1, False), (2, True)])
 def test_decisions_come_up_as_often_as_they_should(c: int, resample: bool) -> None:
     runs, noise = 10_000, small_noise(3.0, c, resample)
 
@@ -418,19 +377,14 @@ def test_decisions_come_up_as_often_as_they_should(c: int, resample: bool) -> No
         assert rejects(assert_frequencies, counts_of(kept, seed=2), expected)
 
 
-# ------------------------------------------------------------------------ sparse vector: the grid
-
-sensitivities = st.floats(1e-9, 1e3)
-
-
-@given(sensitivities, st.floats(0.0, 2e3), st.floats(-1.0, 1.0))
+@given(st.floats(1e-9, 1e3), st.floats(0.0, 2e3), st.floats(-1.0, 1.0))
 def test_distances_as_far_apart_as_the_sensitivity_stay_so_on_the_grid(
     sensitivity: float, rho: float, part: float
 ) -> None:
     unit = grid(sensitivity)
     assert math.frexp(unit)[0] == 0.5
     assert Fraction(sensitivity) / 2**20 <= Fraction(unit) < Fraction(sensitivity) / 2**19
-    # A unit more than the sensitivity is what the margin for rounding promises.
+    # The margin for rounding is one unit.
     other = rho + part * (sensitivity + unit)
     if abs(Fraction(other) - Fraction(rho)) > Fraction(sensitivity) + Fraction(unit):
         return
@@ -455,49 +409,18 @@ def test_the_event_costs_at_most_the_budget_and_hardly_less(
     assert ordinary.query_scale <= event.query_scale <= 1.002 * ordinary.query_scale
 
 
-# ------------------------------------------------------------------------- sparse vector: the run
-
-
-def silent() -> RandBelow:
-    """Chance that makes every noise 0.
-
-    Remainder 0; coin exp(0) with 0 < 0 false: heads; coin exp(−1) with 0, then 1 < 1 false: tails;
-    sign 0.
-    """
-    numbers = itertools.cycle([0, 0, 0, 1, 0])
-    return lambda _: next(numbers)
-
-
-@pytest.mark.parametrize(("distances", "accepted"), [([8.0, 8.0], [0, 1]), ([9.0, 8.0], [1])])
-def test_noise_is_added_to_either_side_and_a_tie_is_accepted(
-    distances: list[float], accepted: list[int], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("distances", "kept"), [([8.0, 8.0], [0, 1]), ([9.0, 8.0], [1])])
+def test_noise_is_added_to_either_side_and_a_tie_is_kept(
+    distances: list[float], kept: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # 3 on the threshold, drawn anew after an acceptance, and 2 on each distance.
+    # 3 on the threshold and 2 on each distance.
     noises = {10: 3, 20: 2}
     monkeypatch.setattr(exact_noise, "laplace", lambda scale, _: noises[scale])
     noise = IntegerNoise(1, 10, 20, c=3, resample=True, unit=1.0)
-    assert decide(distances, 7, noise, silent()) == (accepted, 2)
+    assert decide(distances, 7, noise, seeded(1)) == (kept, 2)
 
 
-@pytest.mark.parametrize(("resample", "thresholds"), [(False, 1), (True, 3)])
-def test_noise_is_drawn_once_per_decision_and_threshold_and_not_after_the_end(
-    resample: bool, thresholds: int
-) -> None:
-    asked: list[int] = []
-    chance = silent()
-
-    def counting(below: int) -> int:
-        asked.append(below)
-        return chance(below)
-
-    noise = IntegerNoise(1, 10, 20, c=3, resample=resample, unit=1.0)
-    assert decide([0.0, 9.0, 0.0, 0.0, 0.0, 0.0], 5, noise, counting) == ([0, 2, 3], 4)
-    # Remainder and first coin are drawn below the scale.
-    assert asked.count(10) == 2 * thresholds
-    assert asked.count(20) == 2 * 4
-
-
-def test_little_noise_is_rejection_abc_and_no_acceptance_an_empty_release() -> None:
+def test_little_noise_is_rejection_abc_and_a_release_may_be_empty() -> None:
     pool = Pool(np.random.default_rng(6).random(300))
     published = release_exactly(pool, 0.2, noise_for(1e4, 10, sensitivity=1e-6), seeded(7))
     first = np.flatnonzero(pool.rho <= 0.2)[:10]
@@ -508,10 +431,5 @@ def test_little_noise_is_rejection_abc_and_no_acceptance_an_empty_release() -> N
     nothing = release_exactly(Pool(np.full(50, 1e3)), 0.1, noise, seeded(8))
     assert nothing.indices.shape == nothing.weights.shape == (0,)
     assert nothing.stopped_at == 50
-
-
-@pytest.mark.parametrize("rho", [math.nan, math.inf, -math.inf])
-def test_distances_that_are_none_are_refused(rho: float) -> None:
-    noise = noise_for(1.0, 1, sensitivity=0.01)
     with pytest.raises(ValueError, match="finite distances"):
-        release_exactly(Pool(np.array([0.1, rho])), 0.1, noise)
+        release_exactly(Pool(np.array([0.1, math.nan])), 0.1, noise)

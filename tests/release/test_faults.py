@@ -1,29 +1,26 @@
-"""Ordinary faults lose nothing that was paid for: kill, full disk, two processes, dead worker."""
+"""Ordinary faults lose nothing that was paid for: a kill, a full disk, many processes."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import multiprocessing
 import os
 import signal
 import time
-from concurrent.futures import BrokenExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from abcdp_core.__main__ import main
 from abcdp_core.parameters import ParameterError
-from abcdp_core.release import budget_file, output_file, procedure
+from abcdp_core.release import budget_file, output_file
 from abcdp_core.release.budget import Budget, pure
 from abcdp_core.release.budget_file import Reservation
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are made by fork")
 
-TEXT = '{"paid": "for"}\n'
+TEXT = b'{"paid": "for"}\n'
 
 
 @pytest.fixture
@@ -45,9 +42,9 @@ def names_in(folder: Path) -> list[str]:
 def test_a_kill_loses_no_reservation_and_leaves_no_half_document(
     file: Path, tmp_path: Path
 ) -> None:
-    """Killed at moments spread over the time of some reservations, and while one is written."""
+    """Processes are killed at several moments of a reservation, and while a file is written."""
     context = multiprocessing.get_context("fork")
-    for number in range(6):
+    for number in range(4):
         said, tell = context.Pipe(duplex=False)
 
         def spend(tell=tell) -> None:  # type: ignore[no-untyped-def]
@@ -66,7 +63,7 @@ def test_a_kill_loses_no_reservation_and_leaves_no_half_document(
                 last = said.recv()
         there = budget_file.account(file, "income").entries[-1].number
         assert there in (last, last + 1)
-    # A line without its end was told to nobody: it does not count, and is written over.
+    # A line without an end does not count and is overwritten.
     content = file.read_bytes()
     for tail in (b"[", b'[9, "reserve", "income", "', b"\0" * 600):
         file.write_bytes(content + tail)
@@ -83,9 +80,9 @@ def test_a_kill_loses_no_reservation_and_leaves_no_half_document(
     process.join()
     assert ".out.json.part" in names_in(tmp_path)
     assert "out.json" not in names_in(tmp_path)
-    # What may be a document that was paid for is not written over.
+    # The partial file may hold a record that was paid for; it is not overwritten.
     with (
-        pytest.raises(FileExistsError, match="killed left"),
+        pytest.raises(FileExistsError, match="a killed one left"),
         output_file.reserved(tmp_path / "out.json"),
     ):
         raise AssertionError("must not be reached")
@@ -109,13 +106,11 @@ def test_a_full_disk_spends_nothing_and_keeps_what_was_there(
             output_file.reserved(tmp_path / "out.json"),
         ):
             raise AssertionError("must not be reached")
-        with pytest.raises(OSError, match="No space left"):
-            output_file.write_new(tmp_path / "report.html", b"page")
     assert file.read_bytes() == content
     assert names_in(tmp_path) == ["budgets.db", "budgets.db.lock"]
 
 
-def test_of_many_processes_at_once_none_overspends_and_none_writes_over_another(
+def test_processes_at_the_same_time_never_overspend_or_overwrite_a_file(
     file: Path, tmp_path: Path
 ) -> None:
     context = multiprocessing.get_context("fork")
@@ -123,13 +118,13 @@ def test_of_many_processes_at_once_none_overspends_and_none_writes_over_another(
 
     def spend() -> None:
         made = 0
-        for _ in range(3):
+        for _ in range(4):
             with contextlib.suppress(ParameterError):
                 reserve(file)
                 made += 1
         counts.put(made)
 
-    processes = [context.Process(target=spend) for _ in range(20)]
+    processes = [context.Process(target=spend) for _ in range(10)]
     for process in processes:
         process.start()
     assert sum(counts.get() for _ in processes) == 20
@@ -139,11 +134,11 @@ def test_of_many_processes_at_once_none_overspends_and_none_writes_over_another(
     out = tmp_path / "out.json"
     with output_file.reserved(out) as keep:
         assert not out.exists()
-        with pytest.raises(FileExistsError, match="another release"), output_file.reserved(out):
+        with pytest.raises(FileExistsError, match="another process"), output_file.reserved(out):
             raise AssertionError("must not be reached")
         keep(TEXT)
-    assert out.read_text() == TEXT
-    with pytest.raises(FileExistsError, match="is there already"), output_file.reserved(out):
+    assert out.read_bytes() == TEXT
+    with pytest.raises(FileExistsError, match="already exists"), output_file.reserved(out):
         raise AssertionError("must not be reached")
     with output_file.reserved(tmp_path / "other.json") as keep:
         (tmp_path / "other.json").write_text("mine")
@@ -151,31 +146,3 @@ def test_of_many_processes_at_once_none_overspends_and_none_writes_over_another(
             keep(TEXT)
     assert (tmp_path / "other.json").read_text() == "mine"
     assert not [name for name in names_in(tmp_path) if name.endswith(".part")]
-
-
-@pytest.mark.usefixtures("few_simulations")
-def test_a_worker_that_dies_leaves_the_numbers_and_the_same_command_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("data.csv").write_text("7\n" * 14)
-    asked = ["release", "covid-people", "--data", "data.csv", "--epsilon-total", "1", "--yes",
-             "--simulations", "1000", "--workers", "1", "--out", "out.json"]  # fmt: skip
-
-    def dies(*_: Any) -> None:
-        raise BrokenExecutor("a worker ended")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(procedure, "complete", dies)
-        assert main(asked) != 0
-    assert "ε_total = 1 is spent; what was released is in out.json; the same command adds" in (
-        capsys.readouterr().err
-    )
-    numbers = json.loads(Path("out.json").read_text())
-    assert numbers["posterior"] is None
-    Path("data.csv").unlink()
-    assert main(asked) == 0
-    assert "nothing is read, and nothing more is spent" in capsys.readouterr().out
-    complete = json.loads(Path("out.json").read_text())
-    assert complete["release"] == numbers["release"]
-    assert complete["posterior"]["draws"]

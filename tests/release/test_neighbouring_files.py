@@ -1,4 +1,4 @@
-"""Pairs of neighboring files through the command: exact losses, and versions that are broken."""
+"""Pairs of neighboring files through the command: exact losses, and broken versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.goals.neighbouring_files import CASES, loss, worst
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
 
-SOME = 4
+SOME = 2
 """Random pairs of each case; the studies have more."""
 
 
@@ -31,10 +31,10 @@ PAIR = {
     "sizes": ("81\n81\n81\n81\n2", "80\n81\n81\n81\n2"),
     "days": ("\n".join(["3"] * 18), "\n".join(["3"] * 17 + ["4"])),
 }
-"""Neighbours that lose much."""
+"""Neighbors with a large loss."""
 
 
-def test_what_is_lost_is_known_exactly() -> None:
+def test_the_loss_of_a_pair_is_exact() -> None:
     assert loss("incomes", PAIR["incomes"], 1) == 1.0
     assert loss("days", PAIR["days"], 1) == 1.0
     # One patient and the size of the fourth cluster: g moves by a third, and nothing else.
@@ -62,8 +62,8 @@ def test_noise_for_half_the_sensitivity_is_found(monkeypatch: pytest.MonkeyPatch
         assert loss(case, PAIR[case], 1) == 2.0, case
 
 
-def test_a_cut_that_one_patient_can_cross_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in the published summaries: clusters above 80 are left out of the differences."""
+def test_a_cutoff_that_one_patient_can_cross_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The published summaries leave clusters above 80 out of the differences."""
     summarise = tuberculosis_patients.summarise
 
     def cut(data: Any) -> Any:
@@ -77,7 +77,7 @@ def test_a_cut_that_one_patient_can_cross_is_found(monkeypatch: pytest.MonkeyPat
     assert loss("sizes", PAIR["sizes"], 1) > 6.0
 
 
-def test_a_domain_that_is_read_off_the_data_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_domain_that_is_taken_from_the_data_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = noisy_counts.measure
 
     def stretched(request: Any, values: Any, progress: Any) -> Any:

@@ -26,7 +26,7 @@ PLAIN = "theta.a,summary.s\n0.5,1\n1.5,2\n"
     ],
     ids=["plain", "BOM", "decimal comma", "write.csv", "write.table", "pandas", "tabs"],
 )
-def test_a_pool_is_read_whoever_wrote_it(text: str) -> None:
+def test_a_pool_is_read_from_every_program(text: str) -> None:
     table = pools.parsed("pool.csv", io.BytesIO(text.encode()))
     assert list(table) == ["theta.a", "summary.s"]
     assert pools.finite("pool.csv", table, "theta.a").tolist() == [0.5, 1.5]
@@ -42,7 +42,7 @@ def test_a_pool_is_read_whoever_wrote_it(text: str) -> None:
         ('theta.a\n"4711\n', "is not a table (ParserError)"),
     ],
 )
-def test_what_is_no_pool_is_refused_without_a_value(text: str, words: str) -> None:
+def test_an_invalid_pool_is_refused_without_a_value(text: str, words: str) -> None:
     with pytest.raises(TableError) as caught:
         pools.parsed("pool.csv", io.BytesIO(text.encode()))
     assert words in str(caught.value)
@@ -58,7 +58,7 @@ def test_what_is_no_pool_is_refused_without_a_value(text: str, words: str) -> No
         (["x", "y"], "column a: holds no number"),
     ],
 )
-def test_a_number_that_is_none_is_told_by_its_row(values: list[str], words: str) -> None:
+def test_an_invalid_number_is_refused_by_its_row(values: list[str], words: str) -> None:
     table = pools.parsed("t.csv", io.BytesIO("\n".join(["a", *values]).encode()))
     with pytest.raises(TableError, match=words):
         pools.finite("t.csv", table, "a")

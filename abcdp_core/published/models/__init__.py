@@ -1,6 +1,6 @@
-"""Models of published queries: prior, simulator, summary. One model is one module, found by scan.
+"""Find models of published queries: prior, simulator, summary; each is one module.
 
-A module gives its name, ``PUBLISHED_MODEL``, as a plain string, and ``MODEL``.
+A module defines its name, ``PUBLISHED_MODEL``, as a plain string, and ``MODEL``.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Model:
-    """A prior and a simulator of the numbers that were released, before their noise.
+    """A prior and a simulator of the released numbers before noise.
 
     Attributes:
-        title: what is modelled, in words.
+        title: in words.
         parameters: names of the d parameters.
         numbers: names of the k numbers of the summary.
         prior: of the parameters.
         simulate: summaries ``(m, k)`` of data sets simulated at parameters ``(m, d)``, one each.
-        chunk: draws that are simulated in one go, of a fraction of a second.
-        most: draws in all, if the problem does not say.
+        chunk: draws to simulate at once, in a fraction of a second.
+        most: draws in all, unless the problem says otherwise.
     """
 
     title: str
@@ -42,14 +42,14 @@ class Model:
 
 
 def names() -> list[str]:
-    """Names of all models; imports none of them."""
+    """Return the names of all models; imports none of them."""
     return list(registry.scan(__name__, "PUBLISHED_MODEL"))
 
 
 def load(name: str) -> Model:
-    """The model called ``name``.
+    """Return the model called ``name``.
 
     Raises:
-        KeyError: there is none of that name.
+        KeyError: there is no model of that name.
     """
     return cast(Model, registry.scan(__name__, "PUBLISHED_MODEL")[name].MODEL)

@@ -1,4 +1,4 @@
-r"""Linear regression with 100 records, of which nine bounded averages were released.
+r"""Linear regression with 100 records; nine bounded averages were released.
 
 $y = \beta_0 + \beta_1 x_1 + \beta_2 x_2 + e$ with $e \sim N(0, 2)$, $x \sim N((0.9, -1.17), I_2)$
 and $\beta \sim N(0, I_3)$. Every $x_j$ and $y$ is clipped to $[-10, 10]$ and divided by 10; with
@@ -25,17 +25,17 @@ RECORDS = 100
 """Records of a data set, n."""
 
 MEANS = (0.9, -1.17)
-"""Of both covariates; their variance is 1."""
+"""Means of both covariates; their variance is 1."""
 
 VARIANCE = 2.0
-"""Of the error."""
+"""Variance of the error."""
 
 BOUND = 10.0
 """Covariates and response are clipped to ± this and divided by it."""
 
 
 def simulate(rng: np.random.Generator, theta: Array) -> Array:
-    """Summaries ``(m, 9)`` of data sets at coefficients ``(m, 3)``."""
+    """Simulate summaries ``(m, 9)`` of data sets at coefficients ``(m, 3)``."""
     normal = rng.standard_normal((3, len(theta), RECORDS))
     first, second = normal[0] + MEANS[0], normal[1] + MEANS[1]
     response = (
@@ -50,7 +50,7 @@ def simulate(rng: np.random.Generator, theta: Array) -> Array:
 
 
 def summary(first: Array, second: Array, response: Array) -> Array:
-    """Averages ``(m, 9)`` of bounded records ``(m, n)``, in the order of the release."""
+    """Return averages ``(m, 9)`` of bounded records ``(m, n)``, in the order of the release."""
     products = [
         *(response, first * response, second * response, response**2),
         *(first, second, first**2, first * second, second**2),

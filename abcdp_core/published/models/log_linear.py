@@ -1,10 +1,10 @@
 r"""A log-linear model: counts of two binary features in two classes of 100 people.
 
-A person is in class 1 with probability $p$; in class $c$ feature $j$ has its first value with
-probability $p_{jc}$, independently. All five probabilities are Beta(2, 2), which is what
-Dirichlet(2, 2) means for two cells. The summary is, for class 1 and then for class 2, how many
-have feature 1 of the first and of the second value, and feature 2 (Xiong, Ju & Zhang, Transactions
-on Machine Learning Research, 2025). Within a class both features add up to the same class size.
+A person is in class 1 with probability $p$; in class $c$, feature $j$ has its first value with
+probability $p_{jc}$, independently. All five probabilities are Beta(2, 2), the Dirichlet(2, 2) for
+two cells. The summary counts, for class 1 and then for class 2, people with the first and with the
+second value of feature 1, and the same for feature 2 (Xiong, Ju & Zhang, Transactions on Machine
+Learning Research, 2025). Within a class, the counts of either feature add up to the class size.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Array = NDArray[np.float64]
 PUBLISHED_MODEL = "log-linear"
 
 PEOPLE = 100
-"""People of a data set."""
+"""People in a data set."""
 
 
 def simulate(rng: np.random.Generator, p: Array) -> Array:
-    """Counts ``(m, 8)`` of 100 people at probabilities ``(m, 5)``."""
+    """Simulate counts ``(m, 8)`` of 100 people at probabilities ``(m, 5)``."""
     first = rng.binomial(PEOPLE, p[:, 0])
     sizes = np.stack([first, first, PEOPLE - first, PEOPLE - first], axis=1)
     ones = rng.binomial(sizes, p[:, 1:])

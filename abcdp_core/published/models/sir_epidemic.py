@@ -1,14 +1,13 @@
 r"""A Susceptible-Infected-Removed epidemic among a million people, from one infected person.
 
-Infections come at the rate $\beta S I / K$ and removals at $\gamma I$, per day; $\log\beta \sim
-N(\log 0.4, 0.5)$ and $\log\gamma \sim N(\log 0.125, 0.2)$, variances. The summary is how many are
-infected on days 0, 17, ..., 153 (Xiong, Ju & Zhang, Transactions on Machine Learning Research,
-2025).
+Infections occur at the rate $\beta S I / K$ and removals at $\gamma I$, per day; $\log\beta \sim
+N(\log 0.4, 0.5)$ and $\log\gamma \sim N(\log 0.125, 0.2)$, with variances. The summary is the
+number of infected people on days 0, 17, ..., 153 (Xiong, Ju & Zhang, Transactions on Machine
+Learning Research, 2025).
 
-Below :data:`EXACT_BELOW` infected every event is simulated. From there on events of a leap of at
-most :data:`LEAP` days are Poisson numbers at the rates of its beginning. With leaps of 0.1 days
-$\log\beta$ would be off by 0.02: while an epidemic grows, the rates of a leap's beginning are too
-small.
+Below :data:`EXACT_BELOW` infected people, every event is simulated. Above, the events in a leap of
+at most :data:`LEAP` days are Poisson numbers at the rates of its start. With leaps of 0.1 days,
+$\log\beta$ would be off by 0.02: while an epidemic grows, the rates at the start are too small.
 """
 
 from __future__ import annotations
@@ -27,38 +26,33 @@ Array = NDArray[np.float64]
 PUBLISHED_MODEL = "sir-epidemic"
 
 PEOPLE = 1_000_000
-"""People there are, K."""
+"""People in all, K."""
 
 DAYS = tuple(range(0, 154, 17))
 """Days on which the infected are counted."""
 
 EXACT_BELOW = 300
-"""Infected people below which each event is simulated by itself."""
+"""Infected people below which every event is simulated."""
 
 LEAP = 0.02
-"""Days, at most, in which several events are simulated at once."""
+"""Most days in which several events are simulated at once."""
 
 MEANS = (math.log(0.4), math.log(0.125))
 VARIANCES = (0.5, 0.2)
-"""Of log β and log γ."""
+"""Variances of log β and log γ."""
 
 
 def simulate(rng: np.random.Generator, theta: Array) -> Array:
-    """Infected ``(m, 10)`` at logarithms ``(m, 2)`` of both rates."""
+    """Simulate numbers of infected people ``(m, 10)`` at logarithms ``(m, 2)`` of both rates."""
     return epidemics(rng, np.exp(theta), PEOPLE, EXACT_BELOW)
 
 
 def epidemics(
     rng: np.random.Generator, rates: Array, people: int, exact_below: int, leap: float = LEAP
 ) -> Array:
-    """Infected ``(m, 10)`` on the days of epidemics.
+    """Simulate numbers of infected people ``(m, 10)`` on :data:`DAYS`, at β and γ ``(m, 2)``.
 
-    Args:
-        rng: source of all chance.
-        rates: β and γ ``(m, 2)``, per day.
-        people: there are, K.
-        exact_below: infected people below which each event is simulated by itself.
-        leap: days.
+    Below ``exact_below`` infected people, every event is simulated; above, leaps of days.
     """
     infected = np.zeros((len(rates), len(DAYS)))
     days = np.array(DAYS, dtype=float)
@@ -100,8 +94,8 @@ def _advance(
 ) -> tuple[float, float]:
     """Susceptible and infected people after so many days.
 
-    Waiting times have no memory: one that crosses the end is thrown away, and a new one is drawn
-    from there.
+    Waiting times have no memory, so one that crosses the end is dropped, and the next interval
+    draws a new one.
     """
     left = duration
     while left > 0.0 and infected > 0.0:
