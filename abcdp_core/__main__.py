@@ -1,19 +1,14 @@
-"""The command line: the batch interface, and how any result is made again.
+"""Approximate Bayesian computation with differential privacy, from the command line.
 
-``abcdp list`` names the experiments, ``list EXPERIMENT`` says what can be set, and
-``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``plan SCENARIO``
-says which mechanism to run for N people and a budget. ``check FILE`` says whether a model of your
-own, or a pool made elsewhere, keeps what it states; ``pool SCENARIO --out FILE`` writes such a
-pool. ``release SCENARIO`` makes one private release from your own numbers, ``verify FILE`` computes
-again all that follows from it, and ``report FILE`` makes a page of it for people to read.
-``infer PROBLEM.toml`` infers from what somebody else released, its noise taken into account.
-``reproduce --out DIR`` judges what the papers claim.
+`abcdp COMMAND --help` explains a command. All results come with the command that reproduces them.
 
-Exit codes: 0 if all went well; 2 with one line ``error: ...`` if something asked for is not
-possible; 1 if worker processes or memory gave out, or standard output is full; 130 after Ctrl-C,
-and 128 and its number after another signal that ends programs (143 after TERM), with what was done
-until then written and marked partial, if it was a run, a plan or a reproduction; 141 if nobody
-reads standard output any more.
+Exit codes:
+  0    success
+  1    worker processes were lost, memory ran out, or standard output is full
+  2    the request is not possible; one line says why
+  130  interrupted by Ctrl-C; after another signal, 128 plus its number (143 after TERM).
+       `run`, `plan` and `reproduce` still write what is done and mark it as partial.
+  141  nobody reads standard output any more
 """
 
 from __future__ import annotations
@@ -36,38 +31,31 @@ IMPOSSIBLE = 2
 INTERRUPTED = 130
 
 COMMANDS = {
-    "app": "the app, in your browser",
-    "list": "experiments, or what one can be asked",
+    "app": "open the app in your browser",
+    "list": "list the experiments, or the parameters of one",
     "run": "run an experiment",
-    "check": "whether a model or a pool of your own keeps what it states",
-    "pool": "a public pool as a table that any program reads",
-    "plan": "what to run for N people and a budget, or for an error wanted",
-    "release": "one private release from your own numbers",
-    "budget": "what may be spent on a data set in all, and what is left",
-    "verify": "compute again all that follows from a release",
-    "report": "a release as a page to read, in HTML or PDF",
-    "infer": "the posterior from what somebody else released",
-    "reproduce": "judge what the papers claim",
+    "check": "check a model or a pool of your own",
+    "pool": "write a public pool as a table that any program can read",
+    "plan": "choose a mechanism for N people and a budget, or for a target error",
+    "release": "make one private release from your own data",
+    "budget": "create a total budget for a data set, or show what is left",
+    "verify": "recompute everything that follows from a release",
+    "report": "turn a release into a report, in HTML or PDF",
+    "infer": "infer a posterior from a noisy query that someone else released",
+    "reproduce": "test the papers' claims again",
 }
-"""Command, which is a module of :mod:`abcdp_core.cli` -> what it does, in a few words."""
+"""Command, a module of :mod:`abcdp_core.cli` -> one line of help."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line asks.
-
-    Args:
-        arguments: without the program's name; from the command line if ``None``.
-
-    Returns:
-        The exit code.
-    """
+    """Run the command line, by default that of the process, and return the exit code."""
     given = values_in_one(sys.argv[1:] if arguments is None else arguments)
     try:
         with interruption.like_ctrl_c():
             return _do(given)
     except KeyboardInterrupt as stop:
         if not hasattr(stop, "__notes__"):
-            stop.add_note("what it was to write is there as a whole, or not at all.")
+            stop.add_note("no file was left half-written.")
         ending.complain(ending.noted(stop, interruption.words_for(stop)))
         return interruption.exit_code(stop)
 
@@ -82,8 +70,8 @@ def _do(given: Sequence[str]) -> int:
     except (BrokenExecutor, registry.LoadError) as error:
         said, code = ending.noted(error, str(error)), FAILED
     except MemoryError as error:
-        less = str(error) or "smaller sizes or fewer workers need less."
-        said, code = ending.noted(error, f"there is not enough memory; {less}"), FAILED
+        advice = str(error) or "try smaller sizes or fewer workers."
+        said, code = ending.noted(error, f"not enough memory; {advice}"), FAILED
     except ending.UnheardError as error:
         ending.drop_unheard()
         said, code = ending.noted(error, str(error)), error.code
@@ -93,16 +81,16 @@ def _do(given: Sequence[str]) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def print_help(self, file: Any = None) -> None:
-        """Print it on standard output, with an error if that takes nothing."""
+        """Print the help; fail if standard output cannot be written."""
         ending.say(self.format_help().rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
-        """Raise one line, like every other error, instead of the usage."""
+        """Raise a one-line error instead of printing the usage."""
         raise ParameterError(f"{message} (see `abcdp --help`).")
 
 
 def parser_of(chosen: str) -> argparse.ArgumentParser:
-    """Return the parser for a command; of the other commands it has the names alone."""
+    """Return the parser with the options of one command and only the names of the others."""
     parser = _Parser(prog="abcdp", description=__doc__, allow_abbrev=False,
                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     parts = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -119,7 +107,7 @@ def parser_of(chosen: str) -> argparse.ArgumentParser:
 
 
 def values_in_one(arguments: Sequence[str]) -> list[str]:
-    """Write ``--domain -5,40`` as ``--domain=-5,40``: argparse takes a minus for an option."""
+    """Join ``--domain -5,40`` to ``--domain=-5,40``: argparse takes -5 for an option."""
     joined: list[str] = []
     for argument in arguments:
         if re.match(r"-[\d.]", argument) and joined and re.fullmatch(r"--[a-z-]+", joined[-1]):
@@ -130,7 +118,7 @@ def values_in_one(arguments: Sequence[str]) -> list[str]:
 
 
 def entry() -> NoReturn:
-    """Run the program, and end with its exit code."""
+    """Run the program and leave with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal without Greek letters shows a question mark instead of failing.

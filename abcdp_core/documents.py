@@ -1,9 +1,9 @@
-"""Documents for people to read: text by templates, Markdown as HTML.
+"""Render documents from templates, and Markdown as HTML.
 
-A template is a file in ``assets/templates``. In one that ends in ``.html`` every value is escaped,
-unless it is :class:`markupsafe.Markup`; ``page.html`` is the frame of all pages, which need no
-network. Any template may use the colors and the font of figures by name, and in HTML the filters
-``markdown`` and ``inline_markdown``.
+A template is a file in ``assets/templates``. In templates that end in ``.html`` every value is
+escaped, unless it is :class:`markupsafe.Markup`; ``page.html`` is the frame of all pages, which
+work offline. All templates know the colors and the font of figures by name, and those in HTML the
+filters ``markdown`` and ``inline_markdown``.
 """
 
 from __future__ import annotations
@@ -21,16 +21,11 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 LOOKS = {"font": Markup(fig.FONT), "ink": fig.INK, "grey": fig.GREY, "grid": fig.GRID}
-"""Name in a template -> the font or color that figures have."""
+"""Name in a template -> font or color of the figures."""
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill in a template.
-
-    Args:
-        template: name of its file.
-        values: name -> what the template calls so; a name that is missing is an error.
-    """
+    """Fill in a template."""
     return _environment().get_template(template).render(values)
 
 
@@ -66,7 +61,7 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     made = MarkdownIt("commonmark", {"html": False}).enable("table")
-    # On a telephone a wide table scrolls, by the keyboard too.
+    # On a phone a wide table scrolls, also with the keyboard.
     made.add_render_rule("table_open", lambda *_: '<div class="wide" tabindex="0"><table>')
     made.add_render_rule("table_close", lambda *_: "</table></div>")
     return made

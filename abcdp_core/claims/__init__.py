@@ -1,13 +1,12 @@
-"""What the papers claim, and the rules that judge each claim against our own tables.
+"""The papers' claims, and the rules that test each claim against our own tables.
 
 ``assets/claims`` has one file per paper. It lists the ``items`` that the paper states, and answers
-each by *claims*, in our words, or by an *untested* entry that says why no table of ours can judge
-it. A claim has a *standing* (the paper says it, implies it, or it is ours), the *run* whose table
-tests it, and a *rule*: a ``kind`` from :mod:`~abcdp_core.claims.rules` and its settings. A
-run is an experiment with its parameters, stated once for all claims that it serves. Rules are fixed
-before the runs, so a verdict can go against the paper or against us; the scope of a claim tells
-where one was not. A claim whose rows are missing is *not testable*, with the reason. What was
-claimed once and is no more is *retired*, with the reason.
+each by *claims*, in our words, or by an *untested* entry that says why no table of ours can test
+it. A claim has a *standing* (the paper states it, implies it, or it is ours), the *run* whose table
+tests it, and a *rule*: a ``kind`` from :mod:`~abcdp_core.claims.rules` and its settings. Rules are
+fixed before the runs, so a verdict can go against the paper or against us; a claim's scope names
+exceptions. A claim whose rows are missing is *not testable*. A claim that was withdrawn is
+*retired*, with the reason.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
 class Run(Schema):
-    """What is computed once for all claims that it serves.
+    """An experiment with its parameters, computed once for all claims that use it.
 
     Attributes:
         name: short and stable.
         experiment: name of the experiment.
-        preset: the experiment's preset; empty if the parameters say all.
-        parameters: ``key=value`` texts as on the command line; they win over the preset.
-        quick: further ones, for a reading that takes minutes; they win over both.
+        preset: preset of the experiment, if any.
+        parameters: ``key=value`` texts as on the command line; they override the preset.
+        quick: more of them for the quick profile; they override both.
         differences: known differences from the paper's text and its published script.
     """
 
@@ -51,30 +50,30 @@ class Run(Schema):
     differences: Several[str] = ()
 
     def settings(self, *, quick: bool = False) -> dict[str, str]:
-        """Return its parameters as key -> text."""
+        """Return the parameters as key -> text."""
         texts = (*self.parameters, *(self.quick if quick else ()))
         pairs = (text.partition("=") for text in texts)
         return {key: value.strip() for key, _, value in pairs}
 
 
 class Claim(Schema):
-    """One claim and how we test it.
+    """A claim and how we test it.
 
     Attributes:
         id: short and stable.
-        item: what the paper states, as the inventory numbers it, e.g. ``P22-F3b``.
-        standing: whether the paper says it, implies it, or it is ours.
+        item: number of the paper's statement, e.g. ``P22-F3b``.
+        standing: whether the paper states the claim, implies it, or it is ours.
         place: figure, lemma or theorem.
-        claim: what is claimed, in our words.
-        run: what tests it.
-        table: name of the table that the rule reads.
-        rule: how it is judged.
-        paper: the paper's own number, where it gives one.
-        paper_value: the same on the scale of the rule's estimate.
-        differences: further known differences between the paper's text, its script and us.
+        claim: the claim, in our words.
+        run: the run that tests it.
+        table: the table that the rule reads.
+        rule: the rule that judges it.
+        paper: the paper's own number, if it gives one.
+        paper_value: that number on the scale of the rule's estimate.
+        differences: more known differences between the paper's text, its script and our test.
         scope: where the claim is meant to hold, as far as we know.
-        discussion: where we disagree: what the text says, what the script does, what is exact, and
-            whether the paper's conclusion changes.
+        discussion: if we disagree, the text, the script, the exact result, and whether the paper's
+            conclusion changes.
     """
 
     id: Name
@@ -102,7 +101,7 @@ class Claim(Schema):
 
 
 class Untested(Schema):
-    """An item of a paper that no table of ours can judge."""
+    """A statement of a paper that no table of ours can test."""
 
     item: str
     place: str
@@ -111,7 +110,7 @@ class Untested(Schema):
 
 
 class Retired(Schema):
-    """A claim that is not made any more, by its id, and why."""
+    """A withdrawn claim, by its id, and the reason."""
 
     id: Name
     reason: str
@@ -119,15 +118,7 @@ class Retired(Schema):
 
 @dataclass(frozen=True)
 class Ledger:
-    """All entries, in the order of the files.
-
-    Attributes:
-        items: what each paper states, in its order.
-        runs: name -> what is computed.
-        claims: what is judged.
-        untested: what is not, and why.
-        retired: what was judged once.
-    """
+    """All entries, in the order of the files; ``items`` are the papers' statements."""
 
     items: tuple[str, ...]
     runs: Mapping[str, Run]
@@ -136,7 +127,7 @@ class Ledger:
     retired: tuple[Retired, ...]
 
     def for_preset(self, experiment: str, preset: str) -> tuple[Claim, ...]:
-        """Return the claims that a run of a preset can judge, with any number of runs."""
+        """Return the claims that a run of a preset can test, with any number of repeats."""
         return tuple(
             claim
             for claim in self.claims
@@ -145,21 +136,13 @@ class Ledger:
         )
 
     def by_chance(self) -> int:
-        """Return how many verdicts rest on random numbers."""
+        """Return the number of claims whose verdicts are random."""
         return sum(claim.rule.chance for claim in self.claims)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What our tables say about a claim.
-
-    Attributes:
-        claim: the claim.
-        outcome: the judgement.
-        statement: one sentence with the numbers, or the reason why there are none.
-        values: ``estimate, low, high, limit`` for a figure; empty if not testable.
-        without_empty: the judgement without runs that accepted nothing; ``None`` if no run did.
-    """
+    """Verdict on a claim; ``values`` has ``estimate, low, high, limit``, if testable."""
 
     claim: Claim
     outcome: Outcome
@@ -169,13 +152,7 @@ class Verdict:
 
 
 def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], together: int = 1) -> Verdict:
-    """Judge a claim by the tables of its experiment.
-
-    Args:
-        claim: the claim.
-        tables: of its run.
-        together: number of claims whose verdicts are to be right together (Bonferroni).
-    """
+    """Judge a claim by the tables of its run, ``together`` with other claims (Bonferroni)."""
     table, level = tables[claim.table], LEVEL / together
     try:
         finding = claim.rule.judge(table, level)
@@ -183,24 +160,14 @@ def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], together: int = 1) -
         return Verdict(claim, "not testable", f"Not testable: {reason}.", {})
     values = {name: getattr(finding, name) for name in ("estimate", "low", "high", "limit")}
     statement, without = finding.statement, None
-    if empty := _accepted_nothing(claim, table):
-        without = _without_empty(claim, table, level)
-        rows = "row whose run" if empty == 1 else "rows whose runs"
-        changed = "the same" if without == finding.outcome else without
-        statement += f" Without the {empty} {rows} accepted nothing the verdict is: {changed}."
+    kept = table.get("accepted", pd.Series(1, table.index))
+    if empty := int((select(table.assign(accepted=kept), claim.rule.where)["accepted"] == 0).sum()):
+        try:
+            # Rows without a number of kept draws stay.
+            without = claim.rule.judge(table[kept != 0], level).outcome
+        except NotTestableError:
+            without = "not testable"
+        rows = "row whose run" if empty == 1 else f"{empty} rows whose runs"
+        changed = "the same" if without == finding.outcome else f'"{without}"'
+        statement += f" Without the {rows} kept no draw, the verdict is {changed}."
     return Verdict(claim, finding.outcome, statement, values, without)
-
-
-def _accepted_nothing(claim: Claim, table: pd.DataFrame) -> int:
-    """Return the number of rows of runs that accepted nothing, where the claim is made."""
-    if "accepted" not in table.columns:
-        return 0
-    return int((select(table, claim.rule.where)["accepted"] == 0).sum())
-
-
-def _without_empty(claim: Claim, table: pd.DataFrame, level: float) -> Outcome:
-    try:
-        # Where nothing is accepted or rejected, there is no number.
-        return claim.rule.judge(table[table["accepted"] != 0], level).outcome
-    except NotTestableError:
-        return "not testable"

@@ -1,8 +1,8 @@
-"""Comparing groups of a table's rows: selected, paired, and measured with an interval.
+"""Compare groups of a table's rows by their paired means.
 
-Rows that share a value of the pairing column (a run's number, as a rule) share data, pool and
-noise, so what is measured is the mean of their differences, by Student's t interval. All
-comparisons of a rule hold together at the level asked for (Bonferroni).
+Rows with the same value in the pairing column (usually the run's number) share data, pool and
+noise. So the means are compared pair by pair, with Student's t interval. All comparisons of one
+rule hold simultaneously at the given level (Bonferroni).
 """
 
 from __future__ import annotations
@@ -17,29 +17,23 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
+from abcdp_core.sentences import counted
+
 Array = NDArray[np.float64]
-Outcome = Literal["agrees", "agrees in direction", "does not", "cannot be told", "not testable"]
+Outcome = Literal["agrees", "agrees in direction", "does not", "undecided", "not testable"]
 Columns = tuple[str, ...]
 
 ROUNDING = 1e-12
-"""Differences up to this size between values of a formula are rounding."""
+"""Difference between values of a formula that counts as rounding."""
 
 
 class NotTestableError(Exception):
-    """The tables at hand cannot decide a claim; the text says why."""
+    """A table cannot decide a claim; the text says why."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule found in a table.
-
-    Attributes:
-        outcome: the judgement.
-        statement: one sentence with the numbers.
-        estimate: what was measured.
-        low, high: its interval; both equal to the estimate where chance plays no part.
-        limit: what the claim compares the estimate with.
-    """
+    """Result of a rule: the estimate with its interval, and the limit of the claim."""
 
     outcome: Outcome
     statement: str
@@ -53,7 +47,7 @@ class Finding:
 
 
 def matches(values: pd.Series[Any], wanted: Any) -> NDArray[np.bool_]:
-    """Return which values ``(k,)`` are the wanted one, or one of a list; numbers up to rounding."""
+    """Return which values ``(k,)`` equal the wanted one, or one of a list (up to rounding)."""
     if isinstance(wanted, list):
         return np.any([matches(values, item) for item in wanted], axis=0)
     if isinstance(wanted, str | bool | np.bool_):
@@ -67,7 +61,7 @@ def select(table: pd.DataFrame, selection: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows of a selection.
 
     Raises:
-        NotTestableError: there are none.
+        NotTestableError: no row matches.
     """
     mask = np.ones(len(table), dtype=bool)
     for name, wanted in selection.items():
@@ -92,7 +86,7 @@ def _show(value: Any) -> str:
 
 
 def combinations(rows: pd.DataFrame, within: Columns) -> Iterator[dict[str, Any]]:
-    """Yield each combination of the columns' values that occurs, as a selection."""
+    """Yield each combination of values that occurs in some columns, as a selection."""
     if not within:
         yield {}
         return
@@ -102,7 +96,7 @@ def combinations(rows: pd.DataFrame, within: Columns) -> Iterator[dict[str, Any]
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison: rows, the column whose mean counts, and a name for both."""
+    """One side of a comparison: rows, and the column whose mean is compared."""
 
     rows: pd.DataFrame = field(repr=False)
     column: str
@@ -116,8 +110,8 @@ class Side:
     def per_pair(self, pair: str) -> pd.Series[float]:
         """Return the mean for each value of ``pair``.
 
-        Rows without a finite value are left out, and so is a pair that then has fewer rows than
-        others: its mean would be over other settings.
+        Rows without a finite value are left out. A pair that then has fewer rows than the others
+        is left out too, because its mean would be over other settings.
         """
         finite = self.rows[np.isfinite(self.rows[self.column].to_numpy(float))]
         groups = finite.groupby(pair)[self.column]
@@ -127,7 +121,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Paired numbers ``(k,)``, the first of which are claimed to be the smaller ones."""
+    """Pairs of numbers ``(k,)``, the first of which is claimed to be smaller."""
 
     first_name: str
     second_name: str
@@ -136,7 +130,7 @@ class Contrast:
 
     @classmethod
     def of(cls, first: Side, second: Side, pair: str) -> Contrast:
-        """Pair two sides; what only one of them has is left out."""
+        """Pair two sides; pairs that only one side has are left out."""
         means = [first.per_pair(pair), second.per_pair(pair)]
         both = pd.concat(means, axis=1, join="inner").to_numpy(float)
         return cls(first.name, second.name, both[:, 0], both[:, 1])
@@ -147,14 +141,14 @@ class Contrast:
         return self.first - self.second
 
     def scaled(self, factor: float) -> Contrast:
-        """Return the same with a multiple of the second numbers."""
+        """Return the contrast with a multiple of the second numbers."""
         if factor == 1.0:
             return self
         name = f"{factor:g} × {self.second_name}"
         return Contrast(self.first_name, name, self.first, factor * self.second)
 
     def turned(self) -> Contrast:
-        """Return the same with the second claimed to be the smaller one."""
+        """Return the contrast with its sides exchanged."""
         return Contrast(self.second_name, self.first_name, self.second, self.first)
 
 
@@ -163,7 +157,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Measured:
-    """A contrast's mean difference with its interval."""
+    """A mean difference with its interval."""
 
     contrast: Contrast
     difference: float
@@ -172,7 +166,7 @@ class Measured:
 
 
 def measure(contrasts: list[Contrast], level: float) -> list[Measured]:
-    """Return mean differences with t intervals that all hold at once (at 1 − ``level``).
+    """Return mean differences with t intervals that are simultaneous at 1 − ``level``.
 
     Raises:
         NotTestableError: there is no contrast, or one has fewer than two pairs.
@@ -182,8 +176,8 @@ def measure(contrasts: list[Contrast], level: float) -> list[Measured]:
     fewest = min(contrasts, key=lambda contrast: len(contrast.first))
     if len(fewest.first) < 2:
         raise NotTestableError(
-            f"an interval needs two pairs, and {fewest.first_name} with {fewest.second_name} "
-            f"has {len(fewest.first)}"
+            f"an interval needs at least two pairs, but {fewest.first_name} and "
+            f"{fewest.second_name} have {len(fewest.first)}"
         )
     return [_interval(contrast, level / len(contrasts)) for contrast in contrasts]
 
@@ -197,39 +191,39 @@ def _interval(contrast: Contrast, level: float) -> Measured:
 
 
 def everywhere(contrasts: list[Contrast], margin: float, level: float) -> Finding:
-    """Agrees if every difference lies below −margin; in direction if every one lies below 0."""
+    """Judge whether all differences are below −margin, or at least below 0 (in direction)."""
     measured = measure(contrasts, level)
     worst = max(measured, key=lambda each: each.high)
-    outcome: Outcome = "agrees" if worst.high < -margin else "cannot be told"
+    outcome: Outcome = "agrees" if worst.high < -margin else "undecided"
     highest = max(measured, key=lambda each: each.low)
     if highest.low > -margin:
         outcome, worst = "does not", highest
     if outcome != "agrees" and margin > 0.0 and all(each.high < 0.0 for each in measured):
         outcome = "agrees in direction"
-    return _on_means(outcome, worst, -margin, measured, level, "least favourable")
+    return _on_means(outcome, worst, -margin, measured, level, "least favorable")
 
 
 def somewhere(contrasts: list[Contrast], margin: float, level: float) -> Finding:
-    """Agrees if one difference lies below −margin; does not if every one lies above."""
+    """Judge whether some difference is below −margin."""
     measured = measure(contrasts, level)
     best = min(measured, key=lambda each: each.high)
-    outcome: Outcome = "agrees" if best.high < -margin else "cannot be told"
+    outcome: Outcome = "agrees" if best.high < -margin else "undecided"
     if all(each.low > -margin for each in measured):
         outcome = "does not"
-    return _on_means(outcome, best, -margin, measured, level, "most favourable")
+    return _on_means(outcome, best, -margin, measured, level, "most favorable")
 
 
 def alike(contrasts: list[Contrast], margin: float, level: float) -> Finding:
-    """Agrees if every difference lies within ±margin; does not if one lies outside."""
+    """Judge whether all differences are within ±margin."""
     measured = measure(contrasts, level)
     worst = max(measured, key=lambda each: max(each.high, -each.low))
-    outcome: Outcome = "cannot be told"
+    outcome: Outcome = "undecided"
     if max(worst.high, -worst.low) < margin:
         outcome = "agrees"
     apart = [each for each in measured if each.low > margin or each.high < -margin]
     if apart:
         outcome, worst = "does not", apart[0]
-    return _on_means(outcome, worst, margin, measured, level, "least alike", "within ±")
+    return _on_means(outcome, worst, margin, measured, level, "least similar", "within ±")
 
 
 def _on_means(
@@ -241,39 +235,38 @@ def _on_means(
     extreme: str,
     claimed: str = "below ",
 ) -> Finding:
-    """Return the finding, told by the comparison that decides."""
+    """Return the finding, in the words of the comparison that decides."""
     contrast, limit = shown.contrast, limit + 0.0
     opening, together = "The mean", ""
     if len(measured) > 1:
-        opening = f"Of {len(measured)} comparisons, in the {extreme} the mean"
+        opening = f"In the {extreme} of {len(measured)} comparisons, the mean"
         if claimed == "below ":
             holding = sum(each.high < limit for each in measured)
-            opening = f"Of {len(measured)} comparisons {holding} hold; in the {extreme} the mean"
-        together = ", for all comparisons together"
+            opening = f"{holding} of {len(measured)} comparisons hold. In the {extreme}, the mean"
+        together = ", simultaneous for all comparisons"
     statement = (
-        f"{opening} of {contrast.first_name} is {contrast.first.mean():.4g} and that of "
-        f"{contrast.second_name} is {contrast.second.mean():.4g}: difference "
+        f"{opening} of {contrast.first_name} is {contrast.first.mean():.4g} and the mean of "
+        f"{contrast.second_name} is {contrast.second.mean():.4g}: a difference of "
         f"{shown.difference:.3g} ({100 * (1 - level):.4g} % interval {shown.low:.3g} to "
-        f"{shown.high:.3g}{together}, {len(contrast.first)} pairs), claimed to be "
+        f"{shown.high:.3g}{together}; {len(contrast.first)} pairs). The claim: "
         f"{claimed}{limit:g}."
     )
     return Finding(outcome, statement, shown.difference, shown.low, shown.high, limit)
 
 
 def pair_by_pair(contrasts: list[Contrast]) -> Finding:
-    """Holds if no first number exceeds its second and every mean is smaller."""
+    """Judge whether no first number exceeds its second and every mean is smaller."""
     if not contrasts or min(len(contrast.first) for contrast in contrasts) == 0:
         raise NotTestableError("there are no pairs to compare")
     wrong = [int(np.sum(contrast.differences > ROUNDING)) for contrast in contrasts]
     flat = sum(bool(contrast.differences.mean() >= 0.0) for contrast in contrasts)
     total = sum(len(contrast.first) for contrast in contrasts)
-    outcome: Outcome = "does not" if any(wrong) else "cannot be told" if flat else "agrees"
+    outcome: Outcome = "does not" if any(wrong) else "undecided" if flat else "agrees"
     shown = contrasts[int(np.argmax(wrong))]
-    note = f"; {flat} steps change nothing in the mean" if flat else ""
+    note = f"; {counted(flat, 'step leaves', 'steps leave')} the mean unchanged" if flat else ""
     if any(wrong):
         note = f", most of them between {shown.second_name} and {shown.first_name}"
-    statement = (
-        f"{sum(wrong):,} of {total:,} pairs in {len(contrasts)} steps go the other way{note}."
-    )
+    steps = counted(len(contrasts), "step")
+    statement = f"{sum(wrong):,} of {total:,} pairs in {steps} go the other way{note}."
     share = sum(wrong) / total
     return Finding(outcome, statement, share, share, share, 0.0)

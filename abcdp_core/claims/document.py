@@ -1,7 +1,4 @@
-"""A reproduction as a text to read, in Markdown and as a page in HTML (``assets/templates``).
-
-The page holds all it needs, the script that draws its figures included, and asks no network.
-"""
+"""Render a reproduction report in Markdown, and as an HTML page that works offline."""
 
 from __future__ import annotations
 
@@ -41,13 +38,13 @@ PAPERS = {
 
 
 def escaped(text: str) -> str:
-    """Return a text as Markdown that shows it as it is; ``*words*`` of ours stay emphasized."""
+    """Escape a text for Markdown, except for emphasis (``*words*``)."""
     plain = re.sub(r"([\\`|<>~$]|(?<!\w)_|_(?!\w)|\](?=\())", r"\\\1", text)
     return re.sub(r"(?<!\w)\*(\w[\w ]*)\*|\*", lambda m: m[0] if m[1] else r"\*", plain)
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words."""
+    """Return a duration in words."""
     return f"{seconds:.3g} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
@@ -55,33 +52,22 @@ USED = {
     each.__name__: each
     for each in (escaped, duration, counted, in_words, measured, total_words, chance_words)
 } | {"WHOSE": WHOSE, "PAPERS": PAPERS}
-"""Name -> what the templates use."""
+"""Name -> function or value for the templates."""
 
 
 def claim_text(row: Mapping[str, Any] | pd.Series[Any], entries: Ledger) -> str:
-    """Return what there is to say of one claim in Markdown, without its heading."""
+    """Return the text about one claim in Markdown, without its heading."""
     entry = next(each for each in entries.claims if each.id == row["id"])
     return documents.render("claim.md", row=row, entry=entry, **USED).strip()
 
 
 def markdown(report: Report, entries: Ledger) -> str:
-    """Return the document in Markdown, without figures.
-
-    Args:
-        report: the verdicts.
-        entries: the ledger that they are about.
-    """
+    """Return a report on a ledger in Markdown, without figures."""
     return _markdown(report, entries, marks={})
 
 
 def page(report: Report, entries: Ledger, figures: Mapping[str, CaptionedFigure]) -> str:
-    """Return the document as a page in HTML.
-
-    Args:
-        report: the verdicts.
-        entries: the ledger that they are about.
-        figures: run -> its main figure.
-    """
+    """Return a report on a ledger as an HTML page."""
     runs = [run for run, about in report.details["runs"].items() if about["summary"]]
     body = str(documents.markdown(_markdown(report, entries, {run: f"[[{run}]]" for run in runs})))
     for number, run in enumerate(sorted(runs, key=lambda run: run not in figures)):
@@ -90,12 +76,12 @@ def page(report: Report, entries: Ledger, figures: Mapping[str, CaptionedFigure]
     return documents.render("claims.html", title=TITLE, body=Markup(body))
 
 
-TITLE = "What the papers claim, and what we find"
+TITLE = "Do the papers hold up?"
 NOT_DRAWN = "<p>Its figure could not be drawn.</p>"
 
 
 def _markdown(report: Report, entries: Ledger, marks: Mapping[str, str]) -> str:
-    """Return the document with marks where figures go, by their runs."""
+    """Return the report with a mark for the figure of each run."""
     return documents.render(
         "claims.md",
         title=TITLE,
@@ -119,7 +105,7 @@ def _markdown(report: Report, entries: Ledger, marks: Mapping[str, str]) -> str:
 
 
 def _verdicts(rows: pd.DataFrame) -> list[list[str]]:
-    """Return a row of texts for each claim of a paper."""
+    """Return one row of texts per claim."""
     return [
         [
             row["item"],

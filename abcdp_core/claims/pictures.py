@@ -1,4 +1,4 @@
-"""Figures of verdicts: what we measured beside the paper's number and what the claim needs."""
+"""Draw verdicts: our number beside the paper's and the limit of the claim."""
 
 from __future__ import annotations
 
@@ -20,37 +20,32 @@ Array = NDArray[np.float64]
 
 OURS = Style("ours", figures.CATEGORIES[0], marker="circle")
 PAPER = Style("the paper's number", figures.TRUTH.color, marker="diamond-open")
-LIMIT = Style("what it is compared with", figures.GUIDE.color, "dash")
+LIMIT = Style("limit", figures.GUIDE.color, "dash")
 
 SHADES: dict[Outcome, tuple[str, str]] = {
     "agrees": (figures.CATEGORIES[0], figures.GROUND),
     "agrees in direction": (figures.CATEGORIES[4], figures.GROUND),
     "does not": (figures.CATEGORIES[3], figures.GROUND),
-    "cannot be told": (figures.translucent(figures.GUIDE.color, 0.45), figures.BLACK),
+    "undecided": (figures.translucent(figures.GUIDE.color, 0.45), figures.BLACK),
     "not testable": (figures.translucent(figures.GUIDE.color, 0.15), figures.BLACK),
 }
-"""Verdict -> colour of its part of a bar, and of the words on it."""
+"""Verdict -> color of its bar, and of the text on it."""
 
 ROW = 26
-"""Pixels of a claim among others."""
+"""Pixels per claim."""
 
 PAPER_ROW = 48
-"""Pixels of a paper: its name, and its bar below."""
+"""Pixels per paper: its name, and its bar below."""
 
 SMALLEST = 11
-"""Size in points of the words on a bar."""
+"""Smallest size of the text on a bar, in points."""
 
 FARTHEST = 4.0
-"""Multiples of the paper's number beyond which a row is drawn at the edge, as an arrow."""
+"""Multiple of the paper's number beyond which a row is an arrow at the edge."""
 
 
 def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.CaptionedFigure:
-    """Draw how many of each paper's own claims have which verdict, one bar a paper.
-
-    Args:
-        table: of a report.
-        names: tag -> what a paper is called, in the order of the bars.
-    """
+    """Draw the verdicts on each paper's stated claims, one bar per paper."""
     rows = table[table["standing"] == "paper"]
     found = {
         tag: counts(rows[rows["source"] == tag]) for tag in names if (rows["source"] == tag).any()
@@ -58,8 +53,8 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.CaptionedFi
     every = counts(rows[rows["id"] != ""])
     judged, agree = sum(every.values()), every.get("agrees", 0)
     chart = figures.figure(
-        f"{agree} of {judged} claims agree with what we find",
-        "claims of the paper",
+        f"{agree} of {judged} claims agree with our results",
+        "number of claims",
         "",
         height=AROUND + PAPER_ROW * len(found),
     )
@@ -89,7 +84,7 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.CaptionedFi
             0.0, place - 0.22, f"<b>{names[tag]}</b>", figures.BLACK, "bottom left"
         )
         chart.add_annotation(words | {"bgcolor": None})
-    # A part too small for its words has none, rather than such as nobody can read.
+    # A bar too small for readable text has none.
     small = {"mode": "hide", "minsize": SMALLEST}
     chart.update_layout(barmode="stack", showlegend=False, uniformtext=small)
     chart.update_yaxes(
@@ -103,20 +98,16 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.CaptionedFi
 
 
 def one(row: pd.Series[Any]) -> go.Figure:
-    """Draw a claim on the scale of its own estimate.
-
-    Args:
-        row: of a report's table, with an estimate.
-    """
+    """Draw a claim on the scale of its estimate."""
     places = row[["ours", "low", "high", "limit", "paper_value"]].to_numpy(float)
     finite = places[np.isfinite(places)]
-    # Room for the words at a mark that stands at the edge.
+    # Room for the text at the edge.
     room = 0.3 * (float(np.ptp(finite)) or abs(float(finite[0])) or 1.0)
     ends = (float(finite.min()) - room, float(finite.max()) + room)
     ours, low, high, limit, paper = np.clip(places, *ends)
     chart = figures.figure(_title(row), row["measure"], "", height=280)
     chart.add_trace(figures.line(np.array([limit, limit]), np.array([0.0, 1.0]), LIMIT))
-    chart.add_trace(_words(limit, 1.0, f"compared with {rounded(row['limit'])}", ends))
+    chart.add_trace(_words(limit, 1.0, f"limit {rounded(row['limit'])}", ends))
     if np.isfinite(paper):
         chart.add_trace(_mark(np.array([paper]), np.array([0.6]), PAPER))
         chart.add_trace(_words(paper, 0.68, f"the paper {rounded(row['paper_value'])}", ends))
@@ -134,25 +125,19 @@ def _title(row: pd.Series[Any]) -> str:
 
 
 def comparable(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows whose estimate can be given as a multiple of the paper's number."""
+    """Return the rows whose estimate has a ratio to the paper's number."""
     return rows[np.isfinite(rows["ours"]) & np.isfinite(rows["paper_value"] / rows["paper_value"])]
 
 
 def against_papers(rows: pd.DataFrame) -> go.Figure:
-    """Draw ours as a multiple of the paper's number, one row a claim.
-
-    Units differ from claim to claim; the multiple has none.
-
-    Args:
-        rows: of a report's table, from :func:`comparable`.
-    """
+    """Draw the ratio of our number to the paper's, which has no unit, one row per claim."""
     paper = rows["paper_value"].to_numpy(float)
     ours = rows["ours"].to_numpy(float) / paper
     ends = np.sort([rows["low"].to_numpy(float) / paper, rows["high"].to_numpy(float) / paper], 0)
     shown = np.clip(np.array([ours, *ends]), -FARTHEST, FARTHEST)
     within = int(((ends[0] <= 1.0) & (ends[1] >= 1.0)).sum())
-    title = f"In {within} of {len(rows)} claims our interval includes the paper's number"
-    axis = "ours as a multiple of the paper's number"
+    title = f"Our interval contains the paper's number for {within} of {len(rows)} claims"
+    axis = "our number divided by the paper's"
     chart = figures.figure(title, axis, "", height=190 + ROW * len(rows))
     places = np.arange(len(rows), dtype=float)
     one_line = Style(PAPER.name, PAPER.color, "dash")
@@ -173,7 +158,7 @@ def against_papers(rows: pd.DataFrame) -> go.Figure:
 def _mark(
     x: Array, y: Array, style: Style, low: Array | None = None, high: Array | None = None
 ) -> go.Scatter:
-    """Return marks with intervals along the horizontal axis."""
+    """Return markers with horizontal intervals."""
     bars = None
     if low is not None and high is not None:
         bars = {"type": "data", "array": high - x, "arrayminus": x - low, "thickness": 3}
@@ -189,7 +174,7 @@ def _mark(
 
 
 def _words(x: float, y: float, text: str, ends: tuple[float, float]) -> go.Scatter:
-    """Return words above a place, towards the middle of the axis."""
+    """Return a text above a point, toward the middle of the axis."""
     share = (x - ends[0]) / (ends[1] - ends[0])
     side = "right" if share < 0.4 else "left" if share > 0.6 else "center"
     return go.Scatter(

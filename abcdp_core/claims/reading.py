@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Paper(Schema):
-    """The file of a paper; a claim in it has the name of its run, which another file may state."""
+    """The file of a paper; a claim names its run, which may be in another file."""
 
     items: Several[str] = ()
     run: Several[Run] = ()
@@ -30,19 +30,16 @@ class Paper(Schema):
 
 @functools.cache
 def load() -> Ledger:
-    """Return all claims that come with the program."""
+    """Return the ledger that comes with the program."""
     return read(sorted(FOLDER.glob("*.toml")))
 
 
 def read(files: list[Path]) -> Ledger:
     """Read and check files of claims.
 
-    Args:
-        files: one for each paper, in order.
-
     Raises:
-        ParameterError: a file or an entry is not by its schema, two have the same name, a run or
-            an item is not there, or an item has neither a claim nor a reason why not.
+        ParameterError: a file or an entry does not fit its schema, two have the same name, a run or
+            an item is missing, or an item has no entry.
     """
     papers = [schemas.read(file, Paper) for file in files]
     runs = _named("run", ((run.name, run) for paper in papers for run in paper.run))
@@ -55,14 +52,20 @@ def read(files: list[Path]) -> Ledger:
         untested=tuple(entry for paper in papers for entry in paper.untested),
         retired=tuple(entry for paper in papers for entry in paper.retired),
     )
-    _check_items(ledger)
+    answered = {claim.item for claim in ledger.claims} | {one.item for one in ledger.untested}
+    for item in answered:
+        if not any(known.startswith(item) for known in ledger.items):
+            raise ParameterError(f"item {item}: is not in the list of items.")
+    for item in ledger.items:
+        if item not in answered:
+            raise ParameterError(f"item {item}: has neither a claim nor a reason for none.")
     return ledger
 
 
 def _claim(entry: Mapping[str, Any], runs: Mapping[str, Run]) -> Claim:
     name, run = f"claim {entry.get('id', '')}", str(entry.get("run"))
     if run not in runs:
-        raise ParameterError(f"{name}: there is no run {run}.")
+        raise ParameterError(f"{name}: run {run} does not exist.")
     return schemas.check({**entry, "run": runs[run]}, Claim, name)
 
 
@@ -70,17 +73,6 @@ def _named(kind: str, entries: Iterable[tuple[str, T]]) -> dict[str, T]:
     found: dict[str, T] = {}
     for name, entry in entries:
         if name in found:
-            raise ParameterError(f"{kind} {name}: there are two of this name.")
+            raise ParameterError(f"{kind} {name}: the name is used twice.")
         found[name] = entry
     return found
-
-
-def _check_items(ledger: Ledger) -> None:
-    """Refuse an item that nothing answers, and an entry about none."""
-    answered = {claim.item for claim in ledger.claims} | {one.item for one in ledger.untested}
-    for item in answered:
-        if not any(known.startswith(item) for known in ledger.items):
-            raise ParameterError(f"item {item}: is not in the list of items.")
-    for item in ledger.items:
-        if item not in answered:
-            raise ParameterError(f"item {item}: has neither a claim nor a reason why not.")

@@ -1,7 +1,7 @@
-"""Verdicts as a table, what is known about their making, and sentences about both.
+"""Report verdicts: a table, how it was made, and sentences about both.
 
-``reproduce.csv`` has a row for each claim, and for each item that no table can judge;
-``reproduce.json`` says when and how they were made. :func:`read` gives both back.
+``reproduce.csv`` has a row for each claim, and for each item that no table can test;
+``reproduce.json`` says when and how they were made. :func:`read` reads both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from abcdp_core.results import versions
 from abcdp_core.sentences import counted
 
 FOLDER = ASSETS / "reproduction"
-"""The result that comes with the program."""
+"""The report that comes with the program."""
 
 NUMBERS = ("ours", "low", "high", "limit", "paper_value")
 COLUMNS = (
@@ -37,27 +37,27 @@ COLUMNS = (
     *("verdict", "reason", "id", "limit", "paper_value", "family_wise", "without_empty"),
     *("by_chance", "measure", "rule", "run", "experiment", "preset"),
 )
-"""Columns; ``by_chance`` is true or false, and what is not in :data:`NUMBERS` is a text. ``ours,
-low, high, limit`` are of the rule's estimate, which is what ``measure`` says; ``reason`` is the
-verdict's statement. An item without a claim has no ``id``."""
+"""Columns: ``by_chance`` is true or false, :data:`NUMBERS` are numbers, all others texts.
+``measure`` names the estimate ``ours``; ``reason`` is the verdict's statement. An item without a
+claim has no ``id``."""
 
 MARKS: dict[Outcome, str] = {
     "agrees": "✓",
     "agrees in direction": "◐",
     "does not": "✗",
-    "cannot be told": "?",
+    "undecided": "?",
     "not testable": "–",
 }
-"""Verdict -> a mark that does without colour."""
+"""Verdict -> a mark that is readable without color."""
 
 VERBS: dict[Outcome, tuple[str, str]] = {
     "agrees": ("agrees", "agree"),
     "agrees in direction": ("agrees in direction", "agree in direction"),
     "does not": ("does not agree", "do not agree"),
-    "cannot be told": ("cannot be told", "cannot be told"),
+    "undecided": ("is undecided", "are undecided"),
     "not testable": ("is not testable", "are not testable"),
 }
-"""Verdict -> what one claim and what several do."""
+"""Verdict -> verb for one claim, and for several."""
 
 DECIDED: tuple[Outcome, ...] = ("agrees", "agrees in direction", "does not")
 
@@ -66,39 +66,34 @@ MEASURES = {
     "decreases_everywhere": "share of pairs that go the other way",
     "increases_everywhere": "share of pairs that go the other way",
     "at_most": "share of the bound",
-    "near": "distance from the value claimed",
+    "near": "distance from the claimed value",
     "power_law": "deviation as a share of the value",
     "agrees": "frequency minus formula",
     "differs": "frequency minus formula",
 }
-"""Kind of rule -> what its estimate is; for the others a difference of means."""
+"""Kind of rule -> name of its estimate; for the other kinds it is a difference of means."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """A reproduction, complete enough to be told without it.
-
-    Attributes:
-        table: a row for each claim and each item without one, in the order of the papers.
-        details: date, seed, profile, versions, runs, totals, and what chance can have done.
-    """
+    """A reproduction: its verdicts and how they were made."""
 
     table: pd.DataFrame
     details: Mapping[str, Any]
 
     @property
     def claims(self) -> pd.DataFrame:
-        """The rows that are claims."""
+        """Rows of claims."""
         return self.table[self.table["id"] != ""]
 
     @property
     def without_claim(self) -> pd.DataFrame:
-        """The rows of items that no table can judge."""
+        """Rows of items that no table can test."""
         return self.table[self.table["id"] == ""]
 
 
 def in_words(outcome: Outcome) -> str:
-    """Return a verdict with its mark."""
+    """Return a verdict in words, with its mark."""
     return f"{MARKS[outcome]} {VERBS[outcome][0].removeprefix('is ')}"
 
 
@@ -106,8 +101,12 @@ def in_words(outcome: Outcome) -> str:
 
 
 def make(plan: Plan, judged: Sequence[Judged], done: Sequence[Computed]) -> Report:
-    """Return the report of a plan that was carried out."""
-    rows = [*map(_claim_row, judged), *map(_untested_row, plan.untested)]
+    """Return the report of a plan that was run."""
+    rows = [*map(_claim_row, judged)]
+    for entry in plan.untested:
+        reason = f"Not testable: {entry.reason}."
+        verdicts = dict.fromkeys(("verdict", "family_wise"), "not testable")
+        rows.append(stated(entry) | verdicts | {"reason": reason})
     place = {item: number for number, item in enumerate(plan.ledger.items)}
     rows.sort(key=lambda row: min(n for item, n in place.items() if item.startswith(row["item"])))
     empty = dict.fromkeys(COLUMNS, "") | dict.fromkeys(NUMBERS, math.nan) | {"by_chance": False}
@@ -117,13 +116,12 @@ def make(plan: Plan, judged: Sequence[Judged], done: Sequence[Computed]) -> Repo
 
 def _claim_row(judged: Judged) -> dict[str, Any]:
     verdict, claim = judged.verdict, judged.verdict.claim
-    names = {"ours": "estimate", "low": "low", "high": "high", "limit": "limit"}
-    numbers = {column: verdict.values.get(name, math.nan) for column, name in names.items()}
-    value = math.nan if claim.paper_value is None else claim.paper_value
+    numbers = {name: verdict.values.get(name, math.nan) for name in ("low", "high", "limit")}
     return {
         **stated(claim),
         **numbers,
-        "paper_value": value,
+        "ours": verdict.values.get("estimate", math.nan),
+        "paper_value": math.nan if claim.paper_value is None else claim.paper_value,
         "verdict": verdict.outcome,
         "reason": verdict.statement,
         "family_wise": judged.family_wise,
@@ -132,7 +130,7 @@ def _claim_row(judged: Judged) -> dict[str, Any]:
 
 
 def stated(entry: Claim | Untested) -> dict[str, Any]:
-    """Return the columns that repeat an entry, by which a table is compared with the ledger."""
+    """Return the columns that repeat an entry of the ledger."""
     shared = {
         "item": entry.item,
         "source": entry.item.partition("-")[0],
@@ -154,18 +152,8 @@ def stated(entry: Claim | Untested) -> dict[str, Any]:
     }
 
 
-def _untested_row(entry: Untested) -> dict[str, Any]:
-    outcome: Outcome = "not testable"
-    return {
-        **stated(entry),
-        "verdict": outcome,
-        "reason": f"Not testable: {entry.reason}.",
-        "family_wise": outcome,
-    }
-
-
 def rule_text(rule: Rule) -> str:
-    """Return a rule as its entry writes it, without what is left at its default."""
+    """Return a rule as its entry states it, without default settings."""
     given = rule.model_dump(exclude={"kind"}, exclude_defaults=True)
     settings = [f"{name} = {_plain(given[name])}" for name in sorted(given) if given[name] != {}]
     return ", ".join([f"kind = {rule.kind}", *settings])
@@ -198,7 +186,6 @@ def _details(plan: Plan, table: pd.DataFrame, done: Sequence[Computed]) -> dict[
 
 
 def _run(computed: Computed, seed: int) -> dict[str, Any]:
-    """What is known of a run."""
     return {
         "experiment": computed.run.experiment,
         "preset": computed.run.preset,
@@ -213,7 +200,7 @@ def _run(computed: Computed, seed: int) -> dict[str, Any]:
 
 
 def _command(computed: Computed, seed: int) -> str:
-    """The line that computes a run again; of a check, the one that judges its paper."""
+    """Return the command that repeats a run; for a check, the one that tests its paper."""
     if computed.run.experiment in CHECKS:
         paper = computed.run.name.partition("-")[0].upper()
         return f"abcdp reproduce {paper} --profile full --seed {seed} --out results"
@@ -221,7 +208,7 @@ def _command(computed: Computed, seed: int) -> str:
 
 
 def totals(table: pd.DataFrame) -> dict[str, dict[str, dict[str, int]]]:
-    """Return paper -> standing -> verdict -> number of claims; items without a claim apart."""
+    """Return paper -> standing -> verdict -> number of claims, and of items without a claim."""
     found: dict[str, dict[str, dict[str, int]]] = {}
     for source in table["source"].unique():
         rows = table[table["source"] == source]
@@ -234,13 +221,13 @@ def totals(table: pd.DataFrame) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def counts(rows: pd.DataFrame) -> dict[str, int]:
-    """Return verdict -> number of rows, for those that occur."""
+    """Return verdict -> number of rows, for verdicts that occur."""
     found = {outcome: int((rows["verdict"] == outcome).sum()) for outcome in OUTCOMES}
     return {outcome: count for outcome, count in found.items() if count}
 
 
 def _chance(table: pd.DataFrame, entries: Ledger) -> dict[str, Any]:
-    """How many verdicts chance can have made wrong, and which one would give up for certainty."""
+    """Return how many random verdicts may be false, and which change family-wise."""
     random = table[table["by_chance"]]
     decided = random[random["verdict"].isin(DECIDED)]
     changed = random[random["verdict"] != random["family_wise"]]
@@ -257,56 +244,54 @@ def _chance(table: pd.DataFrame, entries: Ledger) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------ sentences
 
 WHOSE = {
-    "paper": ("claim of the papers", "claims of the papers"),
-    "implied": ("claim that they imply", "claims that they imply"),
-    "ours": ("refinement of our own", "refinements of our own"),
+    "paper": ("claim stated in the papers", "claims stated in the papers"),
+    "implied": ("claim implied by the papers", "claims implied by the papers"),
+    "ours": ("claim of ours", "claims of ours"),
 }
-"""Standing -> what one claim and what several of it are called."""
+"""Standing -> name of one claim, and of several."""
 
 
 def total_words(table: pd.DataFrame) -> str:
-    """Say how many claims agree, those of the papers first and apart."""
+    """Count the verdicts in words, by standing."""
     sentences = []
     for standing in STANDINGS:
         rows = table[(table["id"] != "") & (table["standing"] == standing)]
         one, several = WHOSE[standing]
         if len(rows) == 1:
-            sentences.append(f"The one {one} {VERBS[rows['verdict'].iloc[0]][0]}.")
+            sentences.append(f"The only {one} {VERBS[rows['verdict'].iloc[0]][0]}.")
         elif len(rows):
-            about = counted(rows["item"].nunique(), "statement", "statements")
-            sentences.append(f"Of {len(rows)} {several}, about {about}, {count_words(rows)}.")
+            about = counted(rows["item"].nunique(), "statement")
+            sentences.append(f"{len(rows)} {several}, on {about}: {count_words(rows)}.")
     if rest := int((table["id"] == "").sum()):
-        what = counted(rest, "more statement", "more statements")
-        reasons = "The reason is given." if rest == 1 else "Each has its reason."
-        sentences.append(f"No table of ours can judge {what}. {reasons}")
+        what = counted(rest, "more statement")
+        sentences.append(f"We cannot test {what}; the reason is given for each.")
     return " ".join(sentences)
 
 
 def count_words(rows: pd.DataFrame) -> str:
-    """Say how many rows have each verdict."""
+    """Count the verdicts of some rows in words."""
     each = [f"{count} {VERBS[name][count > 1]}" for name, count in counts(rows).items()]  # type: ignore[index]
     return " and ".join([", ".join(each[:-1]), each[-1]]) if len(each) > 1 else each[0]
 
 
 def chance_words(report: Report) -> str:
-    """Say how many verdicts to expect to be false, and what the family-wise reading changes."""
+    """Say how many verdicts may be false, and which change family-wise."""
     chance = report.details["chance"]
     level = f"{100 * chance['level']:g} %"
     if not chance["verdicts"]:
-        return "None of these verdicts rests on random numbers, so none is false by chance."
+        return "None of these verdicts rests on random numbers, so none can be false by chance."
     changed = chance["changed_family_wise"]
-    became = sorted(set(changed.values()))
+    became = sorted({in_words(outcome)[2:] for outcome in changed.values()})
     decided, expected = chance["decided"], chance["expected_false_at_most"]
     rest = f"{counted(chance['verdicts'], 'verdict rests', 'verdicts rest')} on random numbers"
     if not decided:
-        return f"{rest}; none of them decided anything, so none is false."
+        return f"{rest}; all are undecided, so none can be false."
     words = (
-        f"{rest}; decided among these: {decided}. Each decided verdict is false with a probability "
-        f"of at most {level}, and of exactly {level} only if the claim lies on its border: of "
-        f"{decided}, at most {expected:.2g} are expected to be false. *Cannot be told* is never "
-        f"false. Family-wise, that is with intervals so wide that all {chance['together']} "
-        "verdicts of the whole ledger that rest on random numbers are right together with a "
-        "probability of at least 95 %, "
+        f"{rest}; {decided} {'is' if decided == 1 else 'are'} decided. A decided verdict is false "
+        f"with probability at most {level}, so we expect at most {expected:.2g} to be false. An "
+        "*undecided* verdict is never false. *Family-wise* verdicts use wider intervals, so that "
+        f"all {chance['together']} verdicts that rest on random numbers are right together with "
+        "probability at least 95 %: "
     )
     if not changed:
         return words + "no verdict changes."
@@ -315,7 +300,7 @@ def chance_words(report: Report) -> str:
 
 
 def measured(row: pd.Series[Any]) -> str:
-    """Return what we measured with its interval; empty where there is nothing."""
+    """Return our estimate with its interval; empty if there is none."""
     if np.isnan(row["ours"]):
         return ""
     interval = f" ({rounded(row['low'])} to {rounded(row['high'])})"
@@ -323,7 +308,7 @@ def measured(row: pd.Series[Any]) -> str:
 
 
 def rounded(number: float) -> str:
-    """Return a number with three digits."""
+    """Return a number to three digits."""
     if math.isinf(number):
         return "∞" if number > 0 else "−∞"
     return f"{number:.3g}".replace("-", "−")
@@ -333,7 +318,7 @@ def rounded(number: float) -> str:
 
 
 def write(report: Report, folder: Path) -> list[Path]:
-    """Write table and details, and return their files."""
+    """Write table and details; return their files."""
     table, details = folder / "reproduce.csv", folder / "reproduce.json"
     report.table.to_csv(table, index=False, lineterminator="\n", na_rep="nan", encoding="utf-8")
     text = json.dumps(report.details, indent=1, ensure_ascii=False, allow_nan=False)

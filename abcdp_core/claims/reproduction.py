@@ -1,7 +1,7 @@
-"""Computing what claims need, each run once, and judging them.
+"""Compute the runs that claims need, each once, and judge the claims.
 
-A run that fails costs its own claims their verdict and no others; so does one that was not
-finished. Finished tasks are kept, so that what was stopped goes on where it was.
+If a run fails or is not finished, only its own claims have no verdict. Finished tasks are kept, so
+that an interrupted reproduction continues where it stopped.
 """
 
 from __future__ import annotations
@@ -9,45 +9,32 @@ from __future__ import annotations
 import contextlib
 import difflib
 import importlib
-import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from abcdp_core import cache, claims, runner, studies
 from abcdp_core.claims import Claim, Ledger, Run, Untested, Verdict
 from abcdp_core.claims.contrasts import Outcome
-from abcdp_core.output.atomic import replace
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
-from abcdp_core.store import code_of
 from abcdp_core.studies import Experiment
 
 NOT_FINISHED = "its run was not finished"
 
 Profile = Literal["quick", "full"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)
-"""How many repeats: few, in minutes, or as many as the ledger asks for."""
+"""Number of repeats: few, in minutes, or as many as the ledger states."""
 
 Hired = contextlib.AbstractContextManager[Executor | None]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which entries are judged, and with what.
-
-    Attributes:
-        ledger: all entries.
-        chosen: what was asked for; all if empty.
-        claims: those chosen.
-        untested: chosen items that no table can judge.
-        profile: how many repeats.
-        seed: root seed of all runs.
-    """
+    """The entries to judge, and how."""
 
     ledger: Ledger = field(repr=False)
     chosen: tuple[str, ...]
@@ -58,19 +45,19 @@ class Plan:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """What has to be computed, in the order of the claims."""
+        """The runs, in the order of the claims."""
         return tuple({claim.run.name: claim.run for claim in self.claims}.values())
 
 
 CHECKS = {"truncation-theory": "abcdp_core.claims.truncation_theory"}
-"""Name -> module of studies that only claims need: no page and no ``run`` command has them."""
+"""Name -> module of studies that only claims use, without a page or a ``run`` command."""
 
 
 def study_of(run: Run) -> Experiment:
     """Return the study or check that computes a run.
 
     Raises:
-        ParameterError: there is none of that name.
+        ParameterError: it does not exist.
     """
     if run.experiment in CHECKS:
         check: Any = importlib.import_module(CHECKS[run.experiment])
@@ -82,7 +69,7 @@ def params_of(run: Run, profile: Profile) -> Params:
     """Return the parameters of a run.
 
     Raises:
-        ParameterError: its experiment has no such ones.
+        ParameterError: its experiment does not allow them.
     """
     experiment = study_of(run)
     base = studies.preset(experiment, run.preset) if run.preset else None
@@ -90,16 +77,16 @@ def params_of(run: Run, profile: Profile) -> Params:
 
 
 def plan(entries: Ledger, chosen: Sequence[str], profile: Profile, seed: int) -> Plan:
-    """Return what is to be done.
+    """Choose the entries to judge.
 
     Args:
-        entries: all of them.
+        entries: the ledger.
         chosen: ids of claims, items or their beginnings (``P22-F3``), papers (``P21``); none: all.
-        profile: how many repeats.
+        profile: number of repeats.
         seed: root seed.
 
     Raises:
-        ParameterError: something chosen is none of these.
+        ParameterError: a text chooses nothing.
     """
 
     def is_chosen(text: str, entry: Claim | Untested) -> bool:
@@ -116,7 +103,7 @@ def plan(entries: Ledger, chosen: Sequence[str], profile: Profile, seed: int) ->
 
 
 def _covers(text: str, item: str) -> bool:
-    """Whether an item is the one named or a part of it: ``P22-F3`` covers ``F3a``, not ``F30``."""
+    """Whether a text names an item or the whole of it: ``P22-F3`` covers ``F3a``, not ``F30``."""
     pattern = rf"{re.escape(text)}(?![0-9])"
     return bool(text) and re.match(pattern, item, re.IGNORECASE) is not None
 
@@ -124,12 +111,12 @@ def _covers(text: str, item: str) -> bool:
 def _unknown(entries: Ledger, text: str) -> str:
     for entry in entries.retired:
         if entry.id == text:
-            return f"is retired. {entry.reason}"
+            return f"was withdrawn. {entry.reason}"
     papers = list(dict.fromkeys(item.partition("-")[0] for item in entries.items))
     known = [*papers, *entries.items, *(claim.id for claim in entries.claims)]
     alike = difflib.get_close_matches(text, known, n=5, cutoff=0.5)
-    near = f"near are {', '.join(alike)}" if alike else f"papers are {', '.join(papers)}"
-    return f"must be the id of a claim, an item or a paper; {near}."
+    near = f"close: {', '.join(alike)}" if alike else f"papers: {', '.join(papers)}"
+    return f"must be the id of a claim, an item or a paper ({near})."
 
 
 # --------------------------------------------------------------------------------------- running
@@ -137,17 +124,7 @@ def _unknown(entries: Ledger, text: str) -> str:
 
 @dataclass(frozen=True)
 class Computed:
-    """What came of a run.
-
-    Attributes:
-        run: which.
-        params: its parameters.
-        result: complete, or ``None``.
-        reason: why there is none, without full stop.
-        seconds: that it took, those before it was stopped and went on included.
-        tasks: how many there are.
-        kept: how many of these were finished before.
-    """
+    """Outcome of a run: a complete result, or the reason (without full stop) why there is none."""
 
     run: Run
     params: Params
@@ -164,16 +141,13 @@ Watch = Callable[[Run, int, int], None]
 def carry_out(
     asked: Plan, hire: Callable[[], Hired], store: runner.Store, watch: Watch
 ) -> Iterator[Computed]:
-    """Compute the runs of a plan, one after the other.
+    """Compute the runs of a plan, one after the other, with workers from ``hire``.
 
-    Args:
-        asked: the plan.
-        hire: gives the workers that all runs share; asked again where they broke down.
-        store: finished tasks are taken from and kept in it.
-        watch: is told how much of a run is done, and of how much, first that nothing is.
+    If the workers break down, others are hired. ``watch`` is called with a run, the number of tasks
+    done, from 0, and their total.
 
     Raises:
-        ParameterError: a worker of a cluster cannot be used; the runs before that were given.
+        ParameterError: a worker of a cluster cannot be used.
     """
     with contextlib.ExitStack() as stack:
         executor = stack.enter_context(hire())
@@ -190,26 +164,15 @@ def carry_out(
                     for result in results:
                         watch(run, result.done, result.total)
             except ParameterError:
-                # A worker of a cluster that cannot be used says nothing about a claim.
+                # An unusable worker says nothing about a claim.
                 raise
-            except Exception as error:  # noqa: BLE001 - the report has it; other runs go on
+            except Exception as error:  # noqa: BLE001 - it is in the report; other runs continue
                 result, reason = None, _failed(error)
                 if isinstance(error, BrokenExecutor):
                     executor = stack.enter_context(hire())
             if result is not None and result.is_partial:
                 result, reason = None, NOT_FINISHED
-            name = f"{run.name} {asked.profile} {asked.seed} {code_of(experiment)}"
-            taken = _spent(store.folder / "seconds.json", name, time.monotonic() - started)
-            yield Computed(run, params, result, reason, taken, tasks, kept)
-
-
-def _spent(file: Path, name: str, seconds: float) -> float:
-    """Return the seconds that all starts have spent on something; a file keeps them."""
-    spent: dict[str, float] = json.loads(file.read_text()) if file.exists() else {}
-    spent[name] = spent.get(name, 0.0) + seconds
-    file.parent.mkdir(parents=True, exist_ok=True)
-    replace(file, json.dumps(spent))
-    return spent[name]
+            yield Computed(run, params, result, reason, time.monotonic() - started, tasks, kept)
 
 
 def _failed(error: Exception) -> str:
@@ -218,7 +181,7 @@ def _failed(error: Exception) -> str:
 
 
 def unfinished(asked: Plan, done: Sequence[Computed]) -> list[Computed]:
-    """Return those done, and for each other run of the plan that it was not finished."""
+    """Return the outcomes of all runs: those done, and the others as not finished."""
     names = {computed.run.name for computed in done}
     rest = [run for run in asked.runs if run.name not in names]
     missing = (Computed(run, params_of(run, asked.profile), None, NOT_FINISHED) for run in rest)
@@ -230,14 +193,14 @@ def unfinished(asked: Plan, done: Sequence[Computed]) -> list[Computed]:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim's verdict by itself, and at the level at which all of the ledger hold together."""
+    """A claim's verdict, and its family-wise outcome, at the level for the whole ledger."""
 
     verdict: Verdict
     family_wise: Outcome
 
 
 def judge(asked: Plan, done: Sequence[Computed]) -> list[Judged]:
-    """Return verdicts of all claims of a plan, in its order."""
+    """Return the verdicts on all claims of a plan, in its order."""
     by_run = {computed.run.name: computed for computed in done}
     together = max(1, asked.ledger.by_chance())
     return [
@@ -254,6 +217,6 @@ def _verdict(claim: Claim, computed: Computed, together: int) -> Verdict:
     if computed.result is not None:
         try:
             return claims.judge(claim, computed.result.tables, together)
-        except Exception as error:  # noqa: BLE001 - the report has it; other claims are judged
+        except Exception as error:  # noqa: BLE001 - it is in the report; other claims are judged
             reason = f"the rule failed ({type(error).__name__}: {' '.join(str(error).split())})"
     return Verdict(claim, "not testable", f"Not testable: {reason}.", {})

@@ -1,9 +1,10 @@
-"""Rules: each compares an *estimate* in a table with a *limit*, and says whether a claim holds.
+"""Rules that judge a claim: each compares an *estimate* from a table with a *limit*.
 
-Where chance is involved, the estimate has an interval: a claim *agrees* or *does not* if all of it
-is on one side of the limit, else it *cannot be told*; it *agrees in direction* if a size is missed
-but its sign is certain. Means are compared run by run (Student's t, 95 % for all comparisons of a
-rule together), frequencies with a formula by exact binomial tests, at 1 % for all together.
+Where an estimate is random it has an interval. A claim *agrees* or *does not* if the whole interval
+is on one side of the limit; otherwise it is *undecided*. It *agrees in direction* if it misses the
+claimed size but its sign is certain. Means are compared run by run (Student's t, simultaneously
+95 % for all comparisons of a rule), and frequencies with a formula by exact binomial tests (1 % for
+all together).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -40,37 +41,35 @@ Scalar = int | float | bool | str
 Selection = Mapping[str, Scalar | list[Scalar]]
 
 LEVEL = 0.05
-"""The intervals of all comparisons of one rule miss with at most this probability."""
+"""Probability that any interval of a rule misses, at most."""
 
 JOINT_LEVEL = 0.01
 """Level of the joint test of frequencies against a formula."""
 
 
 class Rule(Schema):
-    """A way to judge a table; its fields are the settings that an entry may give.
+    """A rule that judges a table; its fields are the settings of an entry.
 
     Attributes:
-        kind: which way.
-        where: the rows that the claim is about; all if not given.
+        kind: the kind of rule.
+        where: the rows that the claim is about (all).
     """
+
+    is_random: ClassVar[bool] = False
 
     kind: str
     where: Selection = Field(default={})
 
     @property
     def chance(self) -> bool:
-        """Whether its verdict rests on intervals or tests, so that it can be wrong by chance."""
-        return False
+        """Whether the verdict can be wrong by chance, because it rests on intervals or tests."""
+        return self.is_random
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Judge a table.
-
-        Args:
-            table: the rows.
-            level: probability that the intervals of all comparisons may miss.
+        """Judge a table; with probability ``level``, some interval of the rule may miss.
 
         Raises:
-            NotTestableError: it does not have what the rule needs.
+            NotTestableError: the table lacks what the rule needs.
         """
         raise NotImplementedError
 
@@ -79,24 +78,21 @@ class Paired(Rule):
     """A rule that compares means of one column between groups of rows.
 
     Attributes:
-        column: what is compared.
-        within: the claim is made at each combination of these columns' values.
-        pair: rows of two groups with the same value here belong together.
+        column: the column to compare.
+        within: columns; the claim is about each combination of their values.
+        pair: column by whose value the rows of two groups are paired.
     """
+
+    is_random = True
 
     column: str
     within: Several[str] = ()
     pair: str = "run"
 
-    @property
-    def chance(self) -> bool:
-        """Means over runs have intervals."""
-        return True
-
     def steps(
         self, rows: pd.DataFrame, along: str, values: Iterable[tuple[Any, Any]]
     ) -> list[Contrast]:
-        """Return contrasts of pairs of values of a column, at each combination of ``within``."""
+        """Return contrasts of pairs of values of a column at each combination of ``within``."""
         contrasts = []
         for setting, pair in itertools.product(list(combinations(rows, self.within)), values):
             first, second = (
@@ -110,14 +106,15 @@ class Paired(Rule):
 class Less(Paired):
     """The mean of a column under one selection is below that under another.
 
-    At every combination of ``within`` (``less``), at one (``less_somewhere``), or they differ by at
-    most ``margin`` (``alike``). What the selections leave open is averaged within each pair.
+    The claim is about every combination of ``within`` (``less``) or one of them
+    (``less_somewhere``), or says that the means differ by at most ``margin`` (``alike``). Rows that
+    the selections do not distinguish are averaged within each pair.
 
     Attributes:
         a, b: the two selections; a column of ``within`` in ``b`` has that value for all.
-        other: the column taken under ``b``; the same one if not given.
-        margin: how much smaller at least, in the column's unit.
-        factor: of the second one, at most 1; 0.5 asks for less than half. Of ``less`` only.
+        other: the column under ``b`` (``column``).
+        margin: the least difference, in the column's unit.
+        factor: multiple of the second mean, at most 1, for ``less``: 0.5 means less than half.
     """
 
     kind: Literal["less", "less_somewhere", "alike"] = "less"
@@ -128,7 +125,7 @@ class Less(Paired):
     factor: float = 1.0
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Compare at every combination."""
+        """Compare the means at every combination."""
         contrasts = self.contrasts(table)
         if self.kind == "less_somewhere":
             return somewhere(contrasts, self.margin, level)
@@ -155,14 +152,15 @@ class Less(Paired):
 
 
 class LowestAt(Paired):
-    """Over the values of one column, the mean of another is lowest at a named one.
+    """The mean of a column is lowest at a given value of another column.
 
-    At every combination of ``within``, or for ``lowest_at_most`` at more than half of them.
+    The claim is about every combination of ``within``, or more than half of them
+    (``lowest_at_most``).
 
     Attributes:
-        along: the column whose values compete.
-        value: the one that is claimed to win.
-        margin: by how much at least, in the column's unit.
+        along: the other column.
+        value: the value that is claimed to be best.
+        margin: the least difference, in the column's unit.
     """
 
     kind: Literal["lowest_at", "lowest_at_most"] = "lowest_at"
@@ -171,7 +169,7 @@ class LowestAt(Paired):
     margin: float = 0.0
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Compare with every rival."""
+        """Compare the claimed value with every other."""
         rows = select(table, self.where)
         if self.kind == "lowest_at":
             return everywhere(self._against_rivals(rows), self.margin, level)
@@ -182,15 +180,15 @@ class LowestAt(Paired):
         ]
         agree = sum(finding.outcome == "agrees" for finding in each)
         differ = sum(finding.outcome == "does not" for finding in each)
-        outcome: Outcome = "cannot be told"
+        outcome: Outcome = "undecided"
         if 2 * agree > len(each):
             outcome = "agrees"
         elif 2 * differ >= len(each):
             outcome = "does not"
         statement = (
-            f"Of {len(each)} settings the lowest {self.column} is at {self.along} = {self.value:g} "
-            f"in {agree}, elsewhere in {differ} and cannot be told in "
-            f"{len(each) - agree - differ}; claimed is more than half."
+            f"The lowest {self.column} is at {self.along} = {self.value:g} in {agree} of "
+            f"{len(each)} settings, elsewhere in {differ} and undecided in "
+            f"{len(each) - agree - differ}. The claim: in more than half."
         )
         low, high = agree / len(each), 1.0 - differ / len(each)
         return Finding(outcome, statement, low, low, high, 0.5)
@@ -201,7 +199,7 @@ class LowestAt(Paired):
 
 
 class Along(Paired):
-    """A rule about the change of a column from each value of another to the next larger one.
+    """A rule about how a column changes as another column increases.
 
     Attributes:
         along: the other column.
@@ -210,7 +208,7 @@ class Along(Paired):
     along: str
 
     def upwards(self, table: pd.DataFrame) -> list[Contrast]:
-        """Return contrasts of each value with the one before; turned round for an increase."""
+        """Return contrasts of each value with the one before, exchanged for an increase."""
         rows = select(table, self.where)
         pairs = itertools.pairwise(sorted(rows[self.along].unique()))
         steps = self.steps(rows, self.along, [(after, before) for before, after in pairs])
@@ -218,47 +216,44 @@ class Along(Paired):
 
 
 class Decreases(Along):
-    """The mean of a column falls (rises) in every step at every combination.
+    """The mean of a column falls (rises) at every step of every combination.
 
     Attributes:
-        margin: the least change of each step, in the column's unit.
+        margin: the least change at each step, in the column's unit.
     """
 
     kind: Literal["decreases", "increases"] = "decreases"
     margin: float = 0.0
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Compare the means of every step."""
+        """Compare the means at every step."""
         return everywhere(self.upwards(table), self.margin, level)
 
 
 class DecreasesEverywhere(Along):
-    """A column never rises (falls) in any pair, and falls (rises) in the mean.
+    """A column never rises (falls) in any pair, and falls (rises) on average.
 
-    For values of a formula, where chance plays no part. Undecided if a step changes nothing.
+    For values of a formula, which are not random. Undecided if a step changes nothing.
     """
+
+    is_random = False
 
     kind: Literal["decreases_everywhere", "increases_everywhere"] = "decreases_everywhere"
 
-    @property
-    def chance(self) -> bool:
-        """A formula has none."""
-        return False
-
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Compare every pair of every step."""
+        """Compare every pair at every step."""
         return pair_by_pair(self.upwards(table))
 
 
 class AtMost(Rule):
-    """In every row the size of a column is at most a multiple of another column.
+    """In every row the absolute value of a column is at most a multiple of another column.
 
     Attributes:
-        column: what is bounded; its sign does not matter.
+        column: the bounded column.
         other: the bound.
-        factor: of the bound.
-        low, high: columns with the interval of ``column`` where it is an estimate: a row then
-            decides only if its whole interval lies on one side of the bound.
+        factor: multiple of the bound.
+        low, high: columns with the interval of ``column`` if it is an estimate; a row then decides
+            only if its whole interval is on one side of the bound.
         tolerance: relative excess that counts as rounding.
     """
 
@@ -272,7 +267,7 @@ class AtMost(Rule):
 
     @property
     def chance(self) -> bool:
-        """Estimates have intervals, each at the level of its table."""
+        """Whether the values are estimates, with intervals at the level of their table."""
         return self.low is not None
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
@@ -284,23 +279,23 @@ class AtMost(Rule):
         size, nearest, furthest = self._shares(rows)
         failing, passing = nearest > 1.0 + self.tolerance, furthest <= 1.0 + self.tolerance
         outcome: Outcome = (
-            "does not" if failing.any() else "agrees" if passing.all() else "cannot be told"
+            "does not" if failing.any() else "agrees" if passing.all() else "undecided"
         )
         worst = int(np.argmax(nearest if failing.any() else furthest))
         numbers = (float(size[worst]), float(nearest[worst]), float(furthest[worst]))
         interval = f" (interval {numbers[1]:.3g} to {numbers[2]:.3g})" if self.low else ""
         bound = self.other if self.factor == 1.0 else f"{self.factor:.6g} × {self.other}"
         statement = (
-            f"The size of {self.column} is at most {bound} in {int(passing.sum()):,} of "
-            f"{len(rows):,} rows and above it in {int(failing.sum()):,}; in the least favourable "
+            f"The absolute value of {self.column} is at most {bound} in {int(passing.sum()):,} of "
+            f"{len(rows):,} rows and above it in {int(failing.sum()):,}. In the least favorable "
             f"row it is {numbers[0]:.4g} times the bound{interval}."
         )
         return Finding(outcome, statement, *numbers, 1.0)
 
     def _shares(self, rows: pd.DataFrame) -> tuple[Array, Array, Array]:
-        """Return shares of the bound ``(k,)``: as estimated, and at the ends of the interval.
+        """Return shares of the bound ``(k,)``: estimate, least and most in the interval.
 
-        An interval with a missing end is unbounded there.
+        An interval without an end is unbounded there.
         """
         value = rows[self.column].to_numpy(float)
         low = rows[self.low or self.column].fillna(-np.inf).to_numpy(float)
@@ -316,14 +311,14 @@ class AtMost(Rule):
 
 
 class Near(Rule):
-    """In every row some columns lie within a distance of a value.
+    """In every row some columns are within a distance of a value.
 
-    For what a single run shows, where there is no interval. A missing value is far away.
+    For single runs, which have no interval. A missing value counts as far away.
 
     Attributes:
         each: the columns.
-        value: what they are to be near.
-        distance: how far away is still near, in the columns' unit.
+        value: the value.
+        distance: the largest distance, in the columns' unit.
     """
 
     kind: Literal["near"] = "near"
@@ -332,12 +327,12 @@ class Near(Rule):
     distance: float
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Measure every row."""
+        """Measure the distance in every row."""
         rows = select(table, self.where)[list(self.each)].to_numpy(float)
         away = np.where(np.isnan(rows), np.inf, np.abs(rows - self.value))
         near, farthest = int((away <= self.distance).sum()), float(away.max())
         statement = (
-            f"Of {away.size:,} values of {' and '.join(self.each)} {near:,} lie within "
+            f"{near:,} of {away.size:,} values of {' and '.join(self.each)} are within "
             f"{self.distance:.4g} of {self.value:g}; the farthest is {farthest:.4g} away."
         )
         outcome: Outcome = "agrees" if near == away.size else "does not"
@@ -345,7 +340,7 @@ class Near(Rule):
 
 
 class PowerLaw(Rule):
-    """In every row a column is a factor times powers of other columns, up to rounding.
+    """In every row a column equals a factor times powers of other columns, up to rounding.
 
     Attributes:
         column: the column.
@@ -369,27 +364,29 @@ class PowerLaw(Rule):
         worst = float(np.abs(rows[self.column].to_numpy(float) / expected - 1.0).max())
         powers = (f"{name}^{power:g}" for name, power in self.powers.items())
         statement = (
-            f"Over {len(rows):,} rows {self.column} differs from "
+            f"In all {len(rows):,} rows, {self.column} differs from "
             f"{' · '.join([f'{self.factor:g}', *powers])} by at most {worst:.2g} of its value; "
-            f"up to {self.tolerance:g} is rounding."
+            f"up to {self.tolerance:g} counts as rounding."
         )
         outcome: Outcome = "agrees" if worst <= self.tolerance else "does not"
         return Finding(outcome, statement, worst, worst, worst, self.tolerance)
 
 
 class Agrees(Rule):
-    """Simulated frequencies come from their formula: the joint test at 1 % does not reject.
+    """Simulated frequencies follow a formula: the joint test at 1 % does not reject it.
 
-    Agreement is seen only as finely as there are trials: undecided if the interval of some
-    frequency reaches further than ``margin`` to either side. ``differs`` holds where it fails.
+    Undecided if some frequency has so few trials that its interval is wider than ±``margin``.
+    ``differs`` claims the opposite.
 
     Attributes:
         column: frequencies.
-        formula: the probability of each.
-        trials: the number of trials of each.
+        formula: their probabilities.
+        trials: their numbers of trials.
         margin: the deviation that must not go unnoticed.
-        same_trials: every row has as many trials as the row with most.
+        same_trials: whether every row has as many trials as the row with the most.
     """
+
+    is_random = True
 
     kind: Literal["agrees", "differs"] = "agrees"
     column: str
@@ -398,13 +395,8 @@ class Agrees(Rule):
     margin: float
     same_trials: bool = False
 
-    @property
-    def chance(self) -> bool:
-        """It is a test."""
-        return True
-
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
-        """Test all frequencies together."""
+        """Test all frequencies jointly."""
         rows = select(table, self.where)
         trials = rows[self.trials].to_numpy(float)
         trials = np.full(len(rows), trials.max()) if self.same_trials else trials
@@ -426,15 +418,15 @@ class Agrees(Rule):
         rejects = largest < joint_level
         differences = np.array([counts[worst] / trials[worst], low[worst], high[worst]])
         statement = (
-            f"Of {len(counts):,} frequencies {self.column} the least likely is "
-            f"{differences[0]:.4g} against {self.formula} = {expected[worst]:.4g} in "
-            f"{trials[worst]:,.0f} trials; the joint test at {100 * joint_level:.3g} % "
+            f"The least likely of {len(counts):,} frequencies {self.column} is "
+            f"{differences[0]:.4g} in {trials[worst]:,.0f} trials, where {self.formula} = "
+            f"{expected[worst]:.4g}. The joint test at {100 * joint_level:.3g} % "
             f"{'rejects' if rejects else 'does not reject'} agreement (p from {smallest:.2g} to "
-            f"{largest:.2g}, Bonferroni), with intervals of at most ±{reach:.2g} where "
-            f"±{self.margin:g} was wanted."
+            f"{largest:.2g}, Bonferroni). Its intervals are at most ±{reach:.2g} wide; the claim "
+            f"needs ±{self.margin:g}."
         )
         outcome: Outcome = (
-            "does not" if rejects else "agrees" if reach <= self.margin else "cannot be told"
+            "does not" if rejects else "agrees" if reach <= self.margin else "undecided"
         )
         opposite: dict[Outcome, Outcome] = {"agrees": "does not", "does not": "agrees"}
         if self.kind == "differs":
@@ -447,4 +439,4 @@ AnyRule = Annotated[
     Less | LowestAt | Decreases | DecreasesEverywhere | AtMost | Near | PowerLaw | Agrees,
     Field(discriminator="kind"),
 ]
-"""A rule as an entry of the claims files states it, by its ``kind``."""
+"""A rule in a file of claims, distinguished by its ``kind``."""

@@ -1,27 +1,26 @@
-r"""A check of claims: four statements about truncated answers, each computed in a second way.
+r"""Check four statements about truncated answers, each computed in a second way.
 
-It is run by ``reproduce`` alone: a study that nobody looks at has no figures.
+Only ``reproduce`` runs this study; it has no page and no figures.
 
 **One answer is private** (MATH A1). Over pairs of values and over answers, inside and far outside
-the interval, the largest difference of the exact log densities of $Y$ is looked for; it may not
-exceed $\epsilon_{total}$, whatever the interval.
+the interval, the log densities of $Y$ differ by at most $\epsilon_{total}$.
 
 **The best interval scales** (MATH A4). At another $\mu$ and $\sigma$ the best half-width is
-searched anew, by the information that the density of an answer gives there (MATH A2): inside
-$[l, r]$ the squared score is integrated over the answer, and outside the score is constant,
+searched anew, by the information in the density of an answer there (MATH A2). Inside $[l, r]$ the
+squared score is integrated over the answer; outside the score is constant:
 
 $$F_{11}(l, r) = s\,p(l)\,S(l)^2 + \int_l^r S(y)^2\,p(y)\,dy + s\,p(r)\,S(r)^2, \qquad
 S = \partial_\mu \log p .$$
 
-Divided by $\sigma$ it should be that of the base distribution, which comes from another formula
-(MATH A3), and so should $F_{11}\sigma^2$.
+The half-width divided by $\sigma$, and $F_{11}\sigma^2$, should be those of the base distribution,
+which come from another formula (MATH A3).
 
-**Monte Carlo meets the integral.** [Y23] estimates the information from draws of the answer and,
-for each of them, of values weighted by the noise density: 1000 responses and 10 000 values.
+**Monte Carlo meets the integral.** [Y23] estimates the information from 1000 responses and, for
+each of them, 10 000 values weighted by the noise density.
 
-**What the paper's sampler takes.** Each person costs a sweep over all earlier values of every
+**The time of the paper's sampler.** Each person costs a sweep over all earlier values of every
 particle (MATH A6), or over a few of them (MATH A13). Processor seconds per person depend on the
-machine; what is compared are sizes and numbers of values on the same one.
+machine, so only ratios on one machine are compared.
 """
 
 from __future__ import annotations
@@ -65,37 +64,21 @@ COLUMNS = {
     "cost": ("n", "refresh", "run", "seconds"),
 }  # fmt: skip
 
-SIZES = dataclasses.replace(
-    online.PEOPLE,
-    label="N · people whose answers are timed",
-    help="Sizes between which the paper's sampler is compared.",
-    low=2,
-    high=2000,
-    steps=(100, 200, 400, 800, 1600),
-)
+SIZES = dataclasses.replace(online.PEOPLE, low=2, high=2000, steps=(100, 200, 400, 800, 1600))
 PARTICLES = dataclasses.replace(online.PARTICLES, high=1000, steps=(10, 30, 100, 200, 300, 1000))
-REFRESH = dataclasses.replace(
-    online.REFRESH,
-    label="Values refreshed per person, against all",
-    help="How many earlier values each particle moves at a time where it does not move all.",
-    low=1,
-)
-DRAWS = scale(
-    "Responses of a Monte Carlo estimate",
-    "For each of them ten times as many values are weighted; the paper takes 1000.",
-    (10, 20, 50, 100, 200, 500, 1000),
-)
+REFRESH = dataclasses.replace(online.REFRESH, low=1)
+DRAWS = scale("Responses", "Responses of a Monte Carlo estimate.", (10, 50, 100, 500, 1000))
 
 VALUES_PER_RESPONSE = 10
-"""Values weighted for each response, as a multiple of the number of responses."""
+"""Values weighted for each response, per response."""
 
 TOGETHER = 50
-"""Responses that are weighted at a time: 4 MB of values."""
+"""Responses weighted at a time: 4 MB of values."""
 
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """Budgets, another place than 0, sizes, and how often chance is asked."""
+    """Budgets, location and scale, sizes and repeats."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0))
     mu: float = online.MU.field(50.0)
@@ -116,7 +99,7 @@ tasks = cut.per_run
 
 
 def work(task: Task) -> Tables:
-    """Compare the two ways of each statement; the first run also does what has no chance in it."""
+    """Compare both ways of each statement; the first run also does what is not random."""
     params = task.params
     budgets = params.epsilon_total if task.run == 0 else ()
     rows: dict[str, list[tuple[Any, ...]]] = {
@@ -142,26 +125,26 @@ def _table(name: str, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
 
 
 def _scaled(params: Params, budget: float) -> tuple[float, ...]:
-    """The best half-width at this place, in σ, and what it tells, beside the base family's."""
+    """Return the best half-width in σ and its information, here and for the base distribution."""
 
-    def told(log_half: float) -> float:
+    def scaled(log_half: float) -> float:
         half = params.sigma * float(np.exp(log_half))
         return information_at(params.mu, params.sigma, half, budget) * params.sigma**2
 
     base = intervals.best(1.0 / budget)
-    # The score has one maximum; within this reach of the base family's the search finds its own.
+    # The search finds the one maximum within this reach of the base distribution's.
     middle = float(np.log(base.b))
     found = optimize.minimize_scalar(
-        lambda x: -told(x), bounds=(middle - 0.7, middle + 0.6), method="bounded",
+        lambda x: -scaled(x), bounds=(middle - 0.7, middle + 0.6), method="bounded",
         options={"xatol": 1e-7},
     )  # fmt: skip
     half = float(np.exp(found.x))
-    exact = (base.b, told(found.x), float(base.information[0, 0]))
+    exact = (base.b, scaled(found.x), float(base.information[0, 0]))
     return budget, params.mu, params.sigma, half, *exact
 
 
 def information_at(mu: float, sigma: float, half: float, epsilon_total: float) -> float:
-    """F₁₁ of an answer in μ ± ``half`` from its density at (μ, σ) itself (MATH A2)."""
+    """Return F₁₁ of an answer in μ ± ``half`` from its density at (μ, σ) (MATH A2)."""
     left, right = mu - half, mu + half
     scale = (right - left) / epsilon_total
     panels = int(np.ceil((right - left) / min(sigma, 4.0 * scale)))
@@ -180,7 +163,7 @@ def information_at(mu: float, sigma: float, half: float, epsilon_total: float) -
 
 
 def _ratios(params: Params, budget: float) -> list[tuple[Any, ...]]:
-    """For two intervals the largest difference of log densities over values and answers."""
+    """Return the largest difference of log densities, for two intervals."""
     best = intervals.best(1.0 / budget)
     rows = []
     for name, half in (("best", best.b), ("fixed", 10.0)):
@@ -196,11 +179,12 @@ def _ratios(params: Params, budget: float) -> list[tuple[Any, ...]]:
 
 
 def _estimate(task: Task, budget: float) -> tuple[Any, ...]:
-    """The paper's Monte Carlo estimate of the information about μ, and the integral."""
+    """Return the paper's Monte Carlo estimate of the information about μ, and the integral."""
     params = task.params
     best = intervals.best(1.0 / budget)
     rng = generator(task.seed, "information", task.run, params.epsilon_total.index(budget))
-    sizes = [len(part) for part in np.array_split(np.arange(params.draws), _chunks(params.draws))]
+    chunks = -(-params.draws // TOGETHER)
+    sizes = [len(part) for part in np.array_split(np.arange(params.draws), chunks)]
     found = [
         information.monte_carlo(
             rng,
@@ -217,15 +201,8 @@ def _estimate(task: Task, budget: float) -> tuple[Any, ...]:
     return budget, task.run, estimate, exact, float(np.log(estimate)), float(np.log(exact))
 
 
-def _chunks(draws: int) -> int:
-    return -(-draws // TOGETHER)
-
-
 def _seconds(task: Task, n: int, refresh: int) -> float:
-    """Processor seconds per person of the paper's sampler, once it is compiled.
-
-    Of this process, so that what else the machine does counts for little.
-    """
+    """Return processor seconds per person of the paper's sampler, once it is compiled."""
     params = task.params
     unit_scale = noise.unit_scale("laplace", 1.0, 0.0)
     sampler = Latent(Prior(), "laplace", params.particles, refresh)
@@ -243,27 +220,27 @@ def _seconds(task: Task, n: int, refresh: int) -> float:
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """The result so far."""
+    """Return the result so far."""
     return Result(
         EXPERIMENT,
         params,
         rows,
         _summary(params, rows),
-        "Reads no data: everything here follows from theory and is public.",
+        "This study reads no data: everything follows from theory and is public.",
     )
 
 
 def _summary(params: Params, rows: Tables) -> str:
     main, ratio, estimates = (rows[name] for name in ("main", "ratio", "estimates"))
-    apart = (main.half_width / main.base_half_width - 1.0).abs().max()
-    told = (main.information / main.base_information - 1.0).abs().max()
+    half_widths = (main.half_width / main.base_half_width - 1.0).abs().max()
+    contents = (main.information / main.base_information - 1.0).abs().max()
     largest = (ratio.log_ratio / ratio.epsilon_total).max()
-    off = estimates.groupby("epsilon_total").estimate.mean()
-    off = (off / estimates.groupby("epsilon_total").exact.mean() - 1.0).abs().max()
+    means = estimates.groupby("epsilon_total")[["estimate", "exact"]].mean()
+    off = (means.estimate / means.exact - 1.0).abs().max()
     return (
         f"One answer's log densities differ by at most {largest:.6g} × ε_total. At μ = "
-        f"{params.mu:.4g}, σ = {params.sigma:.3g} the best half-widths are those of the base "
-        f"distribution to {apart:.1g} of their size, and what they tell to {told:.1g}. Monte Carlo "
-        f"with {params.draws:,} responses misses the information by up to {off:.2g} of it in the "
-        f"mean of {runs_in_words(estimates)}."
+        f"{params.mu:.4g}, σ = {params.sigma:.3g}, the best half-widths match those of the base "
+        f"distribution to a relative error of {half_widths:.1g}, and their information to "
+        f"{contents:.1g}. The Monte Carlo estimate with {params.draws:,} responses, averaged over "
+        f"{runs_in_words(estimates)}, is off by up to {100 * off:.2g} %."
     )

@@ -1,4 +1,4 @@
 """The commands of the command line, one file each: ``add_options(parser)``, ``run(options)``.
 
-Only the file of the command that is given is imported; its docstring is its help.
+Only the file of the requested command is imported; its docstring is its help.
 """

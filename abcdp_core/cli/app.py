@@ -1,7 +1,7 @@
 """Open the app in your browser, or serve it to a class.
 
-``abcdp app`` is for this computer alone. With ``--class`` others in the room reach it at this
-computer's address, and with ``--host`` at the names or addresses that are given. Ctrl-C ends it.
+By default only this computer can use the app. `--class` lets others on your network open it at this
+computer's address; `--host` names other addresses. Press Ctrl-C to stop.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ PORT = Parameter(kind="integer", label="Port", low=1, high=65_535)
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("--port", default="8501", metavar="P", help="where it listens (8501)")
+    parser.add_argument("--port", default="8501", metavar="P", help="port to listen on (8501)")
     parser.add_argument(
         "--host", default="", metavar="H",
-        help="names or addresses by which others reach it, separated by commas",
+        help="names or addresses that others use to open it, separated by commas",
     )  # fmt: skip
     parser.add_argument(
         "--class", dest="to_class", action="store_true",
-        help="let others in the room use it, at this computer's address",
+        help="let others on your network open it, at this computer's address",
     )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> NoReturn:
     """Replace this process by Streamlit's server.
 
     Raises:
-        ParameterError: there is no such port.
+        ParameterError: the port is not valid.
     """
     port = str(PORT.parse("port", options.port))
     hosts = options.host or (own_address() if options.to_class else "")
@@ -43,17 +43,17 @@ def run(options: argparse.Namespace) -> NoReturn:
     if hosts:
         os.environ |= {"ABCDP_SERVED": "1", "ABCDP_HOSTS": hosts}
         more = ["--server.address", "0.0.0.0"]
-        print(f"Others open http://{hosts.partition(',')[0]}:{port}", flush=True)
-    # -P: a file in the current folder must not stand in for one of the app's.
+        print(f"Others can open http://{hosts.partition(',')[0]}:{port}", flush=True)
+    # -P: a file in the current folder must not shadow one of the app's.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(ROOT / "app.py")]
     os.execv(sys.executable, [*command, "--server.port", port, *more])
 
 
 def own_address() -> str:
-    """Return the address by which others reach this computer; no message is sent."""
+    """Return this computer's address on its network; no message is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            # An address that documentation is reserved for.
+            # An address reserved for documentation.
             probe.connect(("192.0.2.1", 9))
         except OSError:
             return socket.gethostname()

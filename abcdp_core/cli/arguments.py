@@ -1,4 +1,4 @@
-"""Options that several commands take, and the checks of what they are given."""
+"""Options that several commands share, and the checks of their values."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------ plug-ins
 
 NEEDED = ("TITLE", "Params", "PRESETS", "COLUMNS", "tasks", "work", "collect", "figures")
-"""What an experiment has to define."""
+"""Names that an experiment must define."""
 
 
 def add_plugins(parser: argparse.ArgumentParser, *, pools: bool = False) -> None:
     """Add the option that :func:`plug_in` reads."""
-    metavar, words = "FILE.py", "a scenario, mechanism or experiment in a file"
+    metavar, words = "FILE.py", "file with a scenario, mechanism or experiment"
     if pools:
-        metavar, words = "FILE", "a model of your own, FILE.py, or a pool, FILE.toml"
+        metavar, words = "FILE", "a model (FILE.py) or a pool (FILE.toml) of your own"
     parser.add_argument("--plugin", action="append", default=[], type=Path, metavar=metavar,
                         help=words)  # fmt: skip
 
 
 def read_pool(file: Path) -> PoolFile:
-    """Return a pool by its TOML file.
+    """Read a pool from its TOML file.
 
     Raises:
-        ParameterError: one line names the file and what is wrong where.
+        ParameterError: the file is missing or wrong.
     """
-    # What reads tables is imported late, so that `list` is quick.
+    # Imported late because what reads tables is slow to import.
     from abcdp_core.own_model import reading
 
     try:
@@ -47,10 +47,10 @@ def read_pool(file: Path) -> PoolFile:
 
 
 def plug_in_pool(file: Path) -> str:
-    """Add a pool that was made elsewhere, and return its name as a scenario.
+    """Register a pool made elsewhere, and return its name as a scenario.
 
     Raises:
-        ParameterError: it cannot be read, or has the name of something else; why, in a line.
+        ParameterError: the pool cannot be read, or its name is taken.
     """
     from abcdp_core.own_model import pool_table
 
@@ -65,18 +65,14 @@ def plug_in_pool(file: Path) -> str:
 
 
 def plug_in(files: Sequence[Path], *, pools: bool = False) -> None:
-    """Add plug-ins.
-
-    Args:
-        files: that state them.
-        pools: whether one may be a pool in a TOML file, which no study takes.
+    """Register plug-ins and, with ``pools``, pools in TOML files.
 
     Raises:
-        ParameterError: one of them cannot be loaded; its author learns in a line why.
+        ParameterError: one of them cannot be loaded.
     """
     for number, file in enumerate(files):
         if file.name in [other.name for other in files[:number]]:
-            raise ParameterError(f"plugin = {file}: another one has this file name; rename one.")
+            raise ParameterError(f"plugin = {file}: another plug-in has this file name; rename it.")
         if pools and file.suffix == ".toml":
             plug_in_pool(file)
             continue
@@ -96,11 +92,11 @@ def plug_in(files: Sequence[Path], *, pools: bool = False) -> None:
             if missing:
                 raise ParameterError(f"plugin = {file}: lacks {', '.join(missing)}.")
             if not (isinstance(module.Params, type) and issubclass(module.Params, Params)):
-                raise ParameterError(f"plugin = {file}: Params must be a class made from Params.")
+                raise ParameterError(f"plugin = {file}: Params must be a subclass of Params.")
 
 
 def _check_names(module: ModuleType) -> None:
-    """Fail if the name that a plug-in goes by is taken."""
+    """Raise ValueError if the name of a plug-in is taken."""
     from abcdp_core import mechanisms, simulators
 
     folders = {"SCENARIO": simulators, "MECHANISMS": mechanisms, "EXPERIMENT": studies}
@@ -110,15 +106,10 @@ def _check_names(module: ModuleType) -> None:
 
 
 def check_scenario(name: str | None, taken: Sequence[object], files: Sequence[Path]) -> None:
-    """Say what helps where a scenario is not taken; the parameters refuse it anyway.
-
-    Args:
-        name: asked for, if any.
-        taken: by a study; empty if it has no choice.
-        files: plug-ins that were added.
+    """Give advice if a study does not take a scenario; its parameters refuse the scenario anyway.
 
     Raises:
-        ParameterError: it is a model of one's own, or might be one whose file was not named.
+        ParameterError: the scenario is a model of the user's, or may be one.
     """
     if name is None or name in taken:
         return
@@ -128,8 +119,8 @@ def check_scenario(name: str | None, taken: Sequence[object], files: Sequence[Pa
     known, choice = name in simulators.names(), ", ".join(map(str, taken))
     if known and hasattr(simulators.load(name), "MODEL"):
         raise ParameterError(
-            f"scenario = {name}: this study is of {choice or 'its own scenario'} alone; "
-            f"`plan {name}` says what releases of yours come to."
+            f"scenario = {name}: this study covers only {choice or 'its own scenario'}; "
+            f"`plan {name}` says what to expect from releases with your model."
         )
     if taken and not (known or files):
         raise ParameterError(
@@ -145,15 +136,14 @@ WORKERS = Parameter("integer", "Workers", low=1, high=1024)
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """Add the option that :func:`seed` reads."""
-    parser.add_argument("--seed", default="1", metavar="S",
-                        help="root seed of all random numbers (1)")  # fmt: skip
+    parser.add_argument("--seed", default="1", metavar="S", help="seed of all random numbers (1)")
 
 
 def seed(text: str) -> int:
     """Return a root seed.
 
     Raises:
-        ParameterError: the text is not one.
+        ParameterError: the text is not a seed.
     """
     from abcdp_core.streams import SEED_LIMIT
 
@@ -171,11 +161,11 @@ def add_place(parser: argparse.ArgumentParser, words: str = "one per core") -> N
     """Add the options that say where tasks run."""
     place = parser.add_mutually_exclusive_group()
     add_workers(place, words)
-    place.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to use instead")
+    place.add_argument("--scheduler", metavar="ADDRESS", help="use the Dask cluster at ADDRESS")
 
 
 def workers(text: str | None, tasks: int) -> int:
-    """Return as many as asked for, else one per processor; never more than there are tasks.
+    """Return the number of workers: by default one per core, and never more than there are tasks.
 
     Raises:
         ParameterError: ``text`` is not a number of workers.
@@ -190,50 +180,45 @@ def workers(text: str | None, tasks: int) -> int:
 
 
 def path(text: str) -> Path:
-    """Return a path as it was given; an empty one would be the working directory, by mistake.
+    """Return a path.
 
     Raises:
-        argparse.ArgumentTypeError: it is empty.
+        argparse.ArgumentTypeError: the text is empty, which would mean the working directory.
     """
     if not text:
         raise argparse.ArgumentTypeError("must not be empty")
     return Path(text)
 
 
-def add_out(parser: argparse.ArgumentParser, words: str = "where files go", *,
+def add_out(parser: argparse.ArgumentParser, words: str = "folder for the results", *,
             required: bool = True) -> None:  # fmt: skip
-    """Add the option with the folder of all results."""
+    """Add the option for the folder of the results."""
     parser.add_argument("--out", type=path, required=required, metavar="DIR", help=words)
 
 
 @contextlib.contextmanager
-def writing(name: str, folder: Path, unless: str = ".") -> Iterator[None]:
-    """Make an error of the file system in the block one line.
-
-    Args:
-        name: of the option that has the folder.
-        folder: where files are written.
-        unless: how the line ends.
+def writing(name: str, folder: Path, ending: str = ".") -> Iterator[None]:
+    """Turn an error of the file system in the block into one line about an option's folder.
 
     Raises:
-        ParameterError: there was one.
+        ParameterError: a file could not be written.
     """
     try:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
         words = f"must be a folder that can be written ({reason})"
-        raise ParameterError(f"{name} = {folder}: {words}{unless}") from error
+        raise ParameterError(f"{name} = {folder}: {words}{ending}") from error
 
 
-UNCHANGED = "; an earlier result there is as it was."
+UNCHANGED = "; earlier results there are unchanged."
 
 
 def check_writable(name: str, folder: Path) -> None:
-    """Make a folder if it is not there, and refuse one that cannot be written.
+    """Create a folder if it does not exist.
 
     Raises:
-        ParameterError: it is such a one.
+        ParameterError: the folder cannot be written.
     """
     with writing(name, folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
-"""``abcdp budget``: what may be spent on a data set in all, and what is left of it.
+"""Create a total privacy budget for a data set, or show what is left.
 
-``budget create NAME --epsilon 3 --unit person`` makes a budget; ``release ... --budget NAME`` takes
-from it before the data are read, and refuses what does not fit; ``budget show`` says what is left.
-A budget is never changed or deleted. The ledger is one file in the user's data folder, or where
-``--ledger`` or ABCDP_LEDGER says.
+`budget create NAME --epsilon 3 --unit person` creates a budget. `release ... --budget NAME` deducts
+from it before the data are read, and refuses a release that does not fit. `budget show` says what
+is left. A budget is never changed or deleted. All budgets are in one file, the ledger, in your data
+folder, or where `--ledger` or the environment variable ABCDP_LEDGER says.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from abcdp_core.parameters import ParameterError
 from abcdp_core.release import budget_file
 from abcdp_core.release.budget import NEIGHBOURS, Budget
 from abcdp_core.release.budget_file import Account, Reservation
+from abcdp_core.sentences import counted
 
 ARTICLE = re.compile(r"(one|an?|the)\b", re.IGNORECASE)
-"""Before a noun; what is said of a unit has one already."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parts = parser.add_subparsers(dest="what", required=True, metavar="create | show")
-    create = parts.add_parser("create", help="make a budget", allow_abbrev=False)
+    create = parts.add_parser("create", help="create a budget", allow_abbrev=False)
     create.add_argument("name", metavar="NAME")
     create.add_argument("--epsilon", required=True, metavar="E",
-                        help="of all releases from the data together")  # fmt: skip
+                        help="total ε of all releases from the data")  # fmt: skip
     create.add_argument("--delta", default="0", metavar="D",
-                        help="of all together (0: pure differential privacy)")  # fmt: skip
+                        help="total δ (0: pure differential privacy)")  # fmt: skip
     create.add_argument("--unit", required=True, metavar="UNIT",
-                        help="what is protected, as person, patient, value or day")  # fmt: skip
+                        help="what is protected, such as person, patient or day")  # fmt: skip
     create.add_argument("--neighbours", default=NEIGHBOURS[0], metavar="N",
                         help=f"{' or '.join(NEIGHBOURS)} ({NEIGHBOURS[0]})")  # fmt: skip
-    show = parts.add_parser("show", help="what is left", allow_abbrev=False)
+    show = parts.add_parser("show", help="show what is left", allow_abbrev=False)
     show.add_argument("name", nargs="?", metavar="NAME")
     show.add_argument("--documents", nargs="+", type=arguments.path, default=[], metavar="FILE",
-                      help="released documents that the ledger has to know of")  # fmt: skip
+                      help="releases that must be in the ledger")  # fmt: skip
     for part in (create, show):
         add_ledger(part)
 
@@ -48,14 +48,14 @@ def add_ledger(parser: argparse.ArgumentParser) -> None:
     """Add the option that says where the ledger is."""
     parser.add_argument("--ledger", type=arguments.path, metavar="FILE",
                         default=budget_file.usual_place(),
-                        help="where budgets are (%(default)s)")  # fmt: skip
+                        help="file of all budgets (%(default)s)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make a budget, or say what is left.
+    """Create a budget, or show what is left.
 
     Raises:
-        ParameterError: something is not possible, or a document is not in the ledger.
+        ParameterError: the request is not possible, or a release is not in the ledger.
     """
     if options.what == "create":
         _create(options)
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _create(options: argparse.Namespace) -> None:
     if ARTICLE.match(options.unit):
-        raise ParameterError(f"unit = {options.unit}: is a noun by itself, such as person.")
+        raise ParameterError(f"unit = {options.unit}: must be a noun without article.")
     budget = Budget(
         options.name,
         budget_file.amount("epsilon", options.epsilon),
@@ -75,30 +75,29 @@ def _create(options: argparse.Namespace) -> None:
         options.neighbours,
     )
     budget_file.create(options.ledger, budget)
-    say(f"{_promise(budget)} In {options.ledger}")
+    say(f"{_promise(budget)} Written to {options.ledger}")
 
 
 def _show(options: argparse.Namespace) -> None:
     if options.name is None:
         known = budget_file.accounts(options.ledger)
-        lines = [f"{_promise(each.budget)} Left: {_left(each)}" for each in known.values()]
+        lines = [f"{_promise(each.budget)} {_left(each)}" for each in known.values()]
         say(*lines or ["There is no budget yet."])
     else:
         account = budget_file.account(options.ledger, options.name)
-        say(_promise(account.budget), *_history(account), f"Left: {_left(account)}")
+        say(_promise(account.budget), *_history(account), _left(account))
     documents = {str(file): _reservation(file) for file in options.documents}
     if missing := budget_file.missing(options.ledger, documents):
         raise ParameterError(
-            f"ledger = {options.ledger}: does not count {', '.join(missing)}; it is another "
-            f"ledger, an older copy or changed, and more is spent than it says."
+            f"ledger = {options.ledger}: does not contain {', '.join(missing)}. It is another "
+            f"ledger, an older copy, or was changed: more has been spent than it says."
         )
     if documents:
-        many = len(documents) > 1
-        which = f"All {len(documents)} documents are" if many else "The document is"
-        say(f"{which} in the ledger.")
+        count = counted(len(documents), "release is", "releases are")
+        say(f"{count} in the ledger.")
     for file, found in documents.items():
         if options.name not in (None, found.budget):
-            say(f"{file} was taken from another budget, {found.budget}.")
+            say(f"{file} used another budget, {found.budget}.")
 
 
 def _promise(budget: Budget) -> str:
@@ -110,7 +109,7 @@ def _promise(budget: Budget) -> str:
 
 
 def _left(account: Account) -> str:
-    return f"ε = {account.left():f} for one more pure release."
+    return f"Left: ε = {account.left():f} for one more release with pure differential privacy."
 
 
 def _history(account: Account) -> list[str]:
@@ -119,20 +118,20 @@ def _history(account: Account) -> list[str]:
     for entry in (each for each in account.entries if each.kind == "reserve"):
         content = entry.content
         delta = f", δ = {content['delta']}" if content["delta"] != "0" else ""
-        back = " (given back: nothing was released)" if entry.number in returned else ""
+        back = " (returned: nothing was released)" if entry.number in returned else ""
         spent = f"ε = {content['epsilon']}{delta}"
         lines.append(f"  {content['day']}  {spent}  {content['what']}{back}")
     return lines
 
 
 def _reservation(file: Path) -> Reservation:
-    """Return what a released document says of the ledger."""
-    # What reads documents is imported late, so that other commands are quick.
+    """Return the ledger entry that a release cites."""
+    # Imported late because what reads releases is slow to import.
     from abcdp_core.release.verification import read_file
 
     try:
         return budget_file.reservation_in(read_file(file)[1])
     except FileNotFoundError as error:
-        raise ParameterError(f"documents = {file}: there is no such file.") from error
+        raise ParameterError(f"documents = {file}: file not found.") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ParameterError(f"documents = {file}: says nothing of a ledger.") from error
+        raise ParameterError(f"documents = {file}: cites no ledger.") from error

@@ -1,4 +1,4 @@
-"""What a command says, and how it ends."""
+"""Print messages, and end a command."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from unicodedata import category
 from abcdp_core.parameters import cut
 
 UNHEARD = {errno.EPIPE: 141}
-"""Why standard output took no more -> exit code; 141 is that of a program that SIGPIPE ends."""
+"""Error of standard output -> exit code; 141 is what shells report after SIGPIPE."""
 
 LONGEST_WORD, LONGEST_ERROR = 200, 1000
-"""Characters of a word, as a path, in an error, and of an error."""
+"""Characters of a word (such as a path) in an error message, and of a message."""
 
 
 class UnheardError(Exception):
-    """Standard output takes no more: nobody reads it, or it goes to a disk that is full.
+    """Standard output cannot be written: nobody reads it, or the disk is full.
 
     Attributes:
         code: the exit code.
@@ -26,18 +26,18 @@ class UnheardError(Exception):
 
     def __init__(self, error: OSError) -> None:
         reason = error.strerror or type(error).__name__
-        super().__init__(f"standard output cannot be written ({reason}).")
+        super().__init__(f"cannot write to standard output ({reason}).")
         self.code = UNHEARD.get(error.errno or 0, 1)
 
 
 def noted(error: BaseException, words: str) -> str:
-    """Return words on an error, followed by what became of the work (:meth:`add_note`)."""
+    """Return a message followed by the notes of its error, which say what became of the work."""
     notes = getattr(error, "__notes__", [])
     return "; ".join([words.removesuffix("."), *notes]) if notes else words
 
 
 def harmless(text: str) -> str:
-    """Return a text in which no name from a file can move a terminal's cursor or turn its line."""
+    """Replace control characters: a name from a file must not move a terminal's cursor."""
     return "".join(
         "?" if category(sign) in ("Cc", "Cf", "Cs") and sign not in "\n\t" else sign
         for sign in text
@@ -45,10 +45,10 @@ def harmless(text: str) -> str:
 
 
 def say(*lines: str) -> None:
-    """Print lines, at once.
+    """Print lines without delay.
 
     Raises:
-        UnheardError: they cannot be printed.
+        UnheardError: standard output cannot be written.
     """
     try:
         for line in lines:
@@ -58,13 +58,13 @@ def say(*lines: str) -> None:
 
 
 def complain(words: str) -> None:
-    """Print one line on standard error: harmless, and with long words and long texts cut."""
+    """Print one line on standard error, without control characters and cut to a safe length."""
     line = " ".join(cut(word, LONGEST_WORD) for word in words.split())
     with contextlib.suppress(OSError):
         print(cut(harmless(line), LONGEST_ERROR), file=sys.stderr, flush=True)
 
 
 def drop_unheard() -> None:
-    """Let what was printed and not taken go: Python would try again at its end, and complain."""
+    """Discard unwritten output: Python would try again when it exits, and fail."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,9 +1,8 @@
-"""``abcdp infer``: the posterior from what somebody else released, noise and all.
+"""Infer a posterior from a noisy query that someone else released.
 
-PROBLEM.toml holds the query, its noise, and which simulator or pool is to explain it; three are in
-the folder ``examples``. It costs no privacy budget: nothing private is read. Written are
-``infer.csv`` (weighted draws), ``infer.summary.csv``, ``infer.json`` and ``infer.html``, all or
-none.
+PROBLEM.toml states the query, its noise, and the simulator or pool that explains it; the folder
+`examples` has three. This uses no privacy budget: `infer` reads no private data. It writes
+`infer.csv` (weighted draws), `infer.summary.csv`, `infer.json` and `infer.html`, all or none.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, check, compute, write.
+    """Infer the posterior and write it.
 
     Raises:
-        ParameterError: something asked for is not possible.
-        KeyboardInterrupt, LostWorkersError, MemoryError: before the end; nothing is written.
+        ParameterError: the request is not possible.
+        KeyboardInterrupt, LostWorkersError, MemoryError: it did not finish; nothing is written.
     """
     problem = problems.read(options.problem)
     arguments.workers(options.workers, 1)
@@ -61,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(problem: Problem, posterior: Posterior, taken: float, directory: Path) -> list[Path]:
-    """Write files, all of them or none."""
+    """Write all files or none."""
     drawn, main = report.figure(problem, posterior.summary), report.table(posterior.summary)
     privacy = f"{report.NO_COST} {report.spent(problem)}"
     result = Result("infer", Params(), {"main": main}, drawn.sentence, privacy, seed=problem.seed)
@@ -79,7 +78,7 @@ def _write(problem: Problem, posterior: Posterior, taken: float, directory: Path
 
 
 def record(problem: Problem, posterior: Posterior, seconds: float, privacy: str) -> dict[str, Any]:
-    """Return what was done, ready for JSON."""
+    """Return a record of the inference, ready for JSON."""
     name, file = problem.name, shlex.quote(f"{problem.name}.toml")
     found = posterior.summary
     tables = {"posterior": report.draws(posterior), "summary": report.table(found)}

@@ -1,4 +1,4 @@
-"""Texts and tables on a terminal."""
+"""Lay out texts and tables for a terminal."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from abcdp_core.cli.ending import say
 from abcdp_core.sentences import amount
 
 WIDTH = 100
-"""Characters of a line of text."""
+"""Characters in a line of text."""
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows in columns, the first of them names."""
+    """Return a table as aligned lines; its first row is the header."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         "  "
@@ -24,7 +24,7 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def folded(text: str, indent: int = 0) -> str:
-    """Return a text in lines, all but the first further in where it is indented."""
+    """Wrap a text; where it is indented, later lines are indented further."""
     return textwrap.fill(
         text,
         width=WIDTH,
@@ -35,18 +35,18 @@ def folded(text: str, indent: int = 0) -> str:
 
 
 def tell(*texts: str) -> None:
-    """Print texts in lines."""
+    """Print wrapped texts."""
     say(*map(folded, texts))
 
 
 def number(value: float) -> str:
-    """Return a number in words; nothing where it is not known."""
+    """Return a number as text; empty if it is missing."""
     if math.isnan(value):
         return ""
     return "none" if math.isinf(value) else amount(value)
 
 
 def between(low: float, high: float, endless: str = "none") -> str:
-    """Return an interval; nothing where it is not known or is a single point."""
+    """Return an interval as text; empty if it is missing or a single point."""
     last = endless if math.isinf(high) else number(high)
     return f"{number(low)} to {last}" if low < high else ""

@@ -1,4 +1,4 @@
-"""``abcdp list``: the experiments, or what one of them can be asked."""
+"""List the experiments, or the parameters, presets and columns of one."""
 
 from __future__ import annotations
 
@@ -22,22 +22,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print names and titles, or all that is to be known about one experiment.
+    """Print names and titles, or all about one experiment.
 
     Raises:
-        ParameterError: there is no such experiment, or a plug-in cannot be loaded.
+        ParameterError: the experiment does not exist, or a plug-in cannot be loaded.
     """
     arguments.plug_in(options.plugin)
-    if options.experiment is None:
-        _print_titles(studies.titles())
-    else:
+    if options.experiment is not None:
         _print_experiment(studies.load(options.experiment))
-    return 0
-
-
-def _print_titles(titles: dict[str, str]) -> None:
-    width = max(len(name) for name in titles)
+        return 0
+    titles = studies.titles()
+    width = max(map(len, titles))
     say(*(f"{name:{width}}  {title}" for name, title in titles.items()))
+    return 0
 
 
 def _print_experiment(experiment: Experiment) -> None:
@@ -45,7 +42,7 @@ def _print_experiment(experiment: Experiment) -> None:
     usual = getattr(defaults, "scenario", None)
     say(f"{experiment.EXPERIMENT}: {experiment.TITLE}\n", "Parameters (--set name=value):")
     for key, parameter in experiment.Params.specification(usual).items():
-        # A choice is named whole: what one scenario leaves out of it another one has.
+        # All options of a choice: each scenario leaves out others.
         whole = general[key] if parameter.kind == "choice" else parameter
         say(_described(key, whole, defaults))
     for name in general["scenario"].options if usual is not None else ():
@@ -70,7 +67,7 @@ def _settings(values: Mapping[str, Any]) -> str:
 
 
 def _described(name: str, parameter: Parameter, defaults: Params) -> str:
-    several = "; several are separated by commas" if defaults.takes_many(name) else ""
+    several = "; separate several by commas" if defaults.takes_many(name) else ""
     unit = f" {parameter.unit}" if parameter.unit else ""
     words = f"{parameter.label}: {parameter.allowed()}{unit}{several}. {parameter.help}"
     return f"  {name} = {text_of(getattr(defaults, name))}\n{folded(words, 6)}"

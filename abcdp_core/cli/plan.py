@@ -1,9 +1,9 @@
-"""``abcdp plan``: which mechanism to run for N people and a budget.
+"""Choose a mechanism for N people and a privacy budget.
 
-It ranks every mechanism that serves a scenario, at its best public setting, by the error that is
-predicted for it; for an error or a length of intervals that is wanted it says which mechanisms keep
-it, and what budget or how many people would be enough. Only simulated data are looked at, so it
-costs no privacy.
+`plan` ranks every mechanism that serves a scenario, each at its best public setting, by its
+predicted error. With a target for the error or for the length of intervals, it says which
+mechanisms meet the target, and what budget or how many people would be enough. It uses only
+simulated data, so it costs no privacy.
 """
 
 from __future__ import annotations
@@ -27,49 +27,43 @@ from abcdp_core.sentences import amount, counted
 STUDY, FORMATS = "plan", ("csv", "json", "html")
 
 OPTIONS = {
-    "n": ("N", "points of the private data (the scenario's)"),
+    "n": ("N", "number of people (the scenario's)"),
     "epsilon_total": ("E", f"privacy budget ({EPSILON_TOTAL_DEFAULT:g})"),
-    "delta": ("D", "δ of mechanisms that are not pure (1e-6)"),
-    "probability": (
-        "Q",
-        "share of all releases that is to keep the error; on average if not given",
-    ),
-    "metric": ("NAME", "error: rmse or mae (rmse)"),
+    "delta": ("D", "δ of mechanisms with approximate differential privacy (1e-6)"),
+    "probability": ("Q", "share of releases within the error (on average if not given)"),
+    "metric": ("NAME", "measure of the error: rmse or mae (rmse)"),
     "mechanism": ("NAMES", "mechanisms, separated by commas (all that serve the scenario)"),
-    "pool_size": ("T", "public prior draws (the scenario's)"),
-    "runs": ("R", "simulated data sets (256)"),
+    "pool_size": ("T", "size of the public pool (the scenario's)"),
+    "runs": ("R", "number of simulated data sets (256)"),
 }
-"""Option that is a parameter of the study by the same name -> its value, and what it is."""
+"""Option, which is a parameter of the study -> its metavar and its help."""
 
 GOALS = {"error_below": "error-below", "interval_below": "interval-below"}
-"""Option with a number that is wanted -> the goal of the study."""
+"""Option with a target -> the goal of the study."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("scenario", metavar="SCENARIO")
     goals = parser.add_mutually_exclusive_group()
-    goals.add_argument("--error-below", metavar="X", help="an error that is good enough")
+    goals.add_argument("--error-below", metavar="X", help="target for the error")
     goals.add_argument("--interval-below", metavar="W",
-                       help="a length of 90 %% intervals that is good enough")  # fmt: skip
+                       help="target for the length of 90 %% intervals")  # fmt: skip
     for name, (value, words) in OPTIONS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", metavar=value, help=words)
     arguments.add_seed(parser)
     arguments.add_place(parser)
-    arguments.add_out(parser, "where tables and figures go, if anywhere", required=False)
+    arguments.add_out(parser, "folder for tables and figures (none)", required=False)
     arguments.add_plugins(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compute and print; write files if asked to.
-
-    Returns:
-        0, or the code of :func:`~abcdp_core.cli.run.ended`.
+    """Compute and print a plan; write files if asked to.
 
     Raises:
-        ParameterError: something asked for is not possible.
-        KeyboardInterrupt: before anything was known.
-        LostWorkersError, MemoryError: before the end; what was known until then is printed.
+        ParameterError: the request is not possible.
+        KeyboardInterrupt: nothing was computed.
+        LostWorkersError, MemoryError: it did not finish; what is known is printed.
     """
     arguments.plug_in(options.plugin)
     study = studies.load(STUDY)
@@ -93,10 +87,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def settings(options: argparse.Namespace) -> dict[str, str]:
-    """Return parameters of the study as text.
+    """Return the parameters of the study as text.
 
     Raises:
-        ParameterError: a probability is given without an error that is to be kept with it.
+        ParameterError: a probability is given without a target for the error.
     """
     given = vars(options)
     texts = {name: given[name] for name in ("scenario", *OPTIONS) if given[name] is not None}
@@ -105,17 +99,16 @@ def settings(options: argparse.Namespace) -> dict[str, str]:
             texts |= {"goal": goal, "wanted": given[option]}
     if "probability" in texts and given["error_below"] is None:
         raise ParameterError(
-            f"probability = {texts['probability']}: needs --error-below, an error that is to be "
-            f"kept with it."
+            f"probability = {texts['probability']}: needs --error-below, the error to stay within."
         )
     return texts
 
 
 def lines(result: Result, advice: str) -> list[str]:
-    """Return the lines of a plan on a terminal, with its advice."""
+    """Return a plan as lines for a terminal."""
     params: Any = result.params
     main, goal = result.tables["main"], result.tables["goal"]
-    rest = f"Partial result: {result.done} of {result.total} tasks were done."
+    rest = f"Partial result: {result.done} of {result.total} tasks done."
     if main.empty:
         return [folded(advice), rest]
     head = (
@@ -130,7 +123,7 @@ def lines(result: Result, advice: str) -> list[str]:
         found += ["", "90 % intervals:", *table(_intervals(intervals))]
     enough = result.tables["enough"]
     if len(enough):
-        found += ["", f"To keep {amount(params.wanted, 6)}:", *table(_enough(enough))]
+        found += ["", f"Enough to stay below {amount(params.wanted, 6)}:", *table(_enough(enough))]
     refused = result.tables["refused"]
     if len(refused):
         found += ["", "Cannot serve this scenario:"]
@@ -161,7 +154,7 @@ def _ranking(main: pd.DataFrame, goal: pd.DataFrame) -> list[list[str]]:
 
 
 def _intervals(table: pd.DataFrame) -> list[list[str]]:
-    rows = [["mechanism", "length", "hold the truth in", "95 % interval"]]
+    rows = [["mechanism", "length", "coverage", "95 % interval"]]
     for row in _records(table):
         held = between(row["coverage_low"], row["coverage_high"])
         rows.append([row["mechanism"], number(row["width"]), f"{row['coverage']:.2f}", held])

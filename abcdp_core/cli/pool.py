@@ -1,10 +1,9 @@
-"""``abcdp pool SCENARIO --out pool.csv``: a public pool as a table and a TOML file.
+"""Write a public pool as a table and a TOML file that describes it.
 
-The table has a row for each draw from the prior: its parameters, and the numbers that its simulated
-data are reduced to. The TOML file of the same name says what they are, how far one record moves
-them and whose privacy that is. ``check pool.toml`` reads both; so may any other program. A pool
-that is made is kept, so the same one is never made twice; of a model of one's own that takes long
-the parts are kept as they are made, so after Ctrl-C the same command goes on from there.
+The table has one row per draw from the prior: its parameters and the summaries of its simulated
+data. The TOML file, of the same name, says what they are, how far one record moves them, and whose
+privacy that protects. `check pool.toml` reads both; so can any other program. Pools are cached, so
+none is simulated twice; if you interrupt a slow model of your own, the same command continues.
 """
 
 from __future__ import annotations
@@ -31,24 +30,21 @@ SUFFIXES = (".csv", ".parquet")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("scenario", metavar="SCENARIO")
-    parser.add_argument("--n", metavar="N", help="records of a data set (the scenario's)")
-    parser.add_argument("--pool-size", metavar="T", help="draws (the scenario's)")
+    parser.add_argument("--n", metavar="N", help="records in a data set (the scenario's)")
+    parser.add_argument("--pool-size", metavar="T", help="number of draws (the scenario's)")
     arguments.add_seed(parser)
     arguments.add_place(parser, "a thread per core")
     parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE",
-                        help="table, .csv or .parquet; the TOML file goes beside it")  # fmt: skip
+                        help="table (.csv or .parquet); the TOML file goes beside it")  # fmt: skip
     arguments.add_plugins(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make the pool unless it is kept, and write it.
-
-    Returns:
-        0.
+    """Simulate the pool unless it is cached, and write it.
 
     Raises:
-        ParameterError: something asked for is not possible.
-        KeyboardInterrupt: before the pool was there.
+        ParameterError: the request is not possible.
+        KeyboardInterrupt: the pool was not finished.
     """
     arguments.plug_in(options.plugin)
     known = Parameter("choice", "Scenario", options=tuple(simulators.names()))
@@ -78,24 +74,24 @@ def run(options: argparse.Namespace) -> int:
         arguments.writing("out", out.parent, arguments.UNCHANGED),
         together(out.parent) as folder,
     ):
-        # Minutes may have passed, and from here on nobody else writes there.
+        # Again, now that no other process writes there: minutes may have passed.
         _check_place(out, beside, source.SCENARIO)
         there = dataclasses.replace(made, file=folder / beside.name)
         export.write(there, values, folder / out.name)
     same = hasattr(source, "precomputed_pool")
     say(
         f"{size:,} draws of {source.SCENARIO} with N = {n:,}: {out} and {beside.name}.",
-        *["They come with the program and are the same for every seed."] * same,
-        f"`abcdp check {shlex.quote(str(beside))}` says what a release from it would come to.",
+        *["This pool comes with the program; the seed does not change it."] * same,
+        f"Next: abcdp check {shlex.quote(str(beside))}",
     )
     return 0
 
 
 def _check_place(out: Path, beside: Path, scenario: str) -> None:
-    """Refuse to write over anything but an earlier pool of the scenario in the same table.
+    """Refuse to overwrite anything but an earlier pool of the scenario in the same table.
 
     Raises:
-        ParameterError: there is something else.
+        ParameterError: another file is there.
     """
     there = [file for file in (out, beside) if file.exists()]
     earlier: dict[str, Any] = {}
@@ -103,6 +99,6 @@ def _check_place(out: Path, beside: Path, scenario: str) -> None:
         earlier = tomllib.loads(beside.read_text(encoding="utf-8-sig"))
     if there and (earlier.get("pool"), earlier.get("name")) != (out.name, scenario):
         raise ParameterError(
-            f"out = {out}: {there[0].name} is there already, and no pool of {scenario} that was "
-            f"made there before; choose a new file."
+            f"out = {out}: {there[0].name} already exists and is not an earlier pool of "
+            f"{scenario}; choose a new file."
         )

@@ -1,4 +1,4 @@
-"""Make a command's public pools by threads, worker processes or a Dask cluster."""
+"""Make a command's public pools with threads, processes or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from abcdp_core.workers import executor_for, with_plug_ins
 
 @contextmanager
 def made_by(workers: int, scheduler: str | None, plugins: Sequence[Path]) -> Iterator[None]:
-    """Have pools made in the block by the workers that were asked for.
+    """Make pools in the block by the given workers.
 
     Args:
-        workers: processes on this machine; for 1 there are none, but a thread per processor.
-        scheduler: address of a Dask scheduler, whose workers are to do it instead.
-        plugins: files that workers have to add first.
+        workers: processes on this machine; 1 means a thread per processor.
+        scheduler: address of a Dask scheduler whose workers do it instead.
+        plugins: plug-ins that workers must load first.
 
     Raises:
-        ParameterError: nothing answers at the address.
-        KeyboardInterrupt: that came in the block; it says what is kept.
+        ParameterError: there is no scheduler at the address.
+        KeyboardInterrupt: it came in the block; a note says what is kept.
     """
     with executor_for(workers, scheduler) as executor:
         try:
@@ -35,12 +35,12 @@ def made_by(workers: int, scheduler: str | None, plugins: Sequence[Path]) -> Ite
                 with pool.used(lambda: plugged):
                     yield
         except KeyboardInterrupt as stop:
-            stop.add_note("parts of the pool that took long are kept for the next time.")
+            stop.add_note("finished parts of a slow pool are kept for the next time.")
             raise
 
 
 class _WithPlugIns(Executor):
-    """Another executor, whose workers add plug-ins first; who made that one lets it go."""
+    """Wrap an executor so that its workers load plug-ins first; its owner shuts it down."""
 
     def __init__(self, inner: Executor, files: Sequence[Path]) -> None:
         self.inner = inner
@@ -51,7 +51,7 @@ class _WithPlugIns(Executor):
         return self.inner.submit(work, packed((args, kwargs)))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Nothing: there may be more to do."""
+        """Do nothing: the executor is shared."""
 
 
 def _apply(fn: Callable[..., Any], given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:

@@ -1,7 +1,7 @@
-"""``release ... --rehearse``: what a release would come to, with data that are simulated.
+"""Rehearse a release with simulated data (`release ... --rehearse`).
 
-A truth is drawn from the prior, data are simulated there, and their numbers get noise as a release
-would. Nothing is read, and nothing is spent. It also says how long a posterior may take.
+A truth is drawn from the prior, data are simulated from it, and their numbers get noise as in a
+release. Nothing is read and nothing is spent. It also says how long a posterior may take.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Array = NDArray[np.float64]
 ROWS = Parameter("integer", "Rows of the data", low=1, high=10_000_000)
 
 TIMED = 50
-"""Simulations that tell how long others take."""
+"""Simulations that are timed."""
 
 
 def estimate(request: ReleaseRequest, n: int, workers: str | None) -> str:
-    """How long the posterior takes here, from a few simulations; empty where there are none."""
+    """Say how long the posterior takes here; empty if nothing is simulated."""
     if not isinstance(request, PrivateSummaryRequest):
         return ""
     model = model_of(request.scenario, n)
@@ -55,25 +55,23 @@ def estimate(request: ReleaseRequest, n: int, workers: str | None) -> str:
     most = each * (request.simulations + REPLICATES)
     density = ""
     if not model.prior.has_density:
-        density = " The prior has no log_prior, so every data set is simulated at a draw from it."
+        density = " Without log_prior, all data sets are simulated at draws from the prior."
     return (
-        f"The posterior needs at most {request.simulations:,} simulated data sets and the check "
-        f"of the fit {REPLICATES:,}; simulating them takes about {duration(least)} to "
-        f"{duration(most)} "
-        f"here.{density}"
+        f"The posterior takes up to {request.simulations:,} simulated data sets, and the check of "
+        f"the fit {REPLICATES:,}: about {duration(least)} to {duration(most)} here.{density}"
     )
 
 
 def run(request: ReleaseRequest, options: argparse.Namespace) -> None:
-    """Simulate data, add noise, infer, and say and draw what came of it.
+    """Simulate data, add noise, infer, and write the result.
 
     Raises:
-        ParameterError: the mechanism has nothing to rehearse, or the file cannot be written.
+        ParameterError: the mechanism has no rehearsal, or the file cannot be written.
     """
     if not isinstance(request, PrivateSummaryRequest):
-        raise ParameterError(f"rehearse: is for private-summary, and this is {request.mechanism}.")
+        raise ParameterError("rehearse: only private-summary can be rehearsed.")
     if options.out.suffix.lower() != ".html":
-        raise ParameterError(f"out = {options.out}: a rehearsal writes a page; end it in .html.")
+        raise ParameterError(f"out = {options.out}: must end in .html; a rehearsal writes a page.")
     n = own_sizes(request.scenario)[1]
     if options.rows is not None:
         n = int(ROWS.parse("rows", options.rows))
@@ -92,7 +90,7 @@ def run(request: ReleaseRequest, options: argparse.Namespace) -> None:
     axes = zip(made.parameters, theta.tolist(), strict=False)
     truth = "; ".join(f"{axis.name}: {plain(value)}{unit_of(axis)}" for axis, value in axes)
     say(
-        "A rehearsal: the data were simulated; nothing was read, spent or released.",
+        "This was a rehearsal with simulated data: nothing was read, spent or released.",
         f"Truth, drawn from the prior: {truth}.",
         made.summary,
         made.in_own_words,
@@ -106,7 +104,7 @@ def run(request: ReleaseRequest, options: argparse.Namespace) -> None:
 
 
 def _simulated(request: PrivateSummaryRequest, n: int) -> tuple[Array, list[int]]:
-    """A truth ``(p,)`` and whole numbers of data there; of a pool made elsewhere, one of its draws.
+    """Return a truth ``(p,)`` and the whole numbers of its data; from a pool, one of its draws.
 
     Raises:
         ParameterError: the simulation failed.
@@ -121,6 +119,6 @@ def _simulated(request: PrivateSummaryRequest, n: int) -> tuple[Array, list[int]
         numbers = model.simulate(rng, theta)[0]
         theta = theta[0]
     if not np.isfinite(numbers).all():
-        raise ParameterError("rehearse: the simulation failed at the truth that was drawn; again?")
+        raise ParameterError("rehearse: the simulation failed at the drawn truth; try again.")
     whole = np.array(request.event(n).whole)
     return theta, [round(number) for number in (numbers * whole).tolist()]

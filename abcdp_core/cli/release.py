@@ -1,14 +1,14 @@
-"""``abcdp release``: one private release from a file of somebody's own numbers.
+"""Make one private release from your own data.
 
-The mechanism is the recommended one of the scenario, or the one that is named; which, and why, is
-said before a file is opened.
+The mechanism is the one recommended for the scenario, or the one you name; `release` says which and
+why before it opens a file.
 
-It says what will be spent and asks before it does; what comes out is one file that is never written
-over another. It is written as soon as the budget is spent. What follows from it may take long and
-is added to it; where that was interrupted, the same command goes on from the file, reads no data
-and spends nothing. With ``--budget`` the cost is taken from a budget before the data are read, and
-what does not fit is refused (see ``budget``). However it ends, by Ctrl-C, another signal, a full
-disk or a closed pipe, it says whether the budget is spent.
+It then says what will be spent and asks for confirmation. The release is a new file; none is ever
+overwritten. It is written as soon as the budget is spent; its posterior, which may take long, is
+added later. If that is interrupted, the same command continues from the file: it reads no data and
+spends nothing. With `--budget`, the release is deducted from a budget before the data are read, and
+refused if it does not fit (see `abcdp budget`). However `release` ends, it says whether the budget
+is spent.
 """
 
 from __future__ import annotations
@@ -45,99 +45,75 @@ from abcdp_core.release.request import (
     scenarios,
 )
 
+INPUT = {
+    "data": ("FILE", "CSV file with the column to read, or the records for a model of your own"),
+    "rows": ("N", "with --rehearse: rows of the simulated data (the maximum)"),
+    "column": ("NAME", "header of the column to read (the only one)"),
+    "kind": ("NAME", "content of the column: labels or sizes, for tuberculosis-patients"),
+    "date": ("NAME", "header of the column of dates, which sort the rows"),
+    "date_format": ("FORMAT", "such as %%d/%%m/%%Y (2020-03-31 and 31.3.2020 need none)"),
+    "count": ("NAME", "header of the column with the number of clusters of each size"),
+    "thousands": ("MARK", "thousands separator, such as the comma in 1,234 (none)"),
+    "domain": ("LOW,HIGH", "known range of a series of values; values outside are clipped"),
+    "mechanism": ("NAME", "noisy-counts, private-summary or sparse-vector (the recommended one)"),
+    "budget": ("NAME", "deduct the release from this budget"),
+    "unit": ("UNIT", "what is protected, as the budget names it (the scenario's unit)"),
+}
+"""Option that says what is read and paid for -> its metavar and its help."""
+
 OPTIONS = {
     "epsilon_total": ("E", "privacy budget to spend"),
-    "epsilon_abc": ("A", "sparse-vector: similarity threshold (the scenario's)"),
-    "c": ("C", "sparse-vector: accepted samples asked for (the scenario's)"),
+    "epsilon_abc": ("A", "sparse-vector: threshold ε_abc (the scenario's)"),
+    "c": ("C", "sparse-vector: draws to keep (the scenario's)"),
     "distance": ("NAME", "sparse-vector: distance between data sets (the scenario's first)"),
-    "bandwidth": ("B", "sparse-vector: of the distance's kernel (the scenario's)"),
-    "pool_size": ("T", "sparse-vector: public prior draws (the scenario's)"),
-    "pool_seed": (
-        "S",
-        "sparse-vector, private-summary: seed of the public draws, not of the noise (1)",
-    ),
+    "bandwidth": ("B", "sparse-vector: bandwidth of the kernel (the scenario's)"),
+    "pool_size": ("T", "sparse-vector: size of the public pool (the scenario's)"),
+    "pool_seed": ("S", "sparse-vector, private-summary: seed of the pool, not of the noise (1)"),
     "draws": ("M", "noisy-counts, private-summary: draws from the posterior (1000)"),
-    "simulations": ("S", "private-summary: at most so many data sets are simulated (100,000)"),
-    "effective_sample_size": ("M", "private-summary: that is enough of importance weights (1000)"),
-    "draws_seed": ("S", "noisy-counts: public seed of these draws, not of the noise (1)"),
+    "simulations": ("S", "private-summary: maximum number of simulated data sets (100,000)"),
+    "effective_sample_size": ("M", "private-summary: effective sample size to reach (1000)"),
+    "draws_seed": ("S", "noisy-counts: seed of the posterior draws, not of the noise (1)"),
 }
-"""Option that is a field of some request by the same name -> its value, and what it is."""
+"""Option that is a field of some request -> its metavar and its help."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("scenario", metavar="SCENARIO",
-                        help=f"of {', '.join(scenarios())}, a model of your own by --plugin, or "
-                        "the file of a pool, FILE.toml")  # fmt: skip
-    parser.add_argument("--data", type=arguments.path, metavar="FILE",
-                        help="CSV: any table with the column that is read, or a table of records "
-                        "for a model or a pool of your own")  # fmt: skip
-    parser.add_argument("--rehearse", action="store_true",
-                        help="the same with data that are simulated at a draw of the prior: "
-                        "nothing is read, spent or released")  # fmt: skip
-    parser.add_argument("--rows", metavar="N",
-                        help="with --rehearse: rows of the simulated data (the most)")  # fmt: skip
-    _add_reading(parser)
-    parser.add_argument("--domain", metavar="LOW,HIGH",
-                        help="of a series of values: between which they are known to lie, as in "
-                        "--domain=-5,40; others are moved to these bounds")  # fmt: skip
-    parser.add_argument("--mechanism", metavar="NAME",
-                        help="noisy-counts, private-summary or sparse-vector (the recommended one "
-                        "that serves the scenario)")  # fmt: skip
-    for name, (value, words) in OPTIONS.items():
+                        help=f"{', '.join(scenarios())}, a model of your own (with --plugin), or "
+                        "a pool (FILE.toml)")  # fmt: skip
+    for name, (metavar, words) in (INPUT | OPTIONS).items():
         parser.add_argument(f"--{name.replace('_', '-')}", required=name == "epsilon_total",
-                            metavar=value, help=words)  # fmt: skip
+                            metavar=metavar, help=words)  # fmt: skip
+    parser.add_argument("--missing", choices=("zero", "drop"),
+                        help="zero: days without a row count as 0; drop: leave out patients "
+                        "without a label (both are refused)")  # fmt: skip
+    parser.add_argument("--cumulative", nargs="?", const="yes", choices=("yes", "no"),
+                        help="whether the numbers are running totals, to be differenced (asked if "
+                        "they look like it)")  # fmt: skip
     parser.add_argument("--resample", action="store_true",
-                        help="sparse-vector: redraw the threshold's noise after each "
-                        "acceptance")  # fmt: skip
-    parser.add_argument("--budget", metavar="NAME", help="take the cost from this budget")
-    parser.add_argument("--unit", metavar="UNIT",
-                        help="what is protected, as the budget names it (value, patient or person, "
-                        "as the scenario has it)")  # fmt: skip
+                        help="sparse-vector: redraw the threshold's noise after each kept "
+                        "draw")  # fmt: skip
     budget.add_ledger(parser)
     parser.add_argument("--accept-declared-sensitivity", action="store_true",
-                        help="take from a budget what a sensitivity is needed for that somebody "
-                        "declared and nothing derives")  # fmt: skip
-    parser.add_argument("--yes", action="store_true", help="spend it without being asked")
+                        help="use a budget although a sensitivity was declared, not "
+                        "derived")  # fmt: skip
+    parser.add_argument("--yes", action="store_true", help="spend without asking")
+    parser.add_argument("--rehearse", action="store_true",
+                        help="use simulated data: nothing is read, spent or released")  # fmt: skip
     arguments.add_workers(parser)
     parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE.json",
-                        help="a new file for what is released; with --rehearse, FILE.html for the "
-                        "picture")  # fmt: skip
+                        help="a new file for the release; with --rehearse, a page "
+                        "(FILE.html)")  # fmt: skip
     arguments.add_plugins(parser)
 
 
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how the file is read."""
-    parser.add_argument("--column", metavar="NAME",
-                        help="header of the column that is read (the only one)")  # fmt: skip
-    parser.add_argument("--kind", metavar="NAME",
-                        help="what it holds, where a scenario takes several: labels or sizes for "
-                        "tuberculosis-patients")  # fmt: skip
-    parser.add_argument("--date", metavar="NAME",
-                        help="header of the column of dates, by which rows are put in "
-                        "order")  # fmt: skip
-    parser.add_argument("--date-format", metavar="FORMAT",
-                        help="how dates are written, as %%d/%%m/%%Y (2020-03-31 and 31.3.2020 "
-                        "are known)")  # fmt: skip
-    parser.add_argument("--missing", choices=("zero", "drop"),
-                        help="zero: a day without a row had none; drop: patients without a label "
-                        "are left out (both are refused)")  # fmt: skip
-    parser.add_argument("--cumulative", nargs="?", const="yes", choices=("yes", "no"),
-                        help="whether numbers are totals so far, whose differences are taken; "
-                        "asked where they look it")  # fmt: skip
-    parser.add_argument("--count", metavar="NAME",
-                        help="header of the column that says how many clusters have a "
-                        "size")  # fmt: skip
-    parser.add_argument("--thousands", metavar="MARK", default="",
-                        help="thousands separator, as in 1,234 (none)")  # fmt: skip
-
-
 def run(options: argparse.Namespace) -> int:
-    """Check everything, ask, release, write.
+    """Check everything, ask, release and write.
 
     Raises:
-        ParameterError: something is not possible, or the answer was no.
-        KeyboardInterrupt, UnheardError, MemoryError, BrokenExecutor: before the end; a note says
+        ParameterError: the request is not possible, or was not confirmed.
+        KeyboardInterrupt, UnheardError, MemoryError, BrokenExecutor: it did not finish; a note says
             what is spent.
     """
     stand = _Stand()
@@ -150,14 +126,14 @@ def run(options: argparse.Namespace) -> int:
         if options.rehearse:
             rehearsal.run(request, options)
             return 0
-        if options.data is None:
-            raise ParameterError("--data FILE is needed, or --rehearse.")
+        if not options.data:
+            raise ParameterError("--data FILE or --rehearse is required.")
         stand.document = _unfinished(request, options.out)
         if stand.document is None:
             _release(request, options, stand)
         else:
             stand.shown = f"in {options.out}"
-            say(f"{options.out} was released before; nothing is read, and nothing more is spent.")
+            say(f"{options.out} was released before: nothing is read or spent now.")
         _finish(stand, options)
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -173,25 +149,20 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclasses.dataclass
 class _Stand:
-    """How far a release has come.
-
-    Attributes:
-        document: once there is one, the budget is spent.
-        shown: where somebody has it.
-    """
+    """A release once it exists, when the budget is spent, and where it is shown."""
 
     document: ReleaseRecord | None = None
     shown: str = ""
 
     def words(self) -> str:
-        """Say what is spent, where something ended the command."""
+        """Say what is spent when the command ends early."""
         if self.document is None:
             return "nothing was released."
         spent = f"{self.document.request.spends} is spent"
         more = ""
         if self.shown and not self.document.is_complete:
-            more = "; the same command adds what follows from it, at no further cost"
-        return f"{spent}; what was released is {self.shown or 'lost'}{more}."
+            more = "; the same command completes it at no further cost"
+        return f"{spent}; the release is {self.shown or 'lost'}{more}."
 
 
 def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand) -> None:
@@ -203,7 +174,7 @@ def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand
             _confirm(_asked(request, len(values), options.workers), sure=options.yes)
             with progress.of_fraction("Public pool") as bar:
                 prepared = procedure.prepare(request, values, bar)
-            # From here on a signal waits: what is paid for is written first.
+            # A signal must wait: the release is written first, as it is paid for.
             with held():
                 stand.document = procedure.spend(prepared, paid=paid)
                 _keep(stand.document, keep, options.out, stand)
@@ -214,13 +185,13 @@ def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand
 
 
 def _unfinished(request: ReleaseRequest, out: Path) -> ReleaseRecord | None:
-    """Return what the same request released to this file before, if what follows is missing."""
+    """Return an incomplete release in this file by the same request, if there is one."""
     try:
         _, content = verification.read_file(out)
         if not verification.is_bare(content) or verification.is_before(content):
             return None
         found = verification.document_in(content)
-        # Another model of the same name may have been meant.
+        # It may be about another model of the same name.
         verification.check(verification.compared(content, found))
     except ParameterError:
         return None
@@ -228,10 +199,10 @@ def _unfinished(request: ReleaseRequest, out: Path) -> ReleaseRecord | None:
 
 
 def _finish(stand: _Stand, options: argparse.Namespace) -> None:
-    """Add what follows from what was released, and say it; misfit comes first."""
+    """Complete a release by its posterior, and print it; a misfit comes first."""
     made = cast(ReleaseRecord, stand.document)
     if not made.is_complete:
-        say(made.summary, f"Written to {options.out}; the posterior is computed now.")
+        say(made.summary, f"Written to {options.out}. Computing the posterior.")
         began = time.monotonic()
         with done_by(options.workers, options.plugin) as each:
             complete = procedure.complete(made, each)
@@ -244,42 +215,42 @@ def _finish(stand: _Stand, options: argparse.Namespace) -> None:
 
 
 def _recommendation(request: ReleaseRequest) -> str:
-    """Say by what is released, and why or why not; known before a file is opened."""
+    """Name the mechanism and the reason for it; no file has been opened yet."""
     known = releasable.serving(request.scenario)
     found, first = known[request.mechanism], next(iter(known.values()))
-    line = f"By {found.name}: {found.reason}"
-    return line if found is first else f"{line} Recommended is {first.name}: {first.reason}"
+    line = f"Mechanism: {found.name}. {found.reason}"
+    return line if found is first else f"{line} Recommended: {first.name}. {first.reason}"
 
 
 def _paid(
     request: ReleaseRequest, options: argparse.Namespace
 ) -> contextlib.AbstractContextManager[Taken | None]:
-    """Return the cost, taken from a budget if one is named.
+    """Deduct the release from a budget, if one is named.
 
     Raises:
-        ParameterError: it rests on what somebody declared, and nobody has accepted that.
+        ParameterError: a sensitivity is only declared, and this was not accepted.
     """
     if options.budget is None:
         return contextlib.nullcontext()
     if request.declared and not options.accept_declared_sensitivity:
         raise ParameterError(
             f"budget = {options.budget}: the sensitivity of {' and '.join(request.declared)} is "
-            "declared, not derived; say --accept-declared-sensitivity if you answer for it. "
+            "declared, not derived; if you vouch for it, add --accept-declared-sensitivity. "
             "Nothing was spent."
         )
     unit, claimed = options.unit or request.unit, claim(request)
     if unit != request.unit:
-        # The document protects a unit of the scenario; that it is this one is said by nobody else.
+        # The release protects the scenario's unit; only the user says that it is this one.
         what = f"{claimed.what}, one {unit} declared to have one {request.unit}"
         claimed = dataclasses.replace(claimed, what=what)
     return taken(options.ledger, options.budget, claimed, unit, request.neighbours)
 
 
 def _keep(document: ReleaseRecord, keep: output_file.Keep, out: Path, stand: _Stand) -> None:
-    """Write what was released; where that fails, what was paid for is at least shown."""
+    """Write a release; if that fails, print it: it is paid for."""
     text = document.to_json()
     try:
-        keep(text)
+        keep(text.encode())
         stand.shown = f"in {out}"
     except OSError:
         say(text)
@@ -298,24 +269,24 @@ def _request(options: argparse.Namespace) -> ReleaseRequest:
 
 
 def _domain(kind: type[ReleaseRequest], options: argparse.Namespace) -> dict[str, str]:
-    """Return the bounds of a series of values, which nothing else has."""
+    """Return the bounds, which only a series of values has."""
     if not issubclass(kind, SeriesRequest):
         if options.domain is not None:
             raise ParameterError(
-                f"domain = {shown(options.domain)}: is for a series of values; "
-                f"{options.scenario} takes none."
+                f"domain = {shown(options.domain)}: applies only to a series of values, not to "
+                f"{options.scenario}."
             )
         return {}
     if options.domain is None:
-        raise ParameterError(f"--domain LOW,HIGH is needed for {options.scenario}, as in 0,100.")
+        raise ParameterError(f"--domain LOW,HIGH is required for {options.scenario}.")
     low, comma, high = options.domain.partition(",")
     if not comma or "," in high:
-        raise ParameterError(f"domain = {options.domain}: must be LOW,HIGH, as in 0,100.")
+        raise ParameterError(f"domain = {options.domain}: must be LOW,HIGH, such as 0,100.")
     return {"low": low, "high": high}
 
 
 def _check_options(kind: type[ReleaseRequest], texts: Mapping[str, str]) -> None:
-    """Refuse an option of another mechanism, which would do nothing."""
+    """Refuse an option of another mechanism, which would have no effect."""
     taken = {field.name for field in dataclasses.fields(kind)}
     if wrong := [name for name in texts if name not in taken]:
         owner = next(
@@ -324,24 +295,24 @@ def _check_options(kind: type[ReleaseRequest], texts: Mapping[str, str]) -> None
             if wrong[0] in {field.name for field in dataclasses.fields(each.request)}
         )
         raise ParameterError(
-            f"{wrong[0]} = {shown(texts[wrong[0]])}: is an option of {owner}, and this release is "
-            f"by {kind.mechanism}; name another one by --mechanism."
+            f"{wrong[0]} = {shown(texts[wrong[0]])}: is an option of {owner}; this release uses "
+            f"{kind.mechanism}; choose another with --mechanism."
         )
 
 
 def _former_kind(request: ReleaseRequest, options: argparse.Namespace) -> str | None:
-    """Return the kind that ``--column`` names, as it did before there was ``--kind``."""
+    """Return the kind if ``--column`` names it, as before ``--kind`` existed."""
     return options.column if options.column in columns_of(request.scenario) else None
 
 
 def _values(request: ReleaseRequest, kind: str, options: argparse.Namespace) -> NDArray[np.float64]:
-    """Return the values; what is wrong with them is said without one."""
+    """Return the values; no error message contains a value."""
     try:
-        content = tabular.content_of(options.data, columns.largest_file(kind))
+        content = tabular.content_of(Path(options.data), columns.largest_file(kind))
         table = tabular.parse(content, sys.maxsize, largest=columns.largest_file(kind))
         if table.note:
             say(table.note)
-        # A word for the kind is a header only where there is one of that name.
+        # A word that may name the kind is a header only if the file has it.
         is_header = options.column in table.names or _former_kind(request, options) is None
         totals = None if options.cumulative is None else options.cumulative == "yes"
         how = Reading(
@@ -351,15 +322,15 @@ def _values(request: ReleaseRequest, kind: str, options: argparse.Namespace) -> 
             options.missing,
             totals,
             options.count,
-            options.thousands,
+            options.thousands or "",
         )
         try:
             values = columns.read(content, request.scenario, kind, how)
         except columns.CumulativeError:
             if options.yes or not sys.stdin or not sys.stdin.isatty():
                 raise
-            say("The numbers never fall, so they look cumulative.")
-            answer = input("Take each day's difference? [yes/no] ").strip().lower()
+            say("The numbers never fall, so they look like running totals.")
+            answer = input("Use the differences from day to day? [yes/no] ").strip().lower()
             how = dataclasses.replace(how, cumulative=answer in ("y", "yes"))
             values = columns.read(content, request.scenario, kind, how)
         request.check_size(len(values))
@@ -369,22 +340,22 @@ def _values(request: ReleaseRequest, kind: str, options: argparse.Namespace) -> 
 
 
 def _asked(request: ReleaseRequest, n: int, workers: str | None) -> str:
-    """Say what it costs and what it is good for, from what is public."""
+    """Say what a release costs and what to expect, from public information."""
     expected = releasable.of(request).expected(request, n)
     hint = (
         expected.in_words(n)
         if expected
-        else "What error to expect is simulated by `abcdp run error-by-size "
+        else "To see what error to expect, run `abcdp run error-by-size "
         f"--set scenario={request.scenario}`."
     )
     time = rehearsal.estimate(request, n, workers)
-    parts = (question(request, n), hint, request.reach(n), request.drowned(n), time)
+    parts = (question(request, n), hint, request.reach(n), request.noise_warning(n), time)
     return " ".join(part for part in parts if part)
 
 
 def _confirm(asked: str, *, sure: bool) -> None:
     if not sure and not sys.stdin.isatty():
-        raise ParameterError("nobody is there to confirm: say --yes to spend the budget.")
+        raise ParameterError("no terminal to confirm at: add --yes to spend the budget.")
     say(asked)
     answer = "yes" if sure else ""
     with contextlib.suppress(EOFError):

@@ -1,8 +1,8 @@
-"""``abcdp report release.json --out report.html``: a release for people to read.
+"""Turn a release into a report for people to read.
 
-One page with what was learnt, the privacy label, what was asked and how to check it. All of it
-follows from the document, which is verified first. An ending ``.pdf`` has the same page printed on
-A4 by a browser.
+The report is one page with the results, the privacy label, the request and how to check it. All of
+it follows from the release, which is verified first. A file that ends in `.pdf` is printed on A4 by
+a browser.
 """
 
 from __future__ import annotations
@@ -23,29 +23,28 @@ from abcdp_core.release import output_file, procedure, report, verification
 ENDINGS = (".html", ".pdf")
 
 LONGEST_ABOUT = 500
-"""Characters of what somebody says of the data."""
+"""Characters that may describe the data."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("document", type=arguments.path, metavar="FILE.json",
-                        help="what `release` wrote")  # fmt: skip
+                        help="a release")  # fmt: skip
     parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE",
-                        help="a new file that ends in .html or, where there is a browser, "
-                        ".pdf")  # fmt: skip
+                        help="a new file that ends in .html, or in .pdf, which needs a "
+                        "browser")  # fmt: skip
     parser.add_argument("--about", default="", metavar="WORDS",
-                        help="what the data are, for the head of the report")  # fmt: skip
+                        help="description of the data, for the top of the report")  # fmt: skip
     arguments.add_workers(parser)
     arguments.add_plugins(parser, pools=True)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Verify, and write the report.
+    """Verify a release and write its report.
 
     Raises:
-        ParameterError: the document differs from what follows from it, or the file cannot be
-            written.
-        ExportError: there is no browser to print with.
+        ParameterError: the release fails verification, or the file cannot be written.
+        ExportError: there is no browser to print the PDF.
     """
     arguments.plug_in(options.plugin, pools=True)
     out: Path = options.out
@@ -58,10 +57,8 @@ def run(options: argparse.Namespace) -> int:
         made = _page(options.document, options.about, each)
     content = _pdf(made) if out.suffix.lower() == ".pdf" else made.encode()
     try:
-        output_file.write_new(out, content)
-    except FileExistsError:
-        _check_free(out)
-        raise
+        with output_file.reserved(out) as keep:
+            keep(content)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ParameterError(f"out = {out}: cannot be written ({reason}).") from error
@@ -71,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_free(out: Path) -> None:
     if os.path.lexists(out):
-        raise ParameterError(f"out = {out}: is there already; choose a new file.")
+        raise ParameterError(f"out = {out}: already exists; choose a new file.")
 
 
 def _page(file: Path, about: str, each: Each) -> str:
@@ -90,4 +87,4 @@ def _pdf(page: str) -> bytes:
     try:
         return paper.pdf(page)
     except ExportError as error:
-        raise ExportError(f"{error} A report that ends in .html needs no browser.") from error
+        raise ExportError(f"{error} An .html report needs no browser.") from error

@@ -1,8 +1,8 @@
-"""Judge the papers' claims again: compute what they need, each run once, and write a report.
+"""Test the papers' claims again, and write a report.
 
-A CLAIM is the id of a claim, an item of a paper or its beginning (P22-F3), or a paper (P21);
-without one, all are judged. On two cores the quick profile takes up to ten minutes, the full one up
-to ninety. It goes on where it was stopped, as long as DIR is the same.
+CLAIM is the id of a claim, an item of a paper or its beginning (P22-F3), or a paper (P21); without
+it, all claims are tested. On two cores the quick profile takes up to ten minutes, the full one up
+to ninety. If you interrupt it, the same command with the same DIR continues.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from abcdp_core.workers import executor_for
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("claims", nargs="*", metavar="CLAIM",
-                        help="a claim's id, an item or its beginning, or a paper")  # fmt: skip
+                        help="a claim, an item (or its beginning) or a paper")  # fmt: skip
     parser.add_argument("--profile", choices=reproduction.PROFILES, default="quick",
-                        help="how many repeats: quick or full (quick)")  # fmt: skip
+                        help="number of repeats: quick or full (quick)")  # fmt: skip
     arguments.add_seed(parser)
     arguments.add_place(parser)
     arguments.add_out(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check, compute, judge, write; what was not computed is said in the report.
+    """Compute and judge claims, and write the report, which names what was not computed.
 
     Raises:
-        ParameterError: something asked for is not possible.
-        KeyboardInterrupt, UnheardError: before the end, with what was done written.
+        ParameterError: the request is not possible.
+        KeyboardInterrupt, UnheardError: it did not finish; what was done is written.
     """
     seed = arguments.seed(options.seed)
     plan = reproduction.plan(reading.load(), options.claims, options.profile, seed)
@@ -63,16 +63,16 @@ def run(options: argparse.Namespace) -> int:
             if done or not plan.runs:
                 written = _write(plan, done, options.out)
     except BaseException as stop:
-        stop.add_note("the same command goes on from the finished tasks that were kept.")
+        stop.add_note("finished tasks were kept; the same command continues from them.")
         raise
     say(*written)
     return 0
 
 
 def _compute(plan: Plan, hire: Callable[[], Hired], store: Store, done: list[Computed]) -> None:
-    """Fill ``done`` run by run, and say how far it is."""
+    """Fill ``done`` run by run, and show progress."""
     others = counted(len(plan.untested), "other item")
-    rest = f"; nothing can be run for {others}" if plan.untested else ""
+    rest = f"; {others} cannot be tested" if plan.untested else ""
     say(
         f"{plan.profile.capitalize()} profile, seed {plan.seed}: {counted(len(plan.runs), 'run')} "
         f"for {counted(len(plan.claims), 'claim')}{rest}."
@@ -96,7 +96,7 @@ def _compute(plan: Plan, hire: Callable[[], Hired], store: Store, done: list[Com
 
 
 def _write(plan: Plan, done: list[Computed], folder: Path) -> list[str]:
-    """Judge what is done, write the report in all its forms or in none; return what to say."""
+    """Judge what is done, write all forms of the report or none, and return what to print."""
     complete = reproduction.unfinished(plan, done)
     found = report.make(plan, reproduction.judge(plan, complete), complete)
     texts = {
@@ -112,10 +112,10 @@ def _write(plan: Plan, done: list[Computed], folder: Path) -> list[str]:
 
 
 def _figures(done: list[Computed]) -> dict[str, CaptionedFigure]:
-    """Return run -> its main figure, for those that can be drawn."""
+    """Return run -> its main figure, if it can be drawn."""
     figures: dict[str, CaptionedFigure] = {}
     for computed in done:
-        # A figure that fails must not cost the verdicts; the report says that it is missing.
+        # The verdicts are kept even if a figure fails; the report says that it is missing.
         with contextlib.suppress(Exception):
             if computed.result is not None:
                 drawn = reproduction.study_of(computed.run).figures(computed.result)

@@ -1,7 +1,7 @@
-"""``abcdp run``: one experiment; its tables, settings and figures as files.
+"""Run an experiment and write its tables, settings and figures.
 
-Ctrl-C, or another signal that ends programs, writes what is done until then and marks it partial;
-so do lost workers and a lack of memory.
+If you press Ctrl-C, or workers or memory are lost, the results so far are written and marked as
+partial.
 """
 
 from __future__ import annotations
@@ -27,29 +27,26 @@ from abcdp_core.workers import LostWorkersError, executor_for
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("experiment", metavar="EXPERIMENT")
-    parser.add_argument("--preset", metavar="NAME", help="settings to start from")
+    parser.add_argument("--preset", metavar="NAME", help="preset to start from")
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
-                        help="a parameter; lists as KEY=1,2,5; wins over the preset")  # fmt: skip
+                        help="a parameter, or several values (KEY=1,2,5)")  # fmt: skip
     arguments.add_seed(parser)
     arguments.add_place(parser)
     parser.add_argument("--store", type=arguments.path, metavar="DIR",
-                        help="keep finished tasks here; do none that is here already")  # fmt: skip
+                        help="keep finished tasks in this folder, and reuse them")  # fmt: skip
     arguments.add_out(parser)
     parser.add_argument("--formats", default="csv,json,html", metavar="LIST",
-                        help=f"of {','.join(FORMATS)} (csv,json,html)")  # fmt: skip
+                        help=f"some of {','.join(FORMATS)} (csv,json,html)")  # fmt: skip
     arguments.add_plugins(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check everything, compute, write; no error comes after a long computation.
-
-    Returns:
-        0, or the code of :func:`ended`.
+    """Check everything, compute and write; the checks come before the long computation.
 
     Raises:
-        ParameterError, ExportError: something asked for is not possible.
-        KeyboardInterrupt: before anything was done that could be written.
-        LostWorkersError, MemoryError: before the end; what was done until then is written.
+        ParameterError, ExportError: the request is not possible.
+        KeyboardInterrupt: nothing was done that could be written.
+        LostWorkersError, MemoryError: it did not finish; what was done is written.
     """
     arguments.plug_in(options.plugin)
     experiment = studies.load(options.experiment)
@@ -72,16 +69,16 @@ def run(options: argparse.Namespace) -> int:
             written = files.write(result, experiment.figures(result), options.out, formats)
         say(result.summary, result.privacy)
         if result.is_partial:
-            say(f"Partial result: {result.done} of {result.total} tasks were done.")
+            say(f"Partial result: {result.done} of {result.total} tasks done.")
         say(f"Computed in {taken:.1f} s. Files:", *(f"  {file}" for file in written))
     return ended(result, stop)
 
 
 def ended(result: Result | None, stop: BaseException | None) -> int:
-    """Return 0, or 130 if Ctrl-C came and there is a result; that of another signal likewise.
+    """Return 0, or the exit code of a signal that came when there was a result.
 
     Raises:
-        BaseException: what came before the end otherwise.
+        BaseException: what else stopped the computation.
     """
     if result is not None and isinstance(stop, KeyboardInterrupt):
         return interruption.exit_code(stop)
@@ -96,10 +93,10 @@ def chosen_params(
     settings: Sequence[str],
     plugins: Sequence[Path] = (),
 ) -> Params:
-    """Return the parameters that a preset and items ``key=value`` ask for.
+    """Return the parameters given by a preset and ``key=value`` items.
 
     Raises:
-        ParameterError: there is no such preset or parameter, or a value is not allowed.
+        ParameterError: the preset or a parameter does not exist, or a value is not allowed.
     """
     base = None if preset is None else studies.preset(experiment, preset)
     texts: dict[str, str] = {}
@@ -120,15 +117,7 @@ def compute(
     workers: int,
     options: argparse.Namespace,
 ) -> tuple[Result | None, BaseException | None]:
-    """Return the last result there is, and what came before the end; show how far it is.
-
-    Args:
-        experiment: which.
-        params: its parameters.
-        seed: root seed.
-        workers: processes on this machine.
-        options: of the command: where else tasks run, where they are kept, and plug-ins.
-    """
+    """Run an experiment with a progress bar; return its last result, and what stopped it if any."""
     result = None
     store = None if options.store is None else Store(options.store, keep_all=True)
     try:

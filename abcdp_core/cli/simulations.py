@@ -1,4 +1,4 @@
-"""Do the simulations of a posterior: in this process for a second, then in its workers."""
+"""Run the simulations for a posterior, first in this process and then in workers."""
 
 from __future__ import annotations
 
@@ -17,22 +17,18 @@ from abcdp_core.posterior.rounds import Draws, Each
 from abcdp_core.workers import LostWorkersError, executor_for, width, with_plug_ins
 
 AHEAD = 2
-"""Tasks that are given out for each worker."""
+"""Tasks submitted ahead for each worker."""
 
 ALONE = 1.0
-"""Seconds before workers are started, which takes them about as long."""
+"""Seconds before workers are started; starting takes about as long."""
 
 
 @contextmanager
 def done_by(workers: str | None, plugins: Sequence[Path] = ()) -> Iterator[Each]:
-    """Give a function that does tasks, in order, and shows how far it is.
-
-    Args:
-        workers: processes on this machine, as they were asked for; one per core if ``None``.
-        plugins: files that workers have to add first.
+    """Give a function that does tasks in order and shows progress.
 
     Raises:
-        ParameterError: ``workers`` is not a number of them.
+        ParameterError: ``workers`` is not a number of workers.
     """
     count, began = arguments.workers(workers, 1024), time.monotonic()
     with ExitStack() as stack:
@@ -60,7 +56,7 @@ def _given(
     tasks: Iterable[Any],
     plugins: Sequence[Path],
 ) -> Iterable[Draws]:
-    """Yield results of the tasks, in order; few are given out ahead, so that all end soon."""
+    """Yield the results in order; few tasks are submitted ahead, so that all can stop soon."""
     if executor is None:
         yield from map(work, tasks)
         return
@@ -76,6 +72,6 @@ def _given(
             yield running.popleft().result()
     except (BrokenExecutor, CancelledError) as error:
         raise LostWorkersError(
-            "a worker process was lost: it was killed, as by a system short of memory, or crashed. "
-            "With --workers 1 there are none to be lost."
+            "a worker process crashed or was killed, perhaps because memory ran out. --workers 1 "
+            "uses no worker processes."
         ) from error

@@ -1,7 +1,6 @@
-"""``abcdp verify release.json``: does a document say what follows from its release?
+"""Recompute everything that follows from a release, and compare.
 
-What is public is computed again and compared, a line each; then it says what cannot be computed
-again. A document that differs anywhere is an error.
+`verify` prints a line for each part, then what cannot be recomputed. Any difference is an error.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from abcdp_core.release import verification
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("document", type=arguments.path, metavar="FILE.json",
-                        help="what `release` wrote")  # fmt: skip
+                        help="a release")  # fmt: skip
     arguments.add_workers(parser)
     arguments.add_plugins(parser, pools=True)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare and say what agrees.
+    """Recompute and compare, one line for each part.
 
     Raises:
-        ParameterError: the file is no document of a release, or something in it differs.
+        ParameterError: the file is not a release, or a part differs.
     """
     arguments.plug_in(options.plugin, pools=True)
     _, content = verification.read_file(options.document)

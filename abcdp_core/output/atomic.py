@@ -1,9 +1,9 @@
-"""Several files written together: a reader finds one whole result, or learns that there is none.
+"""Write several files together: a reader finds one whole result, or none.
 
-All are written and synced in a folder beside their places, so a full disk changes nothing. Then
-each is moved to its place. What describes the others (:data:`LAST`) is removed before the first
-move and comes last, so whoever reads after a kill between two moves finds no description; that of a
-study also holds a digest of each table. Nothing is rolled back: run the command again.
+All files are written and flushed in a folder beside their places, so a full disk changes nothing.
+Then each is moved to its place. The file that describes the others (:data:`LAST`) is removed first
+and moved last, so after a kill between two moves there is no description. The description of a
+result also has a digest of each table. Nothing is rolled back: run the command again.
 """
 
 from __future__ import annotations
@@ -20,18 +20,15 @@ from abcdp_core.interruption import held
 PART = ".files-being-written"
 
 LAST = (".json", ".toml")
-"""Endings of files that say what the others are."""
+"""Endings of files that describe the others."""
 
 
 @contextlib.contextmanager
 def together(directory: Path) -> Iterator[Path]:
-    """Give a folder whose files take their places in ``directory`` if the block raises no error.
-
-    Args:
-        directory: made if it is not there. One process at a time writes to it like this.
+    """Give a folder whose files move to ``directory`` when the block ends without an error.
 
     Raises:
-        OSError: they cannot be written.
+        OSError: the files cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with _alone(directory):
@@ -51,9 +48,13 @@ def together(directory: Path) -> Iterator[Path]:
 
 
 def _move(files: list[Path], directory: Path) -> None:
-    # The script that draws figures is large, always the same, and may be somebody else's.
+    # The script that draws figures is large and always the same.
     places = {file: directory / file.name for file in files}
-    new = {file: place for file, place in places.items() if not _is_there(file, place)}
+    new = {
+        file: place
+        for file, place in places.items()
+        if not (place.is_file() and filecmp.cmp(file, place, shallow=False))
+    }
     for file, place in new.items():
         if file.suffix in LAST:
             place.unlink(missing_ok=True)
@@ -62,13 +63,9 @@ def _move(files: list[Path], directory: Path) -> None:
     sync(directory)
 
 
-def _is_there(file: Path, place: Path) -> bool:
-    return place.is_file() and filecmp.cmp(file, place, shallow=False)
-
-
 @contextlib.contextmanager
 def _alone(directory: Path) -> Iterator[None]:
-    """Wait until no other process writes there, where the system has locks for folders."""
+    """Wait until no other process writes there, if the system can lock folders."""
     try:
         import fcntl
     except ImportError:
@@ -84,10 +81,10 @@ def _alone(directory: Path) -> Iterator[None]:
 
 
 def replace(file: Path, text: str) -> None:
-    """Write one file in one step.
+    """Write one file atomically.
 
     Raises:
-        OSError: it cannot be written; an earlier one is as it was.
+        OSError: it cannot be written; an earlier file is unchanged.
     """
     part = file.with_name(f".{file.name}.part")
     try:
@@ -99,13 +96,13 @@ def replace(file: Path, text: str) -> None:
 
 
 def sync(path: Path) -> None:
-    """Have a file, or the names in a folder, on the disk before anything that comes after.
+    """Flush a file, or the names in a folder, to disk.
 
     Raises:
-        OSError: the disk did not take a file.
+        OSError: the file could not be flushed.
     """
     is_folder = path.is_dir()
-    # Not every system can do this for folders.
+    # Not every system can flush folders.
     with contextlib.suppress(OSError) if is_folder else contextlib.nullcontext():
         handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
         try:

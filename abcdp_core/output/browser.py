@@ -1,7 +1,6 @@
-"""A browser of our own that draws and prints; it is ended in bounded time, whatever becomes of it.
+"""Use a browser to draw and print, with a time limit.
 
-The library waits without a limit for a browser that does not answer, even for it to close, and says
-of what waits for one that has ended, as for want of memory, that it was cancelled.
+The library would wait forever for a browser that does not answer, even to close it.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 LONGEST = 120.0
-"""Seconds that a browser may take to open and do its work."""
+"""Seconds that a browser may take."""
 
 MOMENT = 1.0
-"""Seconds that its work may go on when it has ended."""
+"""Seconds to wait for its work after it has ended."""
 
 
 def use(make: Callable[[], Any], work: Callable[[Any], Awaitable[T]]) -> T:
-    """What a browser makes, which is ended then.
+    """Return what a browser makes, and end the browser.
 
     Args:
-        make: gives one that is not open yet.
-        work: what it is to do, once it is open.
+        make: returns a browser that is not open yet.
+        work: what to do with the open browser.
 
     Raises:
-        TimeoutError: it did not answer.
-        RuntimeError: it ended before it was done.
-        Exception: whatever the work raises.
+        TimeoutError: the browser did not answer.
+        RuntimeError: the browser ended too early.
+        Exception: an error of the work.
     """
     return asyncio.run(_used(make, work))
 
@@ -47,7 +46,7 @@ async def _used(make: Callable[[], Any], work: Callable[[Any], Awaitable[T]]) ->
             await browser.open()
             return await work(browser)
         except Exception as error:
-            # The library says of work that is cancelled, as by a signal, that the browser failed.
+            # The library reports cancelled work as a failure of the browser.
             if (this := asyncio.current_task()) and this.cancelling():
                 raise asyncio.CancelledError from error
             raise
@@ -70,22 +69,19 @@ def _is_gone(browser: Any) -> bool:
 
 
 async def _end(browser: Any, task: asyncio.Task[Any]) -> None:
-    """End a browser, which may no longer answer: asked to close, it would be waited for forever.
-
-    What it was to do ends with it, unless it had not begun to.
-    """
+    """Kill a browser, which may not answer: the library would wait for it to close forever."""
     if hasattr(browser, "subprocess"):
         _kill(browser.subprocess)
     await browser.close()
     _, going_on = await asyncio.wait((task,), timeout=MOMENT)
     if not going_on and not task.cancelled():
-        # Asked for, or it would be logged.
+        # Retrieved, or it would be logged.
         task.exception()
     task.cancel()
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process that leads a group, and all of the group where there are such."""
+    """Kill a process and, where the system has them, its process group."""
     if sys.platform == "win32":
         process.kill()
     else:

@@ -1,4 +1,4 @@
-"""Several results in one archive, as a page offers them."""
+"""Pack several results in one archive."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from abcdp_core.results import Result
 
 
 def zip_bytes(results: Sequence[tuple[Result, Figures]], formats: Sequence[str]) -> bytes:
-    """A page's results in one archive, with the commands that compute them again.
+    """Return an archive of results, with captions, citation and the commands that reproduce them.
 
-    The order of the members, their names and their dates depend on nothing but the results. Where
-    static figures cannot be drawn the archive holds the rest and a ``note.txt`` that says why. Each
-    figure's caption is in ``captions.txt``, and how to cite them in ``citation.txt``.
+    Order, names and dates of the members depend only on the results. If static figures cannot be
+    drawn, ``note.txt`` says why.
     """
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder)
@@ -48,12 +47,12 @@ def zip_bytes(results: Sequence[tuple[Result, Figures]], formats: Sequence[str])
 
 
 def commands(results: Sequence[Result]) -> list[str]:
-    """The lines that compute results again, each into a folder of its own."""
+    """Return the commands that reproduce the results, each in its own folder."""
     return [command(result, stem) for result, stem in zip(results, _stems(results), strict=True)]
 
 
 def _stems(results: Sequence[Result]) -> list[str]:
-    """Names of experiments; the second result of the same experiment gets a number."""
+    """Return the experiments' names; a second result of the same experiment gets a number."""
     seen: Counter[str] = Counter()
     stems = []
     for result in results:
@@ -67,7 +66,7 @@ def _zipped(directory: Path) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for file in sorted(directory.iterdir()):
-            # The date of a ZipInfo is fixed, that of a file on disk is not.
+            # A ZipInfo has a fixed date.
             member = zipfile.ZipInfo(file.name)
             member.compress_type = zipfile.ZIP_DEFLATED
             member.external_attr = 0o644 << 16

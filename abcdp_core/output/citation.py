@@ -1,4 +1,4 @@
-"""How to cite what is made here; CITATION.cff says the same for programs that read it."""
+"""How to cite results; CITATION.cff says the same in a machine-readable form."""
 
 from __future__ import annotations
 
@@ -29,4 +29,4 @@ BIBTEX = f"""@software{{abcdp_explorer,
 }}"""
 
 IN_FULL = "\n\n".join([TEXT, *PAPERS, BIBTEX]) + "\n"
-"""With the papers, for a file of its own."""
+"""The citation with the papers."""

@@ -1,4 +1,4 @@
-"""A result as files in a folder, and read again; saved files redraw the figures."""
+"""Write a result to files in a folder, and read it."""
 
 from __future__ import annotations
 
@@ -28,18 +28,7 @@ def write(
     directory: Path,
     formats: Sequence[str],
 ) -> list[Path]:
-    """Write a result: all of its files, or none.
-
-    Static figures are the exception: a browser that does not draw them costs nothing else.
-
-    Args:
-        result: complete or partial.
-        figures: name -> figure.
-        directory: made if it is not there.
-        formats: some of :data:`FORMATS`.
-
-    Returns:
-        The files written.
+    """Write all files of a result or none, except that static figures may be missing.
 
     Raises:
         ExportError: static figures could not be drawn; everything else is written.
@@ -67,7 +56,7 @@ def write_text(
     formats: Sequence[str],
     stem: str,
 ) -> list[Path]:
-    """Everything but static figures, in files that begin with ``stem``."""
+    """Write everything but static figures, in files whose names begin with ``stem``."""
     texts: dict[str, str] = {}
     if "csv" in formats:
         texts |= {table_file(stem, name): as_csv(table) for name, table in result.tables.items()}
@@ -84,21 +73,17 @@ def write_text(
 
 
 def as_json(content: Mapping[str, Any]) -> str:
-    """JSON as it stands in files."""
+    """Format JSON for a file."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read(directory: Path, experiment: str) -> Result:
-    """The result that :func:`write` saved as CSV and JSON.
-
-    Args:
-        directory: where the files are.
-        experiment: what their names begin with.
+    """Read a result that :func:`write` saved as CSV and JSON.
 
     Raises:
-        FileNotFoundError: a file is not there.
-        ParameterError: the experiment is unknown, or has no such parameters any more; or a table
-            is of another result.
+        FileNotFoundError: a file is missing.
+        ParameterError: the experiment or a parameter does not exist any more, or a table belongs to
+            another result.
     """
     saved = json.loads((directory / f"{experiment}.json").read_text(encoding="utf-8"))
     params = params_from_json(studies.load(saved["experiment"]).Params, saved["parameters"])
@@ -109,7 +94,7 @@ def read(directory: Path, experiment: str) -> Result:
         # Versions before 0.4 saved no digests.
         if saved.get("sha256", {}).get(file, digest := _digest(content)) != digest:
             raise ParameterError(
-                f"{file}: is not the table that {experiment}.json describes; compute both again."
+                f"{file}: is not the table that {experiment}.json describes; run the command again."
             )
         tables[name] = read_csv(io.BytesIO(content), kinds)
     return Result(

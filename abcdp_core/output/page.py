@@ -1,4 +1,4 @@
-"""A figure as a page in HTML, or as a part of one."""
+"""Write a figure as an HTML page, or as a part of one."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from abcdp_core.output.images import title_of
 from abcdp_core.results import Result
 
 LIBRARY = f"plotly-{get_plotlyjs_version()}.min.js"
-"""The file that draws the figures of all pages in a folder; each version is one of its own, so that
-pages of another one, be they somebody else's, keep theirs."""
+"""Script that draws the figures of all pages in a folder; its name has the version, so that older
+pages there keep theirs."""
 
 
 def page(result: Result, name: str, drawn: CaptionedFigure, plotlyjs: bool | str = True) -> str:
-    """A page that holds one figure, its caption, the privacy statement and how to cite it.
+    """Return a page with a figure, its caption, the privacy statement and the citation.
 
     Args:
-        result: what it is from.
-        name: of the figure.
+        result: the figure's result.
+        name: the figure's name.
         drawn: the figure and its sentence.
-        plotlyjs: whether it brings the script that draws it, or the file in its folder that has it.
+        plotlyjs: whether the page includes the script, or the script's file in its folder.
     """
     title = title_of(result, drawn.figure) or name
     below = (fig.settings_line(drawn.figure), drawn.sentence, result.privacy, citation.TEXT)
@@ -36,24 +36,18 @@ def page(result: Result, name: str, drawn: CaptionedFigure, plotlyjs: bool | str
 
 
 def figure_page(title: str, figure: str, below: Sequence[str]) -> str:
-    """A page that holds one figure.
-
-    Args:
-        title: above it.
-        figure: a part of a page.
-        below: a paragraph each.
-    """
+    """Return a page with a figure."""
     return documents.render("figure.html", title=title, figure=Markup(figure), below=below)
 
 
 def part_of_page(figure: go.Figure, name: str, plotlyjs: bool | str, title: str = "") -> str:
-    """A figure as a part of a page in HTML.
+    """Return a figure as HTML, to be put in a page.
 
     Args:
-        figure: left as it is.
-        name: of the part, unique on its page.
-        plotlyjs: as for :func:`page`; once on a page is enough.
-        title: above it; empty for none.
+        figure: not changed.
+        name: unique on the page.
+        plotlyjs: as for :func:`page`; one script per page is enough.
+        title: heading, if any.
     """
     return plotly.io.to_html(
         fig.dressed(figure, fig.PAPER, title),

@@ -1,64 +1,45 @@
-"""A page in HTML as a PDF, printed by the browser that draws static figures."""
+"""Print an HTML page as PDF with a browser."""
 
 from __future__ import annotations
 
 import base64
 from typing import Any
 
-from abcdp_core.output import browser
-from abcdp_core.output.formats import ExportError
-from abcdp_core.output.images import obstacle
+from abcdp_core.output.images import use_browser
 
-INCH = 25.4
-"""Millimetres."""
-
-A4 = (210.0 / INCH, 297.0 / INCH)
-"""Width and height."""
+A4 = (210.0 / 25.4, 297.0 / 25.4)
+"""Width and height in inches."""
 
 
 def pdf(page: str) -> bytes:
-    """A page that needs no script and no other file, printed on A4.
-
-    Args:
-        page: in HTML.
+    """Print an HTML page that needs no script and no other file on A4.
 
     Raises:
-        ExportError: there is no browser, or it does not print.
+        ExportError: there is no browser, or it did not print.
     """
-    why_not = obstacle()
-    if why_not is not None:
-        raise ExportError(why_not)
-    from choreographer import Browser
+
+    def printer() -> Any:
+        from choreographer import Browser
+
+        return Browser()
 
     async def printed(printer: Any) -> bytes:
-        return await _printed_by(printer, page)
+        tab = await printer.create_tab()
+        tree = await _asked(tab, "Page.getFrameTree")
+        frame = tree["frameTree"]["frame"]["id"]
+        await _asked(tab, "Page.setDocumentContent", frameId=frame, html=page)
+        made = await _asked(
+            tab,
+            "Page.printToPDF",
+            paperWidth=A4[0],
+            paperHeight=A4[1],
+            printBackground=True,
+            generateTaggedPDF=True,
+            generateDocumentOutline=True,
+        )
+        return base64.b64decode(made["data"])
 
-    try:
-        return browser.use(Browser, printed)
-    except Exception as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise ExportError(
-            f"The browser could not print the page ({reason}): choose html, or set BROWSER_PATH "
-            "to another Chrome or Chromium."
-        ) from error
-
-
-async def _printed_by(printer: Any, page: str) -> bytes:
-    tab = await printer.create_tab()
-    tree = await _asked(tab, "Page.getFrameTree")
-    frame = tree["frameTree"]["frame"]["id"]
-    await _asked(tab, "Page.setDocumentContent", frameId=frame, html=page)
-    width, height = A4
-    made = await _asked(
-        tab,
-        "Page.printToPDF",
-        paperWidth=width,
-        paperHeight=height,
-        printBackground=True,
-        generateTaggedPDF=True,
-        generateDocumentOutline=True,
-    )
-    return base64.b64decode(made["data"])
+    return use_browser(printer, printed, "print the page")
 
 
 async def _asked(tab: Any, command: str, **what: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Runs of people who answer one after the other, as a small message for the browser's player.
+"""Pack runs of people who answer one after another as a small message for the browser's player.
 
-Numbers travel as base64 of little-endian float32: a third of the size of their digits.
+Numbers travel as base64 of little-endian float32, a third of the size of their digits.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Array = NDArray[np.float64]
 Runs = Mapping[str, Result | None]
 
 SINGLE, STEP = 40, 1.05
-"""People that are shown one by one, and the factor from one shown to the next after those."""
+"""People shown one by one, and the factor between those shown afterwards."""
 
 POINTS = 1000
-"""People of a run that are sent at most."""
+"""Most people of a run to send."""
 
 SERIES = (
     *("t", "left", "right", "response", "mean_mu", "sd_mu", "mean_sigma", "sd_sigma"),
@@ -35,17 +35,16 @@ SERIES = (
 
 
 def frames(runs: Runs) -> dict[str, Any]:
-    """Return the message to the browser; empty as long as no run has a person.
+    """Return the message to the browser; empty until a run has a person.
 
     Returns:
-        ``ids`` (run -> its settings), ``n``, ``truth``, ``times`` (frame -> person), ``axes``
-        (name -> range), ``plain`` (1.96 standard deviations of what one person's value would tell
-        if it were not private, which fall with the root of their number), ``unit_scale`` (of the
-        noise per unit of width), ``learnt`` (what ``narrower`` has to be for a σ that counts as
-        learnt), ``known`` (whether σ is), ``colors`` (name -> theme -> colour), ``looks``,
-        ``lanes`` (names of the runs whose answer is shown person by person) and ``runs`` (name ->
-        series, among them by which share the posterior of log σ is ``narrower`` than the prior, and
-        after how many people so far mean ± 1.96 standard deviations ``missed`` μ).
+        ``ids`` (run -> settings), ``n``, ``truth``, ``times`` (frame -> person), ``axes`` (name ->
+        range), ``plain`` (1.96 standard deviations of one non-private value; they fall with the
+        square root of the number of people), ``unit_scale`` (noise per unit of width), ``learnt``
+        (value of ``narrower`` from which σ counts as learned), ``known`` (whether σ is known),
+        ``colors`` (name -> theme -> color), ``looks``, ``lanes`` (runs whose answers are shown) and
+        ``runs`` (name -> series; ``narrower`` is how much narrower the posterior of log σ is than
+        its prior, ``missed`` how many intervals, mean ± 1.96 standard deviations, missed μ).
     """
     there = {
         name: run
@@ -78,7 +77,7 @@ def frames(runs: Runs) -> dict[str, Any]:
 
 
 def shown(last: int) -> list[int]:
-    """The people at whom the player stops: the first one by one, then in growing steps."""
+    """Return the people at whom the player stops: first one by one, then in growing steps."""
     people = [1]
     while people[-1] < last:
         here = people[-1]
@@ -87,7 +86,7 @@ def shown(last: int) -> list[int]:
 
 
 def _series(run: Result) -> dict[str, Array]:
-    """The columns at `POINTS` people at most, dense at first, with those that are stopped at."""
+    """Return the columns at `POINTS` people at most, dense at first, with all stops."""
     params: Any = run.params
     main = run.tables["main"]
     count = len(main)
@@ -99,7 +98,7 @@ def _series(run: Result) -> dict[str, Array]:
         stops = np.array(shown(count)) - 1
         spread = np.geomspace(1, count, POINTS - len(stops)).astype(int) - 1
         rows = np.union1d(spread, stops)
-    # What is missing stays as it was.
+    # Missing values repeat the last one.
     kept = table[list(SERIES)].iloc[rows].astype(float).ffill().bfill().fillna(0.0)
     columns = {column: kept[column].to_numpy() for column in SERIES}
     columns["narrower"] = params.narrower(params.sampler, columns.pop("sigma_width"))
@@ -107,7 +106,7 @@ def _series(run: Result) -> dict[str, Array]:
 
 
 def _colors() -> dict[str, dict[str, str]]:
-    """Name -> its colour in either theme; there are words in each, so it is one that words have."""
+    """Return name -> color of text in either theme."""
     by_name = {name: style.color for name, style in study.STYLES.items()} | {
         "answer": fig.PRIVATE.color,
         "plain": fig.NON_PRIVATE.color,
@@ -120,7 +119,7 @@ def _colors() -> dict[str, dict[str, str]]:
 
 
 def _looks(there: Mapping[str, Result]) -> dict[str, dict[str, Any]]:
-    """How each run is drawn: whether its place changes, it is the wide one, or it has symbols."""
+    """Return how each run is drawn."""
     dashes = {"adaptive": [], "fixed": [7, 4], study.SYMBOLS: [12, 3], study.PLACED: [2, 3]}
     return {
         name: {
@@ -135,18 +134,18 @@ def _looks(there: Mapping[str, Result]) -> dict[str, dict[str, Any]]:
 
 
 def _symbols(run: Result) -> dict[str, Any]:
-    """What can be answered, where answers are symbols.
+    """Return the possible answers, if answers are symbols.
 
     Returns:
-        ``sets``: of each symbol the two ends of the values that it is likelier from, as parts of
-        the way from the first to the last place asked at, all others where the first end is the
-        larger; ``None`` for an end that is infinite. ``answers``: how many, in words.
+        ``sets``: per symbol, the ends of the values that make it likelier, as shares of the way
+        from the first to the last edge (outside them if the first end is larger; ``None`` is
+        infinite). ``answers``: their number, in words.
     """
     params: Any = run.params
     if params.channel == "truncation":
         return {}
     table = params.table_of(params.channel, params.epsilon_total)
-    edges = table.edges()
+    edges = table.edges
     reach = float(edges[-1] - edges[0]) or 1.0
     return {
         "sets": [
@@ -158,17 +157,14 @@ def _symbols(run: Result) -> dict[str, Any]:
 
 
 def _axes(params: Any, there: Mapping[str, Result]) -> dict[str, list[float]]:
-    """Ranges that follow from the settings, so that they seldom move.
-
-    All intervals lie within, and the middles of the places that symbols are asked at.
-    """
+    """Return ranges that contain all intervals; they follow from the settings and seldom move."""
     mu, sigma, prior = params.mu, params.sigma, params.prior()
     reach = 3.0 * prior.variance**0.5
     ends = [prior.mean - reach, prior.mean + reach, mu - 4 * sigma, mu + 4 * sigma]
     for name, run in there.items():
         main = run.tables["main"]
         if name == study.SYMBOLS:
-            # How far it is from the first to the last place says little: all values get an answer.
+            # Symbols have no interval; only the middle of their edges matters.
             middle = 0.5 * (main.left + main.right)
             main = main.assign(left=middle, right=middle)
         for column in ("left", "right"):
@@ -196,7 +192,7 @@ def _packed(values: Array) -> str:
 
 
 def _answers(table: Table) -> str:
-    """How many symbols a table has, in words; of two the chance of the wrong one."""
+    """Return the number of symbols in words; for two, also the probability of the wrong one."""
     symbols = len(table.weights)
     wrong = percent(1.0 / (1.0 + math.exp(table.level)))
     return f"{symbols} symbols, {wrong} wrong" if symbols == 2 else f"{symbols} symbols"

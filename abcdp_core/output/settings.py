@@ -1,11 +1,11 @@
-"""All that is known about a result beside its tables, and the command that makes it again."""
+"""The settings of a result, and the command that reproduces it."""
 
 from __future__ import annotations
 
 import math
 import shlex
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from abcdp_core import registry
@@ -17,15 +17,15 @@ from abcdp_core.results import Result, versions
 
 
 def command(result: Result, folder: str = "") -> str:
-    """The line that computes the result again, into a folder of this name in ``results``."""
+    """Return the command that reproduces a result in a folder of ``results``."""
     return command_of(result.experiment, result.params, result.seed, folder)
 
 
 def command_of(experiment: str, params: Params, seed: int, folder: str = "") -> str:
-    """The line that runs an experiment with these parameters.
+    """Return the command that runs an experiment with these parameters.
 
-    It names files that added the experiment and its scenario, without their folders. Its own folder
-    is named like the experiment, or as several results of one experiment need it.
+    It names the plug-ins of the experiment and its scenario, without their folders. The folder of
+    the results is by default named like the experiment.
     """
     used = {"EXPERIMENT": experiment, "SCENARIO": getattr(params, "scenario", None)}
     added = (registry.file_that_added(marker, name) for marker, name in used.items() if name)
@@ -38,10 +38,7 @@ def command_of(experiment: str, params: Params, seed: int, folder: str = "") -> 
 
 
 def settings_of(result: Result, folder: str = "") -> dict[str, Any]:
-    """All that is known about a result beside its tables, ready for JSON: numbers are numbers.
-
-    Its command is that of :func:`command`.
-    """
+    """Return all about a result but its tables, ready for JSON, with its :func:`command`."""
     return {
         "experiment": result.experiment,
         "parameters": {name: in_json(value) for name, value in vars(result.params).items()},
@@ -61,7 +58,7 @@ def settings_of(result: Result, folder: str = "") -> dict[str, Any]:
 
 
 def in_json(value: Any) -> Any:
-    """A value of a parameter, or a list of them; what JSON has no number for is a word."""
+    """Return the value of a parameter, or a list, for JSON; infinity is a text."""
     if isinstance(value, tuple):
         return [in_json(item) for item in value]
     infinite = isinstance(value, float) and not math.isfinite(value)
@@ -69,10 +66,10 @@ def in_json(value: Any) -> Any:
 
 
 def params_from_json(params: type[Params], saved: Mapping[str, Any]) -> Params:
-    """Parameters as :func:`settings_of` saves them, or in words as files of version 0.1.0 do.
+    """Read parameters that :func:`settings_of` saved, or version 0.1.0, as texts.
 
     Raises:
-        ParameterError: one is unknown or not allowed.
+        ParameterError: a parameter is unknown or not allowed.
     """
     return params.from_text(
         {name: text_of(tuple(v) if isinstance(v, list) else v) for name, v in saved.items()}
@@ -80,7 +77,7 @@ def params_from_json(params: type[Params], saved: Mapping[str, Any]) -> Params:
 
 
 def event_in_json(event: Event | None) -> dict[str, Any] | None:
-    """An event as JSON has it; a number loses nothing."""
+    """Return an event for JSON, without loss of precision."""
     if event is None:
         return None
     types = typing.get_type_hints(type(event))
@@ -89,26 +86,21 @@ def event_in_json(event: Event | None) -> dict[str, Any] | None:
 
 
 def _as(kind: Any, value: Any) -> Any:
-    """A number in its own type; what may be several things or none stays as it is."""
+    """Convert a number to its type; leave optional values alone."""
     return kind(value) if isinstance(kind, type) else value
 
 
 def _kinds(kind: type[Event]) -> list[type[Event]]:
-    """All kinds of event below one, those of plug-ins too."""
+    """Return all subclasses of an event, including those of plug-ins."""
     return [each for below in kind.__subclasses__() for each in (below, *_kinds(below))]
 
 
 def event_from_json(saved: Mapping[str, Any] | None) -> Event | None:
-    """The inverse of :func:`event_in_json`; files of version 0.1.0 have words for numbers."""
+    """Read an event that :func:`event_in_json` saved."""
     if saved is None:
         return None
     kinds: dict[str, Any] = {kind.__name__: kind for kind in _kinds(Event)}
-    types = typing.get_type_hints(kinds[saved["kind"]])
-    parse: dict[type, Callable[[Any], Any]] = {
-        bool: (True, "True").__contains__,
-        int: int,
-        float: float,
-    }
-    values = {name: parse[types[name]](text) for name, text in saved.items() if name != "kind"}
-    event: Event = kinds[saved["kind"]](**values)
+    kind = kinds[saved["kind"]]
+    event: Event = kind(**{name: _as(typing.get_type_hints(kind)[name], value)
+                           for name, value in saved.items() if name != "kind"})  # fmt: skip
     return event

@@ -1,4 +1,4 @@
-"""One figure as one file that needs no other."""
+"""Write one figure as one file that needs no other."""
 
 from __future__ import annotations
 
@@ -24,20 +24,13 @@ MIME = {
     "pdf": "application/pdf",
     "json": "application/json",
 }
-"""Format -> its kind; tables are for CSV."""
+"""Format -> MIME type; CSV is for tables."""
 
 
 def file_of(
     result: Result, name: str, drawn: CaptionedFigure, tables: Sequence[str], suffix: str
 ) -> bytes:
-    """A figure as a file.
-
-    Args:
-        result: what it is from.
-        name: of the figure.
-        drawn: the figure and its sentence.
-        tables: names of those it was drawn from, for JSON.
-        suffix: one of :data:`MIME`.
+    """Return a figure as a file in a format of :data:`MIME`; JSON includes the given tables.
 
     Raises:
         ExportError: a static figure could not be drawn.
@@ -45,24 +38,21 @@ def file_of(
     if suffix == "html":
         return page(result, f"{result.experiment}.{name}", drawn).encode()
     if suffix == "json":
-        return as_json(_content(result, drawn, tables)).encode()
+        content = {
+            "title": title_of(result, drawn.figure),
+            "caption": caption(result, drawn),
+            **settings_of(result),
+            "tables": {name: _columns(result.tables[name]) for name in tables},
+        }
+        return as_json(content).encode()
     with tempfile.TemporaryDirectory() as folder:
         images = images_of(result, {name: drawn}, Path(folder), [suffix], result.experiment)
         draw(images)
         return images[0].path.read_bytes()
 
 
-def _content(result: Result, drawn: CaptionedFigure, tables: Sequence[str]) -> dict[str, Any]:
-    return {
-        "title": title_of(result, drawn.figure),
-        "caption": caption(result, drawn),
-        **settings_of(result),
-        "tables": {name: _columns(result.tables[name]) for name in tables},
-    }
-
-
 def _columns(table: pd.DataFrame) -> dict[str, list[Any]]:
-    """Column -> its values, what is no number being ``null`` and infinity a word."""
+    """Return column -> values; missing numbers are ``null`` and infinity is a text."""
     return {str(name): [_value(item) for item in column] for name, column in table.items()}
 
 

@@ -1,4 +1,4 @@
-"""Tables as CSV, and back: every number in full precision."""
+"""Write tables as CSV in full precision, and read them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pandas as pd
 
 
 def column_kinds(table: pd.DataFrame) -> dict[str, str]:
-    """Column -> ``integer``, ``real``, ``switch`` or ``text``.
+    """Return column -> ``integer``, ``real``, ``switch`` or ``text``.
 
     Raises:
-        TypeError: a column mixes kinds, or holds none of these.
+        TypeError: a column mixes kinds, or has another one.
     """
     return {str(name): _kind(str(name), column) for name, column in table.items()}
 
@@ -28,11 +28,11 @@ def _kind(name: str, column: pd.Series[Any]) -> str:
         and column.map(lambda item: isinstance(item, str)).all()
     ):
         return "text"
-    raise TypeError(f"column {name}: holds more than one kind of value.")
+    raise TypeError(f"column {name}: has more than one kind of value.")
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """A table as text, each number the shortest that reads back as the same number.
+    """Return a table as CSV, with the shortest digits that restore each number.
 
     Raises:
         TypeError: a column mixes kinds.
@@ -42,7 +42,7 @@ def as_csv(table: pd.DataFrame) -> str:
 
 
 PARSE: dict[str, Callable[[pd.Series[str]], Any]] = {
-    # Python's own parser gives back the very number that was written.
+    # Python's parser restores exactly the number that was written.
     "integer": lambda column: np.array([int(text) for text in column], np.int64),
     "real": lambda column: np.array([float(text) for text in column], np.float64),
     "switch": lambda column: column.to_numpy() == "True",
@@ -51,6 +51,6 @@ PARSE: dict[str, Callable[[pd.Series[str]], Any]] = {
 
 
 def read_csv(file: BinaryIO, kinds: Mapping[str, str]) -> pd.DataFrame:
-    """The table that :func:`as_csv` wrote, its columns of these kinds."""
+    """Read a table that :func:`as_csv` wrote, with the given kinds of columns."""
     texts = pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8")
     return pd.DataFrame({name: PARSE[kind](texts[name]) for name, kind in kinds.items()})

