@@ -1,9 +1,9 @@
-"""Experiments: one study per module here, found by scanning.
+"""Studies, one in each module, found by scanning this folder.
 
-A module provides what :class:`Experiment` names; its docstring is the theory its page shows.
-``tasks`` are plain data, about half a second of work each; ``work`` turns one into tables, or into
-a :class:`Chunk` of a chain; ``collect`` turns the tables of all (or, while a run is still going,
-some) tasks into a result; ``figures`` draws a result from nothing but itself.
+A module provides the attributes of :class:`Experiment`. Its docstring is the theory that its page
+shows. ``tasks`` are plain data, about half a second of work each. ``work`` turns a task into
+tables, or into a :class:`Chunk` of a chain. ``collect`` turns the tables of the finished tasks into
+a result. ``figures`` draws a result, without further input.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.tasks import Chunk
 
 if TYPE_CHECKING:
-    # Only studies compute and draw; who asks for their names waits for none of it.
+    # Not imported for a list of names, since these modules load slowly.
     from abcdp_core.figures import CaptionedFigure
     from abcdp_core.results import Result, Tables
 
 
 class Experiment(Protocol):
-    """What a module in this folder provides.
+    """The attributes of a module in this folder.
 
     Attributes:
-        EXPERIMENT: its name.
+        EXPERIMENT: name of the study.
         TITLE: the question in a few words.
-        Params: its parameters.
-        PRESETS: name -> parameters; a paper's figure goes by paper and number. May be left out.
+        Params: the parameters.
+        PRESETS: name -> parameters; optional. Figures of papers are named by paper and number.
         COLUMNS: table -> names of its columns.
 
-    It may also have ``missing_pools(params, seed)``, the keys of the public pools that have to be
-    made first; and ``MAY_BE_LONG = True``, where a task takes many seconds at some allowed
-    settings. With a work limit such tasks are not done in the server.
+    Also optional: ``missing_pools(params, seed)`` returns the keys of public pools to make first.
+    ``MAY_BE_LONG = True`` declares that some legal settings give a task of many seconds; a server
+    with a work limit runs such tasks in other processes.
     """
 
     __name__: str
@@ -44,38 +44,38 @@ class Experiment(Protocol):
     COLUMNS: dict[str, tuple[str, ...]]
 
     def tasks(self, params: BaseParams, seed: int) -> list[Any]:
-        """The work to be done, as frozen dataclasses of plain values."""
+        """Return the work to do, as frozen dataclasses of plain values."""
         ...
 
     def work(self, task: Any) -> Tables | Chunk:
-        """Do one task, or one link of it."""
+        """Do one task, or one link of a chain."""
         ...
 
     def collect(self, params: BaseParams, rows: Tables) -> Result:
-        """The result so far, from the rows of all finished tasks in the tasks' order."""
+        """Return the result so far, from the rows of the finished tasks in order."""
         ...
 
     def figures(self, result: Result) -> dict[str, CaptionedFigure]:
-        """Figures of a result, each with its own sentence, the main one first."""
+        """Return the figures of a result with their captions, the main one first."""
         ...
 
 
 def names() -> list[str]:
-    """Names of all experiments; imports none of them."""
+    """Return the names of all studies, without importing them."""
     return list(registry.scan(__name__, "EXPERIMENT"))
 
 
 def titles() -> dict[str, str]:
-    """Name -> title of all experiments; imports none of them."""
+    """Return name -> title of all studies, without importing them."""
     found = registry.scan(__name__, "EXPERIMENT")
     return {name: found.title(name) for name in found}
 
 
 def load(name: str) -> Experiment:
-    """The experiment called ``name``.
+    """Return the study with this name.
 
     Raises:
-        ParameterError: there is none of that name.
+        ParameterError: there is no study with this name.
     """
     found = registry.scan(__name__, "EXPERIMENT")
     if name in GONE:
@@ -88,21 +88,21 @@ def load(name: str) -> Experiment:
 
 
 GONE = {
-    "data-needed": "retired; `plan` says how many people a wanted error takes.",
+    "data-needed": "retired; `plan` finds the number of people for a given error.",
     "tuberculosis-distances": "retired; its pool comes with the program.",
     "truncation-theory": "retired; `reproduce Y23` checks these statements.",
 }
-"""Name of a study that is no more -> what took its place."""
+"""Name of a former study -> its replacement."""
 
 RETIRED = {"y23-figure-1": "y23-figure-2"}
-"""Name of a preset that is no more -> the one that took its place."""
+"""Name of a former preset -> its replacement."""
 
 
 def preset(experiment: Experiment, name: str) -> BaseParams:
-    """The parameters of a preset.
+    """Return the parameters of a preset.
 
     Raises:
-        ParameterError: the experiment has none of that name; says which has it or its successor.
+        ParameterError: the study has no such preset; names the study that has it.
     """
     if name in experiment.PRESETS:
         return experiment.PRESETS[name]
@@ -111,5 +111,5 @@ def preset(experiment: Experiment, name: str) -> BaseParams:
     if wanted != name:
         raise ParameterError(f"preset = {name}: retired; use {wanted} of {', '.join(owners)}.")
     known = ", ".join(experiment.PRESETS) or "none"
-    elsewhere = f"; {name} is of {', '.join(owners)}" if owners else ""
+    elsewhere = f"; {name} belongs to {', '.join(owners)}" if owners else ""
     raise ParameterError(f"preset = {name}: {experiment.EXPERIMENT} has {known}{elsewhere}.")

@@ -1,41 +1,41 @@
-r"""What does a budget buy, and who does the sums?
+r"""How much noise does a budget require, and what can an attacker learn?
 
-*Accountants.* The same mechanism at the same budget gets different amounts of noise, depending on
-how the cost of its parts is added up.
+**Accountants.** A mechanism spends its budget in parts, and an accountant adds them up. For the
+same mechanism and the same budget, some accountants call for more noise than others.
 
-| accountant | what it does |
+| accountant | method |
 |---|---|
-| `linear` | adds up the ε of the parts; pure where they are |
-| `advanced` | [DR14] Theorem 3.20: grows with the root of their number, for a δ |
-| `optimal` | Kairouz, Oh & Viswanath: the best rule that knows only each part's ε |
+| `linear` | adds up the ε of the parts; pure if every part is pure |
+| `advanced` | [DR14] Theorem 3.20: grows with the root of the number of parts, and needs a δ |
+| `optimal` | Kairouz, Oh & Viswanath: the tightest rule that uses only the ε of each part |
 | `rdp-classic` | Rényi divergence, converted as in the papers (MATH W2) |
 | `rdp` | Rényi divergence, converted tightly |
-| `direct` | a bound by one Gaussian mechanism, without Rényi divergence (MATH S6) |
-| `exact` | what the noise really costs (MATH W3) |
+| `direct` | bound by a single Gaussian mechanism, without Rényi divergence (MATH S6) |
+| `exact` | the exact privacy loss of the noise (MATH W3) |
 
-The sparse vector's `linear` is one run (MATH S2); its other accountants compose c segments, each
-with a threshold of its own. Gaussian rejection with a δ is accounted by its T noisy distances; it
-clips to the largest possible distance here, and the embedding releases all features.
+For the sparse vector, `linear` covers the whole run (MATH S2); the other accountants compose c
+segments, each with its own threshold. Gaussian rejection with a δ is accounted by its T noisy
+distances; here it clips at the largest possible distance, and the embedding releases all features.
 
-A noise scale is the one that sets its mechanism, in the unit of the distance: b of the threshold
-for the sparse vector, σ of the threshold for its Gaussian form, σ of a distance or a coordinate, or
-the scale s of norm noise, whose length is about D s in D dimensions.
+The noise scale is in the unit of the distance: b of the threshold for the sparse vector, σ of the
+threshold for its Gaussian form, σ of a distance or a coordinate, or the scale s of norm noise,
+whose length is about D s in D dimensions.
 
-*One pair (ε, δ) is not enough to compare.* An attacker has to tell two neighboring data sets apart.
-At a false-alarm rate (type I error) α the best attacker misses (type II error) at a rate
-$T(\alpha)$; one pair says only that
+**One pair (ε, δ) is not enough to compare mechanisms.** An attacker tries to tell two neighboring
+data sets apart. At a false-alarm rate (type I error) α, the best attacker misses (type II error)
+at a rate $T(\alpha)$. A pair guarantees only that
 
 $$T(\alpha) \ge \max\{0,\; 1 - \delta - e^{\epsilon}\alpha,\;
 e^{-\epsilon}(1 - \delta - \alpha)\}.$$
 
-Two mechanisms with the same pair can be far apart. Pure ε is about the most revealing outcome,
-however rare. Gaussian rejection under pure ε pays for that of every draw at once, and with a large
-pool its curve nearly shows no leak at all. Gaussian noise with a δ comes closer to what its pair
-allows.
+Two mechanisms with the same pair can be far apart. Pure ε bounds the most revealing outcome,
+however rare. Gaussian rejection under pure ε pays for the most revealing outcome of every draw at
+once, so with a large pool its curve shows almost no leak. Gaussian noise with a δ comes closer to
+the limit of its pair.
 
-A curve is *exact*, a *bound* that no attacker gets below, or *attained*: an attacker gets there,
-and a better one may exist. The curve of the sparse vector is attained on the worst pairs of data
-sets that were tried; for more than ten acceptances no pairs are tried, and only the bound is known.
+A curve is *exact*, a *bound* that no attacker can beat, or *attained*: some attacker reaches it,
+and a better one may exist. The sparse vector's curve is attained on the worst pairs of data sets
+that we tried. With more than ten draws to keep, no pairs are tried and only the bound is known.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ from abcdp_core.simulators import ScenarioParams, uniform_mixture
 from abcdp_core.study import Result, Rows, Run, Study
 
 EXPERIMENT = "accounting"
-TITLE = "Noise that a budget asks for, by accountant, and what an attacker gets"
+TITLE = "Noise required by each accountant, and what an attacker can learn"
 
 ACCOUNTANTS = ("linear", "advanced", "optimal", "rdp-classic", "rdp", "direct", "exact")
-ANY_PURE = "any pure ε"  # Name of the two lines that ε alone draws
+ANY_PURE = "any pure ε"  # Name of the bound that follows from ε alone
 
 RATES = np.unique(np.concatenate([np.geomspace(1e-4, 0.1, 40), np.linspace(0.0, 1.0, 81)]))
 """False-alarm rates of the curves."""
 
-POOL_SEED = 1  # Of the pool that a mechanism learns from whose noise cannot be set without
+POOL_SEED = 1  # Seed of the pool for mechanisms whose noise depends on one
 
 
 @dataclass(frozen=True)
 class Params(ScenarioParams):
-    """What sets the noise; curves are drawn at the first of the budgets."""
+    """The settings that determine the noise; curves use the first budget."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 0.1, 0.2, 0.5, 2.0, 5.0, 10.0))
     delta: float = par.DELTA.field(1e-4)
@@ -84,7 +84,7 @@ class Params(ScenarioParams):
 
 
 def compared(scenario: str = uniform_mixture.SCENARIO) -> list[Mechanism]:
-    """Return the mechanisms that serve a scenario and ask to be in this study."""
+    """Return the mechanisms that this study compares for a scenario."""
     served = mechanisms.for_scenario(simulators.load(scenario)).values()
     return [each for each in served if EXPERIMENT in each.shown_in]
 
@@ -92,9 +92,9 @@ def compared(scenario: str = uniform_mixture.SCENARIO) -> list[Mechanism]:
 def prepared(
     mechanism: Mechanism, params: Params, epsilon_total: float, accountant: str = ""
 ) -> Prepared:
-    """Return what a mechanism does within a budget, by its own accountant if none is given.
+    """Calibrate a mechanism to a budget, by default with its own accountant.
 
-    Nothing is learnt from a pool where noise can be set without.
+    It is fitted to a pool only if its noise depends on the fit.
     """
     public = pool.public_side(params.scenario, params.n, params.pool_size, POOL_SEED)
     options = mechanism.chosen(epsilon_abc=params.epsilon_abc, c=params.c)
@@ -106,16 +106,16 @@ def prepared(
 
 
 def at_first_budget(run: Run[Params]) -> list[Prepared]:
-    """Return what each mechanism does at the first budget, by the accountant that it uses."""
+    """Calibrate each mechanism to the first budget with its own accountant."""
     params = run.params
     return [prepared(each, params, params.epsilon_total[0]) for each in compared(params.scenario)]
 
 
 def scales(_: list[Prepared], run: Run[Params]) -> list[Any]:
-    """Return the noise that each accountant asks for, at every budget."""
+    """Tabulate the noise that each accountant calls for at every budget."""
     params, rows = run.params, []
     for each in compared(params.scenario):
-        # Those that a plug-in adds come last.
+        # Accountants of plug-ins come last.
         names = sorted(each.accountants, key=lambda name: (*ACCOUNTANTS, name).index(name))
         for accountant in names:
             delta = 0.0 if each.accountants[accountant] == "pure" else params.delta
@@ -126,7 +126,7 @@ def scales(_: list[Prepared], run: Run[Params]) -> list[Any]:
 
 
 def curves(first: list[Prepared], run: Run[Params]) -> pd.DataFrame:
-    """Return the trade-off curve of each mechanism, and of ε alone."""
+    """Tabulate the trade-off curve of each mechanism, and the bound for ε alone."""
     lines = tradeoff.approximate(run.params.epsilon_total[0], 0.0, RATES)
     found = {each.mechanism.name: tradeoff.curve(each.event, RATES) for each in first}
     found[ANY_PURE] = tradeoff.Curve(RATES, lines, "bound")
@@ -135,16 +135,16 @@ def curves(first: list[Prepared], run: Run[Params]) -> pd.DataFrame:
 
 
 def prices(first: list[Prepared], _: Run[Params]) -> list[Any]:
-    """Return what the parts of each mechanism cost."""
+    """Tabulate the privacy loss of each mechanism's parts."""
     parts = [(each.mechanism, part) for each in first for part in each.mechanism.parts(each)]
     return [(mechanism.name, *dataclasses.astuple(part)) for mechanism, part in parts]
 
 
 def excess(result: Result) -> pd.DataFrame:
-    """Return the rows of the first budget that have more noise than needed, and which share more.
+    """Return the accountants that call for too much noise at the first budget.
 
-    Needed is the least for the mechanism and its kind of guarantee, pure or with δ. Rows are sorted
-    by mechanism and ``share``.
+    ``share`` is the excess over the least noise for the same mechanism and kind of guarantee, pure
+    or with a δ. Rows are sorted by mechanism and ``share``.
     """
     main = result.tables["main"]
     here = main[main.epsilon_total == main.epsilon_total.iloc[0]]
@@ -157,17 +157,18 @@ def noise_says(result: Result) -> tuple[str, str]:
     """Compare the papers' accountant of soft weights with the best one."""
     rows = excess(result).set_index(["mechanism", "accountant"])
     more = percent(rows.share["soft-weights", "rdp-classic"])
-    return f"The papers' accountant asks for {more} more noise than soft weights need", (
-        f"With {settings_line(result.params, ['epsilon_total', 'delta'])}, the papers' accountant, "
-        f"rdp-classic, asks soft weights for {more} more noise than the best accountant."
+    params = cast(Params, result.params)
+    return f"The papers' accountant calls for {more} more noise than soft weights need", (
+        f"At ε_total = {params.epsilon_total[0]:g} and δ = {params.delta:g}, the papers' "
+        f"accountant (rdp-classic) calls for {more} more noise in soft weights than the best one."
     )
 
 
-ENDS = (0.3, 20_000.0)  # Of the axis, in percent; less is drawn on its edge
+ENDS = (0.3, 20_000.0)  # Ends of the axis, in percent; smaller values are drawn on its edge
 
 
 def noise(result: Result) -> fig.CaptionedFigure:
-    """Draw a row for each accountant, below the name of its mechanism."""
+    """Draw a row for each accountant, below the name of the mechanism."""
     title, caption = noise_says(result)
     names, marks = [], []
     for name, part in excess(result).groupby("mechanism"):
@@ -178,37 +179,35 @@ def noise(result: Result) -> fig.CaptionedFigure:
             names.append(f"{accountant} +{percent(share)}")
     table = pd.DataFrame(marks, columns=["place", "style", "value"])
     settings = settings_line(result.params, ("epsilon_total", "delta", "c", "n", "pool_size"))
-    words = title, "% more noise than the best accountant asks for", settings
+    words = title, "excess over the best accountant's noise, in %", settings
     return fig.CaptionedFigure(ranked.marked(names, table, words, ENDS, row_height=17), caption)
 
 
-FALSE_ALARMS = 10  # In 100: where misses are read off
+FALSE_ALARMS = 10  # False-alarm rate at which misses are read off, in percent
 
 
 def least_missed(params: Params) -> int:
-    """Return the misses in 100 that no attack on any mechanism gets below, by ε_total and δ."""
+    """Return the miss rate in percent that ε_total and δ guarantee, rounded down."""
     rate = np.array([FALSE_ALARMS / 100.0])
     least = tradeoff.approximate(params.epsilon_total[0], params.delta, rate)
     return math.floor(100.0 * float(least[0]) + ROUNDING)
 
 
 def attack_says(result: Result) -> tuple[str, str]:
-    """Say how rarely an attacker may miss by ε and δ alone, and how rarely one is known to."""
+    """Report the guaranteed miss rate, and the lowest rate of a known attack."""
     params, table = cast(Params, result.params), result.tables["tradeoff"]
-    alarms, least = f"With {FALSE_ALARMS} false alarms in 100", least_missed(params)
+    at = f"At a false-alarm rate of {FALSE_ALARMS} %"
+    missed = f"every attack misses at least {least_missed(params)} %"
     sparse, found = table[table.mechanism == "sparse-vector"], ""
     if (sparse.kind == "attained").all():
         misses = 100.0 * float(np.interp(FALSE_ALARMS / 100.0, sparse.false_alarm, sparse.miss))
         most = math.ceil(misses - ROUNDING)
-        found = f" The best attack found on the sparse vector misses at most {most}."
-    return f"{alarms} an attacker misses at least {least} in 100", (
-        f"{alarms} a guess misses {100 - FALSE_ALARMS} in 100; by ε_total and δ alone an attacker "
-        f"may miss as few as {least}.{found}"
-    )
+        found = f" The best attack found on the sparse vector misses at most {most} %."
+    return f"{at}, {missed}", f"{at}, ε_total and δ guarantee that {missed}.{found}"
 
 
 def attack(result: Result) -> fig.CaptionedFigure:
-    """Draw all curves on a square, below them what no guarantee of this ε_total lets through."""
+    """Draw the trade-off curves on a square, with a guess and the bound for ε alone."""
     title, caption = attack_says(result)
     settings = settings_line(result.params, ("epsilon_total", "delta", "c"))
     axes = "false alarms (type I error)", "misses (type II error)"
@@ -235,7 +234,7 @@ STUDY = Study(
         "price": Rows("mechanism part count noise_scale cost measure", prices),
     },
     says=lambda result: f"{noise_says(result)[1]} {attack_says(result)[1]}",
-    privacy="No data are read here, so nothing is spent.",
+    privacy="No data are read, so no budget is spent.",
     views={"noise": noise, "tradeoff": attack},
 )
 COLUMNS, tasks, work, collect, figures = STUDY.contract()

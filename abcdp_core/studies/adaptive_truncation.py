@@ -1,28 +1,29 @@
-r"""Asking people one after the other, each in the interval that tells most.
+r"""Ask people one by one, each in the most informative interval.
 
-Every person answers once, clipped to an interval and with noise in proportion to its width, so that
-the answer alone costs $\epsilon_{total}$ (MATH A1):
+Every person answers once. The value is clipped to an interval, and noise in proportion to the width
+is added, so that the answer satisfies $\epsilon_{total}$ (MATH A1):
 
 $$Y_t = \mathrm{clip}(X_t, l_t, r_t) + \mathrm{Lap}\bigl((r_t - l_t)/\epsilon_{total}\bigr),
 \qquad X_t \sim N(\mu, \sigma^2).$$
 
-A narrow interval at the right place tells most (MATH A4), but that place has to be found first. So
-before each person $(\mu, \sigma)$ is drawn from the posterior so far, and the best interval for
-that draw is used (Thompson sampling, MATH A5). **At the start** most people are asked far from
-where they are, and an answer tells little more than on which side: the cost of exploring. A fixed
-interval that is wide enough to be safe needs no exploring and pays with noise for ever.
+A narrow interval in the right place carries the most information (MATH A4), but that place has to
+be found first. So before each person, $(\mu, \sigma)$ is drawn from the current posterior and the
+best interval for that draw is used (Thompson sampling, MATH A5). **At the start,** most people are
+asked far from their values, and an answer shows little more than on which side the value lies. This
+is the price of exploring. A fixed interval, wide enough to be safe, needs no exploring but has more
+noise throughout.
 
-The posterior is kept as weighted particles. Ours weights them by the exact density of the response
-or, of a symbol, by its probability (MATH A2, A7); the paper's particles carry every person's value
-(MATH A6); the grid is the reference (MATH A8).
+The posterior is represented by weighted particles. Our sampler weights them by the exact density of
+the answer, or by the probability of a symbol (MATH A2, A7). The paper's particles carry every
+person's value (MATH A6). The grid is the reference (MATH A8).
 
-With ``channel`` a person can answer by a symbol instead (MATH A14): *sign*, on which side of a
-place the value lies, or *optimal*, the table of symbols that tells most for the score asked for,
-placed by the same draw of $(\mu, \sigma)$.
+With ``channel``, a person can answer with a symbol instead (MATH A14). *sign* reports on which side
+of a point the value lies. *optimal* uses the most informative table of symbols for the chosen
+score, placed by the same draw of $(\mu, \sigma)$.
 
-**σ is hardly learned at a small budget.** The best interval for $\mu$ is then so narrow that an
-answer is a noisy sign, which tells next to nothing about $\sigma$. So we report how much narrower
-the posterior of $\log\sigma$ is than its prior, and draw it grey until that is half.
+**With a small budget, σ is hardly learned.** The best interval for $\mu$ is then so narrow that an
+answer is a noisy sign, with almost no information about $\sigma$. So we report how much narrower
+the posterior of $\log\sigma$ is than its prior, and draw it in gray until it is half as wide.
 """
 
 from __future__ import annotations
@@ -43,19 +44,19 @@ from abcdp_core.adaptive.particles import picture
 from abcdp_core.adaptive.resampling import evenly
 from abcdp_core.adaptive.stream import Answer
 from abcdp_core.sentences import ALIKE, amount, counted, estimate, interval, listed, settings_line
-from abcdp_core.study import Chain, Continuation, Result, Study, Tables
+from abcdp_core.study import Chain, Continuation, Result, Study
 from abcdp_core.study.estimates import SYMBOL, ask
 from abcdp_core.tasks import with_values
 
 EXPERIMENT = "adaptive-truncation"
 TITLE = "Intervals that follow the answers, person by person"
 
-LINKS = 100  # Parts of a stream, with a picture of the particles after each
+LINKS = 100  # Parts of a stream; the particles are recorded after each
 
 
 @dataclass(frozen=True)
 class Params(online.StreamParams):
-    """One stream of people."""
+    """The settings of one stream of people."""
 
     epsilon_total: float = online.EPSILON_TOTAL.field(1.0)
     sampler: str = online.SAMPLER.field("smc")
@@ -63,14 +64,14 @@ class Params(online.StreamParams):
     channel: str = online.CHANNEL.field("truncation")
 
     def check_together(self) -> None:
-        """Refuse what the sampler or the way of asking cannot do."""
+        """Check that the sampler supports the way of asking."""
         self.check_sampler(self.sampler)
         online.check_noise([self.channel], self.noise)
         online.check_tables([self.channel], [self.interval], [self.sampler])
 
 
 def follow(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], Any]:
-    """Ask the next people, and say what is known then."""
+    """Ask the next people; return their answers and the particles after them."""
     params, part = here.task.params, here.part(here.task.params.n)
     state, answers = ask(here.task, here.state, part)
     particles = pd.DataFrame({"t": part.stop, **picture(state, params.particles)})
@@ -78,42 +79,42 @@ def follow(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], Any]:
 
 
 def summary(result: Result) -> str:
-    """What is known after the last answer."""
+    """Report the posterior of μ and σ after the last answer."""
     params, last = cast(Params, result.params), result.tables["main"].iloc[-1]
     people = counted(params.n, "person", "people")
     mu, sigma = estimate(last.mean_mu, last.sd_mu), (last.mean_sigma, last.sd_sigma)
     return (
-        f"After {int(last.t):,} of {people}, {_way(params)}, μ = {mu} (true {params.mu:.4g}); "
+        f"After {int(last.t):,} of {people} ({_way(params)}), μ = {mu} (true {params.mu:.4g}); "
         f"{params.sigma_in_words(params.sampler, *sigma, last.sigma_width)}. "
-        "± is a posterior standard deviation."
+        "± is one posterior standard deviation."
     )
 
 
 def _way(params: Params) -> str:
     if params.channel == "truncation":
         return f"{params.interval} interval"
-    return "sign at an adaptive place" if params.channel == "sign" else "optimal symbols"
+    return "sign at an adaptive point" if params.channel == "sign" else "optimal symbols"
 
 
 SYMBOLS, PLACED = "symbols", "placed right"
 WAYS = {
-    "adaptive": "its prior only",
-    "fixed": "about where μ is",
-    SYMBOLS: "its prior only",
-    PLACED: "μ and σ themselves",
+    "adaptive": "the prior only",
+    "fixed": "roughly where μ is",
+    SYMBOLS: "the prior only",
+    PLACED: "the exact μ and σ",
 }
 """Way of asking -> what it knows before the first answer."""
 
 CHANNELS = "truncation", "fixed", "optimal", PLACED
 STYLES = dict(zip(WAYS, map(fig.way_of_asking, CHANNELS), strict=True))
-"""How each looks, on every page."""
+"""Way of asking -> its style on every page."""
 
 
 def ways(params: Params) -> dict[str, Params]:
     """Return the settings of each way of asking the same people (MATH A4, A14).
 
-    The interval that is placed right is the symmetric one that is best for μ at the true (μ, σ), no
-    narrower than a fixed one may be.
+    The interval "placed right" is the best symmetric one for μ at the true (μ, σ), but at least as
+    wide as a fixed interval has to be.
     """
     best = intervals.best(params.unit_scale(params.epsilon_total), params.noise)
     half = max(best.b, online.FIXED_WIDTH.low or 0.0)
@@ -125,88 +126,92 @@ def ways(params: Params) -> dict[str, Params]:
 
 
 def no_symbols(params: Params) -> str:
-    """Return why nobody answers by symbols with these settings; empty if people do."""
+    """Return why symbols are not shown with these settings; empty if they are."""
     if params.noise == "gaussian":
-        return "Symbols are not shown with Gaussian noise: they have no noise and no δ."
+        return "Symbols are not shown with Gaussian noise, because they have no δ."
     if params.sampler == "smc-latent":
-        return "Symbols are not shown with the sampler smc-latent: it needs answers with noise."
+        return "Symbols are not shown with the sampler smc-latent, which needs noisy answers."
     return ""
 
 
 def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
-    """Say how much sharper adaptive intervals tell μ in this run: way of asking -> result so far.
+    """Compare the precision of adaptive and fixed intervals in this run.
+
+    Args:
+        found: way of asking -> result so far.
 
     Returns:
-        A number; the sentence that it begins; what else there is to say, all Markdown.
+        A number; the sentence that it begins; a further remark. All are Markdown.
     """
     params = cast(Params, next(iter(found.values())).params)
     last = min(len(result.tables["main"]) for result in found.values())
     people = counted(last, "person", "people")
     rows = {way: found[way].tables["main"].iloc[last - 1] for way in WAYS if way in found}
     if not {"adaptive", "fixed"} <= rows.keys():
-        return people, "asked so far, in one way only: nothing to compare yet.", ""
+        return people, "asked so far, in one way only. There is nothing to compare yet.", ""
     number, words = _sharper(rows["adaptive"].sd_mu, rows["fixed"].sd_mu)
     known = {way: f"±{amount(1.96 * row.sd_mu, 2)}" for way, row in rows.items()}
-    symbols = f", **answers by symbols** to {known[SYMBOLS]}" if SYMBOLS in known else ""
-    sentence = (
-        f"{words} in this run: after {people}, **intervals that follow the answers** give the mean "
-        f"to {known['adaptive']} (1.96 standard deviations), the fixed interval "
-        f"{interval(rows['fixed'].left, rows['fixed'].right)} to {known['fixed']}{symbols}."
-    )
+    fixed = interval(rows["fixed"].left, rows["fixed"].right)
+    found_by = [
+        f"**adaptive intervals** give the mean to within {known['adaptive']} (1.96 standard "
+        "deviations)",
+        f"the fixed interval {fixed} to within {known['fixed']}",
+        *([f"**symbols** to within {known[SYMBOLS]}"] if SYMBOLS in known else []),
+    ]
     off = {way: abs(row.mean_mu - params.mu) for way, row in rows.items()}
     far = [f"*{way}*" for way, row in rows.items() if off[way] > 1.96 * row.sd_mu]
     rest = f"More than 1.96 standard deviations from the true mean: {listed(far)}." if far else ""
-    return number, sentence, rest
+    return number, f"{words} After {people}, {listed(found_by)}.", rest
 
 
 def _sharper(adaptive: float, fixed: float) -> tuple[str, str]:
     if not (adaptive > 0.0 and fixed > 0.0):
-        return "No spread", "is left of a single particle: nothing can be compared"
+        return "No spread", "remains with a single particle, so there is nothing to compare."
     ratio = fixed / adaptive
     if 1.0 / ALIKE < ratio < ALIKE:
-        return "No sharper", "because both ways of asking tell about as much"
+        return "No sharper", "in this run: both ways of asking are about equally informative."
     if ratio < 1.0:
-        return f"{amount(1.0 / ratio, 2)}× less sharp", "because finding the place has cost more"
-    return f"{amount(ratio, 2)}× sharper", "by asking where answers tell most,"
+        return f"{amount(1.0 / ratio, 2)}× less sharp", "in this run: exploring has not paid off."
+    return f"{amount(ratio, 2)}× sharper", "in this run, by asking where answers say most."
 
 
 def typical_in_words(params: Params) -> str:
-    """What such streams typically do, by those run beforehand, or where to find out; Markdown."""
+    """Report what such streams typically do, if known from earlier runs; Markdown."""
     found = typical.of(params, params.epsilon_total, params.sampler)
     if found is not None:
         return found.in_words(params.n)
-    return f"One run is one draw of chance: *Is this run typical?* below does {OTHERS}."
+    return f"This is a single run. *Is this run typical?* below simulates {OTHERS}."
 
 
 def typical_of(found: Result) -> str:
-    """The same by the runs so far of the study that has many."""
+    """Report what streams typically do, from the runs so far of ``estimation-accuracy``."""
     params, course = cast(online.StreamParams, found.params), found.tables["course"]
     both = typical.of_both(course[course.t == params.n])
-    return both.in_words(params.n) if both else "No run is done with both ways of asking yet."
+    return both.in_words(params.n) if both else "No run with both ways of asking is finished yet."
 
 
 def others(params: Params) -> dict[str, Any]:
-    """What that study takes from the settings of a single run."""
+    """Return the parameters of ``estimation-accuracy`` that repeat this stream."""
     names = [each.name for each in dataclasses.fields(online.StreamParams)]
     own = {"epsilon_total": (params.epsilon_total,), "sampler": (params.sampler,), "runs": OTHERS}
     return {name: vars(params)[name] for name in names} | own
 
 
-OTHERS = 30  # Runs that show whether one is typical; as many as in the paper
+OTHERS = 30  # Runs that show whether one run is typical; as in the paper
 
 SHOWN, DRAWN, MOMENTS = 600, 200, 6
-"""Points of a line and particles of a cloud at most; clouds in the figure of particles."""
+"""Most points of a line, most particles of a cloud, and clouds in the figure of particles."""
 
 
 def _dressed(params: Params, figure: go.Figure) -> fig.Style:
-    """Say the settings below the title; how the way of asking looks."""
+    """Add the settings below the title; return the style of the way of asking."""
     settings = settings_line(params, ("epsilon_total", "n", "sampler"))
     figure.layout.title.subtitle.text = f"{_way(params)}, {settings}"
     return STYLES[params.interval if params.channel == "truncation" else SYMBOLS]
 
 
 def stream(result: Result) -> fig.CaptionedFigure:
-    """Draw where people were asked and what was learnt, over time; σ grey until it is learnt."""
+    """Draw the intervals and the posterior over time; σ in gray until it is learned."""
     params = cast(Params, result.params)
     main = fig.evenly(result.tables["main"], SHOWN)
     t, last = main.t.to_numpy(float), main.iloc[-1]
@@ -215,8 +220,8 @@ def stream(result: Result) -> fig.CaptionedFigure:
     figure = fig.rows(["μ and answers", "σ"], title, "people asked", 280)
     style = _dressed(params, figure)
     is_number = params.channel == "truncation"
-    # Symbols have no place: the middle of where they are asked stands for them.
-    what = ["interval asked in", "answers, private"] if is_number else ["places asked at"] * 2
+    # A symbol has no value, so it is drawn in the middle of the points asked about.
+    what = ["interval", "private answers"] if is_number else ["points asked about"] * 2
     left, right = main.left.to_numpy(), main.right.to_numpy()
     asked = fig.band(t, left, right, fig.PRIVATE).update(name=what[0], showlegend=True)
     given = main.response.to_numpy() if is_number else 0.5 * (left + right)
@@ -236,21 +241,22 @@ def stream(result: Result) -> fig.CaptionedFigure:
         figure.add_traces([trace.update(**fig.panel(index)) for trace in traces])
     fig.named_once(figure)
     figure.update_xaxes(range=[0, params.n])
-    # Fixed around the truth, so that a knob moves the curves and not the axis.
+    # Axes fixed around the truth, so that a knob moves the curves and not the axis.
     figure.layout.yaxis.range = [params.mu - 5 * params.sigma, params.mu + 5 * params.sigma]
     figure.layout.yaxis2.range = [0, 3 * params.sigma]
     return fig.CaptionedFigure(figure, result.summary)
 
 
 def clouds(result: Result) -> fig.CaptionedFigure:
-    """Draw the particles of the posterior at a few times."""
+    """Draw the posterior particles at a few times."""
     params, particles = cast(Params, result.params), result.tables["particles"]
     times = particles.t.unique()
     chosen = times[np.unique(np.geomspace(1, len(times), MOMENTS).round().astype(int)) - 1]
     people = [counted(t, "person", "people") for t in chosen]
     last = result.tables["main"].set_index("t").loc[chosen[-1]]
-    mu, sigma = estimate(last.mean_mu, last.sd_mu), estimate(last.mean_sigma, last.sd_sigma)
-    title = f"After {people[-1]}, μ = {mu} and σ = {sigma}"
+    title = f"After {people[-1]}, μ = {estimate(last.mean_mu, last.sd_mu)}"
+    if not params.known_sigma:
+        title += f" and σ = {estimate(last.mean_sigma, last.sd_sigma)}"
     figure = fig.panels(people, title, "μ", "σ", 2, 640)
     style = _dressed(params, figure).called("particles")
     truth = np.array([params.mu]), np.array([params.sigma])
@@ -263,7 +269,7 @@ def clouds(result: Result) -> fig.CaptionedFigure:
     reach = 2.5 * params.sigma
     figure.update_xaxes(range=[params.mu - reach, params.mu + reach])
     figure.update_yaxes(range=[0, 3 * params.sigma])
-    return fig.CaptionedFigure(figure, f"{title}: mean ± standard deviation of the particles.")
+    return fig.CaptionedFigure(figure, f"{title} (mean ± standard deviation of the particles).")
 
 
 STUDY: Study[Params, None] = Study(
@@ -277,12 +283,7 @@ STUDY: Study[Params, None] = Study(
     },
     says=summary,
     privacy=lambda params: params.promise([params.epsilon_total], params.channel),
+    release=lambda params: params.event(params.epsilon_total, params.channel),
     views={"stream": stream, "particles": clouds},
 )
-COLUMNS, tasks, work, _, figures = STUDY.contract()
-
-
-def collect(params: Params, rows: Tables) -> Result:
-    """Return the result so far, with what happens to one answer."""
-    event = params.event(params.epsilon_total, params.channel)
-    return dataclasses.replace(STUDY.collect(params, rows), event=event)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()

@@ -1,30 +1,30 @@
-r"""How often do private intervals hold the truth?
+r"""How often do private intervals contain the truth?
 
-A 90 % interval of a posterior should hold the truth in 90 % of all data sets that the prior and the
-simulator produce. Here $\theta$ is drawn from the prior and $Y^*$ simulated at it, again and again,
-against one public pool. Each mechanism gives an interval for each parameter, from the 5 % to the
-95 % quantile of its release, at the common ε_abc and c if it has them.
+A 90 % interval from a posterior should contain the truth in 90 % of all data sets that the prior
+and the simulator produce. Here $\theta$ is drawn from the prior and $Y^*$ is simulated at it, many
+times, against one public pool. Each mechanism gives an interval for each parameter, from the 5 % to
+the 95 % quantile of its release. ε_abc and c are the same for all mechanisms that use them.
 
-* *embedding-noise-aware* and *embedding-noise-ignored*: one noisy vector (MATH E1-E3). The first
-  conditions on the vector *with* its noise, the second is far too sure where noise dominates.
-* *sparse-vector*: the accepted draws of ABCDP (MATH S1-S3). Where noise decides, they are a sample
-  from the prior: their intervals hold the truth as often, and nothing was learned.
-* *non-private*: the $c$ draws nearest to the data without noise, the same at every budget.
+* *embedding-noise-aware* and *embedding-noise-ignored* release one noisy vector (MATH E1-E3). The
+  first conditions on the vector *with* its noise. The second is overconfident when noise dominates.
+* *sparse-vector* releases the draws that ABCDP keeps (MATH S1-S3). If noise dominates, they are a
+  sample from the prior. Their intervals still contain the truth as often, but nothing was learned.
+* *non-private* keeps the $c$ draws nearest to the data, without noise, the same at every budget.
 
-**How many draws an interval takes.** An interval from $c$ equal draws never reaches beyond the
-smallest and the largest draw. So it holds a further draw from the same distribution with
-probability at most $(c - 1)/(c + 1)$: 0 with one draw and 0.82 with 10; 0.9 takes 19.
+**How many draws an interval needs.** An interval from $c$ equally weighted draws never extends
+beyond the smallest and the largest. So it contains another draw from the same distribution with
+probability at most $(c - 1)/(c + 1)$: 0 with one draw, 0.82 with 10, and 0.9 with 19.
 
-**Along an edge.** No posterior promises 90 % at a single truth, only on average over the prior.
-With *edge*, one weight in turn is drawn from the prior given that it is at most 0.02, and only that
-weight is counted. An interval that leaves out as much below as above ends above 0, so even an exact
-posterior misses the weights nearest to 0 where noise is large: at $\epsilon_{total} = 0.01$ exact
-intervals hold 0.65 of them (1000 data sets).
+**Along an edge.** A posterior promises 90 % on average over the prior, not for a single truth. With
+*edge*, the weights take turns: one is drawn from the prior given that it is at most 0.02, and only
+that weight is counted. An equal-tailed interval never reaches 0, so with much noise even an exact
+posterior misses the weights nearest to 0. At $\epsilon_{total} = 0.01$, exact intervals contain
+65 % of them (1000 data sets).
 
-An interval that holds the truth can be useless, so look at its width too. Coverage is a mean over
-data sets and parameters. The parameters of one data set depend on each other, so the 95 % interval
-of the coverage (Clopper-Pearson) counts each data set once, as if its parameters were covered all
-together or not at all: longer than needed if they are not.
+An interval that contains the truth can still be useless, so look at the width too. Coverage is a
+mean over data sets and parameters. The parameters of one data set depend on each other, so the 95 %
+interval of the coverage (Clopper-Pearson) counts each data set once, as if all of its parameters
+were covered or none. This errs on the wide side.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ from abcdp_core import mechanisms, pool, simulators, summaries
 from abcdp_core import parameters as par
 from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, PosteriorInfo, Release
-from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
 from abcdp_core.sentences import amount, budget_name, counted, from_to, percent, settings_line
 from abcdp_core.simulators import uniform_mixture
@@ -54,7 +53,7 @@ from abcdp_core.study import mechanisms as shared
 from abcdp_core.tasks import Part, in_parts
 
 EXPERIMENT = "coverage"
-TITLE = "How often private intervals hold the truth"
+TITLE = "How often private intervals contain the truth"
 COLUMNS = columns(
     main="mechanism epsilon_total dataset parameter low high truth",
     summary="mechanism epsilon_total coverage coverage_low coverage_high mean_width empty_share "
@@ -62,38 +61,38 @@ COLUMNS = columns(
     releases="mechanism epsilon_total dataset accepted draws way importance_effective_sample_size "
     "outside_share",
 )
-"""In *releases*, ``draws`` are those that the interval is made of: the prior's if none is accepted.
-``way`` is how they came to be, :class:`~abcdp_core.mechanisms.PosteriorInfo` or ``accepted``."""
+"""In *releases*, ``draws`` counts the draws behind the interval (all of the pool if none is kept)
+and ``way`` is how they were made: :class:`~abcdp_core.mechanisms.PosteriorInfo` or ``accepted``."""
 
-LEVEL = 0.9  # Probability that an interval should hold the truth
+LEVEL = 0.9  # Probability with which an interval should contain the truth
 WHOLE = percent(LEVEL)
 
 DRAWS_NEEDED = math.ceil((1.0 + LEVEL) / (1.0 - LEVEL) - 1e-9)
-"""Draws between whose smallest and largest a further one lies with that probability."""
+"""Draws needed so that another one lies between the smallest and the largest that often."""
 
-EDGE = 0.02  # Largest weight that counts as one along an edge
+EDGE = 0.02  # Largest weight that counts as near the edge
 WEIGHTS = len(uniform_mixture.AXES)
-CHUNK = 5  # Data sets of a task
+CHUNK = 5  # Data sets in a task
 NON_PRIVATE = "non-private"  # The c draws nearest to the data
 
 ROLES = {"sparse-vector": "coverage-sparse-vector"}
-"""Mechanisms whose noise has its own stream; changing that would change their numbers."""
+"""Mechanism -> its own stream of noise, kept so that stored numbers stay valid."""
 
 SAMPLING = {name: each for name, each in mechanisms.every().items() if each.sample}
 SHOWN = tuple(name for name, each in SAMPLING.items() if EXPERIMENT in each.shown_in)
-"""Mechanisms whose intervals are measured by default."""
+"""Mechanisms that are measured by default."""
 
 TRUTHS = choice(
     "Truths",
-    "prior: drawn from the prior, where intervals should hold 90 %. edge: one weight near 0, "
-    "and only that weight is counted.",
+    "prior: drawn from the prior; intervals should contain 90 % of them. edge: one weight is near "
+    "0, and only that weight is counted.",
     ("prior", "edge"),
 )
 
 
 @dataclass(frozen=True)
 class Params(shared.MechanismParams):
-    """Every budget is spent on the same data sets, pool and noise."""
+    """Settings; every budget has the same data sets, pool and noise."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((0.01, 0.1, 1.0))
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(0.05)
@@ -102,26 +101,20 @@ class Params(shared.MechanismParams):
     truths: str = TRUTHS.field("prior")
     runs: int = scale(
         "Data sets",
-        "Each is simulated at its own draw from the prior and released with its own noise.",
+        "Each has its own parameters, drawn from the prior, and its own noise.",
         (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000),
     ).field(50)
     mechanism: tuple[str, ...] = choice(
-        "Mechanism", "What releases the draws that intervals come from.", tuple(SAMPLING)
+        "Mechanism", "Releases the draws that the intervals are made from.", tuple(SAMPLING)
     ).field(SHOWN)
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own sizes and threshold bounds, and the truths that it can have."""
+        """Return the parameters with the scenario's bounds and possible truths."""
         general = super().specification(scenario)
         if scenario in (None, uniform_mixture.SCENARIO):
             return general
         return general | {"truths": dataclasses.replace(TRUTHS, options=("prior",))}
-
-    def check_together(self) -> None:
-        """Refuse too much work, more acceptances than draws, and what cannot be measured."""
-        super().check_together()
-        if self.truths == "edge" and self.scenario != uniform_mixture.SCENARIO:
-            raise ParameterError("truths = edge: only the mixture's weights have that edge.")
 
 
 PRESETS: dict[str, BaseParams] = {"full-size": Params(runs=200)}
@@ -131,12 +124,12 @@ missing_pools = shared.missing_pools
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
-    """Return tasks of :data:`CHUNK` data sets each; the last one has what is left."""
+    """Return tasks of :data:`CHUNK` data sets each; the last may have fewer."""
     return in_parts(params, seed, CHUNK)
 
 
 def work(task: Task) -> Tables:
-    """Compute intervals by every mechanism for some data sets."""
+    """Compute the intervals of every mechanism for some data sets."""
     params, public = task.params, shared.public_side(task.params, task.seed)
     theta, every = public.theta, []
     for budget in params.epsilon_total:
@@ -169,7 +162,7 @@ def work(task: Task) -> Tables:
 
 
 def _observe(public: pool.PublicSide, task: Task, dataset: int) -> tuple[Array, pool.DistanceTable]:
-    """A truth ``(d,)``, and data simulated at it against the pool."""
+    """Return a truth ``(d,)``, and the distances of data simulated at it."""
     source, along_edge = public.scenario, task.params.truths == "edge"
 
     def drawn(*again: int) -> tuple[Array, Array]:
@@ -184,7 +177,7 @@ def _observe(public: pool.PublicSide, task: Task, dataset: int) -> tuple[Array, 
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """Put the intervals so far together, and say how often they hold the truth."""
+    """Combine the intervals so far, and report how often they contain the truth."""
     tables = {**rows, "summary": summary(params, rows)}
     privacy = f"{shared.each_release(params)} {UNPROTECTED}"
     result = Result(EXPERIMENT, params, tables, "", privacy)
@@ -206,10 +199,10 @@ def summary(params: Params, rows: Tables) -> pd.DataFrame:
     for of, part in main.groupby(each):
         covered = ((part.low <= part.truth) & (part.truth <= part.high)).mean()
         sets = part.dataset.nunique()
-        low, high = summaries.binomial_interval(covered * sets, sets)
+        ends = map(float, summaries.binomial_interval(covered * sets, sets))
         width = ((part.high - part.low) / part.parameter.map(unit)).mean()
         empty, outside = (made[of].accepted == 0).mean(), made[of].outside_share.mean()
-        found.append((*of, covered, float(low), float(high), width, empty, outside))
+        found.append((*of, covered, *ends, width, empty, outside))
     return pd.DataFrame(found, columns=list(COLUMNS["summary"]))
 
 
@@ -217,60 +210,61 @@ def _over(result: Result) -> str:
     return counted(result.tables["main"].dataset.nunique(), "data set")
 
 
-def _of_what(params: Params) -> str:
-    return f"a weight of at most {EDGE:g}" if params.truths == "edge" else "the truth"
+def _truth(result: Result) -> str:
+    edge = vars(result.params)["truths"] == "edge"
+    return f"a weight of at most {EDGE:g}" if edge else "the truth"
 
 
 def _share(result: Result) -> tuple[str, str]:
-    """Whose intervals hold the truth least often, and whether that is clearly too seldom."""
-    table, hold = result.tables["summary"], f"hold {_of_what(cast(Params, result.params))}"
+    """Report the lowest coverage, and whether it is clearly too low."""
+    table, truth = result.tables["summary"], _truth(result)
     worst = table[np.isfinite(table.epsilon_total)].sort_values("coverage", kind="stable").iloc[0]
     name, at = fig.called(worst.mechanism), f"with {budget_name(worst.epsilon_total)}"
     share, low, high = map(percent, (worst.coverage, worst.coverage_low, worst.coverage_high))
-    title = f"No mechanism's {WHOLE} intervals clearly {hold} too seldom"
+    title = f"No mechanism's {WHOLE} intervals clearly miss {truth} too often"
     if worst.coverage_high < LEVEL:
-        title = f"{WHOLE} intervals from {name} {hold} only {share} of the time {at}"
+        title = f"{WHOLE} intervals from {name} contain {truth} only {share} of the time {at}"
     return title, (
-        f"Over {_over(result)}, the lowest share of {WHOLE} intervals that {hold} is {share} "
-        f"(95 % interval {low} to {high}), from {name} {at}."
+        f"Over {_over(result)}, coverage is lowest for {name} {at}: {share} of its {WHOLE} "
+        f"intervals contain {truth} (95 % interval {low} to {high})."
     )
 
 
 def _width(result: Result) -> tuple[str, str]:
-    """How wide intervals are at the smallest budget, and without noise."""
+    """Report the width of intervals at the smallest budget, and without noise."""
     table, params = result.tables["summary"], cast(Params, result.params)
     budget = min(params.epsilon_total)
     wide = from_to(table.mean_width[table.epsilon_total == budget], 2)
     bare = amount(table.mean_width[np.isinf(table.epsilon_total)].item(), 2)
     at = f"with {budget_name(budget)}"
-    return f"Intervals are {wide} wide {at}, {bare} without noise", (
+    return f"Intervals are {wide} wide {at} and {bare} wide without noise", (
         f"Over {_over(result)}, the mean width of {WHOLE} intervals is {wide} {at} and {bare} "
         f"without noise{shared.in_units(params)}."
     )
 
 
 def cautions(result: Result) -> list[str]:
-    """Say what keeps intervals from holding the truth at these settings; a sentence each."""
+    """Explain what keeps intervals from containing the truth here; a sentence each."""
     params, releases = cast(Params, result.params), result.tables["releases"]
     by_regression = releases.mechanism[releases.way.isin(["moved", "kept"])].unique()
     found = [shared.small_pool(params, by_regression)]
     if params.truths == "edge":
         found.append(
-            f"Even an exact posterior's intervals hold the truth {WHOLE} of the time only on "
+            f"Even exact posterior intervals contain the truth {WHOLE} of the time only on "
             f"average over the prior, not along an edge."
         )
     if few := _counts(releases.draws < DRAWS_NEEDED, releases):
         found.append(
-            f"An interval from fewer than {DRAWS_NEEDED} draws of an exact posterior holds the "
-            f"truth less than {WHOLE} of the time; there are fewer in {few}."
+            f"Even from an exact posterior, fewer than {DRAWS_NEEDED} draws give intervals that "
+            f"contain the truth less than {WHOLE} of the time. This concerns {few}."
         )
     if none := _counts(releases.accepted == 0, releases):
-        found.append(f"In {none} no draw was kept; the interval is the prior's.")
+        found.append(f"No draw was kept in {none}; the interval there is from the prior.")
     return [each for each in found if each]
 
 
 def _counts(chosen: pd.Series[bool], releases: pd.DataFrame) -> str:
-    """How many of the releases are chosen, and by which mechanisms; nothing of none."""
+    """Count the chosen releases and name their mechanisms; empty if none is chosen."""
     names = ", ".join(_called(name) for name in releases.mechanism[chosen].unique())
     return f"{chosen.sum():,} of {counted(len(releases), 'release')} ({names})" if names else ""
 
@@ -280,15 +274,15 @@ def _called(name: str) -> str:
 
 
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
-    """Draw coverage, and mean width, for every mechanism and budget."""
+    """Draw coverage and mean width for every mechanism and budget."""
     params, widths = cast(Params, result.params), result.tables["summary"].mean_width
-    label, whole = f"share that hold {_of_what(params)}", (LEVEL, fig.THEORY, f"{LEVEL:g}")
+    label, whole = f"share that contain {_truth(result)}", (LEVEL, fig.THEORY, f"{LEVEL:g}")
     (title, caption), marks = _share(result), {"coverage": "value"}
     marks |= {"coverage_low": "low", "coverage_high": "high"}
     coverage = fig.CaptionedFigure(_in_rows(result, marks, (title, label), None, whole), caption)
     label = f"mean width of an interval{shared.in_units(params)}"
     shown = [float(each) for each in widths if each > 0.0] or [1.0]
-    # Fixed for the mixture, so that a knob moves the marks and not the axis.
+    # Fixed for Five shares, so that a knob moves the marks and not the axis.
     is_mixture = params.scenario == uniform_mixture.SCENARIO
     ends = (0.001, 1.0) if is_mixture else (min(shown) / 1.5, max(shown) * 1.5)
     title, caption = _width(result)
@@ -303,10 +297,10 @@ def _in_rows(
     ends: tuple[float, float] | None,
     *lines: tuple[float, fig.Style, str],
 ) -> go.Figure:
-    """A row for each mechanism, and in it a mark for each budget, the smallest on top."""
+    """Draw a row for each mechanism, with a mark for each budget, the smallest on top."""
     params, table = cast(Params, result.params), result.tables["summary"]
     names, budgets = [*params.mechanism, NON_PRIVATE], sorted(params.epsilon_total)
-    # Marks of a row are nearer to each other than to the next row.
+    # The marks of a row stay closer to each other than to the next row.
     half = min(0.32, 0.16 * (len(budgets) - 1))
     offsets = dict(zip(budgets, np.linspace(-half, half, len(budgets)), strict=True))
     looks = dict(zip(budgets, fig.styles([budget_name(each) for each in budgets]), strict=True))

@@ -1,23 +1,23 @@
 r"""What can a private fit say about eighteen days of COVID-19 cases?
 
 [P21] Section 6.2 fits a cubic in the day, $y(t) = a_3 + a_2 t + a_1 t^2 + a_0 t^3$ with
-$a_i \sim N(0, 1)$, to the cases confirmed in the Netherlands, by ABCDP (MATH S1). Of 50 000 draws
-of the prior the first $c$ are kept whose curve is near the observed series, with noise on both
-sides of that comparison. The curves of the kept coefficients are simulated data sets; to simulate
-them costs no further privacy.
+$a_i \sim N(0, 1)$, to the confirmed cases in the Netherlands, using ABCDP (MATH S1). From 50 000
+draws from the prior, it keeps the first $c$ whose curve is near the observed series, with noise on
+both sides of the comparison. The curves of the kept coefficients are simulated data sets.
+Simulating them needs no further budget.
 
-One data point is *one day's national count*, so what is protected is a day, not a person. With
-$N = 18$ days, one day moves a distance by up to $\Delta = \sqrt{2}/18$ (MATH M2), nearly the
-threshold itself, and the noise is as large: with $c = 5$ and $\epsilon_{total} = 13$ its scale is
-0.05 (with the paper's $\Delta = 2/18$) against $\epsilon_{abc} = 0.1$. Every run has its own noise
-and goes through the same pool in its own order, without noise too.
+One record is *one day's national count*, so a day is protected, not a person. With $N = 18$ days,
+one day moves a distance by up to $\Delta = \sqrt{2}/18$ (MATH M2), which is close to the threshold.
+The noise is just as large: with $c = 5$ and $\epsilon_{total} = 13$ its scale is 0.05 (with the
+paper's $\Delta = 2/18$), compared with $\epsilon_{abc} = 0.1$. Every run, with or without noise,
+goes through the same pool in its own order.
 
-The distance of the paper compares the *set* of counts and ignores which day each belongs to. With
-(day, count) pairs a falling curve is not like a rising one. The bandwidth has to come from
-simulated data (MATH M6). The paper's text does not say where it comes from in this study; its
-published script takes it from the private series, a release that nobody accounts for. Two more
-differences: the script has $\epsilon_{abc} = 0.05$ where the text has 0.1, and scales its noise by
-$2c$ although it keeps the threshold, for which $c + 1$ is enough.
+The paper's distance compares the *set* of counts and ignores the days. With (day, count) pairs, a
+falling curve differs from a rising one. The bandwidth has to come from simulated data (MATH M6).
+The paper does not say where its bandwidth comes from. The published script takes it from the
+private series, and no accounting includes this. The script differs in two more ways: it uses
+$\epsilon_{abc} = 0.05$ where the paper says 0.1, and it scales the noise by $2c$ although it never
+redraws the threshold, for which $c + 1$ is enough.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ MAY_BE_LONG = True
 
 DISTANCE = choice(
     "Distance compares",
-    "values: the set of counts, whatever their days, as in the paper. pairs: (day, count).",
+    "values: the set of counts without their days, as in the paper. pairs: (day, count).",
     covid.DISTANCES,
 )
 BANDWIDTH = par.Parameter(
     kind="real",
     label="Bandwidth of the kernel, in cases",
-    help="A number; median: the median heuristic on simulated data; script: as the published "
-    "script has it, from the private data, which is not private.",
+    help="A number; median: the median heuristic on simulated data; script: from the private "
+    "data, as in the published script. That is not private.",
     low=10.0,
     high=100_000.0,
     special=("median", "script"),
@@ -64,7 +64,7 @@ BANDWIDTH = par.Parameter(
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """The knobs; every c and budget is run with the same noise, scaled."""
+    """Settings; every c and budget has the same noise, scaled."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field((13.0, 22.0, 44.0, math.inf))
     epsilon_abc: float = covid.EPSILON_ABC.field(covid.EPSILON_ABC_DEFAULT)
@@ -78,7 +78,7 @@ class Params(BaseParams):
     noise_draw: int = par.NOISE_DRAW.field(0)
 
     def check_together(self) -> None:
-        """Refuse more acceptances than draws, or too large a result."""
+        """Refuse more draws to keep than there are, or too large a result."""
         par.check_accepted(max(self.c), self.pool_size)
         curves = sum(c + 1 for c in self.c) * len(self.epsilon_total)
         par.check_rows(self.runs, curves * covid.N_DEFAULT)
@@ -87,30 +87,30 @@ class Params(BaseParams):
 AS_PUBLISHED = Params(sensitivity="published", bandwidth="median")
 PRESETS: dict[str, BaseParams] = {"p21-figure-4": AS_PUBLISHED}
 
-PART = 100  # Runs in a part of the task, which take about a second
+PART = 100  # Runs in a part of the task, about a second of work
 
 
 def pool_key(params: Params, seed: int) -> pool.PoolKey:
-    """Return the public pool; with the script's bandwidth its comparison is not private."""
+    """Return the key of the pool; the script's bandwidth makes its comparison non-private."""
     bandwidth = covid.script_bandwidth() if params.bandwidth == "script" else params.bandwidth
     size, n = params.pool_size, covid.N_DEFAULT
     return pool.key_for(covid.SCENARIO, n, size, seed, 0, bandwidth, params.distance)
 
 
 def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
-    """Return the public pool unless its distances are at hand."""
+    """Return the key of the public pool unless its distances are stored."""
     key = pool_key(params, seed)
     return [] if pool.is_ready(key) else [key]
 
 
 def event(at: At) -> sparse_vector.SparseVector:
-    """What a fit with a finite budget does with the data; public."""
+    """Return the privacy event of a fit with a finite budget; reads no data."""
     sensitivity = covid.distance().sensitivity(covid.N_DEFAULT, at.sensitivity)
     return sparse_vector.calibrate(at.epsilon_total, sensitivity, at.c, resample=at.resample)
 
 
 def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], None]:
-    """Fit at every setting, again and again with other noise and another order of the pool."""
+    """Fit at every setting, each run with its own noise and order of the pool."""
     params, seed = here.task.params, here.task.seed
     comparison = pool.observed_comparison(pool_key(params, seed), covid.N_DEFAULT)
     curves = covid.curves(comparison.theta, covid.days(covid.N_DEFAULT))
@@ -142,54 +142,56 @@ def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], None]:
 
 
 def _rows(at: dict[str, Any], kind: str, values: Array) -> pd.DataFrame:
-    """Rows of curves ``(k, 18)``."""
     sample, day = (each.ravel() for each in np.indices(values.shape))
     columns = {"sample": sample, "day": day, "value": values.ravel()}
     return pd.DataFrame(at | {"kind": kind} | columns)
 
 
 def _scores(curves: Array) -> tuple[float, float]:
-    """Spread of curves ``(k, 18)``, on average over days, and misfit of their mean, in cases."""
+    """Return the mean spread over days of curves ``(k, 18)``, and the misfit of their mean."""
     spread = float(curves.std(axis=0, ddof=1).mean()) if len(curves) > 1 else math.nan
     return spread, math.sqrt(np.mean((curves.mean(axis=0) - covid.CASES) ** 2))
 
 
 NOT_PRIVATE = (
-    "Not private: the bandwidth is the published script's, computed from the private series "
-    "itself. Nobody accounts for that release, so ε_total is not what was spent."
+    "Not private: the bandwidth is computed from the private series itself, as in the published "
+    "script. No accounting includes this, so more than ε_total is spent."
 )
 
 
 def _spread_found(result: Result) -> tuple[str, str]:
-    """How far curves spread with the smallest budget, and with the largest; at the first c."""
+    """Report the spread of the kept curves at the smallest and the largest budget."""
     table = first_of(result.tables["spread"], "c")
     means = table.groupby("epsilon_total").spread.mean()
     ends = {float(budget): means[budget] for budget in means.index[[0, -1]]}
     found = [f"{amount(mean)} cases {with_budget(at)}" for at, mean in ends.items() if mean >= 0.0]
-    title = f"Kept curves spread by {listed(found)}" if found else "Two curves were never kept"
-    over = f"over {counted(table.run.nunique(), 'run')} at c = {table.c.iloc[0]}"
+    title = f"Kept curves spread by {listed(found)}" if found else "No run kept two curves"
     prior = amount(float(table.prior_spread.iloc[0]))
-    return title, f"{title} {over}; curves from the prior spread by {prior} cases."
+    return title, (
+        f"Over {counted(table.run.nunique(), 'run')} at c = {table.c.iloc[0]}, "
+        f"{title[0].lower()}{title[1:]}; curves from the prior spread by {prior} cases."
+    )
 
 
 def _picked(result: Result) -> str:
-    """How many of the kept curves noise picked, with the smallest budget at the first c."""
+    """Count the kept curves that noise picked, at the smallest budget and the first c."""
     table = first_of(result.tables["spread"], "c")
     part = table[table.epsilon_total == table.epsilon_total.min()]
-    kept = counted(int(part.accepted.sum()), "curve")
-    at = with_budget(float(part.epsilon_total.iloc[0]))
-    return f"Noise picked {part.flipped.sum():,} of {kept} kept {at}"
+    kept, budget = counted(int(part.accepted.sum()), "curve"), float(part.epsilon_total.iloc[0])
+    if math.isinf(budget):
+        return f"Without noise, the runs kept {kept}"
+    return f"Noise picked {part.flipped.sum():,} of {kept} kept {with_budget(budget)}"
 
 
 CASES_SHOWN = (0.0, 4000.0)
-"""Range of the axis: fixed, so that budgets can be compared; wild curves leave it."""
+"""Fixed range of the axis, so that budgets can be compared; wild curves leave it."""
 
 DAYS = np.arange(covid.N_DEFAULT, dtype=float)
 OBSERVED = fig.TRUTH.called("observed", marker="circle")
 
 
 def _curves(result: Result) -> fig.CaptionedFigure:
-    """Curves of the first run at the first c: a panel for each budget."""
+    """Draw the curves of the first run at the first c, with a panel for each budget."""
     first = first_of(result.tables["main"], "run", "c")
     budgets = first.epsilon_total.unique()
     rows = -(-len(budgets) // 4)
@@ -208,15 +210,23 @@ def _curves(result: Result) -> fig.CaptionedFigure:
             thin = fig.together(DAYS, values["sample"], style.called("kept"))
             mean = fig.line(DAYS, values["mean"][0], style.called("their mean", dash="dash"))
             traces += [thin, mean.update(line={"width": 4})]
+            below = int((values["sample"][:, -1] < CASES_SHOWN[0]).sum())
+            if below:
+                # At the top left, where no curve begins.
+                below_0 = f"{counted(below, 'kept curve')} ended below 0"
+                note = fig.words(0.0, CASES_SHOWN[1], below_0, style.color, "top left")
+                ids = fig.panel(index)
+                axes = {"xref": ids["xaxis"], "yref": ids["yaxis"]}
+                drawn.add_annotation(note | axes)
         drawn.add_traces([trace.update(fig.panel(index)) for trace in traces])
     fig.named_once(drawn)
     drawn.update_yaxes(range=list(CASES_SHOWN))
-    said = "Thin lines are the curves that one run kept, thick ones their mean."
+    said = "Thin lines are the curves that one run kept; thick lines are their means."
     return fig.CaptionedFigure(drawn, said)
 
 
 def _prior(result: Result, _: pd.DataFrame) -> list[Curve]:
-    """How far curves from the prior spread, whatever the budget."""
+    """Return the spread of curves from the prior, the same at every budget."""
     spread = float(result.tables["spread"].prior_spread.iloc[0])
     return [(fig.PRIOR, np.array([0.001, 4000.0]), np.full(2, spread))]
 
@@ -228,8 +238,7 @@ STUDY: Study[Params, None] = Study(
     link=link,
     tables={
         "main": "c epsilon_total run kind sample day value",
-        # A run that accepted fewer than two curves has no spread, and the misfit of one that
-        # accepted none is that of the prior's mean curve.
+        # Fewer than two kept curves have no spread; without any, the misfit is the prior mean's.
         "spread": "c epsilon_total run accepted flipped spread misfit prior_spread prior_misfit",
     },
     says=lambda result: (

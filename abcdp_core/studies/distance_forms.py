@@ -1,24 +1,25 @@
-r"""Which form of the distance, and with which bandwidth?
+r"""Which form of the distance should you use, and which bandwidth?
 
-The maximum mean discrepancy (MMD) compares two data sets by the Gaussian kernel
-$k(x, y) = \exp(-(x - y)^2 / 2\ell^2)$ of bandwidth $\ell$ (MATH M1). By its definition every pair
-of points is visited; there are cheaper forms.
+The maximum mean discrepancy (MMD) compares two data sets with the Gaussian kernel
+$k(x, y) = \exp(-(x - y)^2 / 2\ell^2)$ of bandwidth $\ell$ (MATH M1). Its definition visits every
+pair of points. Other forms are cheaper.
 
-* *exact*: the trapezoid rule in frequency reduces each data set to $2K + 1$ numbers, once;
-  distances between them are those of the definition up to rounding (MATH M3).
-* *random features*: $F$ random frequencies instead (MATH M4), as *paired* sines and cosines, the
-  form of the published code (there $F = 50$), or *shifted*, as [P22] writes it. Here each pair of
-  data sets has its own frequencies.
-* *linear-time*: an unbiased estimate of the square from disjoint pairs (MATH M5). It may be
-  negative, which counts as 0 here, and is not a distance.
+* *exact*: the trapezoid rule in frequency reduces each data set to $2K + 1$ numbers, once. The
+  distances between these match the definition to rounding (MATH M3).
+* *random features*: $F$ random frequencies instead (MATH M4), either *paired* sines and cosines as
+  in the published code (with $F = 50$) or *shifted* as in [P22]. Here each pair of data sets has
+  its own frequencies.
+* *linear-time*: an unbiased estimate of the squared distance from disjoint pairs (MATH M5). It can
+  be negative, which counts as 0 here, so it is not a distance.
 
-Noise is calibrated to the most that one point can change. That is $\sqrt{2}/N$ for the exact form,
-$2/N$ for paired and $2\sqrt{2}/N$ for shifted features; the paper's Lemma 1 has $2/N$ (MATH M2).
-For the root of the linear-time estimate it is up to $2/\sqrt{N}$, which falls more slowly.
+The noise is calibrated to the largest change that one record can cause: $\sqrt{2}/N$ for the exact
+form, $2/N$ for paired features and $2\sqrt{2}/N$ for shifted features. The paper's Lemma 1 has
+$2/N$ (MATH M2). For the root of the linear-time estimate it is up to $2/\sqrt{N}$, which falls more
+slowly.
 
-The bandwidth must come from public simulations (MATH M6). One point changes the distance by as much
-whatever the bandwidth, so a good one is where the distances of good and of bad draws are far
-apart. All data sets here are simulated from the prior; nothing is private.
+The bandwidth must come from public simulations (MATH M6). It does not affect the largest change
+that one record can cause. So a good bandwidth separates the distances of good draws from the
+distances of bad draws. All data sets here are simulated from the prior; nothing is private.
 """
 
 from __future__ import annotations
@@ -51,31 +52,31 @@ MAIN = "form numbers pair definition value error seconds"
 FEATURES = (25, 50, 100, 200)  # Numbers of random frequencies
 
 CLOSENESS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""How far the second data set's parameters are on the way to another draw of the prior."""
+"""Where the second data set's parameters are, from the first's (0) to another prior draw (1)."""
 
-LARGEST = 1000  # Points per data set at most: the definition visits all pairs
+LARGEST = 1000  # Most points per data set, since the definition visits all pairs
 BANDWIDTHS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
 
 DATA_SETS, DRAWS, NEAREST = 20, 500, 20
-"""Data sets that each bandwidth is tried on, prior draws for them, how many of these are kept."""
+"""Data sets to try each bandwidth on, prior draws for them, and how many of these to keep."""
 
-PART = 20  # Pairs in a part of the task, which take about a second
+PART = 20  # Pairs in a part of the task, about a second of work
 
 SMALLEST_ERROR = 1e-5
-"""Smaller errors are drawn here: the axis has no 0, and a threshold is far larger."""
+"""Smaller errors are drawn here, since the axis has no 0 and thresholds are far larger."""
 
 PAIRS = scale(
     "Pairs of data sets",
-    "Simulated from the prior; from nearly alike to unlike.",
+    "Simulated from the prior, from very similar to very different.",
     (6, 12, 24, 60, 120, 200),
 )
-IN_POINTS = "In the unit of the points, which lie between 0 and 5."
+IN_POINTS = "In the unit of the data, which lie between 0 and 5."
 BANDWIDTH = scale("Bandwidth of the kernel", IN_POINTS, BANDWIDTHS)
 
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """Size of the data sets, bandwidth, and how many pairs are compared."""
+    """Settings: size of the data sets, bandwidth, number of pairs."""
 
     n: int = uniform_mixture.N.field(1000)
     bandwidth: float = BANDWIDTH.field(uniform_mixture.BANDWIDTH)
@@ -83,12 +84,12 @@ class Params(BaseParams):
 
     @property
     def points(self) -> int:
-        """Points per data set that are compared."""
+        """Return the points per data set that are compared."""
         return min(self.n, LARGEST)
 
 
 def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], None]:
-    """Compare all forms on the next pairs; before the first, sensitivities and bandwidths."""
+    """Compare all forms on the next pairs; the first link also has the other two tables."""
     params, seed, first = here.task.params, here.task.seed, here.done * PART
     rows = {"main": _compared(params, seed, range(first, min(first + PART, params.pairs)))}
     if first == 0:
@@ -97,7 +98,7 @@ def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], No
 
 
 def _pairs(params: Params, seed: int) -> list[tuple[Array, Array]]:
-    """Data sets ``(n, 1)`` two by two; the second's parameters are near the first's or not."""
+    """Simulate pairs of data sets ``(n, 1)``, from similar to different parameters."""
     rng = generator(seed, "pairs")
     pairs = []
     for number in range(params.pairs):
@@ -109,7 +110,7 @@ def _pairs(params: Params, seed: int) -> list[tuple[Array, Array]]:
 
 
 def _forms(bandwidth: float, seed: int) -> dict[str, Distance | None]:
-    """Form -> the distance of each; the linear-time form has none."""
+    """Return form -> distance; ``None`` for the linear-time form."""
     exact = uniform_mixture.distance(bandwidth)
     forms: dict[str, Distance | None] = {"definition": QuadraticMMD(bandwidth), "exact": exact}
     for count in FEATURES:
@@ -119,7 +120,7 @@ def _forms(bandwidth: float, seed: int) -> dict[str, Distance | None]:
 
 
 def _measure(form: Distance | None, bandwidth: float, x: Array, y: Array) -> tuple[int, float]:
-    """How many numbers a form makes of each of two data sets, and their distance."""
+    """Return how many numbers a form reduces a data set to, and the distance between two."""
     if form is None:
         squared, _ = linear_time.linear_time_squared_mmd(x, y, bandwidth)
         return 0, math.sqrt(max(squared, 0.0))
@@ -128,12 +129,11 @@ def _measure(form: Distance | None, bandwidth: float, x: Array, y: Array) -> tup
 
 
 def _compared(params: Params, seed: int, numbers: range) -> pd.DataFrame:
-    """Value and time of every form on some of the pairs."""
     pairs = _pairs(params, seed)
     rows = []
     for number in numbers:
         forms = _forms(params.bandwidth, number)
-        # Its first call compiles, so that is not timed.
+        # Not timed, since the first call compiles.
         _, known = _measure(forms["definition"], params.bandwidth, *pairs[number])
         for name, form in forms.items():
             start = time.perf_counter()
@@ -144,7 +144,6 @@ def _compared(params: Params, seed: int, numbers: range) -> pd.DataFrame:
 
 
 def _sensitivities(params: Params) -> pd.DataFrame:
-    """The most that one point can change, by form and size."""
     exact = uniform_mixture.distance(params.bandwidth)
     forms: dict[str, Callable[[int], float]] = {
         "exact, sharp": exact.sensitivity,
@@ -158,7 +157,7 @@ def _sensitivities(params: Params) -> pd.DataFrame:
 
 
 def _bandwidths(params: Params, seed: int) -> pd.DataFrame:
-    """For every bandwidth, how far bad draws are from good ones, and how good the nearest are."""
+    """Tabulate for each bandwidth how well it separates draws, and the error of the nearest."""
     scenario = uniform_mixture.SCENARIO
     median = pool.key_for(scenario, params.n, DRAWS, seed, bandwidth="median").bandwidth
     rng = generator(seed, "bandwidths")
@@ -178,7 +177,7 @@ def _bandwidths(params: Params, seed: int) -> pd.DataFrame:
 
 
 def sensitivities(result: Result) -> pd.DataFrame:
-    """Tabulate what one point can change: forms down, the size in force and three others across."""
+    """Tabulate sensitivities: a row for each form, columns for the chosen size and three others."""
     table, n = result.tables["sensitivity"], cast(Params, result.params).n
     sizes = sorted(set(table.n))
     here = min(sizes, key=lambda size: abs(size - n))
@@ -187,11 +186,11 @@ def sensitivities(result: Result) -> pd.DataFrame:
 
 
 def quickest(result: Result) -> tuple[str, str]:
-    """Say how much faster than the definition the exact form is, and how far off others are."""
+    """Report the speed of the exact form, and the errors of the approximations."""
     forms = result.tables["main"].groupby("form")
     seconds, error = forms.seconds.median(), forms.error.mean()
     times = plain(seconds["definition"] / seconds["exact"], 2)
-    return f"The exact form matches the definition to rounding, at {times} times its speed", (
+    return f"The exact form matches the definition to rounding, at {times} times the speed", (
         f"The mean error of the distance is {amount(error['paired features, 50'], 2)} with 50 "
         f"random frequencies, as in the published code, and {amount(error['linear-time'], 2)} with "
         f"the linear-time form."
@@ -203,19 +202,19 @@ def best_bandwidth(result: Result) -> tuple[str, str]:
     table = result.tables["bandwidth"]
     median, least = table[table.chosen].iloc[0], table.iloc[table.error.argmin()]
     times = plain(median.error / least.error, 2)
-    return f"The median heuristic's error is {times} times the least error", (
-        f"Over {DATA_SETS} simulated data sets the error of the nearest draws is least at "
+    return f"The median heuristic's error is {times} times the smallest error", (
+        f"Over {DATA_SETS} simulated data sets, the nearest draws have the smallest error at "
         f"bandwidth {amount(least.bandwidth, 2)}; the median heuristic gives "
         f"{amount(median.bandwidth, 2)}."
     )
 
 
 def errors(result: Result) -> fig.CaptionedFigure:
-    """Draw error against time, a mark for each form and number of frequencies."""
+    """Draw error against time, with a mark for each form and number of frequencies."""
     params, main = cast(Params, result.params), result.tables["main"]
     title, caption = quickest(result)
     pairs = counted(main.pair.nunique(), "pair")
-    x, y = "milliseconds for a pair of data sets", "mean error, at least 0.00001"
+    x, y = "milliseconds per pair of data sets", "mean error (below 0.00001 drawn there)"
     settings = f"N = {params.points:,}, bandwidth {params.bandwidth:g}, {pairs}"
     figure = fig.figure(title, x, y, settings=settings)
     forms = main.groupby("form", sort=False)
@@ -243,7 +242,7 @@ STUDY: Study[Params, None] = Study(
         "bandwidth": "bandwidth spread error chosen",
     },
     says=lambda result: f"{quickest(result)[1]} {best_bandwidth(result)[1]}",
-    privacy="Uses public simulations only; costs no privacy.",
+    privacy="Uses public simulations only, so no budget is spent.",
     views={
         "error": errors,
         "bandwidth": Lines(
@@ -255,7 +254,7 @@ STUDY: Study[Params, None] = Study(
             guide=(MEDIAN, lambda part: part.bandwidth[part.chosen].iloc[0]),
         ),
     },
-    # All pairs in one process, so that times can be compared.
+    # All pairs in one process, so that their times are comparable.
     links=lambda params: -(-params.pairs // PART),
     link=link,
 )

@@ -1,19 +1,19 @@
-r"""How far can the private posterior mean be from the non-private one?
+r"""How far can the private estimate be from the non-private one?
 
-[P21] Theorem 2 bounds the expected distance between the mean over privately accepted draws and the
-mean over those accepted without noise (MATH B1):
+[P21] Theorem 2 bounds the expected distance between the mean of the draws kept with noise and the
+mean of the draws kept without noise (MATH B1):
 
 $$\mathbb{E}\Big\|\tfrac1c\sum_t \theta_t\tilde\tau_t - \tfrac1{c'}\sum_t \theta_t\tau_t\Big\|
 \le \frac{2K_T}{c'}\sum_t G_b(|\rho_t - \epsilon_{abc}|), \qquad K_T = \max_t\|\theta_t\|.$$
 
-By Markov's inequality the error is then at most $a$ with a probability of at least (MATH B2)
+By Markov's inequality, the error is then at most $a$ with probability at least (MATH B2)
 
 $$1 - \frac{4K_T}{3ac'}\sum_t e^{-|\rho_t - \epsilon_{abc}|/2b}.$$
 
-**Scope.** The theorem is about a run over the whole pool that never stops and keeps the noise of
-its threshold, given that both sides accept something; $b$ is fixed beforehand. So runs here do not
-stop, and $c$ only sets $b$. The distance never exceeds $2K_T$: a larger bound is vacuous. As $N$
-grows, distance and bound go to 0 (MATH B3).
+**Scope.** The theorem covers a run that goes through the whole pool without stopping and never
+redraws the threshold, given that draws are kept both with and without noise. The scale $b$ is fixed
+in advance. So runs here do not stop, and $c$ only determines $b$. The distance never exceeds
+$2K_T$, so a larger bound is vacuous. As $N$ grows, distance and bound go to 0 (MATH B3).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from abcdp_core.summaries import binomial_interval
 from abcdp_core.theory.error_bound import expected_error, largest_norm, probability_within
 
 EXPERIMENT = "error-bound"
-TITLE = "Distance between private and non-private posterior mean, and its bound"
+TITLE = "Distance between the private and the non-private estimate, and its bound"
 MAY_BE_LONG = True
 
 MAIN = (
@@ -53,7 +53,7 @@ DISTANCES = (0.05, 0.1, 0.2, 0.5)  # Values of a in MATH B2
 
 @dataclass(frozen=True)
 class Params(SparseVectorParams):
-    """A run without stop at several sizes of the data; c sets the noise only."""
+    """Settings of runs that never stop; c determines only the noise."""
 
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     n: tuple[int, ...] = uniform_mixture.N.field((100, 300, 1000, 3000, 5000))
@@ -64,13 +64,8 @@ class Params(SparseVectorParams):
 missing_pools = own_pool
 
 
-def tasks(params: Params, seed: int) -> list[Run[Params]]:
-    """Return one task: all runs share a pool and its distances."""
-    return [Run(params, 0, seed)]
-
-
 def errors_of(run: Run[Params]) -> pd.DataFrame:
-    """Return errors by size and run, NaN where nothing is kept with noise or without; bounds."""
+    """Tabulate errors and bounds by size and run; NaN if either side keeps nothing."""
     own, params = OwnData.of(run), run.params
     rows = []
     for n in sorted(params.n):
@@ -95,7 +90,7 @@ def errors_of(run: Run[Params]) -> pd.DataFrame:
 
 
 def within(main: pd.DataFrame, run: Run[Params]) -> list[tuple[Any, ...]]:
-    """Return the share of the errors above each distance, and the most the theorem allows."""
+    """Return the share of errors above each distance, and the share that the theorem allows."""
     own, rows = OwnData.of(run), []
     for n in sorted(run.params.n):
         part = main[main.n == n]
@@ -112,7 +107,7 @@ def within(main: pd.DataFrame, run: Run[Params]) -> list[tuple[Any, ...]]:
 
 
 def by_size(main: pd.DataFrame, _: Run[Params]) -> pd.DataFrame:
-    """Return the bound at each size, and the exponential through those of the two before."""
+    """Return the bound at each size, and its exponential extrapolation from the two before."""
     first = main.drop_duplicates("n").reset_index(drop=True)
     with np.errstate(divide="ignore"):
         logs = np.log(first.bound.to_numpy())
@@ -127,32 +122,35 @@ def by_size(main: pd.DataFrame, _: Run[Params]) -> pd.DataFrame:
 
 
 def says(result: Result) -> tuple[str, str]:
-    """Compare the mean error at the largest size with what Theorem 2 allows."""
+    """Compare the mean error at the largest size with the bound of Theorem 2."""
     main = result.tables["main"]
     main = main[main.n == main.n.max()]
     row, errors = main.iloc[0], main.error.dropna()
     at, bound, error = f"At N = {row.n:,}", plain(row.bound), float(errors.mean())
     if row.non_private == 0:
-        title = f"{at} Theorem 2 does not apply"
+        title = f"{at}, Theorem 2 does not apply"
         return title, f"{title}: no draw is within ε_abc = {row.epsilon_abc:g}."
-    title = f"{at} Theorem 2 allows an error of {bound}"
+    title = f"{at}, Theorem 2 allows an error of {bound}"
     if row.bound >= row.trivial:
-        title = f"{at} Theorem 2's bound is vacuous"
+        title = f"{at}, Theorem 2's bound is vacuous"
     elif error > row.bound:
-        title = f"{at} the error found exceeds Theorem 2's bound"
+        title = f"{at}, the simulated error exceeds Theorem 2's bound"
     elif error > 0.0:
-        title = f"{at} Theorem 2 allows {plain(row.bound / error, 2)} times the error found"
-    kept = f"{len(errors)} of {counted(len(main), 'run')} kept a draw"
-    mean = f", with a mean error of {plain(error)}" if len(errors) else ""
-    proof = " Its proof does not cover a threshold that is redrawn." if row["resample"] else ""
-    return title, f"{at} Theorem 2 allows {bound}; {kept}{mean}.{proof}"
+        title = f"{at}, Theorem 2 allows {plain(row.bound / error, 2)} times the simulated error"
+    found = "no run kept a draw"
+    if len(errors):
+        found = f"the mean over {counted(len(errors), 'run')} is {plain(error)}"
+        if empty := len(main) - len(errors):
+            found += f" ({counted(empty, 'run')} kept no draw)"
+    proof = " The proof does not cover a redrawn threshold." if row["resample"] else ""
+    return title, f"{at}, Theorem 2 allows an error of {bound}; {found}.{proof}"
 
 
 LINES = Lines(
     {
         "error": fig.PRIVATE.called("simulated"),
         "bound": fig.THEORY.called("bound of Theorem 2"),
-        "trivial": fig.GUIDE.called("no error exceeds"),
+        "trivial": fig.GUIDE.called("largest possible"),
     },
     x="n",
     by=(),
@@ -163,7 +161,7 @@ LINES = Lines(
 
 
 def error_by_size(result: Result) -> fig.CaptionedFigure:
-    """Draw the mean error and both bounds against N; an infinite bound is not drawn."""
+    """Draw the mean error and both bounds against N; infinite bounds are left out."""
     finite = result.tables["main"].replace(math.inf, math.nan)
     return LINES(replace(result, tables={"main": finite}))
 
@@ -180,7 +178,9 @@ STUDY = Study(
         ),
     },
     says=lambda result: says(result)[1],
-    privacy="Compares private with non-private results on synthetic data; not a release.",
+    privacy="Compares private and non-private results on synthetic data; nothing is released.",
     views={EXPERIMENT: error_by_size},
+    # One task, since all runs share a pool and its distances.
+    chains=lambda params, seed: [Run(params, 0, seed)],
 )
-COLUMNS, _, work, collect, figures = STUDY.contract()
+COLUMNS, tasks, work, collect, figures = STUDY.contract()

@@ -1,22 +1,22 @@
-r"""Is this enough data? The error to expect of a release from so many values.
+r"""Are these enough data? The error to expect from a release, by the number of values.
 
-Series are simulated from the model itself: parameters $\theta$ drawn from the prior, then $N$
-values drawn from $\theta$. Each series is compared with the same public pool, as a private one
-would be. The error of a release is
+Series are simulated from the model: parameters $\theta$ from the prior, then $N$ values given
+$\theta$. Each series is compared with the same public pool, as a private series would be. The error
+of a release is
 
 $$\sqrt{E\,|\hat\theta - \theta|^2 / d}$$
 
-with $\hat\theta$ the mean of the accepted draws (the prior mean if there are none) and $d$ the
-number of parameters: shares, for the uniform mixture. For the cubic (``covid``) it is the error of
-the curve, the root of its mean square over the rows, as a share of the range of possible values;
-series are then drawn from those curves of the prior that stay within the range, as yours do. The
-mean over the noise is exact (MATH E6); the mean over series is an average with a 95 % interval. A
-data set of $N$ values is the first $N$ of one stream (for the cubic, $N$ rows spread over the same
-curve), so one series serves all sizes and the curve is smoother than its band.
+where $\hat\theta$ is the mean of the kept draws (the prior mean if none is kept) and $d$ is the
+number of parameters, the shares for Five shares. For the cubic (``covid``) it is the error of the
+curve: the root mean square over the rows, as a share of the range of possible values. Its series
+come from the curves of the prior that stay within the range, as yours do. The mean over the noise
+is exact (MATH E6). The mean over series is an average with a 95 % interval. A data set of $N$
+values is the first $N$ of one stream (for the cubic, $N$ rows spread over the same curve). So one
+series serves all sizes, and the curve is smoother than its band.
 
-This holds for series that follow the model, on average over its prior. Nothing here reads any data,
-so you may look at it before you spend a budget. Between two sizes the error is taken from a
-straight line on logarithmic scales.
+The results hold for series that follow the model, on average over its prior. No private data are
+read, so you can look at them before you spend a budget. Between two sizes, the error is
+interpolated linearly on logarithmic scales.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from abcdp_core.streams import generator
 from abcdp_core.study import Array, Parameter, Result, Rows, Run, Study, choice, scale
 
 EXPERIMENT = "error-by-size"
-TITLE = "The error to expect from so many values"
+TITLE = "The error to expect, by the number of values"
 
 
 @dataclass(frozen=True)
 class Params(ScenarioParams):
-    """The setting, the largest size, and how many series are averaged."""
+    """Settings: those of the release, the largest size, and the number of simulated series."""
 
     scenario: str = choice(
         "Scenario",
@@ -68,7 +68,7 @@ class Params(ScenarioParams):
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """Return the scenario's own bounds; for the cubic, the sizes that a file may have."""
+        """Return the parameters with the scenario's bounds; for the cubic, the sizes of a file."""
         known = super().specification(scenario)
         if scenario != covid.SCENARIO:
             return known
@@ -77,7 +77,7 @@ class Params(ScenarioParams):
 
 
 def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
-    """Return the public pool if it is needed and its distances are not at hand."""
+    """Return the key of the public pool if it is needed and its distances are not stored."""
     key = _key(params, params.n, seed)
     needed = params.scenario == uniform_mixture.SCENARIO and not pool.is_ready(key)
     return [key] if needed else []
@@ -88,7 +88,7 @@ def _key(params: Params, n: int, seed: int) -> pool.PoolKey:
 
 
 def far_enough(scenario: str, planned: int, pool_size: int) -> int:
-    """Return the size of the usual pool, or of a larger one for planned values that can be made."""
+    """Return the largest size to simulate: the usual size, or enough for the planned values."""
     if scenario == covid.SCENARIO:
         return covid.OWN_SIZES[1]
     possible = [size for size in SIZES if size * pool_size <= par.WORK_LIMIT]
@@ -97,12 +97,12 @@ def far_enough(scenario: str, planned: int, pool_size: int) -> int:
 
 
 Compared = tuple[Array, float, Array, Array, Array]
-"""A series against the pool: distances ``(T,)``, their sensitivity, and what is estimated: for each
-draw ``(T, d)``, for the truth and for the prior mean ``(d,)``."""
+"""A series and the pool: distances ``(T,)``, their sensitivity, and the estimated quantity of each
+draw ``(T, d)``, of the truth and of the prior mean ``(d,)``."""
 
 
 def errors_of(_: None, run: Run[Params]) -> list[tuple[float, ...]]:
-    """Compute the errors of one series at every size, with the noise and without."""
+    """Compute the errors of one series at every size, with noise and without."""
     params, model, rows = run.params, MODELS[run.params.scenario], []
     for n in (*(size for size in model.sizes if size < params.n), params.n):
         rho, sensitivity, values, truth, nothing = model.compared(run, n)
@@ -125,7 +125,7 @@ def _shares(run: Run[Params], n: int) -> Compared:
 
 def _curve(run: Run[Params], n: int) -> Compared:
     metric, days, root = covid.distance(), covid.days(n), curve_root(n)
-    # Far more draws than a run looks at: some 8 of 100 are close at the usual threshold.
+    # Far more draws than a run looks at, as some 8 % are close at the usual threshold.
     draws = min(run.params.pool_size, max(2000, 40 * run.params.c))
     theta = covid.prior(generator(run.seed, "curves"), draws)
     truth = within(generator(run.seed, "curve", run.run))
@@ -136,7 +136,7 @@ def _curve(run: Run[Params], n: int) -> Compared:
 
 
 def within(rng: np.random.Generator) -> Array:
-    """Draw parameters ``(4,)`` from the prior whose curve stays in the range of possible values."""
+    """Draw parameters ``(4,)`` from the prior until the curve stays in the possible range."""
     low, high = covid.DOMAIN
     while True:
         theta = covid.prior(rng, 200)
@@ -147,9 +147,9 @@ def within(rng: np.random.Generator) -> Array:
 
 
 def curve_root(n: int) -> Array:
-    """Return ``(4, 4)``: coefficients times this have the mean square of their curve.
+    """Return the matrix ``(4, 4)`` that maps coefficients to vectors as large as their curve.
 
-    That is the mean over ``n`` rows, as a part of the range of possible values.
+    The size of a curve is its mean square over ``n`` rows, as a share of the possible range.
     """
     d = len(covid.PRIOR_MEAN)
     rows = np.vander(covid.days(n), d) / (covid.DOMAIN[1] - covid.DOMAIN[0])
@@ -159,14 +159,14 @@ def curve_root(n: int) -> Array:
 
 @dataclass(frozen=True)
 class Model:
-    """What a scenario's error is of.
+    """How a scenario's error is computed and described.
 
     Attributes:
-        compared: one series of so many values, against the pool.
-        sizes: that are looked at.
-        typical: what the error is of.
-        unit: of the error, in hundredths.
-        top: the highest error that is drawn.
+        compared: compares one series of a given size with the pool.
+        sizes: the sizes to compute.
+        typical: what the error is of, in words.
+        unit: the unit of the error, a hundredth.
+        top: the top of the axis.
     """
 
     compared: Callable[[Run[Params], int], Compared]
@@ -188,10 +188,10 @@ MODELS = {
 
 
 def curves(result: Result) -> pd.DataFrame:
-    """Return root mean squares over noise and series in hundredths, a row for each size.
+    """Return root mean squared errors over noise and series in hundredths, a row for each size.
 
-    These are ``error`` with ``low`` and ``high``, its 95 % interval, which one series does not
-    have; ``plain`` without noise; and ``prior`` without any data.
+    Columns are ``error`` and its 95 % interval ``low`` to ``high`` (NaN for one series), ``plain``
+    without noise, and ``prior`` without any data.
     """
     error, plain, prior = (
         100.0 * summaries.root_over_runs(result.tables["main"], column, "n").set_index("n")
@@ -201,7 +201,7 @@ def curves(result: Result) -> pd.DataFrame:
 
 
 def at(result: Result, n: int) -> pd.Series[float] | None:
-    """Return these at a size, between two sizes of the curve too; ``None`` beyond it."""
+    """Return the errors at a size, interpolated if needed; ``None`` beyond the curve."""
     table = curves(result)
     known = table.index.to_numpy()
     if not known[0] <= n <= known[-1]:
@@ -220,14 +220,13 @@ def _average(result: Result) -> str:
 
 
 def says(result: Result, n: int) -> tuple[str, str]:
-    """Say whether so many values are enough, and the error with its uncertainty."""
+    """Report the effect of the noise, and the error with its uncertainty."""
     found, model = at(result, n), _model(result)
     if found is None:
-        title = "The error to expect, by the number of values"
-        return title, f"The error to expect with {n:,} values is not known."
+        return TITLE, f"The error to expect with {counted(n, 'value')} is not known."
     cost = noise_cost(found.error, found.plain, found.prior, "no data")
     ends = f" (95 % interval {from_to((found.low, found.high), 2)})"
-    return f"With {counted(n, 'value')} {cost}", (
+    return f"With {counted(n, 'value')}, {cost}", (
         f"Averaged over {_average(result)}, {model.typical} is {amount(found.error, 2)} "
         f"{model.unit}{ends if math.isfinite(found.high) else ''}; without noise it is "
         f"{amount(found.plain, 2)}."
@@ -235,37 +234,37 @@ def says(result: Result, n: int) -> tuple[str, str]:
 
 
 def said(result: Result, planned: int) -> str:
-    """Return what to expect with so many values, in Markdown."""
+    """Return what to expect with the planned number of values, in Markdown."""
     title, sentence = says(result, planned)
     return f"**{title}.** {sentence}"
 
 
 def headline(result: Result, planned: int, width: float | None = None) -> tuple[str, str, str]:
-    """Return a number, the sentence it begins, and how sure it is, in the scale of a range."""
+    """Return a number, the sentence that it begins, and a remark; ``width`` is of the range."""
     found, model = at(result, planned), _model(result)
     if found is None:
-        return "?", f"Nothing is known for {planned:,} values.", ""
+        return "?", f"The error with {counted(planned, 'value')} is not known.", ""
     error, plain, prior = (amount(found[name], 2) for name in SHOWN)
     _, sign, unit = model.unit.rpartition("% ")
     words = (
-        f"{unit}: {model.typical} with {planned:,} values. "
-        f"**Without noise {plain}, without any data {prior}.**"
+        f"{unit}: {model.typical} with {counted(planned, 'value')}. "
+        f"**Without noise it is {plain}; without any data, {prior}.**"
     )
     rest = f"Average over {_average(result)} that follow the model."
     if sign and width is not None:
-        rest = f"With your range that is {amount(width * found.error / 100.0, 2)}. {rest}"
+        rest = f"In your range, this is {amount(width * found.error / 100.0, 2)}. {rest}"
     return f"{error} {sign}".rstrip(), words, rest
 
 
 SHOWN = {
-    "error": fig.PRIVATE.called("with the noise"),
+    "error": fig.PRIVATE.called("with noise"),
     "plain": fig.NON_PRIVATE.called("without noise"),
     "prior": fig.PRIOR_MEAN.called("without any data"),
 }
 
 
 def marked(result: Result, n: int) -> fig.CaptionedFigure:
-    """Draw the curves, and on them a size of the user's if they reach it."""
+    """Draw the curves, and mark the user's size if they reach it."""
     model, found, (title, rest) = _model(result), at(result, n), says(result, n)
     lines = Lines(
         SHOWN,
@@ -278,7 +277,7 @@ def marked(result: Result, n: int) -> fig.CaptionedFigure:
         y_title=f"error, {model.unit}",
     )
     drawn = lines(dataclasses.replace(result, tables={"main": curves(result).reset_index()}))
-    # Low enough for the headline and the progress to be on one screen with it.
+    # Low enough to fit on one screen with the headline and the progress.
     drawn.figure.update_layout(height=380)
     if found is not None:
         drawn.figure.add_trace(fig.own_mark(n, found.error, f"your {n:,} values"))
@@ -290,7 +289,7 @@ STUDY = Study(
     Params,
     tables={"main": Rows("n run mse non_private_mse prior_mse", errors_of)},
     says=lambda result: ". ".join(says(result, vars(result.params)["n"])),
-    privacy="No data are read here, so nothing is spent.",
+    privacy="No data are read, so no budget is spent.",
     views={EXPERIMENT: lambda result: marked(result, vars(result.params)["n"])},
 )
 COLUMNS, tasks, work, collect, figures = STUDY.contract()

@@ -1,15 +1,15 @@
-r"""What a privacy budget costs in error, exact over the noise.
+r"""How much error does a privacy budget cause? Exact over the noise.
 
-The error of a release is $\sqrt{E\,|\hat\theta - \theta|^2 / d}$ with $\hat\theta$ the mean of the
-accepted draws (the prior mean if there are none), $\theta$ the truth and $d$ the number of
-parameters. For one data set the mean over all noise needs no simulation: given the noise of the
-threshold the decisions are independent, one pass over the pool carries the moments of what is
-accepted, and a quadrature over the threshold's noise follows (MATH E6). A few data sets, each drawn
-anew and compared with the same public pool, are averaged; the only chance left is in the data sets,
-and the band is its 95 % interval.
+The error of a release is $\sqrt{E\,|\hat\theta - \theta|^2 / d}$, where $\hat\theta$ is the mean of
+the kept draws (the prior mean if none is kept), $\theta$ the truth and $d$ the number of
+parameters. For one data set, the mean over all noise needs no simulation. Given the noise of the
+threshold, the decisions are independent, so one pass over the pool yields the moments of the kept
+draws, and a quadrature over the noise of the threshold completes the mean (MATH E6). The result is
+averaged over a few data sets, each compared with the same public pool. The data sets are the only
+source of chance; the band is the 95 % interval.
 
-How far single releases are from that average is simulated. With ``noises`` there are releases at
-every budget, which check what is computed (:mod:`abcdp_core.error_gaps`).
+Single releases are simulated to show how much they vary. With ``noises``, releases are simulated
+at every budget to check the computed errors (:mod:`abcdp_core.error_gaps`).
 """
 
 from __future__ import annotations
@@ -39,63 +39,62 @@ EXPERIMENT = "expected-error"
 TITLE = "Error against the privacy budget, exact over the noise"
 
 BUDGETS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-USUAL = (*BUDGETS, math.inf)  # Budgets of the curve, beside the one that is asked for
+USUAL = (*BUDGETS, math.inf)  # Budgets of the curve, besides the chosen one
 RELEASES = "run noise private_mse non_private_mse accepted false"
 SIMULATED = "c epsilon_total run noise mse expected_mse"
-LINES = (10, 100)  # Values of c, of which the one farther from the own c is drawn beside it
+LINES = (10, 100)  # The value farther from the chosen c has a second line
 NOISES = 25  # Simulated releases of each data set
 
 
 @dataclass(frozen=True)
 class Params(SparseVectorParams):
-    """One setting, and how many data sets are averaged."""
+    """Settings: those of the release, and the number of data sets."""
 
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     runs: int = scale(
         "Data sets",
-        "Each drawn anew from the true parameters and compared with the same pool.",
+        "Each is simulated at the true parameters and compared with the same pool.",
         (2, 4, 8, 16, 32),
         high=100,
     ).field(8)
     noises: int = scale(
         "Simulated releases",
-        "Of each data set at every budget, to check what is computed.",
+        "For each data set at every budget, to check the computed errors.",
         (0, 25, 100),
         high=1000,
     ).field(0)
 
 
 PART, STEPS_OF_RELEASE = 10**8, 8
-"""Steps (draws times c) in a part of a task, half a second of work; those that a draw of a
-simulated release takes."""
+"""Steps (draws times c) in half a second of work; steps for one draw of a simulated release."""
 
 
 def chains(params: Params, seed: int) -> list[Chain[Params]]:
-    """Return one task per data set; each link has a budget at least."""
+    """Return one task for each data set; each link has at least one budget."""
     steps = sum(c + STEPS_OF_RELEASE * params.noises for c in lines(params)) * params.pool_size
     links = min(-(-len(USUAL) * steps // PART), len(USUAL))
     return [Chain(each.params, each.run, each.seed, links) for each in per_run(params, seed)]
 
 
 def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
-    """Return the public pool if it is needed and not at hand."""
+    """Return the key of the public pool if it is needed and not stored."""
     key = _setting(params, params.c, 0, seed).key
     needed = pool.lacking_distances(key, params.n, params.runs)
     return [key] if needed and not pool.is_kept(key) else []
 
 
 def lines(params: Params) -> tuple[int, ...]:
-    """Return the values of c that have a line: the own one and another of :data:`LINES`."""
+    """Return the values of c with a line: the chosen one and another of :data:`LINES`."""
     others = [c for c in LINES if c != params.c and c <= params.pool_size]
     far = max(others, key=lambda c: abs(math.log(c / params.c)), default=params.c)
     return tuple(sorted({params.c, far}))
 
 
 def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], Any]:
-    """Compute errors of one data set at the next budgets.
+    """Compute the errors of one data set at the next budgets.
 
-    The last link has all rows, so that an average always has all budgets.
+    The last link has all rows, so that averages are over the same data sets at all budgets.
     """
     whole, (main, simulated) = here.task, here.state or ([], [])
     params = whole.params
@@ -104,7 +103,7 @@ def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], An
         usual = USUAL[here.done :: whole.links]
         errors = dict(zip(usual, error_curve.kept(setting, usual).tolist(), strict=True))
         if here.is_last and params.epsilon_total not in USUAL:
-            # Apart, so that those kept on disk serve for every own budget.
+            # Not stored with the usual budgets, which serve every chosen budget.
             errors[params.epsilon_total] = error_curve.mse(setting, params.epsilon_total)
         main = main + [(c, budget, mse) for budget, mse in errors.items()]
         for budget in filter(math.isfinite, errors):
@@ -131,7 +130,7 @@ def _setting(params: Params, c: int, run: int, seed: int) -> error_curve.Setting
 def _simulated(
     setting: error_curve.Setting, epsilon_total: float, noises: int, seed: int
 ) -> Iterator[tuple[int, float, NDArray[np.int64]]]:
-    """Yield each noise's number, its error and the draws kept; noise is the same but for scale."""
+    """Yield number, error and kept draws of each release; budgets share noise, scaled."""
     event, rho = error_curve.event(setting, epsilon_total), setting.rho
     for noise in range(noises):
         rng = generator(seed, "noise", setting.run, noise)
@@ -140,7 +139,7 @@ def _simulated(
 
 
 def _releases(task: Chain[Params]) -> pd.DataFrame:
-    """Return errors of releases with noise drawn anew, and of the one without."""
+    """Tabulate the errors of releases with different noise, and without noise."""
     setting = _setting(task.params, task.params.c, task.run, task.seed)
     close = setting.rho <= setting.epsilon_abc
     plain = _error(np.flatnonzero(close)[: setting.c], setting)
@@ -150,7 +149,7 @@ def _releases(task: Chain[Params]) -> pd.DataFrame:
 
 
 def _error(kept: NDArray[np.int64], setting: error_curve.Setting) -> float:
-    """Return the mean squared error of the mean of some draws, of the prior mean if none."""
+    """Return the mean squared error of the mean of the kept draws, or of the prior mean."""
     mean = setting.theta[kept].mean(axis=0) if len(kept) else uniform_mixture.PRIOR_MEAN
     return summaries.errors(mean, uniform_mixture.TRUTH)[0]
 
@@ -159,70 +158,69 @@ PRIOR_ERROR = math.sqrt(summaries.errors(uniform_mixture.PRIOR_MEAN, uniform_mix
 """The error without any data."""
 
 NOT_YET = "No data set is finished yet"
-"""Where a task has many parts, none of them ends one at first."""
 
 
 def says(result: Result) -> tuple[str, str]:
-    """Say what noise does to the error, and how large that is."""
+    """Report the effect of the noise, and the errors."""
     params, main = cast(Params, result.params), result.tables["main"]
     if main.empty:
         return NOT_YET, averaged_in_words(main)
     here, plain = own_errors(params, main)
     return noise_cost(here, plain, PRIOR_ERROR).capitalize(), (
-        f"At ε_total = {params.epsilon_total:g} the root mean squared error is {amount(here)}; "
-        f"without noise it is {amount(plain)}, and the prior mean's is {amount(PRIOR_ERROR)}. "
-        f"{averaged_in_words(main)}"
+        f"At ε_total = {params.epsilon_total:g}, the root mean squared error is {amount(here)}. "
+        f"Without noise it is {amount(plain)}; the error of the prior mean is "
+        f"{amount(PRIOR_ERROR)}. {averaged_in_words(main)}"
     )
 
 
 def averaged_in_words(main: pd.DataFrame) -> str:
-    """Return what the curve is the average of."""
+    """Say what the curve averages over."""
     if main.empty:
         return f"{NOT_YET}."
     return f"Average over noise and {counted(main.run.nunique(), 'data set')}."
 
 
 def own_errors(params: Params, main: pd.DataFrame) -> tuple[float, float]:
-    """Return the root mean squared error at the own budget and without noise."""
+    """Return the root mean squared error at the chosen budget and without noise."""
     errors = main[main.c == params.c].groupby("epsilon_total").mse.mean() ** 0.5
     return errors[params.epsilon_total], errors[math.inf]
 
 
 def typical_in_words(result: Result) -> str:
-    """Return what single releases do, in Markdown; nothing before there are any."""
+    """Describe single releases, in Markdown; empty before there are any."""
     table = result.tables["releases"]
     if table.empty:
         return ""
     runs = f"**Over {counted(len(table), 'run')}:**"
     kept = table.accepted.quantile(0.5, "lower")
     if kept == 0:
-        return f"{runs} typically nothing is kept."
+        return f"{runs} typically, nothing is kept."
     false, low, high = table.false.quantile([0.5, 0.1, 0.9], "lower")
     ratio = (table.private_mse / table.non_private_mse) ** 0.5
     return (
-        f"{runs} typically noise picks {false:,.0f} of the {kept:,.0f} draws kept (80 % of runs: "
+        f"{runs} typically, noise picks {false:,.0f} of the {kept:,.0f} draws kept (80 % of runs: "
         f"{low:,.0f} to {high:,.0f}), and the error is {amount(ratio.median(), 2)} times the error "
         f"without noise ({from_to(ratio.quantile([0.1, 0.9]), 2)})."
     )
 
 
 def marks_in_words(result: Result, error: float, earlier: Sequence[float] = ()) -> str:
-    """Return what the marks of :func:`mark` are; beyond the axis, what they would show."""
+    """Explain the marks of :func:`mark`; off the axis, report the error instead."""
     if not _is_on_axis(cast(Params, result.params).epsilon_total):
-        return f"Your budget is beyond the axis; the error of this run is {amount(error)}."
-    return f"Filled: your setting. Hollow: this run.{' Small: earlier noise.' if earlier else ''}"
+        return f"Your budget is off the axis; the error of this run is {amount(error)}."
+    return f"Ring: your setting. Dot: this run.{' Small: earlier noise.' if earlier else ''}"
 
 
 def people(params: Params, epsilon_total: float) -> float:
-    """Return how many people, a real number, have another budget's noise at the own budget.
+    """Return how many people have another budget's noise at the chosen budget; a real number.
 
     The noise is proportional to Δ/ε_total (MATH S2), and Δ to 1/N, sharp or published (MATH M2).
     """
     return params.n * epsilon_total / params.epsilon_total
 
 
-TOP = 1.2 * PRIOR_ERROR  # Where the axis of errors ends
-ENDS = (min(BUDGETS) / 1.15, max(BUDGETS) * 1.25)  # Of the axis of budgets
+TOP = 1.2 * PRIOR_ERROR  # Top of the axis of errors
+ENDS = (min(BUDGETS) / 1.15, max(BUDGETS) * 1.25)  # Ends of the axis of budgets
 
 
 def _is_on_axis(epsilon_total: float) -> bool:
@@ -230,7 +228,7 @@ def _is_on_axis(epsilon_total: float) -> bool:
 
 
 def errors(result: Result) -> fig.CaptionedFigure:
-    """Draw the error against the budget, with the setting on it."""
+    """Draw the error against the budget, and mark the chosen setting."""
     params, main, gaps = cast(Params, result.params), result.tables["main"], result.tables["gaps"]
     title, caption = says(result)
     given = settings_line(params, ("c", "epsilon_abc", "n"))
@@ -240,20 +238,28 @@ def errors(result: Result) -> fig.CaptionedFigure:
     figure.update_xaxes(type="log", range=np.log10(ENDS).tolist(), showgrid=False, **ticks)
     figure.update_yaxes(range=[0.0, TOP])
     fig.no_better(figure, PRIOR_ERROR)
-    fig.note(figure, ENDS[0], TOP, " no better than the prior", fig.PRIOR.color, "top left")
+    names = [(PRIOR_ERROR, "prior mean", fig.PRIOR.color)]
     if not main.empty:
-        _add_curves(figure, params, main, gaps)
+        names += _add_curves(figure, params, main, gaps)
         _add_people(figure, params)
+    # Beside the plot, so that none lies on a line at any setting.
+    fig.end_labels(figure, names, (0.0, TOP), gap=0.09)
     check = "" if gaps.empty else f" Crosses: {error_gaps.in_words(gaps)}"
     return fig.CaptionedFigure(figure.update_layout(showlegend=False), f"{caption}{check}")
 
 
-def _add_curves(figure: go.Figure, params: Params, main: pd.DataFrame, gaps: pd.DataFrame) -> None:
-    """Draw a line for each c with what checks it, the error without noise, and the setting."""
+def _add_curves(
+    figure: go.Figure, params: Params, main: pd.DataFrame, gaps: pd.DataFrame
+) -> list[tuple[float, str, str]]:
+    """Draw a line and simulated checks for each c, the error without noise, and the setting.
+
+    Returns the height, name and color of each line.
+    """
     here, plain = own_errors(params, main)
     without = fig.NON_PRIVATE.called("without noise")
     figure.add_trace(fig.line(np.array(ENDS), np.full(2, plain), without))
-    named, shown = [], main[main.epsilon_total.between(*ENDS)]
+    names = [(plain, without.name, without.color)]
+    shown = main[main.epsilon_total.between(*ENDS)]
     x = np.unique(shown.epsilon_total)
     styles = fig.styles([f"keep {c:,}" for c in lines(params)])
     for c, style in zip(lines(params), styles, strict=True):
@@ -262,26 +268,24 @@ def _add_curves(figure: go.Figure, params: Params, main: pd.DataFrame, gaps: pd.
         if np.isfinite(low).all():
             figure.add_trace(fig.band(x, low, high, style))
         figure.add_trace(fig.line(x, y, style).update(mode="lines+markers"))
-        named.append((y, style))
+        names.append((float(y[-1]), style.name, style.color))
         part = gaps[(gaps.c == c) & gaps.epsilon_total.between(*ENDS)]
         mse, low, high = np.sqrt(part[["mse", "low", "high"]].to_numpy(float).T)
         cross = style.called("simulated", marker="x-thin-open")
         figure.add_trace(fig.points(part.epsilon_total.to_numpy(float), mse, cross, low, high))
-    if len(named) > 1:
-        fig.note(figure, ENDS[1], plain, f"{without.name} ", without.color, "top right")
-    fig.named_apart(figure, x, *[*named, (np.full(len(x), plain), without)][:2])
     if _is_on_axis(params.epsilon_total):
         figure.add_trace(fig.own_mark(params.epsilon_total, here, "your setting"))
+    return names
 
 
 def _add_people(figure: go.Figure, params: Params) -> None:
-    """Draw an axis of how many people make up for each budget's noise, unless one person would."""
+    """Draw a second axis: the people that have each budget's noise at the chosen budget."""
     first, last = (people(params, end) for end in ENDS)
     # Close to an end there is no room for a number.
     axis = fig.plain_ticks(max(1.0, 1.15 * first), last / 1.15) if last > 1.15 else {}
     if axis.get("tickvals"):
         own = f"at ε_total = {params.epsilon_total:g}"
-        title = f"people for the same noise {own}, their extra information aside"
+        title = f"people needed for the same noise {own}"
         axis |= {"overlaying": "x", "side": "top", "showgrid": False, "title": {"text": title}}
         figure.update_layout(xaxis2=axis | {"range": np.log10([first, last]).tolist()})
         # An axis without a series is not drawn.
@@ -292,17 +296,18 @@ def _add_people(figure: go.Figure, params: Params) -> None:
 def mark(
     drawn: fig.CaptionedFigure, epsilon_total: float, error: float, earlier: Sequence[float] = ()
 ) -> fig.CaptionedFigure:
-    """Draw the error of one run at its budget, hollow, and smaller those of earlier noise."""
+    """Draw the error of one run as a dot, and errors with earlier noise as small dots."""
     figure = go.Figure(drawn.figure)
     if _is_on_axis(epsilon_total):
         y = np.array([*earlier, error])
-        size = np.where(np.arange(len(y)) < len(earlier), 7, 13)
-        symbol = np.where(y > TOP, "triangle-up-open", "circle-open").tolist()
+        size = np.where(np.arange(len(y)) < len(earlier), 5, 9)
+        symbol = np.where(y > TOP, "triangle-up", "circle").tolist()
         runs = fig.points(np.full(len(y), epsilon_total), y.clip(max=TOP), fig.PRIVATE)
-        look = {"size": size, "symbol": symbol, "line": {"width": 2}}
+        look = {"size": size, "symbol": symbol}
         figure.add_trace(runs.update(name="this run", marker=look, cliponaxis=False))
-    others = f" Earlier noise: {from_to(earlier)}." if earlier else ""
-    return fig.CaptionedFigure(figure, f"{drawn.sentence} This run: {amount(error)}.{others}")
+    others = f" Errors with earlier noise: {from_to(earlier)}." if earlier else ""
+    run = f"The error of this run is {amount(error)}."
+    return fig.CaptionedFigure(figure, f"{drawn.sentence} {run}{others}")
 
 
 GAPS = Total(" ".join(error_gaps.COLUMNS), lambda _, rows: error_gaps.of(rows["simulated"]))
@@ -317,7 +322,7 @@ STUDY: Study[Params, None] = Study(
     },
     totals={"gaps": GAPS},
     says=lambda result: says(result)[1],
-    privacy="Error averaged over data sets and noise: nothing is released.",
+    privacy="Errors are averaged over data sets and noise; nothing is released.",
     views={"error": errors},
     chains=chains,
     link=link,

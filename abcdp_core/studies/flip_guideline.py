@@ -1,20 +1,19 @@
-r"""How large may c be before the noise decides?
+r"""How large may c be before noise decides?
 
-Each accepted sample costs privacy, so at a fixed budget more of them mean more noise. What matters
-is the **share of the accepted that is false**: draws at a distance $\rho_t > \epsilon_{abc}$ that
-are kept only because of noise (MATH F3). Its expectation over all noise is exact, without simulated
-noise (MATH E6). It is averaged over public data sets: each is simulated from a prior draw of its
-own and compared with the public pool in an order of its own. The private data are never looked at,
-so the guideline costs no privacy. It is the largest $c$ that keeps the share under a level, as do
-the smaller ones that are looked at: round values of $c$, and those that halve the gap in which the
-level is crossed.
+Every kept draw uses budget, so at a fixed budget more kept draws mean more noise. What matters is
+the **share of kept draws that are false**: draws at a distance $\rho_t > \epsilon_{abc}$ that were
+kept only because of noise (MATH F3). Its expectation over all noise is computed exactly (MATH E6)
+and averaged over public data sets. Each is simulated from another prior draw and compared with the
+public pool in its own order. The private data are never read, so the guideline uses no budget. It
+is the largest $c$ such that the share stays at or below a level there and at every smaller $c$
+evaluated: first round values, then those that halve the gap in which the level is crossed.
 
-Part of the share is not the noise's doing: if fewer draws of the pool are within $\epsilon_{abc}$
-than there are places to fill, only false ones can fill the other places.
+Noise is not the only reason. If fewer than $c$ draws of the pool are within $\epsilon_{abc}$, only
+false ones can fill the other places.
 
 The paper looks at the *median flip probability* $G_b$ (MATH F2) of public distances instead, the
-chance for a typical draw. That is no guide to $c$: far draws outnumber close ones, often by a
-hundred to one, so a small chance for each is enough to fill the $c$ places with false ones first.
+chance for a typical draw. It does not guide the choice of $c$: far draws often outnumber close ones
+by a hundred to one, so even a small chance for each fills the $c$ places with false draws first.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from abcdp_core.theory import false_acceptance_rate, flip, sparse_vector_run
 from abcdp_core.theory.false_acceptance_rate import Share
 
 EXPERIMENT = "flip-guideline"
-TITLE = "Largest number of accepted samples that the noise allows"
+TITLE = "The largest c before noise decides"
 MAY_BE_LONG = True
 
 GUIDELINE = (
@@ -50,25 +49,25 @@ GUIDELINE = (
 )
 
 LEVEL = scale(
-    "Accepted level of the median flip probability",
-    "The paper's guideline is the largest c that stays at or under it.",
+    "Highest median flip probability",
+    "The paper's guideline is the largest c that stays at or below it.",
     (0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5),
 )
 FALSE_LEVEL = scale(
-    "Accepted share of false samples",
-    "The guideline is the largest c that keeps the expected share at or under it.",
+    "Largest share of false draws",
+    "The guideline is the largest c that keeps the expected share at or below it.",
     (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99),
 )
 DATA_SETS = scale(
     "Public data sets",
-    "Data sets simulated from prior draws, over which the share is averaged.",
+    "The share is averaged over this many data sets, simulated from prior draws.",
     (2, 4, 8, 16, 32, 64, 100),
 )
 
 
 @dataclass(frozen=True)
 class Params(SparseVectorParams):
-    """Sizes of the data, budgets and threshold; the c in use is marked among all that are tried."""
+    """Sizes of the data, budgets and threshold; the chosen c is marked on the curve."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((par.EPSILON_TOTAL_DEFAULT,))
     n: tuple[int, ...] = uniform_mixture.N.field((uniform_mixture.N_DEFAULT,))
@@ -79,7 +78,7 @@ class Params(SparseVectorParams):
 
 
 def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
-    """Return the public pools that are not at hand."""
+    """Return the public pools that must be made first."""
     return flips.missing_pools(params.n, params.pool_size, params.data_sets, seed)
 
 
@@ -87,9 +86,9 @@ def look(task: Run[Params]) -> At:
     """Search for the guideline and for the paper's.
 
     Returns:
-        The setting, with distances ``rho`` of each data set to the pool, in an order of its own;
-        ``shares``, c -> share of the accepted that is false, by rising c; and the c up to which
-        that and the paper's median keep their levels, 0 if none does.
+        The setting, with ``rho``, the distances from the pool to each data set; ``shares``, c ->
+        share of false draws, by rising c; and ``largest_c_false`` and ``largest_c``, up to which
+        the share and the paper's median keep their levels, 0 if none does.
     """
     at = At.first(task)
     most = min(int(par.C.high), at.pool_size)
@@ -103,7 +102,7 @@ def look(task: Run[Params]) -> At:
     def flips_too_often(c: int) -> bool:
         return bool(flip_quartiles(at, c)[1] > at.level)
 
-    # Noise grows with c and G_b with the noise, so the c that keep it are 1 up to the guideline.
+    # Noise grows with c, and G_b with the noise: a single crossing.
     by_median = bisect.bisect_left(range(1, most + 1), True, key=flips_too_often)
     also = {at.c, most, *([by_median] if by_median else [])}
     shares, largest = false_acceptance_rate.search(share_at, at.false_level, most, also)
@@ -119,7 +118,7 @@ def flip_quartiles(at: At, c: int) -> Array:
 
 
 def by_c(at: At, _: Run[Params]) -> list[tuple[float, ...]]:
-    """Return the share that is false and the quartiles of the flip probability at each c."""
+    """Return the share of false draws and the quartiles of the flip probability at each c."""
     rows = []
     for c, share in at.shares.items():
         scale = flips.event(at, c).threshold_scale
@@ -129,7 +128,7 @@ def by_c(at: At, _: Run[Params]) -> list[tuple[float, ...]]:
 
 
 def guideline(at: At, _: Run[Params]) -> pd.DataFrame:
-    """Return both guidelines, and how many draws are close or far and let in."""
+    """Return both guidelines, and how many draws are close and how many wrongly kept."""
     found: dict[str, float] = {}
     for name, end in (("low", "high"), ("high", "low")):
         values = {c: getattr(share, end) for c, share in at.shares.items()}
@@ -146,32 +145,32 @@ def share_says(result: Result) -> tuple[str, str]:
     params, table = cast(Params, result.params), result.tables["guideline"]
     level, what = percent(params.false_level), "of the kept draws are expected to be false"
     if len(table) > 1:
-        ends = from_to(table.largest_c_false)
-        title = f"The largest c with at most {level} expected to be false is {ends}"
+        largest = from_to(table.largest_c_false)
+        title = f"The largest c with at most {level} false draws is {largest}"
         return title, f"{title}, over {len(table)} settings."
     shares, largest = result.tables["main"].set_index("c").false_share, table.largest_c_false[0]
     title = f"Up to c = {largest:,}, at most {level} {what}"
     if not math.isfinite(shares.iloc[0]):
-        title = "Practically nothing is ever kept, false or not"
+        title = "Hardly any draw is ever kept, false or not"
     elif largest == 0:
         title = f"Even at c = {shares.index[0]}, more than {level} {what}"
     if not math.isfinite(shares[params.c]):
         return title, f"{title}."
     here = percent(shares[params.c], params.false_level)
-    return title, f"{title}; at c = {params.c:,} it is {here}."
+    return title, f"{title}; at c = {params.c:,}, {here} are."
 
 
 def median_says(result: Result) -> tuple[str, str]:
     """Say up to which c the paper's median keeps its level, and which share is false there."""
     largest = result.tables["guideline"].largest_c
-    title = f"The largest c that the paper's median allows is {from_to(largest)}"
+    title = f"The largest c that the paper's median rule allows is {from_to(largest)}"
     if not largest.any():
-        title = "The paper's median allows no c"
+        title = "The paper's median rule allows no c"
     elif len(largest) == 1:
         share = result.tables["main"].set_index("c").false_share[largest[0]]
         if math.isfinite(share):
-            false = f"{percent(share)} of the kept draws are expected to be false"
-            return title, f"{title}; then {false}."
+            what = "of the kept draws are expected to be false"
+            return title, f"{title}; at this c, {percent(share)} {what}."
     return title, f"{title}."
 
 
@@ -179,11 +178,10 @@ C_RANGE = (par.C.low, par.C.high)
 AlongC = partial(
     Lines, x="c", x_range=C_RANGE, linear=True, settings=("epsilon_abc", "n", "epsilon_total")
 )
-"""What both figures have in common."""
 
 
 def level_line(name: str, result: Result, _: pd.DataFrame) -> list[Curve]:
-    """Return a level that is not to be crossed, as a curve."""
+    """Return the highest allowed level, as a curve."""
     level = vars(result.params)[name]
     style = fig.GUIDE.called(f"at most {percent(level)}")
     return [(style, np.array(C_RANGE), np.full(2, level))]
@@ -191,13 +189,13 @@ def level_line(name: str, result: Result, _: pd.DataFrame) -> list[Curve]:
 
 SHARES = AlongC(
     {
-        "false_share": fig.PRIVATE.called("false with noise"),
+        "false_share": fig.PRIVATE.called("false draws"),
         "unfillable": fig.NON_PRIVATE.called("too few close draws"),
     },
     says=share_says,
     bands={"false_share": ("false_share_low", "false_share_high")},
     y_range=lambda _: (0.0, 1.04),
-    y_title="expected share that is false",
+    y_title="expected share of false draws",
     curves=partial(level_line, "false_level"),
 )
 MEDIAN = AlongC(
@@ -211,7 +209,7 @@ MEDIAN = AlongC(
 
 
 def shares(result: Result) -> fig.CaptionedFigure:
-    """Draw the share of false draws against c, with the c in use if there is one setting."""
+    """Draw the share of false draws by c, with the chosen c marked if there is one setting."""
     drawn, main = SHARES(result), result.tables["main"]
     share = main.false_share[main.c == vars(result.params)["c"]]
     if len(share) == 1:
@@ -232,7 +230,7 @@ STUDY = Study(
         "guideline": Rows(GUIDELINE, guideline),
     },
     says=lambda result: f"{share_says(result)[1]} {median_says(result)[1]}",
-    privacy="Uses public simulations only; costs no privacy.",
+    privacy="Uses public simulations only and spends no privacy budget.",
     views={EXPERIMENT: shares, "median": MEDIAN},
     each=("n", "epsilon_total"),
 )

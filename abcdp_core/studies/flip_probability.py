@@ -1,28 +1,27 @@
-r"""How often does the noise change a decision?
+r"""How often does noise change a decision?
 
-[P21] Lemma 2 and Proposition 1. The private decision about a draw at distance $\rho$ differs from
+[P21] Lemma 2 and Proposition 1: the private decision about a draw at distance $\rho$ differs from
 the non-private one with probability
 
 $$G_b(|\rho - \epsilon_{abc}|), \qquad G_b(a) = \tfrac16\left(4e^{-a/2b} - e^{-a/b}\right)
 \qquad \text{(MATH F1, F2)}$$
 
-where $b$ is the noise scale that $\epsilon_{total}$, $c$ and $N$ ask for (MATH S2). A draw at the
-threshold is a coin flip, whatever the budget; far from it the flip probability falls off
-exponentially, the faster the smaller $b$.
+where the noise scale $b$ follows from $\epsilon_{total}$, $c$ and $N$ (MATH S2). At the threshold
+the decision is a coin toss, whatever the budget. Farther away the flip probability decays
+exponentially, and faster for a smaller $b$.
 
-**Scope.** The formula is exact when the threshold's noise is drawn anew for the decision (points
-called *fresh*). Inside a run the threshold keeps its noise from draw to draw, and runs with a low
-threshold last longer; so, given that a run got as far as a draw, draws are wrongly kept less often
-and wrongly rejected more often than the formula says (points called *in a run*). After the stop
-there is no decision.
+**Scope.** The formula is exact if every decision has new threshold noise (points *fresh
+threshold*). Inside a run the threshold keeps its noise from draw to draw, and runs with a low
+threshold last longer. So in the runs that reach a draw, it is wrongly kept less often and wrongly
+rejected more often than the formula says (points *in a run*).
 
-**Base rates.** A small probability matters where there are many draws. So all draws of the public
-pool are counted by their distance from $\epsilon_{abc}$, with the sum of their flip probabilities:
-how many a fresh threshold for each would wrongly keep or reject on average. The distances are those
-of a few public data sets, each simulated from a prior draw of its own.
+**Base rates.** A small probability matters if there are many draws. So all draws of the public pool
+are counted by their distance from $\epsilon_{abc}$. The sum of their flip probabilities is the
+number that noise would flip on average, with a fresh threshold for each draw. Counts are averaged
+over a few public data sets, each simulated from another prior draw.
 
-The paper draws the distances from Uniform(0, 1) and its script sets $\Delta = 1/N$, half of the
-$2/N$ of its own Lemma 1: half the noise, and not private at the stated budget.
+The paper draws distances from Uniform(0, 1). Its script sets $\Delta = 1/N$, half the $2/N$ of its
+own Lemma 1, so it adds half the noise and is not private at the stated budget.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from abcdp_core.theory import flip, flip_agreement
 Counts = NDArray[np.int64]
 
 EXPERIMENT = "flip-probability"
-TITLE = "How often the noise changes a decision"
+TITLE = "How often noise changes a decision"
 
 MAIN = (
     "n c epsilon_total epsilon_abc resample sensitivity noise_scale rho flip_probability fresh "
@@ -59,29 +58,29 @@ MAIN = (
 GRID = ["n", "c", "epsilon_total"]
 NEEDED = "n c resample sensitivity level epsilon_needed"
 BASE_RATES = "n c epsilon_total low high draws flips"
-"""Columns: the smallest ε_total at which half of the draws or more flip with a probability of at
-most ``level``; draws of the pool that are from ``low`` to ``high`` noise scales b farther than
-ε_abc, and how many of them flip, as means over the data sets they are compared with."""
+"""``epsilon_needed`` is the smallest ε_total at which at least half of the draws flip with a
+probability of at most ``level``. Base rates are means over data sets: ``draws`` of the pool whose
+distance exceeds ε_abc by ``low`` to ``high`` noise scales b, and how many of them flip."""
 
 SIMULATIONS = 2000  # Noises simulated per draw
 RARE = 0.05  # Flip probability of the table *needed*
 
 SCRIPT_SENSITIVITY = choice(
     par.SENSITIVITY.label,
-    "sharp: √2/N. published: Lemma 1, 2/N. script: 1/N as in the published code, not private.",
+    "sharp: √2/N. published: 2/N, Lemma 1. script: 1/N, as in the published code; not private.",
     ("sharp", "published", "script"),
 )
 DISTANCES = choice(
     "Distances",
-    "public: pool against data simulated from further prior draws. uniform: U(0, 1) as in the "
-    "paper. observed: pool against the private data; uses the data.",
+    "public: from the pool to data simulated at further prior draws. uniform: U(0, 1), as in the "
+    "paper. observed: from the pool to the private data, so this figure is not public.",
     ("public", "uniform", "observed"),
 )
 
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """Every combination of n, c and epsilon_total is looked at."""
+    """Lists of n, c and epsilon_total, of which every combination is computed."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((par.EPSILON_TOTAL_DEFAULT,))
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
@@ -114,7 +113,7 @@ PRESETS: dict[str, BaseParams] = {
 
 
 def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
-    """Return the public pools that are not at hand."""
+    """Return the public pools that must be made first."""
     if params.distances == "public":
         return flips.missing_pools(params.n, params.pool_size, predictive.SETS, seed)
     sizes = params.n if params.distances == "observed" else ()
@@ -123,14 +122,14 @@ def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
 
 
 def frequencies(at: At, _run: Run[Params]) -> pd.DataFrame:
-    """Return how often each draw flips by the formula and in simulations."""
+    """Return how often each draw flips, by the formula and in simulations."""
     rho = flips.distances(at.distances, at.n, at.draws, at.seed)
     scale, rng = flips.event(at).threshold_scale, at.rng()
     shape = SIMULATIONS, len(rho)
     threshold = at.epsilon_abc + scale * rng.laplace(size=shape)
     query = rho + 2.0 * scale * rng.laplace(size=shape)
     fresh = np.sum((query <= threshold) != (rho <= at.epsilon_abc), axis=0)
-    # A run cannot accept more often than there are draws. Its thresholds' noise comes last.
+    # A run keeps at most all draws. The noise of its thresholds comes last.
     most, close = min(at.c, len(rho)), rho <= at.epsilon_abc
     noise = rng.laplace(size=(SIMULATIONS, len(rho) + most))
     queries = rho + 2.0 * scale * noise[:, : len(rho)]
@@ -167,10 +166,10 @@ def pool_rates(at: At, _: Run[Params]) -> pd.DataFrame:
 
 
 def needed(_: Params, rows: Tables) -> list[tuple[Any, ...]]:
-    """Return the budget that each n and c needs, from the distances of one of its budgets.
+    """Return the budget that each n and c needs, from its first budget.
 
-    For the tail G_b(a) = level, x = exp(−a/2b) solves 4x − x² = 6 level (MATH F1); ε_total is in
-    inverse proportion to b (MATH S2).
+    If G_b(a) = level, x = exp(−a/2b) solves 4x − x² = 6 level (MATH F1); ε_total is inversely
+    proportional to b (MATH S2).
     """
     found = []
     for _group, part in rows["main"].groupby(["n", "c"]):
@@ -185,14 +184,14 @@ def needed(_: Params, rows: Tables) -> list[tuple[Any, ...]]:
 
 
 def agreement(table: pd.DataFrame) -> flip_agreement.Agreement:
-    """Test a table's fresh frequencies against their formula."""
+    """Test the frequencies with fresh thresholds against the formula."""
     counts = np.rint(table.fresh.to_numpy() * SIMULATIONS)
     away = np.abs(table.rho.to_numpy() - table.epsilon_abc.to_numpy())
     expected, scale = table.flip_probability.to_numpy(), table.noise_scale.to_numpy()
     return flip_agreement.agreement(counts, SIMULATIONS, expected, away, scale)
 
 
-NONE = 0.01  # A mean of flips below this is practically none; it is not none
+NONE = 0.01  # A mean number of flips below this is practically none
 
 
 def finding(rates: pd.DataFrame) -> str:
@@ -201,8 +200,8 @@ def finding(rates: pd.DataFrame) -> str:
     flipped = found.let_in, found.lost
     kept, rejected = (amount(x, 2) if x >= NONE else "practically none" for x in flipped)
     return (
-        f"Noise would wrongly keep {kept} of {amount(found.far, 2)} far draws and reject "
-        f"{rejected} of {amount(found.close, 2)} close draws"
+        f"Noise would wrongly keep {kept} of {amount(found.far, 2)} far draws and wrongly reject "
+        f"{rejected} of {amount(found.close, 2)} close ones"
     )
 
 
@@ -212,34 +211,36 @@ def median(result: Result) -> tuple[str, str]:
     ends = dict.fromkeys(one_in(end) for end in (medians.min(), medians.max()))
     title = f"The median flip probability is {' to '.join(ends)}"
     draws = counted(vars(result.params)["draws"], "draw")
-    return title, f"{title}, over {counted(len(medians), 'setting')} with {draws} each."
+    if len(medians) == 1:
+        return title, f"{title} over {draws}."
+    return title, f"{title} across {len(medians)} settings with {draws} each."
 
 
 def done(params: Params) -> Event | None:
-    """Return what was done, where that is one thing."""
+    """Return the event of a release, if there is one setting."""
     return flips.event(At.first(Run(params, 0, 0))) if len(STUDY.tasks(params, 0)) == 1 else None
 
 
 def guarantee(result: Result) -> str:
-    """Say what a release with the largest budget guarantees."""
+    """State what a release with the largest budget guarantees."""
     params, main = cast(Params, result.params), result.tables["main"]
     if params.sensitivity == "script":
         return (
-            "Not private at the stated budget: the published script's Δ = 1/N is smaller than "
-            "what one point can change, √2/N, so its noise is too small by that ratio."
+            "Not private at the stated budget: one person can change a distance by √2/N, but the "
+            "published script assumes Δ = 1/N. Its noise is too small by a factor of √2."
         )
     row = main.iloc[int(main.epsilon_total.argmax())]
     text = statement(flips.event(At(**row)), uniform_mixture.PROTECTED)
-    if done(params) is None:
-        text += " Of the settings shown this is one with the largest budget."
+    if len(params.epsilon_total) > 1:
+        text += " This is the largest budget shown."
     if params.distances == "observed":
-        text += " This figure itself uses the data, so it may not be published."
+        text += " This figure uses the private data, so do not publish it."
     return text
 
 
 FORMULA = fig.THEORY.called("formula")
-FRESH = fig.PRIVATE.called("● fresh threshold")
-IN_RUN = fig.PRIVATE.called("△ in a run", marker="triangle-up-open")
+FRESH = fig.TRUTH.called("● fresh threshold", marker="circle")
+IN_RUN = fig.TRUTH.called("△ in a run", marker="triangle-up-open")
 CLOSE = fig.NON_PRIVATE.called("close enough")
 FAR = fig.REJECTED.called("too far")
 FLIPPED = fig.PRIVATE.called("flipped by noise")
@@ -247,24 +248,27 @@ LOWER = 0.36  # Upper end of the lower panel
 
 
 def flip_figure(result: Result) -> fig.CaptionedFigure:
-    """Draw formula, simulation and base rates for one setting, box plots for several."""
+    """Draw formula, simulation and base rates for one setting, or box plots for several."""
     params, main = cast(Params, result.params), result.tables["main"]
     tested = f"With a fresh threshold, {agreement(main).in_short()}."
     if main.groupby(GRID).ngroups > 1:
         title, sentence = median(result)
         return fig.CaptionedFigure(_boxes(params, main, title), f"{sentence} {tested}")
-    sentence = "At ε_abc noise makes a decision a coin toss; farther away, noise matters less."
+    sentence = "At ε_abc, noise makes the decision a coin toss; farther away, it matters less."
     drawn = _around_threshold(params, main, result.tables["base_rates"])
     return fig.CaptionedFigure(drawn, f"{sentence} {tested}")
 
 
 def _around_threshold(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -> go.Figure:
-    """Draw formula and frequencies around ε_abc in units of b, and below them the draws there."""
+    """Draw formula and frequencies by distance from ε_abc, and below them the base rates."""
     settings = settings_line(params, ("epsilon_total", "epsilon_abc", "c", "n"))
     settings += f", {params.distances} distances"
-    x = "distance from ε_abc, in noise scales b"
+    x = "distance from ε_abc, in units of the noise scale b"
     drawn = fig.figure(finding(rates), x, "flip probability", settings=settings)
-    at = np.linspace(-flips.WINDOW, flips.WINDOW, 20 * flips.WINDOW + 1)
+    # No distance is below 0; the axis ends at a multiple of 5, so that it seldom moves.
+    nearest = params.epsilon_abc / float(main.noise_scale.iloc[0])
+    left = -min(flips.WINDOW, 5 * math.ceil(nearest / 5))
+    at = np.linspace(left, flips.WINDOW, 10 * (flips.WINDOW - left) + 1)
     drawn.add_trace(fig.line(at, flip.tail(np.abs(at), 1.0), FORMULA))
     away = (main.rho - main.epsilon_abc) / main.noise_scale
     near = away.abs() <= flips.WINDOW
@@ -280,7 +284,7 @@ def _around_threshold(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -
         drawn.add_trace(go.Bar(x=middle, y=y, width=1.0, name=style.name, yaxis="y2", marker=looks))
     fig.key(drawn, [(style.name, style.color) for style, _ in bars])
     drawn.layout.annotations[-1].y = LOWER
-    drawn.update_xaxes(range=[-flips.WINDOW, flips.WINDOW], anchor="y2", showgrid=False)
+    drawn.update_xaxes(range=[left, flips.WINDOW], anchor="y2", showgrid=False)
     return drawn.update_layout(
         yaxis={"domain": [0.48, 1.0], "range": [-0.02, 0.56]},
         yaxis2={"domain": [0.0, LOWER], "anchor": "x", "title": {"text": "draws"}},
@@ -290,7 +294,7 @@ def _around_threshold(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -
 
 
 def _boxes(params: Params, main: pd.DataFrame, title: str) -> go.Figure:
-    """Draw one panel per n, one color per c, boxes over the draws."""
+    """Draw box plots over the draws, with a panel for each n and a color for each c."""
     words = title, "ε_total", "flip probability"
     settings = f"{settings_line(params, ('epsilon_abc', 'resample'))}, Δ {params.sensitivity}"
     drawn = fig.panels([f"N = {n:,}" for n in params.n], *words, settings=settings)

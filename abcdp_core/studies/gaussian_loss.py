@@ -1,26 +1,26 @@
-r"""What does a noisy distance tell, and how much noise does a budget ask for?
+r"""What does a noisy distance reveal, and how much noise does a budget require?
 
 Two older versions of ABCDP ([P22]) add Gaussian noise to the distance of every draw. *Rejection*
-decides by it, $\min(\rho_t, B_\rho) + N(0, \sigma^2) \le \epsilon_{abc}$; *soft weights* use it in
-units of the threshold, $\rho_t / \epsilon_{abc} + N(0, \sigma^2)$. Nothing is simulated here: all
-follows from formulas.
+decides by it, $\min(\rho_t, B_\rho) + N(0, \sigma^2) \le \epsilon_{abc}$. *Soft weights* use it in
+units of the threshold, $\rho_t / \epsilon_{abc} + N(0, \sigma^2)$. Nothing is simulated here:
+everything follows from formulas.
 
-*At the same σ, is a larger threshold more private?* For soft weights it is. Their loss, as the
-Rényi divergence of order $\alpha$ of one noisy distance, is
+*At the same σ, is a larger threshold more private?* For soft weights it is. Their loss is the Rényi
+divergence of order $\alpha$ of one noisy distance,
 
 $$\epsilon'(\alpha) = \frac{\alpha}{2} \Bigl(\frac{\Delta}{\sigma\,\epsilon_{abc}}\Bigr)^2
 \qquad \text{(MATH W2)}$$
 
-and shown at $\alpha = 2$. But to divide by a larger threshold is to add more noise to the distance:
-in its own unit the noise is $\sigma\,\epsilon_{abc}$.
+shown at $\alpha = 2$. But dividing by a larger threshold adds more noise to the distance: in units
+of the distance the noise is $\sigma\,\epsilon_{abc}$.
 
-A decision of rejection loses most when its rarest outcome happens, by the paper's bound (MATH R1)
-and exactly (MATH R2): below $\epsilon_{abc} = B_\rho / 2$ an acceptance at $\rho = B_\rho$, above
-it a rejection at $\rho = 0$. So the loss falls up to half the bound, and rises again from there.
+A rejection decision reveals most when its rarest outcome occurs, by the paper's bound (MATH R1) and
+exactly (MATH R2). Below $\epsilon_{abc} = B_\rho / 2$ this is keeping a draw at $\rho = B_\rho$;
+above it, rejecting one at $\rho = 0$. So the loss falls up to half the bound and then rises.
 
-*For the same budget*, all $T$ draws together, rejection under pure differential privacy needs noise
-that grows in proportion to $T$, soft weights with a $\delta$ noise that grows with its root: the
-second table, in units of the distance for both.
+*For the same budget* over all $T$ draws, rejection under pure differential privacy needs noise
+proportional to $T$; soft weights with a $\delta$ need noise proportional to $\sqrt{T}$. The second
+table has both in units of the distance.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from abcdp_core.study import At, BaseParams, Cells, Result, Study, scale
 from abcdp_core.summaries import first_of
 
 EXPERIMENT = "gaussian-loss"
-TITLE = "What a distance with Gaussian noise tells, by its threshold"
+TITLE = "What a noisy distance reveals, by its threshold"
 
 ORDER = 2.0  # Order α of the Rényi divergence shown
 
 SIGMA = scale(
     "σ · standard deviation of the noise",
-    "Added to the clipped distance for a decision, to the distance over ε_abc for a weight.",
+    "Added to the clipped distance (rejection) or to the distance over ε_abc (soft weights).",
     (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
     low=0.001,
     high=100.0,
 )
 BOUND = scale(
-    "B_ρ · bound that distances are clipped at",
-    "In the unit of the distance, which is at most √2, by the published account 2.",
+    "B_ρ · bound at which distances are clipped",
+    "Distances are at most √2; the published account assumes at most 2.",
     (0.05, 0.1, 0.2, 0.5, 1.0, 1.4, 2.0),
     low=0.01,
 )
@@ -59,7 +59,7 @@ BOUND = scale(
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """Every combination of the lists."""
+    """Lists of settings, of which every combination is computed."""
 
     epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field(
         (0.01, 0.02, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
@@ -74,7 +74,7 @@ class Params(BaseParams):
 
 
 def losses(_: None, at: At) -> dict[str, float]:
-    """Δ, ε of one decision by both accounts, and Rényi divergence of one weight's distance."""
+    """Return Δ, ε of one decision by both accounts, and the Rényi divergence of one weight."""
     change = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
     decision = rejection.GaussianRejection(change, at.bound, at.epsilon_abc, at.sigma, 1)
     mu = gaussian_series.joint_mu(GaussianSeries(change / at.epsilon_abc, at.sigma, 1))
@@ -83,7 +83,7 @@ def losses(_: None, at: At) -> dict[str, float]:
 
 
 def scales(_: None, at: At) -> dict[str, float]:
-    """Noise on a distance: for decisions and for weights by both accounts; σ of the latter."""
+    """Return the noise on a distance, for decisions and for weights by both accounts."""
     change = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
 
     def weight(change: float, account: str) -> float:
@@ -100,14 +100,14 @@ def scales(_: None, at: At) -> dict[str, float]:
 
 
 def least_loss(result: Result) -> tuple[str, str]:
-    """Say at which threshold a decision gives away least."""
+    """Say at which threshold a decision reveals least."""
     part = first_of(result.tables["main"], "n", "bound", "sigma")
     least, weight = part.iloc[part.exact.argmin()], part.iloc[part.renyi.argmin()]
     at = f"ε_abc = {least.epsilon_abc:g}"
-    title = f"A decision gives away least at {at}, a weight at {weight.epsilon_abc:g}"
+    title = f"A decision reveals least at {at}, a weight at ε_abc = {weight.epsilon_abc:g}"
     if len(part) == 1:
-        title = f"What one draw gives away at {at}"
-    loss = f"a decision gives away ε = {plain(least.exact, 2)} at {at}"
+        title = f"What one draw reveals at {at}"
+    loss = f"a decision reveals ε = {plain(least.exact, 2)} at {at}"
     return title, f"With B_ρ = {least.bound:g}, {loss}; half the bound is {least.bound / 2:g}."
 
 
@@ -116,9 +116,9 @@ def noise_needed(result: Result) -> tuple[str, str]:
     part = first_of(result.tables["noise"], "n", "epsilon_total")
     times = from_to(part.exact / part.soft_exact, 2)
     part = first_of(part, "bound")
-    return f"Decisions take {times} times the noise of soft weights", (
-        f"With ε_total = {part.epsilon_total.iloc[0]:g} the noise on a distance has a standard "
-        f"deviation of {from_to(part.exact, 2)} for a decision with B_ρ = {part.bound.iloc[0]:g}, "
+    return f"Decisions need {times} times the noise of soft weights", (
+        f"With ε_total = {part.epsilon_total.iloc[0]:g}, the standard deviation of the noise on a "
+        f"distance is {from_to(part.exact, 2)} for a decision with B_ρ = {part.bound.iloc[0]:g} "
         f"and {from_to(part.soft_exact, 2)} for a weight."
     )
 
@@ -147,14 +147,14 @@ STUDY = Study(
         ),
     },
     says=lambda result: f"{least_loss(result)[1]} {noise_needed(result)[1]}",
-    privacy="Nothing private is used: costs follow from the noise, and noise from a budget.",
+    privacy="Uses no private data: everything here follows from formulas.",
     views={
         "loss": Lines(
             DECISIONS | {"renyi": DIVERGENCE},
             x="epsilon_abc",
             at=("n", "sigma"),
             says=least_loss,
-            y_title="loss of one draw",
+            y_title="privacy loss of one draw",
             guide=HALF,
         ),
         "noise": Lines(

@@ -1,4 +1,4 @@
-r"""Every decision with Gaussian noise: how much does it help to clip the distances?
+r"""Gaussian noise on every decision: how much does it help to clip the distances?
 
 Rejection ABC with Gaussian noise ([P22] Theorem 3.1) decides about every draw of the pool and
 releases all decisions:
@@ -7,14 +7,14 @@ $$\min(\rho_t, B_\rho) + N(0, \sigma^2) \le \epsilon_{abc}.$$
 
 A decision that is nearly certain reveals much when it goes the other way. Clipping at a small
 $B_\rho$ keeps every decision uncertain, so the same guarantee needs less noise, by the paper's
-bound (MATH R1) and exactly (MATH R2); but what lies beyond $B_\rho$ can no longer be told apart.
-The bound is a quantile of the distances of prior-predictive data sets to the pool of the first run
-(MATH R3); it never reads the private data. At quantile 1 it is the largest distance there is, and
-nothing is clipped.
+bound (MATH R1) and exactly (MATH R2). But all distances beyond $B_\rho$ look alike. The bound is a
+quantile of the distances between prior-predictive data sets and the pool of the first run (MATH
+R3); it never reads the private data. At quantile 1 it is the largest possible distance, and nothing
+is clipped.
 
-Simulated data sets may have another size than the data ([P22] Figure 3: 1000 points against 5000).
-Nothing stops the run: all $T$ decisions are paid for, each with $\epsilon_{total} / T$, so the
-noise grows in proportion to the pool. If a run accepts nothing, its estimate *is* the prior mean.
+Simulated data sets may differ in size from the data ([P22] Figure 3: 1000 points against 5000). The
+run never stops early: all $T$ decisions are paid for, each with $\epsilon_{total} / T$, so the
+noise grows in proportion to the pool. If a run keeps no draw, its estimate *is* the prior mean.
 Each run has its own data, pool and noise. Counts released once with noise (MATH E7) need no bound.
 """
 
@@ -40,25 +40,26 @@ from abcdp_core.study.errors import RIVAL, LeastError, OwnData, own_pool
 from abcdp_core.summaries import first_of
 
 EXPERIMENT = "gaussian-rejection"
-TITLE = "Rejection with Gaussian noise: clipped distances"
+TITLE = "Rejection with Gaussian noise and clipped distances"
 
 DATA_SETS = 20  # Prior-predictive data sets whose distances to the pool give the bound
 
 BOUND_QUANTILE = scale(
-    "Quantile of simulated distances at which they are clipped",
-    "Smaller: less noise, but draws beyond it look alike. 1: nothing is clipped.",
+    "Quantile at which distances are clipped",
+    "Of simulated distances. A smaller one needs less noise, but all draws beyond it look alike. "
+    "At 1 nothing is clipped.",
     (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
 )
 ACCOUNTANT = dataclasses.replace(
     par.ACCOUNTANT,
-    help="How noise follows from ε_total. exact: the least noise. published: the paper's bound.",
+    help="How ε_total sets the noise. exact: the least noise. published: the paper's bound.",
     options=("exact", "published"),
 )
 
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """Every combination of the lists is run on the same data, pool and noise within a run."""
+    """Lists of settings; within a run, all combinations share data, pool and noise."""
 
     bound_quantile: tuple[float, ...] = BOUND_QUANTILE.field((0.05, 0.2, 1.0))
     epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field((0.05, 0.1, 0.2, 0.5))
@@ -80,8 +81,8 @@ class Params(BaseParams):
 
 
 PRESETS: dict[str, BaseParams] = {
-    # Thresholds, budgets and the number of draws are not stated. The thresholds are those of [P21]
-    # Figure 3 but for 0.05, which hardly any of 1000 draws is within.
+    # The paper states no thresholds, budgets or number of draws. These thresholds are from [P21]
+    # Figure 3, without 0.05, which hardly any of 1000 draws reaches.
     "p22-figure-3": Params(
         bound_quantile=(0.05, 0.2),
         epsilon_abc=(0.1, 0.2, 0.5),
@@ -97,15 +98,15 @@ missing_pools = own_pool
 
 @functools.lru_cache(maxsize=64)
 def bound(public: pool.PublicSide, quantile: float, sensitivity: str = "sharp") -> float:
-    """Return B_ρ, from public simulations (MATH R3): a quantile, of 1 the largest there can be."""
+    """Return B_ρ from public simulations (MATH R3); at quantile 1 the largest possible distance."""
     if quantile == 1.0:
-        # The only point of a data set can take it from any distance to any other.
+        # Replacing the only point of a data set can change a distance from least to largest.
         return public.key.metric().sensitivity(1, sensitivity)
     return mechanism.bound_quantile(thresholds.simulated(public, DATA_SETS), quantile)
 
 
 def _bound(world: OwnData, at: At) -> float:
-    """Return that of a place, which is the same in every run."""
+    """Return the bound of a cell, which is the same in every run."""
     first = OwnData.of(dataclasses.replace(world.run, run=0)).key
     points = uniform_mixture.simulated_points(at.n, at.pseudo_n)
     return bound(pool.PublicSide(first, at.n, points), at.bound_quantile, at.sensitivity)
@@ -123,7 +124,7 @@ def event(at: At, clipped_to: float, accountant: str) -> Event:
 def errors(world: OwnData, at: At) -> dict[str, float]:
     """Count the draws that are kept, and measure the errors of their mean."""
     done = event(at, _bound(world, at), at.accountant)
-    release, _ = mechanism.run(world.comparison(at.n).rho, at.epsilon_abc, done, at.rng())
+    release = mechanism.run(world.comparison(at.n).rho, at.epsilon_abc, done, at.rng())
     return world.errors(release, at.n) | {"accepted": len(release.indices)}
 
 
@@ -135,7 +136,7 @@ def scales(world: OwnData, at: At) -> dict[str, float]:
 
 
 def guarantee(result: Result) -> str:
-    """Return what is promised whichever setting is used: by the one that gives away most."""
+    """State what every setting guarantees: the guarantee of the one that reveals most."""
     params, noise = cast(Params, result.params), result.tables["noise"]
 
     def dearest(budget: float) -> Event:
@@ -149,19 +150,19 @@ def guarantee(result: Result) -> str:
 
 
 OVER = ("bound_quantile", "epsilon_abc")
-LEAST = LeastError("Decisions about every draw", OVER, of_noise=OVER[:1])
+LEAST = LeastError("rejection with Gaussian noise", OVER, of_noise=OVER[:1])
 
 
 def noise_needed(result: Result) -> tuple[str, str]:
-    """Say how large the noise is against the threshold, and by the published account."""
+    """Compare the noise with the threshold, and the published with the exact account."""
     shown = first_of(result.tables["noise"], "epsilon_total")
     budget = float(shown.epsilon_total.iloc[0])
     if math.isinf(budget):
-        return "No noise on any distance", "Without noise no distance is clipped either."
+        return "No noise on any distance", "Without noise, no distance is clipped."
     times = from_to(shown[vars(result.params)["accountant"]] / shown.epsilon_abc, 2)
     return f"The noise is {times} times the threshold", (
-        f"At {budget_name(budget)} the published bound asks for "
-        f"{from_to(shown.published / shown.exact)} times the exact noise."
+        f"At {budget_name(budget)}, the published bound requires "
+        f"{from_to(shown.published / shown.exact)} times the noise of the exact account."
     )
 
 

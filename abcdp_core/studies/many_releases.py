@@ -33,13 +33,11 @@ TITLE = "Many releases of the same data"
 COLUMNS = columns(
     main="release_number sample parameter value weight",
     errors="release_number accepted mse mae",
+    # Means without noise and of the prior, the truth if known, and 99 % of the prior's draws.
     references="parameter non_private non_private_accepted prior truth prior_low prior_high",
 )
-"""In *references*, the means of the run without noise and of the prior, the truth if it is known,
-and the ends of the prior's draws but for 1 in 100."""
-
 SIZES = (1, 2, 5, 10, 20, 30, 50, 100, 200)
-RELEASES = scale("Releases", "How many times the noise is drawn anew.", SIZES)
+RELEASES = scale("Releases", "How many times the data are released, each with new noise.", SIZES)
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,7 @@ class Params(demonstration.ReleaseParams):
     releases: int = RELEASES.field(30)
 
 
-missing_pools = demonstration.missing_pools
-tasks = single_task
+missing_pools, tasks = demonstration.missing_pools, single_task
 
 
 def work(task: SingleTask[Params]) -> Tables:
@@ -84,21 +81,21 @@ def work(task: SingleTask[Params]) -> Tables:
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """Say how far the releases' errors spread, and what all releases would cost together."""
-    errors = rows["errors"]
-    unknown = errors.mae.isna().all()
-    spread = "unknown, as the true parameters are" if unknown else from_to(errors.mae)
-    said = f"The mean absolute error of {counted(len(errors), 'release')} of the same data is "
-    said += f"{spread}.{summaries.empty_note(errors.accepted)}"
+    """Report the spread of errors, and what all releases spend together."""
+    errors, total = rows["errors"], params.releases * params.epsilon_total
+    made = f"{counted(len(errors), 'release')} of the same data"
+    said = f"Over {made}, the mean absolute error is {from_to(errors.mae)}."
+    if errors.mae.isna().all():
+        said = f"Shows {made}. The true parameters are unknown, so there is no error to report."
     privacy = demonstration.privacy_of(params)
-    if len(errors) > 1:
-        total = budget_name(len(errors) * params.epsilon_total)
-        privacy += f" All {len(errors)} together would cost {total}."
-    return Result(EXPERIMENT, params, rows, said, privacy, demonstration.event_of(params))
+    if params.releases > 1:
+        privacy += f" All {params.releases} together would spend {budget_name(total)}."
+    said, event = said + summaries.empty_note(errors.accepted), demonstration.event_of(params)
+    return Result(EXPERIMENT, params, rows, said, privacy, event)
 
 
 def means(result: Result) -> Array:
-    """Mean of each release ``(releases, d)``, the prior mean where no draw was kept."""
+    """Return the mean of each release ``(releases, d)``; the prior mean if no draw was kept."""
     references, numbers = result.tables["references"], result.tables["errors"].release_number
     main = result.tables["main"]
     weighted = main.assign(value=main.value * main.weight)
@@ -108,23 +105,23 @@ def means(result: Result) -> Array:
 
 
 def finding(result: Result) -> str:
-    """Say what noise does to a release that is neither lucky nor unlucky, in a line."""
+    """Say in a line what noise does to the error of a typical release."""
     errors, references = result.tables["errors"], result.tables["references"]
     if errors.accepted.max() == 0:
         return "No release kept a draw, so every estimate is the prior mean"
     if errors.mae.isna().all():
-        return f"{counted(len(errors), 'release')} of the same data, and the estimate without noise"
+        return f"{counted(len(errors), 'release')} of the same data, beside one without noise"
     plain = math.sqrt(((references.non_private - references.truth) ** 2).mean())
     what = "The typical error of a release" if len(errors) > 1 else "The error of this release"
     return f"{what} is {against_no_noise(float(np.sqrt(errors.mse).median()), plain)}"
 
 
 SPREAD, GOLDEN = 1.1, (math.sqrt(5.0) - 1.0) / 2.0
-"""Part of half a strip that dots are spread over, and the step that spreads any number of them."""
+"""Height that dots are spread over in a strip, and the step that spreads any number evenly."""
 
 
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
-    """Draw the means of all releases as a strip for each parameter."""
+    """Draw the means of all releases, with a strip for each parameter."""
     params, references = cast(Params, result.params), result.tables["references"]
     axes = list(params.source.AXES.values())
     names = "non_private", "prior", "truth"

@@ -1,15 +1,15 @@
 r"""What is the posterior from one release by one mechanism?
 
-Accepted draws have equal weights; soft weights and importance weights differ. All are weighted
-samples: the histograms show shares, and the effective sample size $(\sum w)^2 / \sum w^2$ says how
-many draws of equal weight a sample is worth. A released estimate is a point and not a sample, so it
-has a mean only. A posterior that is known exactly gives independent draws of equal weight, and its
-mean is the exact one.
+Draws kept by rejection have equal weights; soft weights and importance weights differ. The
+histograms show shares of the weight. The effective sample size $(\sum w)^2 / \sum w^2$ says how
+many draws of equal weight a sample is worth. A released estimate is a point, not a sample, so it
+has only a mean. A posterior that is known exactly gives independent draws of equal weight, and its
+mean is exact.
 
-A noise-aware posterior is made in one of three ways (MATH E3). If its importance weights are worth
-enough draws, the draws keep these weights. If not, other draws are kept after noise is added to
-each, and moved along a regression; from a pool too small for a regression they are not moved. In
-all three cases the table gives the effective sample size of the importance weights.
+A noise-aware posterior is computed in one of three ways (MATH E3). If its importance weights are
+worth enough draws, the draws keep these weights. If not, noise is added to each draw, and the draws
+near the release are kept and moved by a regression; in a pool too small for a regression they are
+not moved. In all three cases the table gives the effective sample size of the importance weights.
 
 The threshold or temperature is the best public one for the mechanism, chosen on simulated data sets
 as in the comparison of all mechanisms.
@@ -49,7 +49,7 @@ class Params(shared.MechanismParams):
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own sizes, and what can serve it."""
+        """Return the scenario's own sizes and the mechanisms that can serve it."""
         general = super().specification(scenario)
         if scenario is None or scenario not in general["scenario"].options:
             return general
@@ -57,9 +57,10 @@ class Params(shared.MechanismParams):
 
 
 def released(run: Run[Params]) -> dict[str, Any]:
-    """Choose the threshold on simulated data, release once, and put the prior beside it."""
+    """Choose the threshold on simulated data and release once; return rows of every table."""
     params, public = run.params, shared.public_side(run.params, run.seed)
-    mechanism, budget = mechanisms.load(params.mechanism), _budget(params)
+    mechanism = mechanisms.load(params.mechanism)
+    budget = Budget(params.epsilon_total, params.delta)
     threshold = public.scenario.EPSILON_ABC_DEFAULT
     asked = mechanism.chosen(c=params.c, sensitivity=params.sensitivity, epsilon_abc=threshold)
     options = trials.best(params.mechanism, public, asked, budget, run.seed)
@@ -86,12 +87,8 @@ def released(run: Run[Params]) -> dict[str, Any]:
     return {"main": pd.concat(main, ignore_index=True), "errors": errors}
 
 
-def _budget(params: Params) -> Budget:
-    return Budget(params.epsilon_total, params.delta)
-
-
 def _way(release: Release) -> str:
-    """How a release came to be."""
+    """Return how a release was computed."""
     if release.made is not None:
         return release.made.way
     if release.estimate is not None:
@@ -101,11 +98,11 @@ def _way(release: Release) -> str:
 
 
 def says(result: Result) -> str:
-    """Say what was released, how large its error is, and what a small pool does to it."""
+    """Say what was released and its error, with a warning if the pool is small."""
     params = cast(Params, result.params)
     private, prior = result.tables["errors"].to_dict("records")
     name, budget = private["mechanism"], budget_name(params.epsilon_total)
-    said = [f"With {budget}, {fig.called(name)} gave {_gave(private)}."]
+    said = [f"With {budget}, {fig.called(name)} returned {_returned(private)}."]
     if math.isnan(private["mae"]):
         said.append("The true parameters are unknown, so there is no error to report.")
     else:
@@ -116,8 +113,8 @@ def says(result: Result) -> str:
     return " ".join(filter(None, said))
 
 
-def _gave(private: Mapping[Any, Any]) -> str:
-    """What a release consists of."""
+def _returned(private: Mapping[Any, Any]) -> str:
+    """Say what a release consists of."""
     way, draws = private["way"], counted(private["accepted"], "draw")
     if way == "accepted" and private["accepted"] == 0:
         return "no draw, so its estimate is the prior mean"
@@ -126,8 +123,8 @@ def _gave(private: Mapping[Any, Any]) -> str:
         "estimate": "a point estimate, not a sample",
         "accepted": draws,
         "exact": f"{draws} from the exact posterior given the release",
-        "weighted": f"{draws} with weights, effective sample size {size}",
-        "moved": f"{draws} near the release, moved along a regression",
+        "weighted": f"{draws} with weights (effective sample size {size})",
+        "moved": f"{draws} near the release, moved by a regression",
         "kept": f"{draws} near the release",
     }[way]
 
@@ -135,7 +132,8 @@ def _gave(private: Mapping[Any, Any]) -> str:
 def promise(params: Params) -> str:
     """State what the release guarantees."""
     mechanism, source = mechanisms.load(params.mechanism), params.source
-    return privacy.guarantee(mechanism.spends(_budget(params)), *mechanism.protects(source))
+    spent = mechanism.spends(Budget(params.epsilon_total, params.delta))
+    return privacy.guarantee(spent, *mechanism.protects(source))
 
 
 def posterior(result: Result) -> fig.CaptionedFigure:

@@ -1,17 +1,17 @@
 r"""What does privacy cost in accuracy?
 
-The error of a posterior is that of its mean: over the $d$ parameters, the mean squared (MSE) or
-mean absolute (MAE) difference from the truth, beside the error of the prior mean, which needs no
-data at all. Each run has its own data $Y^*$, its own pool and its own noise, so bands over runs
-show all that chance does.
+The error of a posterior is the error of its mean: the mean squared (MSE) or mean absolute (MAE)
+difference from the truth over the $d$ parameters. Beside it is the error of the prior mean, which
+uses no data at all. Each run has its own data $Y^*$, pool and noise, so the bands over runs show
+every source of chance.
 
 Two forces pull against each other. A larger $\epsilon_{abc}$ keeps draws that look less like the
-data. A smaller one leaves less room between accept and reject, so the noise of scale $b$ (MATH S2)
-decides instead of the data, and more so the smaller $\epsilon_{total}$ and $N$ and the larger $c$.
+data. A smaller one leaves less room between keeping and rejecting, so noise of scale $b$ (MATH S2)
+decides instead of the data; more so the smaller $\epsilon_{total}$ and $N$ and the larger $c$.
 
-[P21] Figure 3 is labelled mean-squared error; its published script plots the mean absolute error.
-Both are here, named for what they are. If a run accepts nothing, its estimate *is* the prior mean:
-marks are open where that happened, because there the error says little about the data.
+[P21] Figure 3 is labeled mean squared error, but its published script plots the mean absolute
+error. Both are shown here. If a run keeps no draw, its estimate *is* the prior mean. Marks are open
+where that happened, because the error there says little about the data.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TITLE = "Error of the private posterior against the privacy budget"
 
 @dataclass(frozen=True)
 class Params(ScenarioParams):
-    """Every combination of the lists is run on the same data, pool and noise within a run."""
+    """Lists of settings; within a run, all combinations share data, pool and noise."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field(
         (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, math.inf)
@@ -59,12 +59,12 @@ class Params(ScenarioParams):
     scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
 
     def check_together(self) -> None:
-        """Refuse too much work, more acceptances than draws, and data of unknown parameters."""
+        """Refuse too much work, more kept draws than the pool has, and an unknown truth."""
         super().check_together()
         if not trials.knows_truth(self.source):
             raise ParameterError(
-                f"scenario = {self.scenario}: nobody knows the true parameters of its data, so "
-                f"their error cannot be measured."
+                f"scenario = {self.scenario}: the true parameters of its data are unknown, so no "
+                f"error can be measured."
             )
 
 
@@ -82,13 +82,13 @@ PRESETS: dict[str, BaseParams] = {
 
 
 def event(at: At) -> Event:
-    """What a release does with the data; public."""
+    """Return what a release does with the data; public."""
     sensitivity = simulators.load(at.scenario).distance().sensitivity(at.n, at.sensitivity)
     return sparse_vector.calibrate(at.epsilon_total, sensitivity, at.c, resample=at.resample)
 
 
 def cell(world: OwnData, at: At) -> dict[str, float]:
-    """The scale of the threshold's noise, how many draws were accepted, and errors."""
+    """Return the scale of the threshold's noise, the number of kept draws, and errors."""
     options = sparse_vector.Options(at.epsilon_abc, at.c, at.resample, at.sensitivity)
     prepared = sparse_vector.LINEAR.prepare(world.public(at.n), options, Budget(at.epsilon_total))
     release = prepared.release(world.comparison(at.n), at.rng())
@@ -98,7 +98,7 @@ def cell(world: OwnData, at: At) -> dict[str, float]:
 
 
 BY = ("n", "c", "epsilon_abc", "resample")
-LEAST = LeastError("Sparse vector", over=BY)
+LEAST = LeastError("the sparse vector", over=BY)
 
 STUDY = Study(
     EXPERIMENT,
@@ -120,10 +120,12 @@ COLUMNS, tasks, work, collect, figures = STUDY.contract()
 
 
 def mark(figure: go.Figure, result: Result, metric: str, **here: float) -> tuple[go.Figure, str]:
-    """Mark one setting on a figure of the result's errors, and say its error; nothing without one.
+    """Mark one setting on a figure of errors, and say its error; change nothing if it is not there.
 
     Args:
-        figure, result, metric: without panels; that it shows; ``mae`` or ``mse``.
+        figure: without panels.
+        result: that it shows.
+        metric: ``mae`` or ``mse``.
         here: n, c, epsilon_abc, epsilon_total.
     """
     table = result.tables["main"]
@@ -133,7 +135,7 @@ def mark(figure: go.Figure, result: Result, metric: str, **here: float) -> tuple
         return figure, ""
     row = over_runs(table, metric, ["epsilon_total"]).iloc[0]
     interval = f" (95 % interval {amount(row.low)} to {amount(row.high)})"
-    said = f"At your setting the {AXES[metric]} is {amount(row['mean'])}"
-    empty = f"; {percent(row.empty_share)} of the runs accept nothing" if row.empty_share else ""
+    said = f"At your setting, the {AXES[metric]} is {amount(row['mean'])}"
+    empty = f"; {percent(row.empty_share)} of runs keep no draw" if row.empty_share else ""
     figure.add_trace(fig.own_mark(here["epsilon_total"], row["mean"], "your setting"))
     return figure, f"{said}{interval if math.isfinite(row.low) else ''}{empty}. "

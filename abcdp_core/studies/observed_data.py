@@ -1,13 +1,13 @@
 r"""What do the private data look like?
 
 [P21] Figure 2 and [P22] Figure 1: the true weights of five uniform distributions, and the data
-$Y^*$ drawn with them. A point falls into the $i$-th unit interval with probability $\theta_i$, so
-the share of $N$ points there differs from $\theta_i$ by chance, with standard error
+$Y^*$ drawn with them. A value falls into the $i$-th unit interval with probability $\theta_i$. So
+the share of $N$ people there differs from $\theta_i$ by chance, with standard error
 
 $$\sqrt{\theta_i (1 - \theta_i) / N}.$$
 
-These shares estimate the weights without privacy and without simulations; no private ABC can be
-expected to do better. The data are synthetic: nobody is protected.
+These shares estimate the weights without privacy and without simulations. No private ABC can be
+expected to do better. The data are synthetic: nobody needs protection.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study import BaseParams, Result, Rows, Run, Study
 
 EXPERIMENT = "observed-data"
-TITLE = "The synthetic data and the weights that they come from"
+TITLE = "The synthetic data and their true weights"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ PRESETS: dict[str, BaseParams] = {"p21-figure-2": Params()}
 
 
 def shares(_: None, run: Run[Params]) -> pd.DataFrame:
-    """Count the data in each interval; ``standard_errors`` is how many the share is too high."""
+    """Count the data in each interval; ``standard_errors`` is positive if the share is too high."""
     n, weight = run.params.n, uniform_mixture.TRUTH
     data = pool.observed_data(pool.key_for(uniform_mixture.SCENARIO, n, 1, run.seed), n)
     edges = np.linspace(*uniform_mixture.DOMAIN, len(weight) + 1)
@@ -52,20 +52,20 @@ def _says(result: Result) -> str:
     main = result.tables["main"]
     worst = main.iloc[main.standard_errors.abs().argmax()]
     return (
-        f"No share is farther from its weight, in standard errors, than the one from "
-        f"{worst.low:g} to {worst.high:g}: {amount(worst.share)} instead of {amount(worst.weight)}."
+        f"The largest deviation in standard errors is between {worst.low:g} and {worst.high:g}: "
+        f"the share is {amount(worst.share)} and the true weight {amount(worst.weight)}."
     )
 
 
 def _bars(result: Result) -> fig.CaptionedFigure:
-    """Shares of the data beside the true weights."""
+    """Draw the shares of the data beside the true weights."""
     main = result.tables["main"]
     n, farthest = int(main.n.iloc[0]), float(main.standard_errors.abs().max())
     figure = fig.figure(
         f"Every share is within {at_most(farthest, 2)} standard errors of its true weight",
-        *("value of a point", "share of the points"),
+        *("value", "share of people"),
         height=360,
-        settings=f"N = {n:,}; bars: 95 % intervals of the weights, from the data alone",
+        settings=f"N = {n:,}; bars: 95 % intervals for the weights, from the data alone",
     )
     edges = np.append(main.low.to_numpy(), main.high.iloc[-1])
     weights = fig.outline(edges, main.weight.to_numpy(), fig.TRUTH.called("true weights"))
@@ -81,7 +81,7 @@ STUDY = Study(
     Params,
     tables={"main": Rows("n low high weight count share standard_errors", shares)},
     says=_says,
-    privacy="Shows the data themselves, which are synthetic: not a release.",
+    privacy="Not a release: this shows the data themselves, which are synthetic.",
     views={EXPERIMENT: _bars},
 )
 COLUMNS, tasks, work, collect, figures = STUDY.contract()

@@ -1,21 +1,21 @@
-r"""What does a gradient step per answer lose against a posterior?
+r"""What does one gradient step per answer lose, compared with a posterior?
 
-[Y23] §7 names an online gradient as the cheap way (MATH A13): the estimate moves by a step along
-the score of each noisy answer, and no answer is kept,
+[Y23] §7 suggests an online gradient as a cheap method (MATH A13): the estimate moves by a step
+along the score of each noisy answer, and no answer is stored,
 
 $$\theta_{t+1} = \theta_t + G_t\,\nabla_\theta \log p(y_t \mid \theta_t), \qquad
 \theta = (\mu, \log\sigma).$$
 
 Each run has its own people and noise, the same for all methods. Each method asks the next person
-where its own estimate says (MATH A5), so the answers differ. The error is the distance of the
-estimate from the truth: of the posterior mean of ``smc`` (MATH A7) or ``grid`` (A8), or of the
-average of the gradient's steps. Until the gradient has brought the variance of its prior below
+where its own estimate suggests (MATH A5), so the answers differ. The error is the distance between
+estimate and truth. The estimate is the posterior mean of ``smc`` (MATH A7) or ``grid`` (A8), or the
+average of the gradient's steps. Until the gradient has reduced the variance of its prior below
 $\sigma^2$ and its answers are worth one exact value, its estimate is its latest position.
 
 The line *all information used* is the mean absolute error of the best estimate from answers asked
-for in the right place, $\sqrt{2/\pi}\,\sigma / \sqrt{t F_{11}}$ with the Fisher information $F$ of
-an answer (MATH A3, A14). It holds for many people, and leaves out the prior and the cost of finding
-the place; where the prior or luck adds information, errors lie below it.
+in the right place, $\sqrt{2/\pi}\,\sigma / \sqrt{t F_{11}}$ with the Fisher information $F$ of one
+answer (MATH A3, A14). It holds for many people and ignores the prior and the cost of finding the
+right place. Errors lie below it if the prior or luck adds information.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from abcdp_core.study import Array, Result, Run, Study, choice
 from abcdp_core.study.estimates import SYMBOL, Errors, contrast, least_error
 
 EXPERIMENT = "online-gradient"
-TITLE = "A gradient step for each answer, in place of a posterior"
+TITLE = "One gradient step per answer instead of a posterior"
 
 GRADIENT = "gradient"
 METHODS = ("smc", GRADIENT, "grid")
 METHOD = choice(
     "Methods",
-    "gradient: a step for each answer. smc: a posterior of particles. grid: the posterior "
-    "computed on a grid, the reference.",
+    "gradient: one step per answer. smc: a posterior by particles. grid: the posterior on a grid, "
+    "the reference.",
     METHODS,
 )
 SCORE = dataclasses.replace(
     online.SCORE,
-    label="The channel is best for",
-    help="mu: the mean. determinant: mean and spread at once.",
-    # Others may choose a table without information about μ.
+    label="Question is best for",
+    help="mu: the mean. determinant: mean and spread together.",
+    # Other scores may choose a table without information about μ.
     options=("mu", "determinant"),
 )
 
@@ -63,7 +63,7 @@ POINTS = 20  # Numbers of people at which estimates are kept
 
 @dataclass(frozen=True)
 class Params(online.OneWayParams):
-    """One way of asking, and several of inferring."""
+    """One way of asking, and several methods."""
 
     n: int = dataclasses.replace(online.PEOPLE, low=10).field(1000)
     method: tuple[str, ...] = METHOD.field(("smc", GRADIENT))
@@ -72,16 +72,16 @@ class Params(online.OneWayParams):
     prior_variance: float = online.PRIOR_VARIANCE.field(1e4)
 
     def asked(self) -> Channel:
-        """How people are asked."""
+        """Return the channel by which people are asked."""
         return online.channel(self.channel, self.epsilon_total, self.score)
 
     def times(self) -> NDArray[np.int_]:
-        """Numbers of people ``(k,)`` at which estimates are kept, the last of them all."""
+        """Return the numbers of people ``(k,)`` after which estimates are kept, up to all."""
         return np.unique(np.geomspace(10, self.n, POINTS).round().astype(int))
 
 
 def follow(run: Run[Params]) -> dict[str, list[Any]]:
-    """Ask the people of a run by each method."""
+    """Ask the people of a run by each method; return rows of every table."""
     params, times = run.params, run.params.times()
     main, cost = [], []
     for method in params.method:
@@ -95,7 +95,7 @@ def follow(run: Run[Params]) -> dict[str, list[Any]]:
 
 
 def _estimates(run: Run[Params], method: str) -> Array:
-    """Estimates ``(n, 2)`` of (μ, σ) after each person."""
+    """Return estimates ``(n, 2)`` of (μ, σ) after each person."""
     params, stream = run.params, run.params.stream()
     values, chances = stream.people(run.seed, run.run, params.channel)
     if method == GRADIENT:
@@ -108,7 +108,7 @@ def _estimates(run: Run[Params], method: str) -> Array:
 
 
 def bound(params: Params, name: str, people: Array) -> Array:
-    """Return errors of ``mu`` or ``sigma`` if all information of ``people (k,)`` were used."""
+    """Return the error of ``mu`` or ``sigma`` if all information of ``people (k,)`` is used."""
     index = list(SYMBOL).index(name)
     return least_error(asymptotic_variance(params.asked(), params.sigma)[index, index] / people)
 
@@ -120,7 +120,7 @@ def _theory(result: Result, _: pd.DataFrame, name: str) -> list[Curve]:
 
 
 def _with_time(result: Result) -> fig.CaptionedFigure:
-    """The errors of μ, and how the computing times compare."""
+    """Draw the errors of μ, and compare computing times in the caption."""
     drawn, cost = VIEWS["mu"](result), result.tables["cost"]
     seconds = {str(method): rows.seconds.mean() for method, rows in cost.groupby("method")}
     if len(seconds) < 2:
@@ -130,7 +130,7 @@ def _with_time(result: Result) -> fig.CaptionedFigure:
 
 
 def _if_learnt(result: Result) -> fig.CaptionedFigure | None:
-    """The errors of σ, unless it is known."""
+    """Draw the errors of σ, unless it is known."""
     return None if vars(result.params)["known_sigma"] else VIEWS["sigma"](result)
 
 

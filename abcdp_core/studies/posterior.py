@@ -7,13 +7,13 @@ with noise on both sides,
 $$\rho_t + \nu_t \le \epsilon_{abc} + m, \qquad m \sim \mathrm{Lap}(b),\;
 \nu_t \sim \mathrm{Lap}(2b) \qquad \text{(MATH S1)}$$
 
-and stops once $c$ draws are kept. The noise scale that a budget buys is (MATH S2)
+and stops once $c$ draws are kept. The budget sets the noise scale (MATH S2):
 
 $$b = \frac{(c+1)\,\Delta}{\epsilon_{total}} \;\text{(threshold noise kept)}, \qquad
 b = \frac{2c\,\Delta}{\epsilon_{total}} \;\text{(redrawn)},$$
 
-with $\Delta$ the most that one point can change a distance. Only *which* draws were kept is
-released; anything computed from them afterwards costs no further privacy.
+with $\Delta$ the most that one person can change a distance. Only *which* draws were kept is
+released; anything computed from them afterwards uses no more of the budget.
 
 Private and non-private runs go through the same pool in the same order. Where they decide
 differently about a draw, the decision is *flipped*; theory gives its probability (MATH F2).
@@ -40,6 +40,7 @@ from abcdp_core.theory import flip
 
 EXPERIMENT = "posterior"
 TITLE = "Posterior from one private release"
+
 COLUMNS = columns(
     main="release mechanism sample parameter value weight",
     decisions="t rho noisy_distance noisy_threshold non_private private flipped flip_probability",
@@ -47,29 +48,31 @@ COLUMNS = columns(
 )
 
 Params = demonstration.ReleaseParams
-
-missing_pools = demonstration.missing_pools
-tasks = single_task
+missing_pools, tasks = demonstration.missing_pools, single_task
 
 
 def work(task: SingleTask[Params]) -> Tables:
-    """Run private and non-private release over the same pool."""
+    """Run with and without noise over the same pool."""
     params, source = task.params, task.params.source
     pair = demonstration.both(params, task.seed)
     comparison, private, trace = pair.comparison, pair.private, pair.trace
     size = min(len(comparison.theta), demonstration.PRIOR_SHOWN)
     prior = Release(np.arange(size), np.full(size, 1.0 / size), size, NonPrivate())
-    found = {"prior": prior, "non-private": pair.plain, "private": private}
-    mechanisms = "prior", "rejection", sparse_vector.LINEAR.name
+    releases = (
+        ("prior", "prior", prior),
+        ("non-private", "rejection", pair.plain),
+        ("private", sparse_vector.LINEAR.name, private),
+    )
     samples, errors = [], []
-    for (name, each), mechanism in zip(found.items(), mechanisms, strict=True):
+    for name, mechanism, release in releases:
         of = {"release": name, "mechanism": mechanism}
-        samples.append(demonstration.kept(params, comparison, each, **of))
-        mean = each.mean(comparison.theta, source.PRIOR_MEAN)
+        samples.append(demonstration.kept(params, comparison, release, **of))
+        mean = release.mean(comparison.theta, source.PRIOR_MEAN)
         mean = source.PRIOR_MEAN if name == "prior" else mean
-        of_sample = len(each.indices), summaries.effective_sample_size(each.weights)
-        errors.append((name, mechanism, *of_sample, *summaries.errors(mean, source.TRUTH)))
-    # A row for each draw that the private run looked at; after its stop there is no decision.
+        effective = summaries.effective_sample_size(release.weights)
+        error = summaries.errors(mean, source.TRUTH)
+        errors.append((name, mechanism, len(release.indices), effective, *error))
+    # A row for each draw that the private run looked at; after it stops there is no decision.
     rho, scale = comparison.rho[: private.stopped_at], pair.event.threshold_scale
     decisions = {
         "t": np.arange(private.stopped_at),
@@ -89,101 +92,112 @@ def work(task: SingleTask[Params]) -> Tables:
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """Say the errors with noise and without, and how many draws either run kept."""
-    errors = rows["errors"].set_index("release")
-    said = "The true parameters are unknown, so there is no error to report."
-    if not errors.mse.isna().all():
-        prior, plain, private = map(amount, np.sqrt(errors.mse))
-        said = (
-            f"The root mean squared error is {private} with noise, {plain} without noise and "
-            f"{prior} for the prior mean."
-        )
-    kept = errors.accepted
-    said += (
-        f" With noise the run kept {kept['private']:,} of {counted(params.c, 'draw')}, without "
-        f"noise {kept['non-private']:,}."
-    )
+    """Add the summary and what the release guarantees."""
     privacy = f"{demonstration.privacy_of(params)} {UNPROTECTED}"
-    return Result(EXPERIMENT, params, rows, said, privacy, demonstration.event_of(params))
+    event = demonstration.event_of(params)
+    return Result(EXPERIMENT, params, rows, _summary(params, rows), privacy, event)
+
+
+def _summary(params: Params, rows: Tables) -> str:
+    """Report the errors with and without noise; and the kept draws, if the pool ran out."""
+    errors = rows["errors"].set_index("release")
+    private, plain, c = errors.accepted["private"], errors.accepted["non-private"], params.c
+    kept = f"The run kept {private:,} of {counted(c, 'draw')} with noise and {plain:,} without."
+    if errors.mse.isna().all():
+        return f"{kept} The true parameters are unknown, so there is no error to report."
+    of_prior, of_plain, of_private = map(amount, np.sqrt(errors.mse))
+    said = (
+        f"The root mean squared error is {of_private} with noise and {of_plain} without noise; "
+        f"the prior mean's is {of_prior}."
+    )
+    return said if private == plain == c else f"{said} {kept}"
 
 
 def counts(result: Result) -> tuple[int, int]:
-    """Draws that the private run kept, and those of them that it kept only because of noise."""
+    """Count the draws that the private run kept, and those that it wrongly kept."""
     decisions = result.tables["decisions"]
     return int(decisions.private.sum()), int((decisions.private & ~decisions.non_private).sum())
 
 
 def error(result: Result) -> float:
-    """Root mean squared error of the private run, not a number where the truth is unknown."""
+    """Return the root mean squared error of the private run; NaN if the truth is unknown."""
     return math.sqrt(result.tables["errors"].set_index("release").mse["private"])
 
 
-def headline(result: Result) -> tuple[str, str, str]:
-    """What noise did to this run: a number, the sentence it begins, and the rest, in Markdown."""
-    params, (kept, false) = cast(Params, result.params), counts(result)
-    looked_at = counted(len(result.tables["decisions"]), "draw")
+USELESS = 0.9
+"""Share of the prior mean's error from which an estimate is no better than knowing nothing."""
+
+
+def headline(result: Result) -> tuple[str, str]:
+    """Return a number and the sentences that explain it, in Markdown."""
+    kept, false = counts(result)
     if kept == 0:
-        words = f"of the {params.c:,} asked for: none of {looked_at} passed **with the noise**."
-        return "0", words, result.summary
-    known = "" if math.isnan(error(result)) else f" {_moved(result)}."
-    what = "draw kept in this run is" if kept == 1 else "draws kept in this run are"
-    words = f"{what} there **only because of noise**.{known}"
-    return f"{false:,} of {kept:,}", words, f"The run looked at {looked_at}. {result.summary}"
+        looked_at = counted(len(result.tables["decisions"]), "draw")
+        none = "With noise, none passed the threshold, so the estimate is the prior mean."
+        return "0 kept", f"The run looked at {looked_at}. {none}{_errors_in_words(result)}"
+    draws = "the one draw that was kept" if kept == 1 else f"the {kept:,} draws that were kept"
+    picked = f"Noise picked {false:,} of {draws}."
+    return f"{false:,} of {kept:,}", f"{picked}{_errors_in_words(result)}"
+
+
+def _errors_in_words(result: Result) -> str:
+    """Compare the errors with and without noise, and warn where noise leaves nothing."""
+    errors = np.sqrt(result.tables["errors"].set_index("release").mse)
+    private, plain, prior = errors["private"], errors["non-private"], errors["prior"]
+    if math.isnan(private):
+        return ""
+    compared = against_no_noise(private, plain)
+    words = f" **The error is {compared}: {amount(private)} instead of {amount(plain)}.**"
+    if private >= USELESS * prior:
+        words += (
+            f" This is no better than knowing nothing: the prior mean's error is {amount(prior)}."
+        )
+    return words
 
 
 def _moved(result: Result) -> str:
-    """What noise does to the estimate, in a line."""
+    """Say in a line what noise does to the estimate."""
     kept, false = counts(result)
     if kept == 0:
-        return "With noise no draw was kept, so the estimate is the prior mean"
+        return "With noise, no draw was kept, so the estimate is the prior mean"
     if math.isnan(error(result)):
         return f"Noise picked {false:,} of {counted(kept, 'kept draw')}"
     plain = math.sqrt(result.tables["errors"].set_index("release").mse["non-private"])
     return f"The error is {against_no_noise(error(result), plain)}"
 
 
-def _decisions_in_words(result: Result) -> tuple[str, str]:
-    """What noise did to the decisions, as a title, and how many it left as they were."""
-    decisions, (kept, false) = result.tables["decisions"], counts(result)
-    lost = int(decisions.flipped.sum()) - false
-    looked_at, neither = counted(len(decisions), "draw"), len(decisions) - kept - lost
-    return (
-        f"Noise kept {false:,} and rejected {lost:,} draws wrongly",
-        f"Both with and without noise, the run kept {kept - false:,} and rejected {neither:,} of "
-        f"the {looked_at} it looked at.",
-    )
-
-
-REJECTED_SHOWN = 1500  # Most draws drawn that both runs reject; a share of them, evenly
+REJECTED_SHOWN = 1500  # Most draws shown that are rejected either way; an even share of them
 
 AXIS, BELOW = 3.0, 0.25
-"""Times the scenario's usual threshold up to which distances are shown, and the part of the axis of
-noisy distances that is below 0."""
+"""End of both axes in usual thresholds of the scenario, and share of the upright one below 0."""
 
 KINDS = (
-    ("rejected by both", False, False, fig.REJECTED, "top right"),
-    ("kept by both", True, True, fig.BOTH, "bottom left"),
-    ("wrongly kept", True, False, fig.PRIVATE, "bottom right"),
-    ("wrongly rejected", False, True, fig.NON_PRIVATE, "top left"),
+    ("rejected either way", False, False, fig.REJECTED, 1.0),
+    ("wrongly rejected", False, True, fig.NON_PRIVATE, 0.85),
+    ("wrongly kept", True, False, fig.PRIVATE, 0.15),
+    ("kept either way", True, True, fig.BOTH, 0.0),
 )
-"""What was decided with noise and without, and the corner that says so."""
+"""Name, decisions with noise and without, style, and height of the name beside the plot."""
 
 
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
-    """The kept draws of every parameter, and the decisions by distance without and with noise."""
-    params = cast(Params, result.params)
-    source, settings = params.source, demonstration.settings(params)
-    main = result.tables["main"]
-    posterior = fig.mirrored(source.AXES, source.TRUTH, main, _moved(result), settings)
-    title, said = _decisions_in_words(result)
-    axes = "true distance to the data", "distance with noise"
-    decided = _decided(params, result.tables["decisions"], fig.layout(title, *axes, 440, settings))
-    shown = {"posterior": (posterior, result.summary), "decisions": (decided, said)}
-    return {name: fig.CaptionedFigure(*each) for name, each in shown.items()}
+    """Draw the kept draws of every parameter, and every decision with and without noise."""
+    params, decisions = cast(Params, result.params), result.tables["decisions"]
+    axes, truth, settings = params.source.AXES, params.source.TRUTH, demonstration.settings(params)
+    kept = fig.mirrored(axes, truth, result.tables["main"], _moved(result), settings)
+    flipped, (_, false) = int(decisions.flipped.sum()), counts(result)
+    title = f"Noise wrongly kept {counted(false, 'draw')} and wrongly rejected {flipped - false:,}"
+    layout = fig.layout(title, "distance without noise", "distance with noise", 440, settings)
+    changed = f"{flipped:,}" if flipped else "none"
+    said = f"Noise changed {changed} of the {counted(len(decisions), 'decision')} in this run."
+    return {
+        "posterior": fig.CaptionedFigure(kept, result.summary),
+        "decisions": fig.CaptionedFigure(_decided(params, decisions, layout), said),
+    }
 
 
 def _decided(params: Params, decisions: pd.DataFrame, layout: dict[str, Any]) -> go.Figure:
-    """Every decision at its distance without and with noise; plotly checks it once, at the end."""
+    """Draw every decision by its distance; plain dictionaries that Plotly checks only once."""
     plain, end = params.epsilon_abc, AXIS * float(params.source.EPSILON_ABC_DEFAULT)
     # No knob moves the axes until the threshold comes near.
     while end < 1.5 * plain:
@@ -192,23 +206,20 @@ def _decided(params: Params, decisions: pd.DataFrame, layout: dict[str, Any]) ->
     # A threshold beyond the edge is drawn on it.
     level = float(np.clip(threshold, low, end))
     usual = fig.NON_PRIVATE.called(f"threshold {plain:g}", dash="dash")
-    last = ", the last one" if params.resample else ""
-    noisy = fig.PRIVATE.called(f"noisy threshold {amount(threshold)}{last}", dash="dash")
-    notes = [
-        fig.words(plain, end, usual.name, usual.color, "bottom center"),
-        fig.words(end, level, f"{noisy.name} ", noisy.color, "bottom right"),
-    ]
+    last = "last noisy threshold" if params.resample else "noisy threshold"
+    noisy = fig.PRIVATE.called(f"{last} {amount(threshold)}", dash="dash")
+    # Names are beside the plot, so that none lies on a mark at any setting.
+    names = [(level, f"<b>{noisy.name}</b>", noisy.color)]
     kinds = []
-    for name, private, non_private, style, corner in KINDS:
+    for name, private, non_private, style, height in KINDS:
         draws = decisions[(decisions.private == private) & (decisions.non_private == non_private)]
-        place = end if "right" in corner else 0.0, end if "top" in corner else low
-        text = f"<b>{len(draws):,}<br>{name}</b>"
-        notes.append(fig.words(*place, text, style.color, corner))
-        both = private == non_private
-        looks = {"size": 9, "ring": 2 - 2 * both}
-        looks = {"size": 4, "ring": 0} if style is fig.REJECTED else looks
-        shown = _thinned(draws, low, end) if style is fig.REJECTED else draws
-        kinds.append(shown.assign(symbol=style.marker, color=style.color, **looks))
+        text = f"<b>{len(draws):,}</b> {name}"
+        names.append((low + height * (end - low), text, style.color))
+        # A ring marks what noise changed.
+        size, ring = 9, 0 if private == non_private else 2
+        if style is fig.REJECTED:
+            draws, size = _thinned(draws, low, end), 4
+        kinds.append(draws.assign(symbol=style.marker, color=style.color, size=size, ring=ring))
     across, upright = np.array([0.0, end]), np.array([low, end])
     traces = [
         _corner((plain, end), (low, level), fig.PRIVATE),
@@ -220,12 +231,15 @@ def _decided(params: Params, decisions: pd.DataFrame, layout: dict[str, Any]) ->
     ]
     layout["xaxis"] |= {"range": [0.0, end]}
     layout["yaxis"] |= {"range": [low, end]}
-    layout |= {"annotations": notes, "showlegend": False}
-    return go.Figure({"data": traces, "layout": layout})
+    above = fig.words(plain, end, usual.name, usual.color, "bottom center")
+    layout |= {"annotations": [above], "showlegend": False}
+    drawn = go.Figure({"data": traces, "layout": layout})
+    fig.end_labels(drawn, names, (low, end), gap=0.1)
+    return drawn
 
 
 def _thinned(draws: pd.DataFrame, low: float, end: float) -> pd.DataFrame:
-    """Draws within the edges; of many, every second, fourth, ..., the same ones with any noise."""
+    """Return draws within the edges; of many every 2nd, 4th, ..., whatever the noise."""
     within = draws[(draws.rho <= end) & draws.noisy_distance.between(low, end)]
     every = 1
     while int((within.t % every == 0).sum()) > REJECTED_SHOWN:
@@ -234,7 +248,7 @@ def _thinned(draws: pd.DataFrame, low: float, end: float) -> pd.DataFrame:
 
 
 def _corner(x: tuple[float, float], y: tuple[float, float], style: fig.Style) -> dict[str, Any]:
-    """A corner in which noise decides; a series, so that it moves with the threshold."""
+    """Return a corner in which noise decides, as a series, so that it follows the threshold."""
     return {
         **{"x": np.repeat(x, 2), "y": np.array([*y, *y[::-1]]), "mode": "lines"},
         **{"name": "noise decides", "line": {"width": 0}, "hoverinfo": "skip"},
@@ -248,7 +262,7 @@ def _straight(x: Array, y: Array, style: fig.Style) -> dict[str, Any]:
 
 
 def _marks(draws: pd.DataFrame, low: float, end: float) -> dict[str, Any]:
-    """Draws as a series whose marks a browser moves; those beyond the edge are diamonds on it."""
+    """Return a series of draws that a browser can move; those beyond the edge are diamonds."""
     x, y = draws.rho.clip(upper=end), draws.noisy_distance.clip(low, end)
     beyond = (x != draws.rho) | (y != draws.noisy_distance)
     ring = {"width": draws.ring.to_numpy(int), "color": fig.BOTH.color}

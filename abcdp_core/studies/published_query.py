@@ -1,28 +1,27 @@
-r"""What does a query that somebody else released say?
+r"""What can be learned from a noisy query that somebody else released?
 
-A publisher has computed some numbers $s$ from private data, added noise of a known distribution
+A publisher computed numbers $s$ from private data, added noise with a known distribution
 $f(z \mid s)$, and released the noisy numbers $z$ together with that distribution. Anyone with a
-prior $\pi$ and a simulator of such data can infer its parameters $\theta$ from $z$ alone. No
-private data are read, so nothing more is spent: whatever follows from a release is post-processing.
+prior $\pi$ and a simulator of such data can infer its parameters $\theta$ from $z$. No private data
+are read, so nothing more is spent: this is post-processing.
 
-The posterior takes the noise into account. Parameters $x_i$ are drawn from proposals $q_r$, with
-$n_r$ of $n$ draws each, and the numbers without noise are simulated once at each. The weights
+The posterior takes the noise into account. Parameters $x_i$ are drawn from proposals $q_r$, $n_r$
+of the $n$ draws from each, and the numbers without noise are simulated once for each. The weights
 
 $$w_i = \frac{\pi(x_i)\, f(z \mid s_i)}{\sum_r (n_r / n)\, q_r(x_i)}, \qquad
 s_i \sim p(s \mid x_i)$$
 
-then have the right posterior, with no tolerance: on average over the simulation $f(z \mid s_i)$ is
+then give the right posterior, without any tolerance: averaged over simulations, $f(z \mid s_i)$ is
 the likelihood of the noisy query (the balance heuristic of Veach & Guibas 1995). The first 10 000
-draws come from the prior; each later round draws from a fit to the weighted draws before it.
+draws come from the prior. Each later round draws from a fit to the weighted draws before it.
 
-Where a few draws carry all the weight, the effective sample size $(\sum w)^2 / \sum w^2$ is small;
-below 200 the weights are not used. Instead, simulated numbers get noise of their own, and draws
-near the query are moved by a regression: an approximation. Finally, data sets are simulated at
-draws of the posterior, with noise, to check whether the model makes numbers like those released.
+If a few draws carry all the weight, the effective sample size $(\sum w)^2 / \sum w^2$ is small.
+Below 200 the weights are not used. Instead, noise is added to the simulated numbers, and draws near
+the query are moved by a regression, an approximation. Finally, noisy data sets are simulated from
+the posterior to check whether the model produces numbers like those released.
 
-The reference is the same posterior by a long run of its own, with nothing that adapts. The queries
-are those of Xiong, Ju & Zhang, Simulation-based Bayesian Inference from Privacy Protected Data,
-Transactions on Machine Learning Research, 2025.
+The reference is the same posterior from a separate long run without adaptation. The queries are
+from Xiong, Ju & Zhang, Simulation-based Bayesian Inference from Privacy Protected Data, TMLR 2025.
 """
 
 from __future__ import annotations
@@ -58,38 +57,37 @@ from abcdp_core.study import (
 )
 
 EXPERIMENT = "published-query"
-TITLE = "What a noisy query of others says"
+TITLE = "Posterior from a noisy query that others released"
 
-ERRORS = 4.0  # Standard errors beyond which a difference is told
+ERRORS = 4.0  # Standard errors beyond which a difference is reported
 
 REPLICATES = 5000
-"""Data sets simulated to see whether the model makes such numbers; of at most ten numbers the
-smallest p-value is 0.005."""
+"""Data sets simulated to check the model; with at most ten numbers, p-values are at least 0.005."""
 
 PUBLISHERS = "Xiong, Ju & Zhang, Transactions on Machine Learning Research, 2025"
 
 WHAT = {
     "log-linear": "Eight counts of two binary features in two classes of 100 people",
     "linear-regression": "Nine bounded averages of the 100 records of a linear regression",
-    "sir-epidemic": "Shares of a randomized sample who are infected, on ten days of an epidemic",
+    "sir-epidemic": "Share of infected people in a random sample, on ten days of an epidemic",
 }
 """Problem -> what was released."""
 
 PROBLEM = choice(
     "Release",
-    "A noisy query that somebody else has published, with the distribution of its noise.",
+    "A noisy query that somebody else published, with the distribution of its noise.",
     tuple(WHAT),
 )
 SIMULATIONS = scale(
     "Simulations",
-    "Data sets that are simulated in all. More of them give a larger effective sample size.",
+    "Data sets simulated in total. More give a larger effective sample size.",
     (2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000),
 )
 
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """Which release, and how much work it is worth."""
+    """Which release, and how many simulations."""
 
     problem: str = PROBLEM.field("log-linear")
     simulations: int = SIMULATIONS.field(50_000)
@@ -97,13 +95,13 @@ class Params(BaseParams):
 
 @dataclass(frozen=True)
 class Task(Chain[Params]):
-    """All simulations; what is stored is of this ``text`` of the problem's file."""
+    """All simulations for one ``text`` of the problem's file."""
 
     text: str
 
     @property
     def question(self) -> Question:
-        """What was released, with its simulator."""
+        """Return what was released, with its simulator."""
         problem = _read(self.text, self.params.problem)
         return Question(cast(Model, problem.source), problem.noise, problem.query, self.seed)
 
@@ -125,7 +123,7 @@ def _read(text: str, release: str) -> Problem:
         return pools.read(EXAMPLES / name)
 
     problem = problems.parse(text, release.replace("-", "_"), pool)
-    # No effective sample size is wanted of it.
+    # The number of simulations is fixed, whatever their effective sample size.
     return replace(problem, wanted=0)
 
 
@@ -134,13 +132,13 @@ def _problem(params: Any) -> Problem:
 
 
 def link(here: Continuation[Task]) -> tuple[dict[str, Any], tuple[Simulated, int]]:
-    """Simulate the next part, and infer from all that a posterior can be inferred from."""
+    """Simulate the next part, and infer the posterior from all complete rounds."""
     question, most = here.task.question, here.task.params.simulations
-    simulated, told = here.state or (Simulated(), 0)
-    # A round ends with a small part: then there are two of them in a link.
+    simulated, before = here.state or (Simulated(), 0)
+    # A round may end within a link.
     simulated = simulated.until((here.done + 1) / here.task.links * most, question, most)
     state = simulated, simulated.size
-    if simulated.size == told and not here.is_last:
+    if simulated.size == before and not here.is_last:
         return {}, state
     found = simulated.infer(question)
     model, fitted = question.model, None
@@ -155,7 +153,7 @@ def link(here: Continuation[Task]) -> tuple[dict[str, Any], tuple[Simulated, int
 
 
 def _released(params: Params, _: Tables) -> pd.DataFrame:
-    """The numbers, each with its noise."""
+    """Return the released numbers, each with its noise."""
     problem = _problem(params)
     names = list(cast(Model, problem.source).numbers)
     scales = getattr(problem.noise, "scale", ())
@@ -164,7 +162,7 @@ def _released(params: Params, _: Tables) -> pd.DataFrame:
 
 
 def _sample(params: Params, _: Tables) -> pd.DataFrame:
-    """What the publishers offer as a reference, beside the exact answer."""
+    """Compare the publishers' reference sample with the exact answer."""
     both = reference.against(reference.read(), reference.read(reference.SAMPLES))
     return _of_problem(both, params)
 
@@ -175,7 +173,7 @@ def _of_problem(table: pd.DataFrame, params: Params) -> pd.DataFrame:
 
 
 def _posterior(tables: Tables) -> Summary:
-    """The posterior, again from its tables."""
+    """Return the posterior from its tables."""
     main, way = tables["main"], cast(Any, tables["way"].iloc[0])
     found, prior = (
         Moments(*(main[f"{prefix}{name}"].to_numpy() for name in ("mean", "sd", "low", "high")))
@@ -186,7 +184,7 @@ def _posterior(tables: Tables) -> Summary:
 
 
 def _how(result: Result) -> str:
-    """By which way, and whether the model fits; a misfit comes first."""
+    """Say how the posterior was computed and whether the model fits; a misfit comes first."""
     way: Any = result.tables["way"].iloc[0]
     parts = [report.how(_problem(result.params), _posterior(result.tables)), way.fit]
     parts = parts[::-1] if way.p_value < fit.MISFIT else parts
@@ -194,38 +192,39 @@ def _how(result: Result) -> str:
 
 
 def headline(result: Result) -> str:
-    """How much of the prior's uncertainty is left, on average over the parameters."""
+    """Say how much of the prior's uncertainty is left, on average over the parameters."""
     main = result.tables["main"]
     share = ((main.high - main.low) / (main.prior_high - main.prior_low)).mean()
     numbers = counted(len(result.tables["released"]), "noisy number")
-    narrower = f"90 % intervals {percent(float(share))} as wide as the prior's"
-    return f"{counted(len(main), 'parameter')} from {numbers}: {narrower}"
+    intervals = f"the 90 % intervals of {counted(len(main), 'parameter')}"
+    width = f"on average {percent(float(share))} as wide as the prior's"
+    return f"Given {numbers}, {intervals} are {width}"
 
 
 def from_reference(result: Result) -> str:
-    """How far means are from those of the reference, at most."""
+    """Bound the distance of the means from those of the reference."""
     main, exact = result.tables["main"], result.tables["reference"]
     far = float((np.abs(main["mean"] - exact["mean"]) / exact["sd"]).max())
-    return f"No mean is more than {at_most(far, 2)} standard deviations from the reference mean."
+    return f"Every mean is within {at_most(far, 2)} standard deviations of the reference mean."
 
 
 def released_in_words(result: Result) -> str:
-    """What was released, with which noise and at what price."""
+    """Say what was released, with which noise, and what it spent."""
     problem, what = _problem(result.params), WHAT[cast(Params, result.params).problem]
     noise = problem.noise.in_words()
     return f"{what}. Noise: {noise}. Released by {PUBLISHERS}. {report.spent(problem)}"
 
 
 def sample_in_words(result: Result) -> str:
-    """How the publishers' own reference sample differs from the exact answer; empty without one."""
+    """Compare the publishers' own reference sample with the reference here; empty without one."""
     sample = result.tables["sample"]
     if sample.empty:
         return ""
     off = sample[["mean_standard_errors", "sd_standard_errors"]].abs() > ERRORS
     return (
-        f"They also publish a reference sample: {int(off.to_numpy().sum())} of its "
-        f"{off.size} means and standard deviations differ from the reference here by more than "
-        f"{ERRORS:g} standard errors."
+        f"They also publish a reference sample. In it, {int(off.to_numpy().sum())} of {off.size} "
+        f"means and standard deviations differ from the reference here by more than {ERRORS:g} "
+        f"standard errors."
     )
 
 
@@ -233,7 +232,7 @@ REFERENCE = fig.TRUTH.called("reference mean")
 
 
 def _parameters(result: Result) -> fig.CaptionedFigure:
-    """A row for each parameter: posterior, prior and the mean of the reference."""
+    """Draw posterior, prior and reference mean of each parameter."""
     drawn = report.figure(_problem(result.params), _posterior(result.tables)).figure
     drawn.layout.title.text = headline(result)
     exact = result.tables["reference"]["mean"].to_numpy()
@@ -247,28 +246,23 @@ def _parameters(result: Result) -> fig.CaptionedFigure:
     return fig.CaptionedFigure(drawn, f"{_how(result)} {from_reference(result)}")
 
 
-MOMENTS = "mean sd low high prior_mean prior_sd prior_low prior_high"
+MAIN = "simulated parameter mean sd low high prior_mean prior_sd prior_low prior_high"
+WAY = "simulated way effective_sample_size p_value fit"
 STUDY: Study[Params, None] = Study(
     EXPERIMENT,
     Params,
     chains=chains,
     link=link,
-    tables={
-        "main": f"simulated parameter {MOMENTS}",
-        "way": "simulated way effective_sample_size p_value fit",
-    },
+    tables={"main": MAIN, "way": WAY},
     totals={
         # From the most simulations.
         "main": Total(
-            f"simulated parameter {MOMENTS}",
+            MAIN,
             lambda _, rows: rows["main"].drop_duplicates(
                 "parameter", keep="last", ignore_index=True
             ),
         ),
-        "way": Total(
-            "simulated way effective_sample_size p_value fit",
-            lambda _, rows: rows["way"].tail(1).reset_index(drop=True),
-        ),
+        "way": Total(WAY, lambda _, rows: rows["way"].tail(1).reset_index(drop=True)),
         "released": Total("number released noise", _released),
         "reference": Total(
             "parameter mean sd effective_sample_size draws",

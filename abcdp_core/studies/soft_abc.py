@@ -2,25 +2,25 @@ r"""Weights instead of decisions: what does privacy cost K2-ABC?
 
 K2-ABC keeps every draw of the pool and weights it by its distance to the data,
 $w_t \propto \exp(-\rho_t^q / \epsilon_{abc})$. Its private version ([P22] Theorems 3.2 and 3.3)
-takes $q = 1$ and adds noise to every distance, in units of the threshold,
+sets $q = 1$ and adds noise to every distance, in units of the threshold,
 
 $$\tilde D_t = \rho_t / \epsilon_{abc} + N(0, \sigma^2), \qquad
 w_t \propto \exp(-\max(\tilde D_t, 0)) \qquad \text{(MATH W1)}$$
 
-All $T$ noisy distances could be published, so the whole pool is paid for: in units of the distance
-the noise is $\epsilon_{abc}\,\sigma = \sqrt{T} \Delta / \mu$, where $\mu$ depends on
-$\epsilon_{total}$ and $\delta$ alone, and on who does the accounting. The paper's conversion of
-Rényi divergence (MATH W2) asks for 38 % more noise at $\epsilon_{total} = 1$,
-$\delta = 10^{-4}$ than the exact account (MATH W3), autodp's tighter one for 10 % more.
+All $T$ noisy distances could be published, so the whole pool is paid for. In units of the distance
+the noise is $\epsilon_{abc}\,\sigma = \sqrt{T} \Delta / \mu$, where $\mu$ depends only on
+$\epsilon_{total}$, $\delta$ and the accountant. At $\epsilon_{total} = 1$, $\delta = 10^{-4}$, the
+paper's conversion of Rényi divergence (MATH W2) requires 38 % more noise than the exact account
+(MATH W3), and autodp's tighter conversion 10 % more.
 
-The threshold does not change that noise, only what it is compared with. Where it is far below the
-noise the weights are those of the few draws with the luckiest noise; where it is far above the
-distances all draws weigh the same, and the estimate is the prior mean. The effective sample size,
-$(\sum w)^2 / \sum w^2$, tells how many draws count. Each run has its own data, pool and noise; the
-table *best* has the threshold that was best in each, which is mostly chance in a single one.
+The threshold does not change that noise, only what it is compared with. Far below the noise, the
+weights are those of the few draws with the luckiest noise. Far above the distances, all draws weigh
+the same and the estimate is the prior mean. The effective sample size, $(\sum w)^2 / \sum w^2$,
+says how many draws count. Each run has its own data, pool and noise. The table *best* has the best
+threshold of each run, which in a single run is mostly chance.
 
-The table *rival* has the errors of counts that are released once with noise (MATH E7), at every
-budget; the figures show them at the smallest, where they are largest.
+The table *rival* has the errors of counts released once with noise (MATH E7), at every budget; the
+figures show them at the smallest, where they are largest.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ TITLE = "Soft weights: error against the threshold"
 
 POWER = scale(
     "Power q of the distance in K2-ABC",
-    "Of the curve without noise; with noise it is 1.",
+    "Applies to the curve without noise; with noise the power is 1.",
     (0.25, 0.5, 1.0, 2.0, 3.0, 4.0),
 )
 
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """Every combination of the lists is run on the same data, pool and noise within a run."""
+    """Lists of settings; within a run, all combinations share data, pool and noise."""
 
     epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field(
         (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
@@ -73,8 +73,8 @@ class Params(BaseParams):
 
 
 PRESETS: dict[str, BaseParams] = {
-    # The budgets are those of the paper's script for tuberculosis; those of the figure and its
-    # number of draws are not known to us.
+    # The budgets are from the paper's script for tuberculosis. The figure's budgets and number of
+    # draws are unknown.
     "p22-figure-2": Params(
         epsilon_total=(1.0, 2.0, 4.0, 8.0, math.inf),
         sensitivity="published",
@@ -84,34 +84,34 @@ PRESETS: dict[str, BaseParams] = {
 
 
 def event(at: At) -> Event:
-    """What a release does with the data; public."""
+    """Return what a release does with the data; public."""
     sensitivity = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
     asked = at.epsilon_total, at.delta, sensitivity, at.epsilon_abc, at.pool_size
     return soft_weights.calibrate(*asked, at.accountant)
 
 
 def cell(world: OwnData, at: At) -> dict[str, float]:
-    """Errors of the weighted mean, and the effective sample size."""
+    """Return errors of the weighted mean, and the effective sample size."""
     power = at.power if math.isinf(at.epsilon_total) else 1.0
     distance = world.comparison(at.n).rho ** power / at.epsilon_abc
-    release, _ = soft_weights.run(distance, STUDY.done(at), at.rng())
+    release = soft_weights.run(distance, STUDY.done(at), at.rng())
     size = effective_sample_size(release.weights)
     return world.errors(release, at.n) | {"effective_sample_size": size}
 
 
-LEAST = LeastError("Soft weights", over=("epsilon_abc",))
+LEAST = LeastError("soft weights", over=("epsilon_abc",))
 SIZES = ("n", "pseudo_n", "pool_size")
 
 
 def _draws_that_count(result: Result) -> tuple[str, str]:
-    """How many draws count at the smallest threshold and budget, and over all thresholds."""
+    """Say how many draws count at the smallest budget."""
     main = result.tables["main"]
     here = main[main.epsilon_total == main.epsilon_total.min()]
     means = here.groupby("epsilon_abc").effective_sample_size.mean()
     at = budget_name(here.epsilon_total.iloc[0])
     title = f"Effective sample size {plain(means.iloc[0])} at ε_abc = {means.index[0]:g} with {at}"
     spread = from_to(means)
-    return title, f"With {at} the mean effective sample size is {spread} at the thresholds shown."
+    return title, f"With {at}, the mean effective sample size is {spread} at the thresholds shown."
 
 
 STUDY = Study(

@@ -1,11 +1,11 @@
 r"""Data sets that contain nobody's data.
 
-The parameters that a private run keeps are released; simulating data from them costs no further
-privacy, however often it is done (post-processing). The papers name such *synthetic data* as a
-natural by-product of ABCDP: they may be published and shared. They show nothing of the real data
-that the model does not have, and intervals computed from them as if they were real leave out the
-noise. Each set here is simulated at one kept draw and shown beside the observed data, which are
-synthetic or published themselves. With your own data that would be a release.
+The parameters that a private run keeps are released. Simulating data from them uses no more budget,
+however often it is done (post-processing). The papers call such *synthetic data* a natural
+by-product of ABCDP that may be published and shared. They show only what the model can show, and
+intervals computed as if they were real ignore the noise. Each data set here is simulated from one
+kept draw and shown beside the observed data, which are synthetic or already public. With your own
+data, showing them would be a release.
 """
 
 from __future__ import annotations
@@ -36,11 +36,10 @@ COLUMNS = columns(
 
 SOURCES = ("private", "non-private")
 OBSERVED = fig.TRUTH.called("observed", marker="circle")
-WORDS = "in the observed data", "in private data sets", "without noise"
+WORDS = "in the observed data", "in synthetic data with noise", "in synthetic data without noise"
 CALLED = dict(zip(("observed", *SOURCES), WORDS, strict=True))
 
-EACH = "How many are simulated, each at one of the kept draws, in their order."
-SETS = scale("Data sets", EACH, (1, 2, 3, 5, 10, 20))
+SETS = scale("Data sets", "How many are simulated, each from one kept draw.", (1, 2, 3, 5, 10, 20))
 
 
 @dataclass(frozen=True)
@@ -50,12 +49,11 @@ class Params(demonstration.ReleaseParams):
     data_sets: int = SETS.field(3)
 
 
-missing_pools = demonstration.missing_pools
-tasks = single_task
+missing_pools, tasks = demonstration.missing_pools, single_task
 
 
 def work(task: SingleTask[Params]) -> Tables:
-    """Release, simulate at the kept draws, and put the observed data beside them."""
+    """Release with and without noise, and simulate data from the kept draws."""
     params, source = task.params, task.params.source
     pair = demonstration.both(params, task.seed)
     observed = pool.observed_data(demonstration.pool_key(params, task.seed), params.n)
@@ -78,7 +76,7 @@ def work(task: SingleTask[Params]) -> Tables:
 def _table(
     source: str, draws: NDArray[np.int64], names: tuple[str, ...], data: Array
 ) -> pd.DataFrame:
-    """Return data sets ``(s, n, p)`` of some draws ``(s,)`` with a row for each number."""
+    """Return data sets ``(s, n, p)`` from draws ``(s,)`` as a table, with a row for each number."""
     data_set, point, coordinate = (each.ravel() for each in np.indices(data.shape))
     table = pd.DataFrame({"source": source, "data_set": data_set, "sample": draws[data_set]})
     return table.assign(point=point, coordinate=np.array(names)[coordinate], value=data.ravel())
@@ -86,31 +84,30 @@ def _table(
 
 def collect(params: Params, rows: Tables) -> Result:
     """Compare the means of the last coordinate."""
-    name = params.source.COORDINATES[-1]
-    compared = rows["compared"]
+    name, compared = params.source.COORDINATES[-1], rows["compared"]
     means = compared[compared.coordinate == name].set_index("source")["mean"]
     found = listed([f"{amount(mean)} {CALLED[str(source)]}" for source, mean in means.items()])
-    why = "Each data set is simulated at one kept draw, so sets differ even without noise."
-    privacy = f"{demonstration.privacy_of(params)} Simulating from it adds nothing to that."
-    said, event = f"The mean of {name} is {found}. {why}", demonstration.event_of(params)
-    return Result(EXPERIMENT, params, rows, said, f"{privacy} {UNPROTECTED}", event)
+    said = f"The mean of {name} is {found}."
+    privacy = f"{demonstration.privacy_of(params)} Simulating data from it adds nothing to that."
+    privacy, event = f"{privacy} {UNPROTECTED}", demonstration.event_of(params)
+    return Result(EXPERIMENT, params, rows, said, privacy, event)
 
 
 BINS = 25  # Bars of a histogram, of which only the outline is drawn
-SHOWN = 0.99  # Part of all values that an axis without ends of its own shows
+SHOWN = 0.99  # Share of all values that an axis shows if the domain has no end
 
 Panel = tuple[Array, dict[str, Array]]
-"""One coordinate: places along the axis ``(k,)``, and source -> heights of its sets ``(s, k)``."""
+"""Places along the axis of a coordinate ``(k,)``, and source -> heights ``(s, k)``."""
 
 
 def is_series(source: simulators.Scenario) -> bool:
-    """Return whether the order of the points matters, so that they are drawn over their days."""
-    # Records of a model of one's own may each have a day of their own, and more than one number.
+    """Return whether the data are a series, drawn by day."""
+    # Records of a user's model may have a day each, and more than one number.
     return source.COORDINATES[0] == "day" and not hasattr(source, "MODEL")
 
 
 def panels(source: simulators.Scenario, main: pd.DataFrame) -> dict[str, Panel]:
-    """Return what is drawn of each coordinate: its distribution, or the series."""
+    """Return the distribution of each coordinate, or the series."""
     n, names = int(main.point.max()) + 1, source.COORDINATES
     values: dict[str, dict[str, Array]] = {name: {} for name in names}
     for (name, of), part in main.groupby(["coordinate", "source"], sort=False):
@@ -121,14 +118,14 @@ def panels(source: simulators.Scenario, main: pd.DataFrame) -> dict[str, Panel]:
 
 
 def _histograms(domain: tuple[float, float], sets: dict[str, Array]) -> Panel:
-    """Shares of the points between the same ends; points beyond count in the outermost bar."""
+    """Return histograms on the same edges; values beyond count in the outermost bar."""
     every = np.concatenate([each.ravel() for each in sets.values()])
     low, high = domain
     if not math.isfinite(high):
         low, high = float(every.min()), float(np.quantile(every, SHOWN))
     step = (high - low) / BINS or 1.0
     if (every == np.round(every)).all():
-        # Whole numbers are in the middle of their bar.
+        # Whole numbers are in the middle of a bar.
         low, step = low - 0.5, float(math.ceil(step))
     count = max(1, math.ceil((high - low) / step - 1e-9))
     edges = low + step * np.arange(count + 1)
@@ -142,20 +139,20 @@ def _histograms(domain: tuple[float, float], sets: dict[str, Array]) -> Panel:
 
 
 def finding(shown: dict[str, Panel]) -> str:
-    """Compare how far private data sets and others are from the observed one, as they are drawn."""
+    """Compare the distances of synthetic data from the observed data, as they are drawn."""
     far: dict[str, list[float]] = {source: [] for source in SOURCES}
     for _, sets in shown.values():
         for source in set(SOURCES) & set(sets):
             far[source].append(np.abs(sets[source] - sets[OBSERVED.name]).sum(axis=1).mean())
     if not all(far.values()):
-        return "Not both runs kept a draw, with noise and without"
+        return "At least one run kept no draw, so there is nothing to compare"
     private, plain = (float(np.mean(each)) for each in far.values())
     found = against_no_noise(private, plain, "distance")
-    return f"The distance of private data sets from the observed data is {found}"
+    return f"The distance of synthetic data from the observed data is {found}"
 
 
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
-    """Draw every coordinate's distribution, or the series where the order of points matters."""
+    """Draw the distribution of every coordinate, or the series."""
     params, main = cast(Params, result.params), result.tables["main"]
     source = params.source
     shown, series = panels(source, main), is_series(source)
@@ -172,7 +169,8 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
         draw = fig.points if series else fig.line
         traces.append(draw(x, sets[OBSERVED.name][0], OBSERVED))
         figure.add_traces([trace.update(fig.panel(index)) for trace in traces])
-    styles = (fig.NON_PRIVATE, fig.PRIVATE, OBSERVED)
-    fig.key(figure, [(f"{style.name} data", style.color) for style in styles])
+    names = {"synthetic, no noise": fig.NON_PRIVATE, "synthetic, with noise": fig.PRIVATE}
+    names["observed"] = OBSERVED
+    fig.key(figure, [(name, style.color) for name, style in names.items()])
     figure.update_yaxes(rangemode="tozero").update_layout(showlegend=False)
     return {EXPERIMENT: fig.CaptionedFigure(figure, result.summary)}

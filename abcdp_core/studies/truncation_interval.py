@@ -12,20 +12,19 @@ l = \mu + \sigma a^*, \quad r = \mu + \sigma b^*. \tag{A4}$$
 The best interval of the base distribution serves every $\mu$ and $\sigma$ of the family.
 
 **A correction.** [Y23] reports the half-widths 0.06, 0.12, 0.54 and 0.96 for $\epsilon_{total}$ =
-1, 2, 5 and 10, from steps of 0.06 and with Monte Carlo noise. The exact maximizers are 0.0706,
-0.2234, 0.7281 and 1.2244. The curve is flat, so the paper's intervals lose only 0.003, 0.3, 0.8 and
-1.1 percent of the information.
+1, 2, 5 and 10, from a search in steps with Monte Carlo noise. The exact maximizers are 0.0706,
+0.2234, 0.7281 and 1.2244. The curve is flat, so the paper's intervals lose 1.1 percent at most.
 
-**What is not learned.** As the width goes to 0 the response becomes a noisy sign, with information
-about $\mu$, but next to none about $\sigma$. At $\epsilon_{total} = 1$ a response in
-the best interval for $\mu$ has an information on $\log\sigma$ of $5 \cdot 10^{-5}$, less than in a
-fixed interval 20 $\sigma$ wide, $7 \cdot 10^{-5}$; at 5 it is 0.18 against 0.007. If $\sigma$
-matters, choose a score that counts it.
+**What is not learned.** As the width goes to 0, the response becomes a noisy sign, with information
+about $\mu$ but next to none about $\sigma$. At $\epsilon_{total} = 1$ a response in the best
+interval for $\mu$ carries $5 \cdot 10^{-5}$ about $\log\sigma$, less than the $7 \cdot 10^{-5}$
+of a fixed interval 20 $\sigma$ wide; at 5 it carries 0.18 against 0.007. If $\sigma$ matters,
+choose a score that counts it.
 
-For the same $\epsilon_{total}$ a person can answer by a symbol (MATH A14, *ways-of-asking*). The
-column ``bound`` is what no answer on the same cells exceeds, where it is known, for $\mu$.
+For the same $\epsilon_{total}$ a person can answer by a symbol (MATH A14, *ways-of-asking*);
+``bound`` is an upper bound on the information about $\mu$ for any answer on the same cells.
 
-The published runs drew their noise too small by the factor $\sqrt{2}$, so they cost $\sqrt{2}$
+The noise of the published runs is too small by the factor $\sqrt{2}$, so they spend $\sqrt{2}$
 times the budget they state (MATH A11).
 """
 
@@ -49,7 +48,7 @@ from abcdp_core.sentences import AXES, amount, budget_name, listed, percent, pla
 from abcdp_core.study import Array, At, BaseParams, Cells, Result, Rows, Run, Study, choice, scale
 
 EXPERIMENT = "truncation-interval"
-TITLE = "The interval whose noisy answers tell most"
+TITLE = "The interval whose noisy answers carry the most information"
 MAY_BE_LONG = True
 
 INTEGRATION = choice(
@@ -59,20 +58,20 @@ INTEGRATION = choice(
 )
 DRAWS = scale(
     "Draws of the Monte Carlo integration",
-    "Responses per interval, and values weighted for each response.",
+    "Responses simulated per interval, and values weighted for each response.",
     (10, 20, 50, 100, 200, 500, 1000),
 )
 
 BEST_FOR = {"sign": ("mu",), "optimal": ("mu", "trace", "determinant", "sigma")}
-"""Scores for which the best symbols are shown beside intervals."""
+"""Channel -> scores for which its best symbols are shown beside intervals."""
 
 FIXED, FIXED_HALF_WIDTH = "fixed, μ ± 10σ", 10.0  # The fixed interval that the paper compares with
 NARROW, WIDE = 0.01, 10.0
 HALF_WIDTHS = np.unique([*np.geomspace(NARROW, WIDE, 60), 2.0, 3.0, 5.0])
-"""Of the symmetric intervals that are compared, in σ; round ones among them, for claims."""
+"""Half-widths of symmetric intervals, in σ; with round ones, which claims use."""
 
 CENTRES, HALVES, CELLS = 25, np.geomspace(NARROW, WIDE, 37), 40
-"""How many centers, and which half-widths, the plane has; cells of the surface either way."""
+"""Centers and half-widths of the plane; cells of the surface in each direction."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ PRESETS: dict[str, BaseParams] = {"y23-intervals": Params()}
 
 
 def best_interval(run: Run[Params]) -> At:
-    """The settings of a task, which has one budget, with its best interval and what that scores."""
+    """Return the settings of a task, which has one budget, with its best interval and score."""
     at = At(**vars(run.params) | {"epsilon_total": run.params.epsilon_total[0]})
     scale, weight = unit_scale(at), at.weight
     exact = intervals.best(scale, at.noise, at.family, at.score, at.symmetric, weight)
@@ -111,23 +110,23 @@ def best_interval(run: Run[Params]) -> At:
 
 
 def unit_scale(at: At) -> float:
-    """Scale of the noise per unit of width (MATH A1, A12)."""
+    """Return the scale of the noise per unit of width (MATH A1, A12)."""
     return noise.unit_scale(at.noise, at.epsilon_total, at.delta)
 
 
 def score(at: At, F: Array) -> Array:
-    """Score ``(...)`` of an information ``(..., 2, 2)``."""
+    """Return the score ``(...)`` of an information ``(..., 2, 2)``."""
     return intervals.SCORES[at.score](F, at.weight)
 
 
 def scores(at: At, a: Array, b: Array) -> Array:
-    """Exact score ``(...)`` of intervals with these ends ``(...)``."""
+    """Return the exact score ``(...)`` of intervals with these ends ``(...)``."""
     told = information.NOISES[at.noise].information(FAMILIES[at.family], a, b, unit_scale(at))
     return score(at, told)
 
 
 def best_of(world: At, at: At) -> dict[str, float]:
-    """The best question of one way of asking, its score, and the paper's interval."""
+    """Return the best question of one way of asking, its score, and the paper's interval."""
     if at.channel == "truncation":
         found = {"a": world.a, "b": world.b, "information": world.found}
         half = intervals.PAPER_HALF_WIDTHS.get(at.epsilon_total)
@@ -148,13 +147,13 @@ FOUND = "a b symbols information bound paper_a paper_b paper_information"
 
 @functools.lru_cache(maxsize=256)
 def _bound(epsilon_total: float, family: str) -> float:
-    """What no answer on the best table's cells tells more about μ than (MATH A14)."""
+    """Return an upper bound on the information about μ on the best table's cells (MATH A14)."""
     grid = best_channel.cells(FAMILIES[family], best_channel.best(epsilon_total, family).cells)
     return best_channel.upper_bound(grid, epsilon_total, "mu")
 
 
 def surface(best: At, _: Run[Params]) -> pd.DataFrame:
-    """Exact score of all intervals with ends on a grid that holds the best one."""
+    """Return the exact score of all intervals with ends on a grid around the best one."""
     ends = np.linspace(-1.0, 1.0, CELLS + 1) * max(3.0, 1.25 * max(-best.a, best.b))
     a, b = (ends[index] for index in np.triu_indices(len(ends), 1))
     found = {"a": a, "b": b, "information": scores(best, a, b)}
@@ -162,7 +161,7 @@ def surface(best: At, _: Run[Params]) -> pd.DataFrame:
 
 
 def plane(best: At, _: Run[Params]) -> pd.DataFrame:
-    """Exact score by center, right of μ as mirror images tell the same, and half-width."""
+    """Return the exact score by half-width and by center, from μ to the right by symmetry."""
     centres = np.linspace(0.0, max(3.0, 1.25 * 0.5 * abs(best.a + best.b)), CENTRES)
     centre, half = (axis.ravel() for axis in np.meshgrid(centres, HALVES))
     found = {"half_width": half, "information": scores(best, centre - half, centre + half)}
@@ -170,7 +169,7 @@ def plane(best: At, _: Run[Params]) -> pd.DataFrame:
 
 
 def widths(best: At, _: Run[Params]) -> pd.DataFrame:
-    """Exact score of symmetric intervals, of half-width 0 in the limit, beside the best one's."""
+    """Return the exact score of symmetric intervals, from the limit of half-width 0."""
     limit = information.NOISES[best.noise].limit(FAMILIES[best.family], 0.0, unit_scale(best))
     found = [float(score(best, limit)), *scores(best, -HALF_WIDTHS, HALF_WIDTHS)]
     half = {"epsilon_total": best.epsilon_total, "half_width": [0.0, *HALF_WIDTHS]}
@@ -178,7 +177,7 @@ def widths(best: At, _: Run[Params]) -> pd.DataFrame:
 
 
 def ways(at: At, _: Run[Params]) -> list[tuple[Any, ...]]:
-    """What one answer tells about μ and about log σ, by the way of asking."""
+    """Return the information of one answer about μ and log σ, for each way of asking."""
     scale, family, half = unit_scale(at), FAMILIES[at.family], FIXED_HALF_WIDTH
     told = {}
     for each in ("mu", "trace", "sigma"):
@@ -195,19 +194,19 @@ def ways(at: At, _: Run[Params]) -> list[tuple[Any, ...]]:
 
 
 def truncated(main: pd.DataFrame) -> pd.DataFrame:
-    """The rows of truncation, one of each budget, the smallest first."""
+    """Return the rows of truncation, one for each budget, smallest first."""
     return main[main.channel == "truncation"].sort_values("epsilon_total")
 
 
 def best_intervals(result: Result) -> tuple[str, str]:
-    """Where they are at the smallest and the largest budget, and what the paper's lose."""
+    """Report the best intervals at the smallest and largest budget, and what the paper's lose."""
     params, main = cast(Params, result.params), result.tables["main"]
     rows = truncated(main)
     if rows.empty:
         here = main[main.epsilon_total == main.epsilon_total.min()]
-        at = budget_name(main.epsilon_total.min())
         scores = listed([*map("{} with {}".format, here.information.map(amount), here.channel)])
-        return f"Information at {at}: {scores}", f"At {at} the score is {scores}."
+        title = f"At {budget_name(main.epsilon_total.min())}, the information is {scores}"
+        return title, f"{title}."
     ends = rows.iloc[[0, -1]] if len(rows) > 1 else rows
     each = map(_where, ends.epsilon_total, ends.a, ends.b)
     how = "" if params.integration == "exact" else ", by a noisy search,"
@@ -217,7 +216,7 @@ def best_intervals(result: Result) -> tuple[str, str]:
     if known.empty or params.integration != "exact":
         return title, f"{title}."
     lost = percent((1.0 - known.paper_information / known.information).max())
-    return title, f"{title}. The intervals that the paper reports lose at most {lost}."
+    return title, f"{title}. The paper's intervals lose at most {lost} of the information."
 
 
 def _where(epsilon_total: float, a: float, b: float) -> str:
@@ -229,27 +228,25 @@ def _where(epsilon_total: float, a: float, b: float) -> str:
 
 
 def narrowest(result: Result) -> tuple[str, str]:
-    """What the limit of width 0 keeps at the smallest budget, and which interval is the best."""
+    """Report what the limit of width 0 keeps at the smallest budget, and the best half-width."""
     width = result.tables["width"]
     curve = width[width.epsilon_total == width.epsilon_total.min()].sort_values("half_width")
     share = (curve.information / curve.best_information).to_numpy()
-    title = f"At {budget_name(width.epsilon_total.min())} an answer from an interval of width 0"
     kept, best = percent(share[0]), plain(curve.half_width.iloc[share.argmax()], 2)
-    return f"{title} keeps {kept} of the most", (
-        f"{title} keeps, in the limit, {kept} of the most that one in any interval tells; the best "
-        f"half-width shown is {best} σ."
-    )
+    at = budget_name(width.epsilon_total.min())
+    title = f"At {at}, a vanishingly narrow interval keeps {kept} of the largest information"
+    return title, f"{title}; the best half-width shown is {best} σ."
 
 
 def compared_with_fixed(result: Result) -> tuple[str, str]:
-    """How the best interval for μ compares with the fixed one at the smallest budget."""
+    """Compare the best interval for μ with the fixed one at the smallest budget."""
     table = result.tables["ways"]
     rows = table[table.epsilon_total == table.epsilon_total.min()].set_index("way")
     ratio, at = rows.loc["best for mu"] / rows.loc[FIXED], budget_name(table.epsilon_total.min())
     mu, sigma = plain(ratio.information_mu, 2), plain(ratio.information_sigma, 2)
     title = (
-        f"At {at} the best interval for μ tells {mu} times as much about μ as the fixed one, and "
-        f"about σ {sigma} times"
+        f"At {at}, the best interval for μ carries {mu} times the fixed interval's information "
+        f"about μ and {sigma} times its information about σ"
     )
     return title, f"{title}."
 
@@ -259,17 +256,17 @@ MARKS = (
     (OURS.called("best", marker="diamond"), ["a", "b"], "top right"),
     (PAPERS.called("the paper's", marker="x"), ["paper_a", "paper_b"], "bottom right"),
 )
-"""Style of an interval, the columns of its ends, and where its name is."""
+"""Style of an interval, columns of its ends, and place of its name."""
 
 LEVELS = ((0.5, "dot"), (0.9, "dash"), (0.99, "solid"))
-"""Shares of the best information that have a contour, and its dash."""
+"""Shares of the largest information that have a contour, and its dash."""
 
 
 def contours(result: Result) -> fig.CaptionedFigure:
-    """Lines through intervals that tell a share of the most that one in any interval tells."""
+    """Draw contours of the information by center and half-width of the interval."""
     (title, caption), params = best_intervals(result), cast(Params, result.params)
     budgets = result.tables["width"].epsilon_total.unique()[:4]
-    axes = "middle, in σ from μ", AXES["half_width"]
+    axes = "center, in σ from μ", AXES["half_width"]
     what = online.score_in_words(params.score, params.weight)
     settings = f"share of the largest {what}, {settings_line(params, ('family', 'noise'))}"
     names = [budget_name(each) for each in budgets]

@@ -1,17 +1,17 @@
 r"""Figure 2 of the adaptive-truncation paper: one stream for each budget and each way of asking.
 
-The same people with the same noise answer at each $\epsilon_{total}$ twice: once in intervals that
-follow what is known, once all in the same wide one, $\mu \pm 10\sigma$ (MATH A4, A5, A10). What is
-known is shown as a cloud: particles of equal weight every so many people, their mean, the truth,
-and for $\mu$ where people were asked.
+The same people with the same noise answer twice at each $\epsilon_{total}$: in intervals that
+follow the current posterior, and in one wide fixed interval, $\mu \pm 10\sigma$ (MATH A4, A5,
+A10). The posterior is shown as a cloud of particles of equal weight, with its mean, the truth and,
+for $\mu$, the interval asked.
 
-[Y23] concludes that the spread falls with time, that accuracy rises with $\epsilon_{total}$, and
-that the adaptive cloud gathers more and much sooner. For $\mu$ that can be seen here. For $\sigma$
-it depends on the budget: at a small one an answer in the best interval for $\mu$ carries next to no
-information about $\sigma$, and the cloud is drawn grey until $\log\sigma$ is half as wide as its
+[Y23] concludes that the spread falls over time, that accuracy rises with $\epsilon_{total}$, and
+that the adaptive cloud concentrates more and much sooner. For $\mu$ this can be seen here. For
+$\sigma$ it depends on the budget: at a small one, an answer in the best interval for $\mu$ carries
+next to no information about $\sigma$. The cloud is gray until $\log\sigma$ is half as wide as its
 prior.
 
-One stream is one draw of chance; the claims are judged over the 30 runs of ``estimation-accuracy``.
+One stream is one draw of chance; the claims are judged on the 30 runs of ``estimation-accuracy``.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from abcdp_core.study.estimates import ASKED, SYMBOL, ask, contrast
 from abcdp_core.tasks import per_value
 
 EXPERIMENT = "truncation-streams"
-TITLE = "The same people at several budgets, with moving and with fixed intervals"
+TITLE = "The same people asked at several budgets, in adaptive and fixed intervals"
 
 EVERY = scale(
-    "People between two pictures",
-    "The particles are kept after every so many people; the paper takes 20.",
+    "People between snapshots",
+    "Particles are kept each time this many more people have answered; 20 in the paper.",
     (1, 2, 5, 10, 20, 50, 100, 1000),
     high=100_000,
 )
 
 PICTURES, KEPT = 100, 100
-"""Pictures of a stream at most, and particles of each, which have equal weight."""
+"""Most snapshots of a stream, and particles of each, which have equal weight."""
 
 
 @dataclass(frozen=True)
 class Params(online.StreamParams):
-    """Every budget with each way of asking, on the same people."""
+    """Budgets and ways of asking, all with the same people."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0))
     sampler: str = online.SAMPLER.field("smc")
@@ -64,7 +64,7 @@ class Params(online.StreamParams):
         self.check_sampler(self.sampler)
 
     def pictures(self) -> list[int]:
-        """Numbers of people after which a picture is kept: multiples of ``every``, and all."""
+        """Return after how many people a snapshot is kept: multiples of ``every``, and all."""
         whole = -(-self.n // self.every)
         count = min(PICTURES, whole)
         return [min(self.n, part * whole // count * self.every) for part in range(1, count + 1)]
@@ -75,14 +75,14 @@ PRESETS: dict[str, BaseParams] = {"y23-figure-2": AS_PUBLISHED}
 
 
 def streams(params: Params, seed: int) -> list[Chain[Params]]:
-    """One stream for each budget and way of asking."""
+    """Return a stream for each budget and way of asking."""
     links = len(params.pictures())
     singles = per_value(params, seed, "epsilon_total", "interval")
     return [Chain(single.params, 0, seed, links) for single in singles]
 
 
 def follow(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], Any]:
-    """Ask the next people of a stream, and keep a picture of the particles."""
+    """Ask the next people of a stream, and keep a snapshot of the particles."""
     params = here.task.params
     first, last = [0, *params.pictures()][here.done : here.done + 2]
     state, answers = ask(here.task, here.state, slice(first, last))
@@ -91,14 +91,14 @@ def follow(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], Any]:
 
 
 def says(result: Result) -> tuple[str, str]:
-    """Return how the spreads of μ compare at the smallest budget, and what is known of μ there."""
+    """Compare the spreads of μ at the smallest budget, and report its posteriors there."""
     params, main = cast(Params, result.params), result.tables["main"]
     budget = main.epsilon_total.min()
     each = dict(list(main[main.epsilon_total == budget].groupby("interval", sort=False)))
     t = min(len(stream) for stream in each.values())
     ends = {ASKED[way].name: stream.iloc[t - 1] for way, stream in each.items()}
     spreads = {way: float(end.sd_mu) for way, end in ends.items()}
-    title = "What is known of μ and σ, answer by answer"
+    title = "Posterior of μ and σ, answer by answer"
     if len(spreads) == 2 and min(spreads.values()) > 0.0:
         title = f"At {budget_name(budget)}, {contrast('spread of μ', spreads)}"
     means = [f"{estimate(end.mean_mu, end.sd_mu)} with {way}" for way, end in ends.items()]
@@ -109,31 +109,32 @@ def says(result: Result) -> tuple[str, str]:
 
 
 SHOWN, DRAWN, POINTS, MOST = 15, 50, 150, 5
-"""Most particles of a picture, pictures and points of a stream, and budgets that are drawn."""
+"""Most particles of a snapshot, snapshots and points of a stream, and budgets drawn."""
 
 REACH = 11.0
-"""Ends of the axis of μ, in σ from the truth: a little beyond the fixed interval of the paper."""
+"""Ends of the axis of μ, in σ from the truth: just beyond the paper's fixed interval."""
 
 ENDS = fig.GUIDE.called("ends of the intervals", dash="solid")
 
 
 def drawn(result: Result) -> fig.CaptionedFigure:
-    """Small multiples: a column for each budget, rows for the ways of asking and the parameters."""
+    """Draw a panel for each budget (columns), parameter and way of asking (rows)."""
     params, (title, caption) = cast(Params, result.params), says(result)
     every = pd.DataFrame({"budget": sorted(params.epsilon_total)})
     budgets = fig.evenly(every, MOST).budget.tolist()
     rows = list(itertools.product(SYMBOL, params.interval))
     titles = [budget_name(budget) for budget in budgets] + [""] * (len(rows) - 1) * len(budgets)
     size = len(rows), 160 + 210 * len(rows)
-    settings = f"N = {params.n:,}, {params.sampler}, {len(budgets)} of {len(every)} budgets"
-    figure = fig.panels(titles, title, "people asked", "", *size, 0.035, settings)
+    settings = f"N = {params.n:,}, {params.sampler}"
+    settings += f", {MOST} of {len(every)} budgets" * (len(every) > MOST)
+    figure = fig.panels(titles, title, "people who have answered", "", *size, 0.035, settings)
     figure.update_layout(legend={"itemsizing": "constant"})
     for index, ((name, way), budget) in enumerate(itertools.product(rows, budgets)):
         row, column = divmod(index, len(budgets))
         x, y = (fig.panel(index)[axis].replace(axis[0], axis) for axis in ("xaxis", "yaxis"))
         around = [params.mu - REACH * params.sigma, params.mu + REACH * params.sigma]
         figure.layout[y].update(
-            # Those of a row share their axis.
+            # Panels of a row share an axis.
             matches=fig.panel(row * len(budgets))["yaxis"] if column else None,
             range=around if name == "mu" else [0, 3.2 * params.sigma],
             title={"text": f"{SYMBOL[name]}, {way}"} if column == 0 else None,
@@ -153,7 +154,7 @@ def drawn(result: Result) -> fig.CaptionedFigure:
 def _panel(
     params: Params, name: str, main: pd.DataFrame, particles: pd.DataFrame, way: fig.Style
 ) -> Iterator[go.Scatter]:
-    """What one panel shows of a stream: σ grey while it is not learnt."""
+    """Return the traces of one panel; σ is gray until it is learned."""
     times = fig.evenly(particles[["t"]].drop_duplicates(), DRAWN).t
     ordered = particles[particles.t.isin(times)].sort_values(["t", name])
     shown = pd.concat([fig.evenly(cloud, SHOWN) for _, cloud in ordered.groupby("t")])

@@ -1,27 +1,27 @@
-r"""What can be learnt privately about the spread of tuberculosis?
+r"""What can be learned privately about the spread of tuberculosis?
 
-[P21] Section 6.3: the data are $n$ outbreaks, all simulated at one truth; differential privacy
-protects *one outbreak*. The distance of a prior draw is the mean over $n$ simulated outbreaks of
-their clipped distance to the observed ones, in pairs,
+[P21] Section 6.3: the data are $n$ outbreaks, all simulated at one truth, and differential privacy
+protects *one outbreak*. The distance of a prior draw is the mean over $n$ pairs of simulated and
+observed outbreaks of their clipped distance,
 
 $$\rho_t = \frac1n \sum_{j=1}^n \min(d(Y_{t,j}, Y^*_j),\, C), \qquad \Delta = \frac{C}{n},
 \quad C = 200 \qquad \text{(MATH M7)}$$
 
-so the noise of ABCDP (MATH S2) falls with $n$: with $c = 10$ and $\epsilon_{total} = 1$ its scale
-is 22 for $n = 100$ and 2.2 for $n = 1000$, where the distances of the prior differ by some 20.
-That is the sensitivity of the published script. The paper's text has $\Delta = C$, for a distance
-that is clipped as a whole; the noise then does not fall with $n$.
+so the noise of ABCDP (MATH S2) decreases with $n$: with $c = 10$ and $\epsilon_{total} = 1$ its
+scale is 22 for $n = 100$ and 2.2 for $n = 1000$, where prior distances differ by some 20. That is
+the sensitivity in the published script. The paper's text has $\Delta = C$, for a distance that is
+clipped as a whole; the noise then does not decrease with $n$.
 
-The paper does not say how many runs its errors rest on. Here ten observed data sets, numbered 0 to
-9, meet one public pool, each in its own order, and each is released again and again. Runs of one
-data set differ in their *noise* alone, data sets in the *data* and in which draws come first. That
-matters more: ten accepted draws are a small sample even without noise.
+The paper does not say how many runs its errors are averaged over. Here ten observed data sets,
+numbered 0 to 9, meet one public pool, each in its own order, and each is released repeatedly. Runs
+of one data set differ only in their *noise*. Data sets differ in the *data* and in which draws come
+first, which matters more: ten kept draws are a small sample even without noise.
 
-The error is the mean absolute difference of posterior mean and truth over four parameters in their
-own units, in which $\beta$ and $t_1$ count most; scaled, each is divided by its prior standard
-deviation. The *prior mean* needs no data at all: an estimate that is not better has learnt nothing.
-The papers on privacy give $\beta$ the prior variance 30 where the original model has the standard
-deviation 30; both pools are here.
+The error is the mean absolute difference between posterior mean and truth over four parameters in
+their own units, where $\beta$ and $t_1$ count most; scaled, each is divided by its prior standard
+deviation. The *prior mean* uses no data at all: an estimate that is not better has learned nothing.
+The papers on privacy give $\beta$ the prior variance 30, the original model the standard deviation
+30; both pools are available.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from abcdp_core.summaries import empty_note, first_of
 from abcdp_core.tasks import SingleTask, single_task
 
 EXPERIMENT = "tuberculosis-posterior"
-TITLE = "Parameters of a tuberculosis outbreak, released privately"
+TITLE = "Private posterior of a tuberculosis model"
 MAY_BE_LONG = True
 COLUMNS = columns(
     main="n resample observed_set run release sample parameter value",
@@ -62,20 +62,20 @@ PAPER = {(100, True): 4.71, (1000, True): 2.20, (100, False): 4.51, (1000, False
 OBSERVED_SET = Parameter(
     kind="integer",
     label="Observed data sets",
-    help="Numbers of the synthetic data sets, all simulated at the same truth.",
+    help="Numbers of synthetic data sets, all simulated at the same truth.",
     low=0,
     high=9,
     options=tuple(range(10)),
 )
 ORDER = choice(
     "Order of the pool",
-    "own: every data set meets the draws in another order. same: all in the pool's own.",
+    "own: each data set meets the draws in its own order. same: all use the order of the pool.",
     ("own", "same"),
 )
 SENSITIVITY_OF = choice(
     "Sensitivity",
-    "mean: C/n, what one outbreak changes the mean of n clipped distances by. term: C, as for "
-    "a distance that is clipped as a whole; the paper's text, and far too much noise here.",
+    "mean: C/n, the most that one outbreak changes the mean of n clipped distances. term: C, as in "
+    "the paper's text, for a distance clipped as a whole; far too much noise here.",
     ("mean", "term"),
 )
 SIZES = dataclasses.replace(tuberculosis.N, low=100, options=(100, 1000))
@@ -83,7 +83,7 @@ SIZES = dataclasses.replace(tuberculosis.N, low=100, options=(100, 1000))
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """Every combination of the lists is run on the same noise, scaled."""
+    """Lists of settings, of which all combinations share the same noise, scaled."""
 
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     epsilon_abc: float = tuberculosis.EPSILON_ABC.field(tuberculosis.EPSILON_ABC_DEFAULT)
@@ -99,13 +99,13 @@ class Params(BaseParams):
     noise_draw: int = par.NOISE_DRAW.field(0)
 
     def check_together(self) -> None:
-        """Refuse more acceptances than draws, or too large a result."""
+        """Refuse more kept draws than the pool has, or too large a result."""
         par.check_accepted(self.c, self.pool_size)
         releases = len(self.n) * len(self.resample) * len(self.observed_set)
         par.check_rows(self.runs, releases * self.c * len(tuberculosis.AXES))
 
     def event(self, n: int, resample: bool) -> sparse_vector.SparseVector:
-        """What a release of one size does with the data."""
+        """Return what a release of one size does with the data."""
         distance = tuberculosis.distance()
         sensitivity = distance.sensitivity(n if self.sensitivity_of == "mean" else 1)
         return sparse_vector.calibrate(self.epsilon_total, sensitivity, self.c, resample=resample)
@@ -117,7 +117,7 @@ tasks = single_task
 
 
 def work(task: SingleTask[Params]) -> Tables:
-    """Release every data set at every size, again and again with other noise."""
+    """Release every data set at every size repeatedly, each time with new noise."""
     params = task.params
     theta, places, samples, estimates = np.empty((0, 4)), [], [], []
     for n, number in itertools.product(params.n, params.observed_set):
@@ -154,7 +154,7 @@ def work(task: SingleTask[Params]) -> Tables:
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """Return the result of the one task."""
+    """Add the summary and what a release guarantees."""
     event = params.event(max(params.n), params.resample[0])
     privacy = outbreaks.guarantee(event, "One outbreak is")
     said = _error_words(rows)[1] + empty_note(rows["errors"].accepted)
@@ -162,11 +162,10 @@ def collect(params: Params, rows: Tables) -> Result:
 
 
 def spreads(errors: pd.DataFrame) -> pd.DataFrame:
-    """Return where the spread of errors comes from, at every size and ``resample``.
+    """Split the spread of errors by source, for every size and ``resample``.
 
-    Columns: ``noise``, the standard deviation between runs of one data set; ``data``, that of the
-    data sets' expected errors, of data and order of the pool together: what is left of the variance
-    of their means after the noise.
+    Columns: ``noise``, the standard deviation between runs of one data set; ``data``, the standard
+    deviation between the expected errors of data sets, by data and order of the pool.
     """
     case = ["n", "resample"]
     sets = errors.groupby([*case, "observed_set"]).mae.agg(["mean", "var", "count"])
@@ -177,22 +176,23 @@ def spreads(errors: pd.DataFrame) -> pd.DataFrame:
 
 
 def _error_words(tables: Tables) -> tuple[str, str]:
-    """What noise makes of the mean error, with the first treatment of the threshold."""
+    """Say what noise does to the mean error, for the first value of ``resample``."""
     errors = first_of(tables["errors"], "resample")
     kept = f" with the {setting('resample', errors['resample'].iloc[0])}"
     return outbreaks.error_words(errors, tables["non_private"], "n", kept)
 
 
 def _spread_words(tables: Tables) -> tuple[str, str]:
-    """Between which errors single releases lie at the first size, and where that comes from."""
+    """Report the spread of errors of single releases at the first size, and its sources."""
     errors = first_of(tables["errors"], "resample", "n")
-    first = errors.iloc[0]
-    at = f"{setting('n', first.n)} with the {setting('resample', first['resample'])}"
-    row = spreads(errors).iloc[0]
-    known = [f"{amount(row[by], 2)} by {by}" for by in ("noise", "data") if row[by] >= 0.0]
-    said = f"the standard deviation of the error is {listed(known or ['unknown'])}"
-    title = f"Middle 80 % of errors at {setting('n', first.n)}: "
-    return title + from_to(errors.mae.quantile([0.1, 0.9]), 2), f"At {at}, {said}."
+    first, row = errors.iloc[0], spreads(errors).iloc[0]
+    at = f"At {setting('n', first.n)} with the {setting('resample', first['resample'])}"
+    sources = {"noise": "the noise", "data": "the data"}
+    known = [f"{amount(row[by], 2)} due to {name}" for by, name in sources.items() if row[by] >= 0]
+    middle = from_to(errors.mae.quantile([0.1, 0.9]), 2)
+    return f"At {setting('n', first.n)}, the middle 80 % of errors is {middle}", (
+        f"{at}, the standard deviation of the error is {listed(known or ['unknown'])}."
+    )
 
 
 (SERIES,) = fig.styles(["reported by [P21]"])
@@ -200,7 +200,7 @@ REPORTED = SERIES.called(SERIES.name, marker="diamond")
 
 
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
-    """Draw what is kept of each parameter, and errors: with each threshold's noise, and without."""
+    """Draw the kept values of each parameter and the errors, with and without noise."""
     params = cast(Params, result.params)
     private, plain = (result.tables[name] for name in ("errors", "non_private"))
     names = ("epsilon_total", "c", "epsilon_abc")
@@ -231,7 +231,7 @@ def _label(n: int, resample: bool | None = None) -> str:
 
 
 def _values(result: Result) -> list[outbreaks.Values]:
-    """What is kept of the parameters at each size, with noise and without, and the prior."""
+    """Return the kept values at each size, with and without noise, and the prior's."""
     params, main = cast(Params, result.params), result.tables["main"]
     bare = main.release == "non-private"
     rows: list[outbreaks.Values] = []

@@ -1,26 +1,25 @@
 r"""Can one city's outbreak be released privately?
 
 [P22] Section 4.2: the data are those of San Francisco, *one* outbreak, $n = 1$. The distance of a
-prior draw to them is clipped at $C = 200$, and differential privacy protects the one outbreak
-there is: another city's could be in its place. So one data point can change a distance by the whole
-of it, $\Delta = C$ (MATH M7), and the soft weights (MATH W1) are made from
+prior draw to them is clipped at $C = 200$, and differential privacy protects this one outbreak: it
+could be replaced by another city's. So one unit can change a distance by the whole of its range,
+$\Delta = C$ (MATH M7), and the soft weights (MATH W1) are computed from
 
 $$\tilde D_t = \rho_t / \epsilon_{abc} + N(0, \sigma^2), \qquad
 \sigma = \frac{\sqrt{T}\, C}{\epsilon_{abc}\,\mu},$$
 
 with $\mu = 1.04$ for $\epsilon_{total} = 4$, $\delta = 10^{-4}$ by the exact account (MATH W3).
-Distances in units of the threshold are at most $C / \epsilon_{abc}$, so for $T = 1000$ the noise
-is thirty times the largest signal, *whatever the threshold*: about half of all draws, picked by
-noise alone, get the same weight and the others none. Their mean is near that of the prior, which
-needs no data at all.
+Distances in units of the threshold are at most $C / \epsilon_{abc}$. So for $T = 1000$ the noise is
+thirty times the largest signal, *whatever the threshold*: about half of all draws, picked by noise
+alone, get equal weights and the others none. Their mean is near the prior mean, which uses no data.
 
-The paper reports errors that are averages of 10 independent runs, against the posterior mean that
-Lintusaari et al. report for these data; nobody knows the truth. Here runs differ in their noise
-alone, on the pool that comes with the program, or each simulates prior draws of its own too. The
-error is the mean absolute difference over four parameters in their own units, in which $\beta$ and
-$t_1$ count most; scaled, each is divided by its prior standard deviation. Compare it with *equal
-weights* on the same draws, which learn nothing; their mean is not quite that of the prior.
-The *spread* is the weighted standard deviation in units of the prior's, averaged over parameters.
+The paper reports errors averaged over 10 independent runs, relative to the posterior mean that
+Lintusaari et al. report for these data; the truth is unknown. Here runs differ only in their noise,
+on the pool that comes with the program, or each also simulates its own prior draws. The error is
+the mean absolute difference over four parameters in their own units, where $\beta$ and $t_1$ count
+most; scaled, each is divided by its prior standard deviation. Compare it with *equal weights* on
+the same draws, which learn nothing; their mean is not quite the prior mean. The *spread* is the
+weighted standard deviation in units of the prior's, averaged over parameters.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ COLUMNS = columns(
 )
 
 PAPER = {20.0: 4.12, 80.0: 4.05}, {20.0: 3.10}
-"""Threshold -> error that [P22] reports, average of 10 runs, with noise and without."""
+"""Threshold -> error that [P22] reports, averaged over 10 runs, with and without noise."""
 
 PAPER_BUDGET = (4.0, 1e-4)
 BINS = 24
@@ -66,13 +65,13 @@ _place = partial(setting, "epsilon_abc")
 INDEPENDENT = Parameter(
     kind="switch",
     label="New prior draws in every run",
-    help="Off: all runs share the pool that comes with the program. On: a second of work a run.",
+    help="Off: all runs share the pool that comes with the program. On: each simulates its own.",
 )
 
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """Thresholds, budget, and how often the noise is drawn."""
+    """Thresholds, budget, and how many times the noise is drawn."""
 
     epsilon_abc: tuple[float, ...] = tuberculosis.EPSILON_ABC.field((20.0, 80.0))
     epsilon_total: float = par.EPSILON_TOTAL.field(4.0)
@@ -86,18 +85,18 @@ class Params(BaseParams):
 
     @property
     def is_papers(self) -> bool:
-        """Whether the errors that the paper reports are of these parameters."""
+        """Whether the paper reports errors for this budget."""
         return (self.epsilon_total, self.delta) == PAPER_BUDGET
 
 
 AS_PUBLISHED = Params(accountant="rdp-classic", independent=True, runs=10)
 PRESETS: dict[str, BaseParams] = {"p22-figure-4": AS_PUBLISHED}
 
-Task = Part[Params]  # Some runs, all on the same prior draws
+Task = Part[Params]  # Runs that share prior draws
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
-    """Return a task for each run that has its own prior draws, else one for all."""
+    """Return a task for each run if runs have their own prior draws, else one for all."""
     single = with_values(params, runs=1)
     parts = [(run, 1) for run in range(params.runs)] if params.independent else [(0, params.runs)]
     return [Part(single, first, count, seed) for first, count in parts]
@@ -111,14 +110,14 @@ def event_of(params: Params, epsilon_abc: float) -> GaussianSeries:
 
 
 def work(task: Task) -> Tables:
-    """Weight the draws without noise and with every noise, at every threshold."""
+    """Weight the draws without noise and with the noise of each run, at every threshold."""
     params, runs = task.params, np.array(task.pieces)
     theta, rho = _draws(task)
     tables: dict[str, list[pd.DataFrame]] = {name: [] for name in COLUMNS}
     for at in params.epsilon_abc:
         scaled, event = rho / at, event_of(params, at)
         noises = (generator(task.seed, "noise", run, params.noise_draw) for run in runs)
-        noisy = [soft_weights.run(scaled, event, rng)[0].weights for rng in noises]
+        noisy = [soft_weights.run(scaled, event, rng).weights for rng in noises]
         weights = {
             "prior": np.full((1, len(theta)), 1.0 / len(theta)),
             "non-private": soft_weights.weights_of(scaled)[None],
@@ -148,7 +147,7 @@ def work(task: Task) -> Tables:
 
 
 def _draws(task: Task) -> tuple[Array, Array]:
-    """Prior draws ``(T, 4)`` and their distances ``(T,)`` to San Francisco."""
+    """Return prior draws ``(T, 4)`` and their distances ``(T,)`` to San Francisco."""
     params = task.params
     if not params.independent:
         return tuberculosis.precomputed(params.pool_size, 1, 0, params.burden)
@@ -163,9 +162,9 @@ def _draws(task: Task) -> tuple[Array, Array]:
 
 
 def _scores(weights: Array, theta: Array, burden: str) -> pd.DataFrame:
-    """Errors and spreads: one row for each of the weights ``(k, T)``."""
+    """Return errors and spreads, with a row for each of the weights ``(k, T)``."""
     prior, means = tuberculosis.PRIORS[burden], weights @ theta
-    # About the prior mean, so that squares of large numbers need not cancel.
+    # Centered at the prior mean, so that squares of large numbers need not cancel.
     variance = weights @ (theta - prior.mean) ** 2 - (means - prior.mean) ** 2
     found = {
         "effective_sample_size": [effective_sample_size(each) for each in weights],
@@ -176,7 +175,7 @@ def _scores(weights: Array, theta: Array, burden: str) -> pd.DataFrame:
 
 
 def _shares(weights: Array, theta: Array, burden: str) -> pd.DataFrame:
-    """Weighted histogram of every parameter for weights ``(T,)``."""
+    """Return the weighted histogram of every parameter for weights ``(T,)``."""
     tables = []
     for column, (name, ends) in enumerate(tuberculosis.axes(burden).items()):
         edges = np.linspace(*ends, BINS + 1)
@@ -187,7 +186,7 @@ def _shares(weights: Array, theta: Array, burden: str) -> pd.DataFrame:
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """Return the result so far; histograms are averages over runs."""
+    """Average histograms over runs; add the summary and the guarantee."""
     named = ["release", "epsilon_abc", "parameter", "left", "right"]
     shares = rows["shares"].groupby(named, sort=False).share.mean()
     event = event_of(params, params.epsilon_abc[0])
@@ -198,12 +197,12 @@ def collect(params: Params, rows: Tables) -> Result:
     return Result(EXPERIMENT, params, tables, said, privacy, event)
 
 
-REPORTED = fig.styles(["reported by [P22]", "the same, no noise"])
+REPORTED = fig.styles(["reported by [P22]", "reported, no noise"])
 EQUAL_WEIGHTS = fig.GUIDE.called("equal weights")
 
 
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
-    """Draw the errors of all runs, and the weighted posteriors, a row for each release."""
+    """Draw the errors of all runs, and the weighted posterior at each threshold."""
     params = cast(Params, result.params)
     private, plain = (result.tables[name] for name in ("errors", "non_private"))
     settings = settings_line(params, ("epsilon_total", "delta"), runs=private.run.nunique())
@@ -219,7 +218,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     )
     both = (first_of(table, "epsilon_abc").spread.mean() for table in (private, plain))
     wide, narrow = map(percent, both)
-    title = f"With noise the posterior is {wide} as wide as the prior"
+    title = f"With noise, the posterior is {wide} as wide as the prior"
     drawn = outbreaks.values_figure((title, settings), _values(result), params.burden, "reference")
     widths = (
         f"At {_place(params.epsilon_abc[0])}, the standard deviation of the posterior is {wide} of "
@@ -230,9 +229,9 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
 
 
 def _values(result: Result) -> list[outbreaks.Values]:
-    """What each release says of the parameters: with noise, without, and the prior."""
+    """Return the values by weight, with and without noise, and the prior's."""
     shares = result.tables["shares"]
-    # The middle of a bar, once for each thousandth of the weight.
+    # The middle of a bar, repeated once for each thousandth of the weight.
     times = (1000.0 * shares.share).round().astype(int)
     values = shares.assign(value=(shares.left + shares.right) / 2.0)
     parts = dict(list(values.loc[shares.index.repeat(times)].groupby(["release", "epsilon_abc"])))

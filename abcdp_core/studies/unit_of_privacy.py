@@ -2,19 +2,19 @@ r"""What does it cost to protect a larger unit?
 
 The same published numbers are released repeatedly at the same $\epsilon_{total}$, in one of two
 ways. One protects a single *person*, who adds little to each number. The other protects the *larger
-unit* that the papers take for a data point, a day's national count or a whole outbreak, which can
-change each number by all of its public range (MATH M9). Both add (discrete) Laplace noise once,
+unit* that the papers treat as a data point, a day's national count or a whole outbreak, which can
+change each number over its full public range (MATH M9). Both add (discrete) Laplace noise once,
 
 $$z = s(Y^*) + \nu, \qquad b = \frac{\Delta_1}{\epsilon_{total}},$$
 
 and both posteriors use the distribution of this noise (MATH E5). Only $\Delta_1$ differs, the most
-that one unit changes the numbers in sum. For the six numbers of a tuberculosis report it is 13/3
-for a patient and 2760 for the outbreak; for daily counts of cases it is 1 for a person and 500 for
+that one unit changes the sum of the numbers. For the six numbers of a tuberculosis report it is
+13/3 for a patient and 2760 for the outbreak. For daily case counts it is 1 for a person and 500 for
 a day, as larger counts are cut to 500.
 
-The interval for a parameter is from the 5 % to the 95 % quantile of the posterior. Its width is
-compared with the width between the same quantiles of the pool, which are the prior's: at 100 %
-nothing was learned. The truth behind published data is unknown, so there are no errors.
+The interval of a parameter extends from the 5 % to the 95 % quantile of the posterior. Its width is
+compared with the same interval of the pool, which is the prior's: at 100 % nothing was learned. The
+truth behind published data is unknown, so there are no errors.
 
 Neither unit is wrong. If you protect the outbreak, the release cannot show which outbreak it was,
 so nothing can be learned about it. If you protect the patients, the release cannot show whether any
@@ -49,7 +49,7 @@ MECHANISMS = (private_summary.SUMMARY, private_summary.LARGE_UNIT)
 
 NAMED = {name: simulators.load(name) for name in simulators.names()}
 SERVED = [name for name in NAMED if private_summary.statistic_of(NAMED[name], "larger")]
-SCENARIO = choice("Scenario", "Published data for which two units are stated.", SERVED)
+SCENARIO = choice("Scenario", "Published data with a choice of two units.", SERVED)
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,18 @@ class Params(ScenarioParams):
     pool_size: int = tuberculosis_patients.POOL_SIZE.field(tuberculosis_patients.POOL_SIZE_DEFAULT)
     runs: int = scale(
         "Releases",
-        "Of the same data, each with its own noise.",
+        "How many times the same data are released, each time with new noise.",
         (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
     ).field(20)
     scenario: str = SCENARIO.field(tuberculosis_patients.SCENARIO)
 
     def check_together(self) -> None:
-        """Refuse too much work; the size is that of the published data."""
+        """Refuse too much work, given the size of the published data."""
         par.check_work(self.source.N_DEFAULT, self.pool_size)
 
 
 def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -> list[Any]:
-    """Means and intervals of the prior, of a release without noise, and of those for each unit."""
+    """Return means and intervals of the prior, and of releases without noise and for each unit."""
     params, source = task.params, public.scenario
     even = np.full(params.pool_size, 1.0 / params.pool_size)
     samples = [("prior", "", 0, public.theta, even)]
@@ -93,7 +93,7 @@ def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -
 
 
 def widths(_: Params, rows: Tables) -> pd.DataFrame:
-    """Mean width of intervals over the prior's, and that of the runs with least and most."""
+    """Return the width of intervals over the prior's: mean, smallest and largest of the runs."""
     wide = rows["main"].assign(width=rows["main"].high - rows["main"].low)
     prior = wide[wide.release == "prior"].set_index("parameter").width
     shares = wide.assign(share=wide.width / wide.parameter.map(prior))
@@ -104,7 +104,7 @@ def widths(_: Params, rows: Tables) -> pd.DataFrame:
 
 
 def promise(params: Params) -> str:
-    """State both promises, of which each release keeps one, in a sentence."""
+    """State both guarantees, one of which each release has."""
     source = params.source
     cost = MECHANISMS[0].spends(Budget(params.epsilon_total))
     one, other = (privacy.guarantee(cost, *each.protects(source)) for each in MECHANISMS)
@@ -113,18 +113,17 @@ def promise(params: Params) -> str:
 
 
 def _shares(result: Result) -> str:
-    """Say how wide intervals are with each unit protected, and which units."""
+    """Say how wide intervals are with each unit protected."""
     table = result.tables["widths"].query("release == 'private'")
-    shares = [f"{amount(100.0 * share, 2)} %" for share in table.width_share]
-    (small, large), (share, other) = table.unit, shares
+    (small, large), shares = table.unit, [amount(100.0 * each, 2) for each in table.width_share]
     return (
-        f"{share} as wide as the prior's with {small} protected and {other} as wide with {large} "
-        f"protected"
+        f"{shares[0]} % as wide as the prior's if {small} is protected, and {shares[1]} % as wide "
+        f"if {large} is protected"
     )
 
 
 def says(result: Result) -> str:
-    """Say how wide intervals are with each unit protected, and what a small pool does to them."""
+    """Say how wide intervals are with each unit protected, with a warning if the pool is small."""
     budget = settings_line(result.params, ["epsilon_total"])
     caution = shared.small_pool(result.params, [each.name for each in MECHANISMS])
     return f"With {budget}, 90 % intervals are on average {_shares(result)}. {caution}".strip()
@@ -135,19 +134,16 @@ def drawn(result: Result) -> fig.CaptionedFigure:
     main = result.tables["main"]
     source = cast(Params, result.params).source
     small, large = main.unit[main.release == "private"].unique()
-    looks = {
-        "prior": fig.PRIOR,
-        "non-private": fig.NON_PRIVATE.called("no noise"),
-        small: fig.PRIVATE.called(small),
-        large: fig.styles([large])[0].called(large, marker="triangle-up"),
-    }
+    units = fig.styles([small, large])
+    looks = {"prior": fig.PRIOR, "non-private": fig.NON_PRIVATE.called("no noise")}
+    looks |= dict(zip((small, large), units, strict=True))
     means = main.groupby(["release", "unit", "parameter"])[["mean", "low", "high"]].mean()
     marks = means.rename(columns={"mean": "value"}).reset_index()
     row = marks.unit.where(marks.unit != "", marks.release)
     marks = marks.assign(place=row.map(list(looks).index), style=row.map(looks))
     marks = marks.assign(panel=marks.parameter.map(list(source.AXES).index))
-    units = {name: source.UNITS[name] and f", {source.UNITS[name]}" for name in source.AXES}
-    ranges = {f"{name}{units[name]}": ends for name, ends in source.AXES.items()}
+    measured = {name: source.UNITS[name] and f", {source.UNITS[name]}" for name in source.AXES}
+    ranges = {f"{name}{measured[name]}": ends for name, ends in source.AXES.items()}
     whose = str(getattr(source, "PUBLISHED", "published data"))
     settings = settings_line(result.params, ["epsilon_total"], runs=main.run.nunique())
     words = f"Intervals are {_shares(result)}", f"Mean and 90 % interval for {whose}, {settings}"
@@ -166,6 +162,6 @@ STUDY = Study(
     views={EXPERIMENT: drawn},
 )
 COLUMNS, _, work, collect, figures = STUDY.contract()
-# All releases are of the same data, and quick.
+# All releases in one task: they share the data and are quick.
 tasks = single_task
 missing_pools = shared.missing_pools

@@ -1,28 +1,27 @@
-r"""People with several values: should the budget be split, or fewer of the values be asked for?
+r"""People with several values: should the budget be split, or fewer values be asked for?
 
-[Y23] §7 names vectors as future work: every coordinate is truncated by itself and the budget is
-split publicly (MATH A13). Of the $d$ coordinates of a person $k$ are asked, drawn at random, each
-with $\epsilon_{total}/k$; together the answers cost $\epsilon_{total}$. With $k = d$ the budget is
-split among all, with $k = 1$ one coordinate has all of it.
+[Y23] §7 suggests vectors as future work: every coordinate is truncated separately and the budget is
+split publicly (MATH A13). Of a person's $d$ coordinates, $k$ drawn at random are asked for, each
+with $\epsilon_{total}/k$, so all answers together use $\epsilon_{total}$. With $k = d$ the budget
+is split among all; with $k = 1$ one coordinate gets all of it.
 
-If an answer at $\epsilon$ carries the information $I(\epsilon)$ about the mean of its coordinate
-(MATH A3, A14), a person's answers carry
+If an answer at $\epsilon$ carries information $I(\epsilon)$ about the mean of its coordinate (MATH
+A3, A14), a person's answers carry
 
 $$\frac{k}{d}\, I\!\left(\frac{\epsilon_{total}}{k}\right)$$
 
 about each mean. Information is proportional to $\epsilon^2$ at first and bounded in the end, so
-$I(s)/s$ is largest at some share $s$ between: about 2.5 for truncation, 2.2 for a sign, 2.7 for the
-best table. A small budget should go to one coordinate, a large one to about $\epsilon_{total}/s$.
+$I(s)/s$ is largest at some share $s$ in between: about 2.5 for truncation, 2.2 for a sign, 2.7 for
+the best symbols. A small budget should go to one coordinate, a large one to about
+$\epsilon_{total}/s$.
 
 The dotted lines are the mean absolute error of an estimate that uses all of this information,
 $\sqrt{2/\pi}\,\sigma \big/ \sqrt{N\,\tfrac{k}{d}\,I(\epsilon_{total}/k)}$. They hold for many
-people and leave out the prior, which is vague, and the cost of finding the place to ask at, which
-is high where each answer carries little information.
+people and ignore the vague prior and the cost of finding where to ask.
 
 A person's values are normal with equal means, spreads and correlations, which the method does not
-know. What is known of a coordinate comes from its own answers alone; so a correlation moves the
-errors of a run together, and not their mean. As all coordinates are alike, two of them are
-followed.
+know. The estimate for a coordinate uses only its own answers, so a correlation moves the errors of
+a run together but not their mean. As all coordinates are alike, two of them are followed.
 """
 
 from __future__ import annotations
@@ -50,13 +49,11 @@ from abcdp_core.study import Array, Chain, Continuation, Result, Study, Total, s
 from abcdp_core.study.estimates import Errors, least_error
 
 EXPERIMENT = "vector-truncation"
-TITLE = "Several values of each person: split the budget, or ask for fewer"
-DIMENSION = scale(
-    "d · values of each person", "All of them are protected by one budget.", (1, 2, 3, 5, 10)
-)
+TITLE = "Several values per person: split the budget, or ask for fewer"
+DIMENSION = scale("d · values per person", "One budget protects all of them.", (1, 2, 3, 5, 10))
 CORRELATION = scale(
     "Correlation of a person's values",
-    "The same between any two of them.",
+    "The same for any two values.",
     (0.0, 0.2, 0.5, 0.8, 0.9),
     high=0.99,
 )
@@ -67,19 +64,19 @@ SAMPLER = dataclasses.replace(
 )
 BUDGET = dataclasses.replace(
     online.EPSILON_TOTAL,
-    help="What all answers of a person may cost together. Smaller = more private, noisier answers.",
+    help="How much a person's answers may reveal together. Smaller is more private, and noisier.",
 )
 
 ONE, ALL, BEST = "one asked", "all asked", "the best number asked"
-"""Ways of asking for the values of a person."""
+"""How many of a person's values are asked for."""
 
 FOLLOWED = 2  # Most coordinates of a person that are followed
-LINK = 5000  # People in a part of a task, which takes about a second
+LINK = 5000  # People in a link of a task, which takes about a second
 
 
 @dataclass(frozen=True)
 class Params(online.OneWayParams):
-    """People, one budget, and numbers of values."""
+    """People, one budget, and numbers of values per person."""
 
     n: int = online.PEOPLE.field(500)
     epsilon_total: float = BUDGET.field(2.0)
@@ -89,16 +86,16 @@ class Params(online.OneWayParams):
     sampler: str = SAMPLER.field("smc")
 
     def plan(self, dimension: int, asked: int) -> vectors.Plan:
-        """How people with so many values are asked for some of them."""
+        """Return the plan that asks people with ``dimension`` values for ``asked`` of them."""
         make = partial(online.channel, self.channel)
         return vectors.some(make, self.epsilon_total, dimension, asked)
 
     def told(self, dimension: int) -> Array:
-        """Information about each mean, in 1/σ², by how many values are asked for, ``(d,)``."""
+        """Return the information about each mean by how many values are asked, 1/σ² ``(d,)``."""
         return _told(self.channel, self.epsilon_total, dimension)
 
     def ways(self) -> dict[str, dict[int, int]]:
-        """Way -> number of values of a person -> how many of them are asked for."""
+        """Return way -> values per person -> how many of them are asked for."""
         best = {d: int(self.told(d).argmax()) + 1 for d in self.dimension}
         ways = {ONE: dict.fromkeys(best, 1)}
         for way, asked in ((ALL, {d: d for d in best}), (BEST, best)):
@@ -107,7 +104,7 @@ class Params(online.OneWayParams):
         return ways
 
     def asked(self, dimension: int) -> list[int]:
-        """Numbers of values that people are asked for."""
+        """Return the numbers of values that people are asked for."""
         return sorted({asked[dimension] for asked in self.ways().values()})
 
 
@@ -118,11 +115,11 @@ def _told(channel: str, epsilon_total: float, dimension: int) -> Array:
 
 @dataclass(frozen=True)
 class Task(Chain[Params]):
-    """One coordinate of the people of one run; ``params`` hold one dimension.
+    """One coordinate of the people of one run; ``params`` have one dimension.
 
     Attributes:
-        asked: how many of its coordinates each person is asked for.
-        coordinate: the one whose answers are followed, from 0.
+        asked: how many values each person is asked for.
+        coordinate: whose answers are followed, from 0.
     """
 
     asked: int
@@ -130,7 +127,7 @@ class Task(Chain[Params]):
 
 
 def chains(params: Params, seed: int) -> list[Task]:
-    """All ways of asking in a run, each coordinate that is followed, then the next run."""
+    """Return a task for each run, dimension, number of values asked and coordinate."""
     single = {d: dataclasses.replace(params, dimension=(d,), runs=1) for d in params.dimension}
     links = -(-params.n // LINK)
     return [
@@ -143,10 +140,10 @@ def chains(params: Params, seed: int) -> list[Task]:
 
 
 def follow(here: Continuation[Task]) -> tuple[dict[str, Any], Any]:
-    """Ask one coordinate of the next people whose turn it is; the last link has the row."""
+    """Ask the next people for one coordinate; the last link has the row."""
     task, params, part = here.task, here.task.params, here.part(here.task.params.n)
     (d,) = params.dimension
-    # Whom nobody asks leaves the prior as it was.
+    # Without any answer the prior stays as it is.
     state, answers, mean = here.state or (None, 0, params.stream().prior().mean)
     plan = params.plan(d, task.asked)
     values = params.mu + params.sigma * people(task)
@@ -163,7 +160,7 @@ def follow(here: Continuation[Task]) -> tuple[dict[str, Any], Any]:
 
 
 def people(task: Task) -> Array:
-    """Values ``(n, d)`` with mean 0 and variance 1, any two of a person correlated alike."""
+    """Return values ``(n, d)`` with mean 0, variance 1 and equal correlations."""
     params, (d,) = task.params, task.params.dimension
     rng = generator(task.seed, "people", task.run)
     own = rng.standard_normal((params.n, d))
@@ -174,7 +171,7 @@ def people(task: Task) -> Array:
 
 
 def information(params: Params, _: Any) -> list[tuple[float, ...]]:
-    """What a person tells about each mean, by how many values are asked for."""
+    """Return the information about each mean, by how many values are asked for."""
     return [
         (d, k, params.epsilon_total / k, told)
         for d in sorted(params.dimension)
@@ -183,14 +180,14 @@ def information(params: Params, _: Any) -> list[tuple[float, ...]]:
 
 
 def promise(params: Params) -> str:
-    """What is guaranteed to a person who is asked in the dearest way."""
+    """State the guarantee of the way of asking that spends most."""
     plans = (params.plan(d, k) for d in params.dimension for k in params.asked(d))
     dearest = max((plan.event() for plan in plans), key=lambda event: event.epsilon)
     return statement(dearest, "all values of a person together")
 
 
 def by_way(result: Result) -> Result:
-    """Return the result with a table ``ways`` of errors; a run counts once all of it is done."""
+    """Return the result with a table ``ways`` of errors, from runs that are complete."""
     params, main = cast(Params, result.params), result.tables["main"]
     runs = main.groupby(["dimension", "asked", "run"]).error_mu.agg(["mean", "size"]).reset_index()
     done = runs[runs["size"] == np.minimum(runs.dimension, FOLLOWED)]
@@ -201,7 +198,7 @@ def by_way(result: Result) -> Result:
 
 
 def bound(params: Params, told: Array) -> Array:
-    """Return mean absolute errors of an estimate that uses all of some informations, ``(k,)``."""
+    """Return mean absolute errors of estimates that use all of the information ``told (k,)``."""
     return params.sigma * least_error(1.0 / (params.n * told))
 
 
@@ -221,15 +218,15 @@ def _largest(result: Result) -> tuple[float, str]:
 
 
 def _best_number(result: Result) -> tuple[str, str]:
-    """How many of the most values should be asked for, and what one and all carry against it."""
+    """Say how many of the most values to ask for, and what other numbers give."""
     params = cast(Params, result.params)
     told = params.told(max(params.dimension))
     d, best, (_, what) = len(told), int(told.argmax()) + 1, _largest(result)
-    finding = f"asking for {best} carries the most information about each mean"
-    others = [f"{k} carries {percent(told[k - 1] / told.max())}" for k in sorted({1, d} - {best})]
+    finding = f"{what}, asking for {best} gives the most information about each mean"
+    others = [f"{k} gives {percent(told[k - 1] / told.max())}" for k in sorted({1, d} - {best})]
     more = f"; asking for {listed(others)} of that" if others else ""
-    at = f"By theory at {budget_name(params.epsilon_total)}"
-    return f"{what}, {finding}", f"{at}, of {counted(d, 'value')} {finding}{more}."
+    at = budget_name(params.epsilon_total)
+    return finding, f"{finding}{more} (in theory, with {at})."
 
 
 LOOKS = dict(zip((ONE, ALL, BEST), fig.styles((ONE, ALL, BEST)), strict=True))

@@ -1,7 +1,7 @@
 r"""What is the best question to ask one person?
 
 For the same $\epsilon_{total}$ a person can answer by a number or by a symbol. *Truncation* clips
-the value to an interval and adds Laplace noise in proportion to its width (MATH A1); here it has
+the value to an interval and adds Laplace noise in proportion to its width (MATH A1); here it uses
 the best interval, symmetric or not (MATH A4). A *sign* says on which side of $\mu$ the value lies
 and is wrong with probability $1/(1 + e^{\epsilon_{total}})$. The *optimal* symbols are those whose
 Fisher information about $(\mu, \sigma)$ at $(0, 1)$ has the largest score,
@@ -12,18 +12,17 @@ $$p(k \mid x) = w_k\, q_k(x), \qquad q_k(x) = e^{\epsilon_{total}} \text{ if } x
 with $m_k = 1 + (e^{\epsilon_{total}} - 1) P(I_k)$ and sets $I_k$ that are runs of up to 128 cells
 or complements of runs, found by linear programming.
 
-**What is known to be the best.** The ceiling is the most that an answer can tell if it depends only
-on which of the same cells the value lies in. For $\mu$ the optimal symbols reach it to within
-0.2 %; for $\sigma$ it is up to 5 % higher, and other cells may allow a little more. For the $\mu$
-of normal values a sign is known to be the best of all for $\epsilon_{total} \le 1.04$ (Kalinin and
+**What is known to be the best.** The ceiling is the largest information of any answer that depends
+only on which of these cells the value lies in. For $\mu$ the optimal symbols reach it within 0.2 %.
+For $\sigma$ it is up to 5 % higher, and other cells may allow a little more. For the $\mu$ of
+normal values a sign is known to be the best of all for $\epsilon_{total} \le 1.04$ (Kalinin and
 Steinberger 2025).
 
-**Where information is lost.** First by the question: the part that a value lies in, or the value
-clipped to an interval, carries less than the value itself. Then by chance, which makes the answer
-private. Noise on a number has to hide how far the value lies, which carries little about $\mu$; a
-symbol has to hide only which part it lies in, so it is right more often. A value beyond the
-interval gets an answer on the wrong side with probability $e^{-\epsilon_{total}/2}/2$, 30 % at
-$\epsilon_{total} = 1$; a sign is wrong in 27 %.
+**Where information is lost.** First by the question, then by chance, which makes the answer
+private. Noise on a number must hide how far away the value lies, which carries little information
+about $\mu$. A symbol must hide only which part it lies in, so it is right more often. Beyond the
+interval an answer is on the wrong side with probability $e^{-\epsilon_{total}/2}/2$, 30 % at
+$\epsilon_{total} = 1$; a sign is wrong with probability 27 %.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ from abcdp_core.study import Array, BaseParams, Chain, Continuation, Result, Stu
 from abcdp_core.tasks import with_values
 
 EXPERIMENT = "ways-of-asking"
-TITLE = "The question whose private answer tells most"
+TITLE = "The question whose private answer carries most information"
 MAIN = (
     "epsilon_total way score information_mu information_sigma share share_before_chance bound "
     "wrong symbols a b between"
@@ -59,18 +58,18 @@ MAIN = (
 SYMBOLS = "epsilon_total symbol low high chance_inside chance_outside"
 
 NAMES = {"truncation": "best interval", "sign": "sign", "optimal": "optimal symbols"}
-"""Way of asking, as the parameter ``channel`` of other studies names it -> what it is called."""
+"""Way of asking, as in the parameter ``channel`` of other studies -> its name in words."""
 
 FINE, WITHIN = 4000, 400
-"""Cells of a value that is said as it is, which lose less than a millionth; and of an interval."""
+"""Cells of a value without privacy, which lose less than a millionth, and of an interval."""
 
 CURVES = ASSETS / "ceiling" / "curves.csv"
-"""The table ``main`` at many budgets, as nobody should wait for the curves."""
+"""The table ``main`` at many budgets, computed beforehand."""
 
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """One budget, whose answers are drawn, the family of the values and what to learn."""
+    """The budget of the answers drawn, the family of the values, and what to learn."""
 
     epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
     family: str = online.FAMILY.field("normal")
@@ -79,19 +78,19 @@ class Params(BaseParams):
 
 
 def budgets(params: Params) -> list[float]:
-    """Return that of the answers drawn, and those of the curves that are not shipped."""
+    """Return the budget of the answers drawn, and those of curves that are not shipped."""
     others = information_bound.BUDGETS if params.score == "weights" else ()
     return [*dict.fromkeys([params.epsilon_total, *others])]
 
 
 def follow(here: Continuation[Chain[Params]]) -> tuple[Tables, None]:
-    """What each way tells for the next budget, and the optimal symbols."""
+    """Compute the tables for the next budget."""
     params = here.task.params
     return told(with_values(params, epsilon_total=budgets(params)[here.done])), None
 
 
 def told(params: Params) -> Tables:
-    """What each way tells for a budget, and the optimal symbols."""
+    """Return the information of each way at a budget, and the optimal symbols."""
     epsilon_total, *fit = params.epsilon_total, params.family, params.score
     optimal = best_channel.best(epsilon_total, *fit, weight=params.weight).channel
     main = [_truncation(params), _by_symbols(params, "sign", channels.sign(epsilon_total))]
@@ -109,7 +108,7 @@ def told(params: Params) -> Tables:
 
 
 def _truncation(params: Params) -> dict[str, Any]:
-    """The row of the best interval."""
+    """Return the row of the best interval."""
     epsilon_total, kind = params.epsilon_total, FAMILIES[params.family]
     settings = "laplace", params.family, params.score, False, params.weight
     best = intervals.best(1.0 / epsilon_total, *settings)
@@ -123,17 +122,17 @@ def _truncation(params: Params) -> dict[str, Any]:
 
 
 def _by_symbols(params: Params, way: str, table: channels.Table) -> dict[str, Any]:
-    """The row of a table of symbols."""
+    """Return the row of a table of symbols."""
     kind = FAMILIES[params.family]
-    asked = best_channel.partition(kind, table.edges())
-    # Each as likely as it is from people who are not in its set.
+    asked = best_channel.partition(kind, table.edges)
+    # Each as likely as for people who are not in its set.
     wrong = np.array(table.weights) @ (1.0 - channels.mass(kind, *np.array(table.ends).T))
     own = {"wrong": float(wrong), "symbols": float(len(table.weights))}
     return _row(params, way, table.information(kind), asked) | own
 
 
 def _row(params: Params, way: str, F: Array, asked: best_channel.Cells) -> dict[str, Any]:
-    """What a row has of every way, from its information ``(2, 2)`` and the cells it asks for."""
+    """Return what all rows have, from information ``(2, 2)`` and the cells asked for."""
     whole = score(params, value_itself(params.family))
     return {
         "epsilon_total": params.epsilon_total,
@@ -142,26 +141,26 @@ def _row(params: Params, way: str, F: Array, asked: best_channel.Cells) -> dict[
         "information_mu": float(F[0, 0]),
         "information_sigma": float(F[1, 1]),
         "share": score(params, F) / whole,
-        "share_before_chance": score(params, _said(asked)) / whole,
+        "share_before_chance": score(params, _information(asked)) / whole,
     }
 
 
 def score(params: Params, F: Array) -> float:
-    """Score of an information ``(2, 2)``."""
+    """Return the score of an information ``(2, 2)``."""
     return float(intervals.SCORES[params.score](F, params.weight))
 
 
 @functools.cache
 def value_itself(family: str) -> Array:
-    """Fisher information ``(2, 2)`` of a value that is said as it is."""
-    found = _said(best_channel.cells(FAMILIES[family], FINE))
+    """Return the Fisher information ``(2, 2)`` of a value without privacy."""
+    found = _information(best_channel.cells(FAMILIES[family], FINE))
     found.flags.writeable = False
     return found
 
 
-def _said(cells: best_channel.Cells) -> Array:
-    """Fisher information ``(2, 2)`` of the cell that a value lies in."""
-    # Far out a cell may be emptier than a number can be.
+def _information(cells: best_channel.Cells) -> Array:
+    """Return the Fisher information ``(2, 2)`` of the cell that a value lies in."""
+    # Far out, the probability of a cell may underflow to 0.
     there = cells.p > 0.0
     dp = cells.dp[there]
     return (dp / cells.p[there, None]).T @ dp
@@ -169,12 +168,12 @@ def _said(cells: best_channel.Cells) -> Array:
 
 @functools.cache
 def shipped() -> pd.DataFrame:
-    """The rows of ``main`` that ``tools.information_curves`` made beforehand."""
+    """Read the rows of ``main`` that ``tools.information_curves`` computed beforehand."""
     return pd.read_csv(CURVES)
 
 
 def with_shipped(params: Params, rows: Tables) -> pd.DataFrame:
-    """The rows of ``main`` so far, and of the curves that are shipped."""
+    """Return the rows of ``main`` so far, and the shipped curves."""
     known = shipped()
     known = known[(known.family == params.family) & (known.best_for == params.score)]
     others = known.loc[known.epsilon_total != params.epsilon_total, MAIN.split()]
@@ -183,47 +182,47 @@ def with_shipped(params: Params, rows: Tables) -> pd.DataFrame:
 
 
 def _here(result: Result) -> tuple[Params, dict[str, Any]]:
-    """The parameters, and the row of each way at their budget."""
+    """Return the parameters, and the row of each way at their budget."""
     params, rows = cast(Params, result.params), result.tables["main"]
     here = rows[rows.epsilon_total == params.epsilon_total]
     return params, {str(row.way): row for row in here.itertuples()}
 
 
 def said(result: Result) -> tuple[str, str]:
-    """How optimal symbols compare with the best interval, and what each way keeps of a value."""
+    """Compare optimal symbols with the best interval; report what each way keeps of a value."""
     params, rows = _here(result)
     best, interval, sign = rows["optimal"], rows["truncation"], rows["sign"]
-    at, more = budget_name(params.epsilon_total), compared(best.score, interval.score)
-    verb = "score" if params.score == "determinant" else "tell"
-    return f"Symbols {verb} {more} the best interval at {at}", (
-        f"Of the {_what(params)} in {setting('family', params.family)}, optimal symbols at {at} "
-        f"keep {percent(best.share)}, the best interval {percent(interval.share)} and a sign "
-        f"{percent(sign.share)}."
+    at, how_much = budget_name(params.epsilon_total), compared(best.score, interval.score)
+    # As in "25 % more information than".
+    more, _, than = how_much.rpartition(" ")
+    verb = f"carry {more} information" if params.score != "determinant" else f"score {more}"
+    what = online.score_in_words(params.score, params.weight)
+    return f"Symbols {verb} {than} the best interval at {at}", (
+        f"At {at}, optimal symbols keep {percent(best.share)} of the {what} in "
+        f"{setting('family', params.family)}, the best interval {percent(interval.share)} and a "
+        f"sign {percent(sign.share)}."
     )
 
 
-def _what(params: Params) -> str:
-    return online.score_in_words(params.score, params.weight)
-
-
 def why(result: Result) -> str:
-    """Why symbols win, where they do, and where each way loses what a value tells; in Markdown."""
+    """Say why symbols win, if they do, and where each way loses information; in Markdown."""
     params, rows = _here(result)
     interval, optimal = rows["truncation"], rows["optimal"]
+    what = online.score_in_words(params.score, params.weight)
     reason = (
-        "**Why symbols win:** noise on a number has to hide *how far* the value lies, a symbol "
-        "only in *which part* it lies. "
+        "**Why symbols win:** noise on a number must hide *how far* away the value lies; a symbol "
+        "must hide only *which part* it lies in. "
     ) * (optimal.score >= 1.01 * interval.score)
     return (
-        f"{reason}Of the {_what(params)} in the value itself, the best interval keeps "
-        f"{percent(interval.share_before_chance)} before its noise and {percent(interval.share)} "
-        f"after it; the {optimal.symbols:.0f} symbols keep "
-        f"{percent(optimal.share_before_chance)} before chance and {percent(optimal.share)} after."
+        f"{reason}The best interval keeps {percent(interval.share_before_chance)} of the {what} in "
+        f"the value itself before its noise and {percent(interval.share)} after it. The "
+        f"{optimal.symbols:.0f} symbols keep {percent(optimal.share_before_chance)} before chance "
+        f"and {percent(optimal.share)} after it."
     )
 
 
 def _known(result: Result, rows: pd.DataFrame) -> list[Curve]:
-    """What the value itself tells, and the ceiling where there is one."""
+    """Return the information of the value itself, and the ceiling if there is one."""
     params = cast(Params, result.params)
     ends = rows.epsilon_total.agg(["min", "max"]).to_numpy()
     value = fig.NON_PRIVATE.called("the value itself")
@@ -249,14 +248,14 @@ LINES = Lines(
 
 
 def by_budget(result: Result) -> fig.CaptionedFigure:
-    """What each way tells by budget."""
+    """Draw the information of each way by budget."""
     drawn, budget = LINES(result), vars(result.params)["epsilon_total"]
     ranked.upright(drawn.figure, budget, fig.GUIDE, budget_name(budget), "center")
     return drawn
 
 
 def _answers(result: Result, title: str, y: str) -> tuple[Any, float]:
-    """An empty figure of one answer by the person's value, and the end of its axis."""
+    """Return an empty figure of one answer by the person's value, and the end of its axis."""
     params = cast(Params, result.params)
     # Most values lie within.
     reach = 4.0 if params.family == "normal" else 7.0
@@ -266,12 +265,12 @@ def _answers(result: Result, title: str, y: str) -> tuple[Any, float]:
 
 
 def symbols(result: Result) -> fig.CaptionedFigure:
-    """The chance of each symbol."""
+    """Draw the probability of each symbol by the person's value."""
     (params, rows), table = _here(result), result.tables["symbols"]
     table = table[table.epsilon_total == params.epsilon_total]
     wrong = percent(rows["optimal"].wrong)
-    title = f"{len(table)} symbols: an untrue answer with a chance of {wrong}"
-    figure, reach = _answers(result, title, "chance of each answer")
+    title = f"With {len(table)} symbols, an answer is untrue with probability {wrong}"
+    figure, reach = _answers(result, title, "probability of each answer")
     style = fig.way_of_asking("optimal")
     for number, *ends, inside, outside in table.iloc[:, 1:].itertuples(index=False):
         x = np.array([-reach, *sorted(end for end in ends if abs(end) < reach), reach])
@@ -284,16 +283,16 @@ def symbols(result: Result) -> fig.CaptionedFigure:
     times = factor(math.log(table.chance_inside.iloc[0] / table.chance_outside.iloc[0]))
     return fig.CaptionedFigure(
         figure,
-        "Each line is the chance of one answer, by the person's value. Values in the answer's set "
-        f"make it {times} times as likely as all others do.",
+        "Each line is the probability of one answer, by the person's value. Values in the answer's "
+        f"set make it {times} times as likely as all other values do.",
     )
 
 
 def clipped(result: Result) -> fig.CaptionedFigure:
-    """What the best interval makes of a value."""
+    """Draw the answers in the best interval by the person's value."""
     params, rows = _here(result)
     row = rows["truncation"]
-    title = f"Best interval: wrong side with a chance of {percent(row.wrong)}"
+    title = f"Beyond the best interval, {percent(row.wrong)} of answers are on the wrong side"
     figure, reach = _answers(result, title, "answer, in σ from μ")
     style, scale = fig.way_of_asking("truncation"), (row.b - row.a) / params.epsilon_total
     x = np.unique(np.clip([-reach, row.a, row.b, reach], -reach, reach))
@@ -304,8 +303,8 @@ def clipped(result: Result) -> fig.CaptionedFigure:
     figure.add_trace(fig.line(x, y, style, showlegend=False))
     return fig.CaptionedFigure(
         figure,
-        f"The line is the value clipped to {interval(row.a, row.b)}; the bands hold 50 % and 90 % "
-        f"of the answers, whose noise has the scale {amount(scale, 2)}.",
+        f"The line is the value clipped to {interval(row.a, row.b)}. The bands hold 50 % and 90 % "
+        f"of the answers, which have noise of scale {amount(scale, 2)}.",
     )
 
 

@@ -1,19 +1,18 @@
-"""The engine of studies: what they share, so that a study states only what is its own.
+"""The engine of studies: tasks, seeds, repeats, grids and tables.
 
-    Params --tasks--> a Run each --work--> tables --collect--> Result --figures--> Drawn
+    Params --tasks--> Runs --work--> tables --collect--> Result --figures--> CaptionedFigures
 
-A study is a module of :mod:`abcdp_core.studies` that states
+A study is a module of :mod:`abcdp_core.studies`. It defines
 
-* ``Params`` and ``PRESETS``: what may be chosen;
-* a ``world(run)``: what all cells of one run stand on, such as its data against its pool;
-* tables: mostly :class:`Cells`, one row for each combination of the values that its parameters
-  list, computed by ``cell(world, at)``;
-* a sentence, the event whose cost is the guarantee, and views: functions from a result to a figure
-  with its caption, such as :class:`~abcdp_core.figures.lines.Lines`.
+* ``Params`` and ``PRESETS``: the settings;
+* ``world(run)``: what all cells of a run share, such as its data and their distances to the pool;
+* tables: mostly :class:`Cells`, with one row for each combination of listed parameter values,
+  computed by ``cell(world, at)``;
+* a summary, the privacy event of a release, and views: functions from a result to a figure with a
+  caption, such as :class:`~abcdp_core.figures.lines.Lines`.
 
-It hands these to :class:`Study`, which gives back the five parts that
-:class:`abcdp_core.studies.Experiment` asks for. Seeds, repeats, grids and tables are made here.
-A study with real interaction may have a ``work`` of its own and still use the rest.
+:class:`Study` turns these into the five parts of :class:`abcdp_core.studies.Experiment`. A study
+can also define its own ``work`` and use the rest.
 """
 
 from abcdp_core.parameters import Parameter, choice, scale

@@ -1,4 +1,4 @@
-"""What makes tasks, tables, results and figures of what a study states."""
+"""Make the tasks, tables, results and figures of a study from its definition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from abcdp_core.study.tables import At, Cells, Rows, Total, columns, of_link, ta
 from abcdp_core.tasks import Chain, Chunk, Continuation, Run, per_run, per_value
 
 if TYPE_CHECKING:
-    # Only who draws waits for Plotly.
+    # Plotly loads slowly, so only drawing imports it.
     from abcdp_core.figures import CaptionedFigure
 
 P = TypeVar("P", bound=Params)
@@ -25,32 +25,31 @@ W = TypeVar("W")
 
 
 def nothing(run: Run[Any]) -> None:
-    """The world of a study that follows from formulas alone."""
+    """Return the world of a study that needs only formulas."""
 
 
 @dataclass(frozen=True, eq=False)
 class Study(Generic[P, W]):
-    """A study: what its module states, put together.
+    """The definition of a study.
 
     Attributes:
-        name: of the study.
-        params: its parameters; with a field ``runs`` it is repeated so often.
-        tables: name -> what makes it, or its columns, separated by spaces, where ``link`` or the
-            world has its rows by this name; the first is ``main``.
-        says: the result in one short paragraph.
-        privacy: what is protected and how much, if that is not what one event costs.
-        event: what a release at some place does with the data, where there is noise; its largest
-            budget is what the result says of privacy.
-        views: name -> what draws it from a result; ``None`` for a view with nothing to draw.
-        world: what all cells of a run share.
-        totals: name -> what makes it of those, once the rows of all runs are together.
-        guarantee: what is protected and how much, where that follows from the tables.
-        release: what was done with private data, where that is one thing.
-        scenario: whose data they are, if the parameters do not say.
-        each: parameters of which each combination of values is a task of its own, if no run is.
-        links: how many the one task has, if that is done in links.
-        chains: makes its tasks, if several are done in links.
-        link: rows of each table that the next link of such a task has, and the state after it.
+        name: name of the study.
+        params: its parameters; a field ``runs`` is the number of repeats.
+        tables: name -> how to make the table, or only its columns, separated by spaces, if ``link``
+            or the world supplies the rows under this name. The first is ``main``.
+        says: sums up a result in one short paragraph.
+        privacy: the privacy statement, if it does not follow from one event.
+        event: the privacy event of a release with noise. The statement is about the largest budget.
+        views: name -> draws a view of a result; returns ``None`` if there is nothing to draw.
+        world: computes what all cells of a run share.
+        totals: name -> table made from the rows of all runs.
+        guarantee: the privacy statement, if it follows from the tables.
+        release: the event of the one release that was made from private data.
+        scenario: the scenario, if it is not a parameter.
+        each: parameters for which each combination of values is a task, if there are no runs.
+        links: number of links of the only task, if it is a chain.
+        chains: makes the tasks, if several are chains.
+        link: does the next link of a chain: table -> rows, and the state after it.
     """
 
     name: str
@@ -71,14 +70,14 @@ class Study(Generic[P, W]):
     link: Callable[[Continuation[Any]], tuple[Mapping[str, Any], Any]] | None = None
 
     def contract(self) -> tuple[dict[str, tuple[str, ...]], Any, Any, Any, Any]:
-        """Return ``COLUMNS, tasks, work, collect, figures`` of an experiment's module."""
+        """Return ``COLUMNS, tasks, work, collect, figures`` for the study's module."""
         every = {**self.tables, **self.totals}
         listed: Any = {name: getattr(table, "columns", table) for name, table in every.items()}
         return columns(**listed), self.tasks, self.work, self.collect, self.figures
 
     @property
     def code(self) -> list[Callable[..., object]]:
-        """What computes the rows, of the study's own module, to be shown with its theory."""
+        """Return the functions of the study's module that compute rows; shown with its theory."""
         tables = [table for table in self.tables.values() if not isinstance(table, str)]
         made = [table.cell if isinstance(table, Cells) else table.make for table in tables]
         every = [self.world, *made, *([self.link] if self.link else [])]
@@ -86,7 +85,7 @@ class Study(Generic[P, W]):
         return [each for each in own if getattr(each, "__name__", "<lambda>") != "<lambda>"]
 
     def tasks(self, params: P, seed: int) -> list[Run[P]]:
-        """One task for each run; each as if it had the fewest, so that stored ones stay valid."""
+        """Return a task for each run. They do not depend on the number of runs, for the store."""
         if self.chains is not None:
             return self.chains(params, seed)
         if self.links is not None:
@@ -96,7 +95,7 @@ class Study(Generic[P, W]):
         return per_run(params, seed)
 
     def work(self, run: Run[P] | Continuation[Any]) -> Tables | Chunk:
-        """Compute the tables of a run, or of its next link."""
+        """Compute the tables of a run, or of the next link of a chain."""
         tables = self.tables
         if self.link is not None:
             here: Continuation[Any] = Continuation.of(run)
@@ -111,7 +110,7 @@ class Study(Generic[P, W]):
         }
 
     def collect(self, params: P, rows: Tables) -> Result:
-        """Put the rows of the runs so far together, and say what they show."""
+        """Combine the rows of the runs so far, and sum up the result."""
         tables = dict(rows)
         for name, total in self.totals.items():
             tables[name] = table_of(total.columns, total.make(params, rows))
@@ -125,12 +124,12 @@ class Study(Generic[P, W]):
         return replace(result, privacy=privacy, summary=self.says(result))
 
     def done(self, at: At) -> Event:
-        """What a release does with the data; without noise where the budget is infinite."""
+        """Return the privacy event of a release; an infinite budget means no noise."""
         assert self.event is not None
         return NonPrivate() if math.isinf(at.epsilon_total) else self.event(at)
 
     def _guarantee(self, params: P) -> str:
-        """The guarantee of one release with the largest budget, at the first of all settings."""
+        """State the guarantee of one release with the largest budget, at the first settings."""
         first = vars(At.first(Run(params, 0, 0)))
         scenario = simulators.load(first.get("scenario", self.scenario))
         return statement_of_largest(
@@ -142,12 +141,12 @@ class Study(Generic[P, W]):
         )
 
     def figures(self, result: Result) -> dict[str, CaptionedFigure]:
-        """Draw every view that there is something to draw of."""
+        """Draw every view that has something to draw."""
         drawn = {name: view(result) for name, view in self.views.items()}
         return {name: each for name, each in drawn.items() if each is not None}
 
     def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
-        # Workers are given the module's name: views and cells may be lambdas.
+        # Pickled by the module's name, since views and cells may be lambdas.
         return _study_of, (self.params.__module__,)
 
 

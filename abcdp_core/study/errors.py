@@ -1,4 +1,4 @@
-"""Errors of estimates from data whose truth is known: a run's own data, and the least error."""
+"""Errors of estimates from data with a known truth: the data of a run, and the least error."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from abcdp_core.sentences import (
     AXES,
     amount,
     budget_name,
-    counted,
     little,
     percent,
     plain,
-    setting,
+    runs_in_words,
     with_budget,
 )
 from abcdp_core.simulators import uniform_mixture
@@ -36,12 +35,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OwnData:
-    """A scenario's own data in one run, against the pool of that run.
+    """A scenario's data in one run, and the pool of that run.
 
     Attributes:
-        key: of the pool.
-        run: of the study; its parameters may say the scenario, and how many points each simulated
-            data set has.
+        key: key of the pool.
+        run: run of the study; its parameters may include the scenario and ``pseudo_n``, the size
+            of each simulated data set.
     """
 
     key: pool.PoolKey
@@ -49,7 +48,7 @@ class OwnData:
 
     @classmethod
     def of(cls, run: Run[Any]) -> OwnData:
-        """The data of the parameters' scenario, at the largest size that they list."""
+        """Return the data of the scenario, at the largest size listed."""
         params, chosen = run.params, vars(run.params)
         largest = max(params.n) if isinstance(params.n, tuple) else _points(chosen, params.n)
         scenario = chosen.get("scenario", uniform_mixture.SCENARIO)
@@ -59,33 +58,33 @@ class OwnData:
 
     @property
     def scenario(self) -> Any:
-        """Whose data they are."""
+        """Return the scenario of the data."""
         return self.key.source
 
     def public(self, n: int) -> PublicSide:
-        """What is public where the data have n points."""
+        """Return the public side of data with n records."""
         return PublicSide(self.key, n)
 
     def comparison(self, n: int) -> DistanceTable:
-        """The data of n points against the pool."""
+        """Return the distances between data with n records and the pool."""
         return _comparison(self.key, n, _points(vars(self.run.params), n))
 
     @property
     def prior_errors(self) -> dict[str, float]:
-        """Errors of the prior mean, as ``prior_mse`` and ``prior_mae``."""
+        """Return the errors of the prior mean, as ``prior_mse`` and ``prior_mae``."""
         prior = np.asarray(self.scenario.PRIOR_MEAN)
         found = summaries.errors_by_metric(prior, self.scenario.TRUTH)
         return {f"prior_{metric}": error for metric, error in found.items()}
 
     def errors(self, release: Release, n: int) -> dict[str, float]:
-        """Squared and absolute error of what a release says; of the prior's if it is empty."""
+        """Return the squared and the absolute error of a release's estimate."""
         prior = np.asarray(self.scenario.PRIOR_MEAN)
         estimate = release.mean(self.comparison(n).theta, prior)
         return summaries.errors_by_metric(estimate, self.scenario.TRUTH)
 
 
 def _points(chosen: dict[str, Any], n: int) -> int:
-    """Points of each simulated data set."""
+    """Return the size of each simulated data set."""
     if "pseudo_n" not in chosen:
         return n
     return uniform_mixture.simulated_points(n, chosen["pseudo_n"])
@@ -97,17 +96,17 @@ def _comparison(key: pool.PoolKey, n: int, points: int) -> DistanceTable:
 
 
 def own_pool(params: Any, seed: int) -> list[pool.PoolKey]:
-    """Return the public pool of the first run unless its distances are at hand."""
+    """Return the key of the first run's public pool unless its distances are stored."""
     key = OwnData.of(Run(params, 0, seed)).key
     return [] if pool.is_ready(key) else [key]
 
 
 def rival(world: OwnData, run: Run[Any]) -> pd.DataFrame:
-    """The errors of the counts with noise (MATH E7), at every size and budget."""
+    """Compute the errors of noisy counts (MATH E7) at every size and budget."""
     sizes = run.params.n if isinstance(run.params.n, tuple) else (run.params.n,)
     address = (run.seed, run.run, run.params.noise_draw)
     budgets = run.params.epsilon_total
-    # Inside the function: the first page has a study, and waits for no mechanism but its own.
+    # Imported here, so that the first page loads no further mechanism.
     from abcdp_core import trials
 
     tables = [trials.rival(world.public(n), world.comparison(n), budgets, address) for n in sizes]
@@ -118,12 +117,12 @@ RIVAL = Rows("n epsilon_total run mse mae", rival)  # The table of these errors
 
 
 def scenario_of(result: Result) -> Any:
-    """The scenario of a result's parameters."""
+    """Return the scenario of a result."""
     return simulators.load(getattr(result.params, "scenario", uniform_mixture.SCENARIO))
 
 
 def prior_error(result: Result, metric: str) -> float:
-    """The error of the prior mean, which looks at no data."""
+    """Return the error of the prior mean, which uses no data."""
     scenario = scenario_of(result)
     prior = np.asarray(scenario.PRIOR_MEAN)
     return summaries.errors_by_metric(prior, scenario.TRUTH)[metric]
@@ -131,12 +130,12 @@ def prior_error(result: Result, metric: str) -> float:
 
 @dataclass(frozen=True)
 class LeastError:
-    """What privacy does to the least mean error over some settings.
+    """Describe and draw the effect of privacy on the smallest mean error over some settings.
 
     Attributes:
-        who: what has the error, in the plural.
-        over: parameters among whose values the best are taken.
-        of_noise: those of them that change nothing where there is no noise.
+        who: the mechanism, in words.
+        over: parameters whose best values are chosen.
+        of_noise: those of them that have no effect without noise, so that rows are repeated.
     """
 
     who: str
@@ -144,45 +143,40 @@ class LeastError:
     of_noise: tuple[str, ...] = ()
 
     def table(self, main: pd.DataFrame, metric: str) -> pd.DataFrame:
-        """A row for each budget: its best setting and the mean error there, smallest first."""
+        """Return the best setting and its mean error for each budget, smallest budget first."""
         keys = ["epsilon_total", *self.over]
         means = main.groupby(keys, sort=True)[metric].mean().reset_index()
         return means.loc[means.groupby("epsilon_total")[metric].idxmin()].reset_index(drop=True)
 
     def title(self, result: Result, metric: str) -> str:
-        """The least error at the smallest budget, against that without noise or the prior's."""
+        """Compare the least error at the smallest budget with no noise, or with the prior."""
         table, prior = self.table(result.tables["main"], metric), prior_error(result, metric)
         budgets, errors = table.epsilon_total.tolist(), table[metric].tolist()
         noisy = math.isfinite(budgets[0])
-        who = f"{self.who} {f'at {budget_name(budgets[0])}' if noisy else 'without noise'}"
+        at = f"At {budget_name(budgets[0])}" if noisy else "Without noise"
         if said := little(errors[0], prior):
-            return f"{who}: {said}"
-        if not noisy or math.isfinite(budgets[-1]):
-            return f"{who}: {percent(errors[0] / prior)} of the prior's error"
-        return f"{who}: {plain(errors[0] / errors[-1], 2)} times the error without noise"
+            return f"{at}, the estimate of {self.who} is {said}"
+        beside = f"{percent(errors[0] / prior)} of the prior's error"
+        if noisy and math.isinf(budgets[-1]):
+            beside = f"{plain(errors[0] / errors[-1], 2)} times the error without noise"
+        return f"{at}, the error of {self.who} is {beside}"
 
     def caption(self, result: Result, metric: str) -> str:
-        """The least error at the smallest and the largest budget, and the prior's."""
+        """Report the least error at the smallest and the largest budget, and of the prior mean."""
         main = result.tables["main"]
-        table, prior = self.table(main, metric), prior_error(result, metric)
-        ends = table.iloc[[0, -1]] if len(table) > 1 else table
-        over = [name for name in self.over if len(main[name].unique()) > 1]
-        errors = []
-        for _, row in ends.iterrows():
-            beside = self.of_noise if math.isinf(row.epsilon_total) else ()
-            best = ", ".join(setting(name, row[name]) for name in over if name not in beside)
-            at = f"{with_budget(row.epsilon_total)}{f' ({best})' if best else ''}"
-            errors.append(f"{amount(row[metric])} {at}")
+        ends = self.table(main, metric).iloc[[0, -1]].drop_duplicates("epsilon_total")
+        errors = zip(ends.epsilon_total, ends[metric], strict=True)
+        found = " and ".join(f"{amount(error)} {with_budget(budget)}" for budget, error in errors)
         same = main[list(self.of_noise)]
         main = main[np.isfinite(main.epsilon_total) | (same == same.iloc[0]).all(axis=1)]
-        found = " and ".join(errors)
         return (
-            f"Over {counted(main.run.nunique(), 'run')}, the least {AXES[metric]} is {found}; the "
-            f"prior mean's is {amount(prior)}.{summaries.empty_note(main.get('accepted', [1]))}"
+            f"Over {runs_in_words(main)}, the smallest {AXES[metric]} is {found}; "
+            f"the error of the prior mean is {amount(prior_error(result, metric))}."
+            f"{summaries.empty_note(main.get('accepted', [1]))}"
         )
 
     def best_of_runs(self, metric: str = "mse") -> Total:
-        """The table of the best setting at each budget in every run, if one parameter is varied."""
+        """Return the table of the best value of the only parameter, by budget and run."""
         (over,) = self.over
         columns = ["epsilon_total", "run", over]
 
@@ -194,7 +188,7 @@ class LeastError:
         return Total("epsilon_total run best", make)
 
     def views(self, x: str, **looks: Any) -> dict[str, Lines]:
-        """A view for each metric: errors along ``x``, beside the prior's and the rival's.
+        """Return a view for each metric: errors along ``x``, with the prior mean and the rival.
 
         Args:
             x: parameter along the axis.
@@ -202,7 +196,7 @@ class LeastError:
         """
 
         def says(result: Result, metric: str) -> tuple[str, str]:
-            # Inside the function, as in :func:`rival`.
+            # Imported here for the same reason as in :func:`rival`.
             from abcdp_core.mechanisms import noisy_counts
 
             counts = noisy_counts.rival(scenario_of(result))

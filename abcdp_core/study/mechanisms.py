@@ -1,8 +1,7 @@
-"""What studies of mechanisms share: the pool that all runs meet, budgets, and what is said."""
+"""Parts that studies of mechanisms share: parameters, the pool, statements and intervals."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +17,9 @@ from abcdp_core.study.tables import Array
 
 @dataclass(frozen=True)
 class MechanismParams(ScenarioParams):
-    """Whose data mechanisms are given, and what else sets their noise.
+    """The scenario, and the settings that determine the noise.
 
-    A study adds ``mechanism``, one or several, and its budgets, acceptances and pool.
+    A study adds ``mechanism`` (one or several), ``epsilon_total``, ``c`` and ``pool_size``.
     """
 
     scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
@@ -31,20 +30,20 @@ class MechanismParams(ScenarioParams):
 
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The scenario's own size, threshold, acceptances and pool, and of several what serves."""
+        """Return the defaults of a scenario, and the mechanisms that support it."""
         usual = vars(cls)["mechanism"]
         serving = {} if isinstance(usual, str) else {"mechanism": trials.serving(usual, scenario)}
         return super().defaults(scenario) | serving
 
     def check_together(self) -> None:
-        """Refuse too much work, more acceptances than draws, and what cannot serve."""
+        """Refuse too much work, too many draws to keep, and mechanisms that do not fit."""
         super().check_together()
         names = vars(self)["mechanism"]
         trials.check_mechanisms(self.scenario, (names,) if isinstance(names, str) else names)
 
 
 def public_side(params: Any, seed: int) -> pool.PublicSide:
-    """Return what is public about the data of a study, and the one pool that all runs share."""
+    """Return the public side of a study: the size of the data, and the pool of all runs."""
     size = vars(params).get("n", params.source.N_DEFAULT)
     return pool.public_side(params.scenario, size, params.pool_size, seed)
 
@@ -55,18 +54,13 @@ def common(params: Any, c: int) -> dict[str, Any]:
 
 
 def missing_pools(params: Any, seed: int) -> list[pool.PoolKey]:
-    """Return the public pool unless it is at hand."""
+    """Return the key of the public pool unless it is stored."""
     key = public_side(params, seed).key
     return [] if pool.is_kept(key) else [key]
 
 
-def nearest_one(budgets: Iterable[float]) -> float:
-    """Return the budget nearest 1, which titles are about; of two the smaller."""
-    return min(sorted(budgets), key=lambda budget: abs(math.log(budget)))
-
-
 def each_release(params: Any) -> str:
-    """State what each release guarantees at the largest of several budgets."""
+    """State the guarantee of each release at the largest budget."""
     budget = Budget(max(params.epsilon_total), params.delta)
     source = params.source
     promised = trials.guarantees(params.mechanism, budget, source, len(params.epsilon_total))
@@ -74,7 +68,7 @@ def each_release(params: Any) -> str:
 
 
 def small_pool(params: Any, names: Iterable[str]) -> str:
-    """Warn of a pool that is too small, or nearly so, for mechanisms that move draws."""
+    """Warn if the pool is too small, or nearly so, for mechanisms that move draws."""
     source = params.source
     fewest = [mechanisms.load(name).minimum_pool(source) for name in names]
     return regression_adjustment.caution(params.pool_size, fewest)
@@ -83,7 +77,7 @@ def small_pool(params: Any, names: Iterable[str]) -> str:
 def posterior(release: Release, theta: Array) -> tuple[Array, Array]:
     """Return the weighted sample ``(k, d)`` and ``(k,)`` of a release from a pool ``(T, d)``.
 
-    Without any draw it is the prior's.
+    Without any kept draw, it is a sample from the prior.
     """
     if len(release.weights):
         return release.parameters(theta), release.weights
@@ -91,13 +85,13 @@ def posterior(release: Release, theta: Array) -> tuple[Array, Array]:
 
 
 def interval(release: Release, theta: Array, level: float = 0.9) -> tuple[Array, Array]:
-    """Return the ends ``(d,)`` of equal-tailed intervals with this posterior probability."""
+    """Return the ends ``(d,)`` of equal-tailed intervals with a posterior probability."""
     tail = (1.0 - level) / 2.0
     low, high = summaries.weighted_quantile(*posterior(release, theta), [tail, 1.0 - tail])
     return low, high
 
 
 def in_units(params: Any) -> str:
-    """Say what errors and widths are measured in, after a comma; nothing for the usual unit."""
+    """Return the unit of errors and widths, after a comma; empty for a common unit."""
     several = simulators.has_several_units(params.source)
     return ", in prior standard deviations" if several else ""

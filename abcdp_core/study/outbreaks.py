@@ -1,4 +1,4 @@
-"""What the studies of tuberculosis share: errors, what is said of them, and two figures."""
+"""Parts that the studies of tuberculosis share: errors, sentences about them, and two figures."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ INTERVAL = (0.05, 0.95)  # Quantiles between which an interval of a parameter li
 
 
 def errors(means: Array, burden: str) -> dict[str, Array]:
-    """Return mean absolute errors of means ``(k, 4)``, and those in prior standard deviations."""
+    """Return mean absolute errors of means ``(k, 4)``, also in prior standard deviations."""
     off = np.abs(means - tuberculosis.TRUTH)
     scaled = off / tuberculosis.PRIORS[burden].deviation
     return {"mae": off.mean(axis=1), "mae_scaled": scaled.mean(axis=1)}
 
 
 def prior_error(burden: str) -> float:
-    """Return the mean absolute error of the prior mean, which looks at no data."""
+    """Return the mean absolute error of the prior mean, which uses no data."""
     return float(errors(tuberculosis.PRIORS[burden].mean[None], burden)["mae"][0])
 
 
 def by_parameter(values: Array, **columns: NDArray[Any]) -> pd.DataFrame:
-    """Return a row for each parameter of ``values (k, 4)``, after columns ``(k,)``."""
+    """Tabulate ``values (k, 4)`` with a row for each parameter, after columns ``(k,)``."""
     names = np.array(list(tuberculosis.AXES))
     repeated = {name: np.repeat(column, len(names)) for name, column in columns.items()}
     each = {"parameter": np.tile(names, len(values)), "value": values.ravel()}
@@ -41,34 +41,34 @@ def by_parameter(values: Array, **columns: NDArray[Any]) -> pd.DataFrame:
 
 
 def guarantee(event: Event, whose: str, delta: float = 0.0) -> str:
-    """Return what is protected and how much; ``whose`` begins to say what an outbreak is."""
+    """State the guarantee; ``whose`` begins the definition of an outbreak."""
     return (
-        f"{statement(event, tuberculosis.PROTECTED, delta)} {whose} a whole city's two years; "
-        f"who fell ill in it is not protected one by one. {UNPROTECTED}"
+        f"{statement(event, tuberculosis.PROTECTED, delta)} {whose} a whole city over two years; "
+        f"single patients are not protected. {UNPROTECTED}"
     )
 
 
 def error_words(
     private: pd.DataFrame, plain: pd.DataFrame, key: str, beside: str = ""
 ) -> tuple[str, str]:
-    """Return what noise does to the error at the first value of a parameter, and the errors there.
+    """Report the effect of the noise at the first value of a parameter, and the errors.
 
     Args:
-        private, plain: tables of errors, with noise and without.
+        private, plain: tables of errors with noise and without noise.
         key: the parameter.
-        beside: further settings of those with noise, after a space.
+        beside: further settings of the errors with noise, after a space.
     """
     value, prior = private[key].iloc[0], float(private.prior_mae.iloc[0])
     error, without = (float(table.mae[table[key] == value].mean()) for table in (private, plain))
     at = f"At {setting(key, value)}{beside}"
     return f"{at}, {noise_cost(error, without, prior)}", (
         f"{at}, the mean absolute error is {amount(error)} with noise and {amount(without)} "
-        f"without; the prior mean's is {amount(prior)}."
+        f"without noise; the error of the prior mean is {amount(prior)}."
     )
 
 
 Values = tuple[str, fig.Style, pd.DataFrame]
-"""A row of parameters: its name and style, and a table of ``parameter`` and ``value``."""
+"""A row of the figure: name, style, and a table with columns ``parameter`` and ``value``."""
 
 
 def error_figure(
@@ -82,10 +82,10 @@ def error_figure(
 
     Args:
         words: title and settings.
-        places: along the axis, in their order.
-        ours: where each error is, and how large.
-        reported: the same from a paper, drawn where ours is.
-        baselines: errors of estimates that look at no data.
+        places: the categories on the axis, in order.
+        ours: style -> category of each error, and the errors.
+        reported: style -> errors reported in a paper, by category.
+        baselines: style -> error of an estimate that uses no data.
     """
     figure = fig.figure(words[0], "", "mean absolute error", settings=words[1])
     for style, (x, errors_there) in ours.items():
@@ -103,13 +103,13 @@ def error_figure(
 def values_figure(
     words: tuple[str, str], rows: Sequence[Values], burden: str, truth: str = "truth"
 ) -> go.Figure:
-    """Draw a panel for each parameter: mean and interval of each row, and a line at the truth.
+    """Draw a panel for each parameter, with a mean and interval for each row and the truth.
 
     Args:
         words: title and settings.
-        rows: from the top.
-        burden: which of the priors.
-        truth: what that line is called.
+        rows: the rows, from the top.
+        burden: name of the prior.
+        truth: name of the line at the truth.
     """
     axes, marks = tuberculosis.axes(burden), []
     for index, name in enumerate(axes):

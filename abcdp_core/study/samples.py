@@ -1,4 +1,4 @@
-"""Tables of weighted samples: a row for each parameter of each draw."""
+"""Tables of weighted samples, with a row for each parameter of each draw."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from abcdp_core.study.tables import Array
 
-SHOWN = 2000  # Most draws of a sample in a table
+SHOWN = 2000  # Largest number of draws in a table
 
 
 def table(parameters: Collection[str], sample: Array, weights: Array, **of: object) -> pd.DataFrame:
-    """Return a sample with the columns of ``of``, then sample, parameter, value and weight.
+    """Tabulate a sample: the columns of ``of``, then sample, parameter, value and weight.
 
     Args:
         parameters: names of the ``d`` parameters.
         sample: draws ``(k, d)``.
-        weights: of the draws ``(k,)``.
-        of: columns that are the same in all rows, such as the release.
+        weights: weights of the draws ``(k,)``.
+        of: columns with the same value in all rows, such as the release.
     """
     columns = {
         "sample": np.repeat(np.arange(len(sample)), len(parameters)),
@@ -32,11 +32,11 @@ def table(parameters: Collection[str], sample: Array, weights: Array, **of: obje
 
 
 def thinned(weights: Array) -> tuple[NDArray[np.int64], Array]:
-    """Return draws that represent all in a table and a histogram, and their shares.
+    """Return draws that represent the whole sample in a table or a histogram, and their shares.
 
-    Up to :data:`SHOWN` draws are all returned. Of more, those in whose part of the summed weights
-    one of that many evenly spaced points falls, with the number of points as their weight: every
-    histogram is nearly that of the whole sample, unlike that of the largest weights alone.
+    Up to :data:`SHOWN` draws, all are returned. Of more, a systematic sample is returned: evenly
+    spaced points on the summed weights select draws, and their number is the weight. Histograms
+    stay nearly the same, which the draws with the largest weights would not achieve.
     """
     if len(weights) <= SHOWN:
         return np.arange(len(weights)), weights

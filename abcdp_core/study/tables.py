@@ -1,4 +1,4 @@
-"""The tables of a study: rows of cells, of functions, and what follows from all runs."""
+"""The tables of a study: from cells, from functions, and from the rows of all runs."""
 
 from __future__ import annotations
 
@@ -23,29 +23,26 @@ Array = NDArray[np.float64]
 
 
 def columns(**tables: str) -> dict[str, tuple[str, ...]]:
-    """Return table -> names of its columns, from names separated by spaces."""
+    """Return table -> column names, from names separated by spaces."""
     return {name: tuple(listed.split()) for name, listed in tables.items()}
 
 
 class At(SimpleNamespace):
-    """Where a cell is: every parameter of the study, of those that list several values one.
-
-    With ``run``, its number, and ``seed``, the root seed.
-    """
+    """The settings of a cell: one value of every parameter, the number ``run``, the ``seed``."""
 
     @classmethod
     def first(cls, run: Run[Any]) -> At:
-        """Where a task is whose parameters list one value each; of several it is the first."""
+        """Return the settings of a task, with the first value of each parameter."""
         values = vars(run.params).items()
         single = {name: each[0] if isinstance(each, tuple) else each for name, each in values}
         return cls(**single | {name: each for name, each in vars(run).items() if name != "params"})
 
     def rng(self, role: str = "noise") -> np.random.Generator:
-        """The stream of one role in this run; the same in all its cells."""
+        """Return the random stream of a role in this run, the same in all cells."""
         return generator(self.seed, role, self.run, getattr(self, "noise_draw", 0))
 
 
-PosteriorInfo = pd.DataFrame | list[Any]  # A table, or its rows as tuples or by column
+RowData = pd.DataFrame | list[Any]  # A table, or its rows as tuples or by column
 
 
 @dataclass(frozen=True)
@@ -53,20 +50,20 @@ class Rows(Generic[W]):
     """A table that a function makes for each run.
 
     Attributes:
-        columns: names separated by spaces.
+        columns: names, separated by spaces.
         make: world and run -> rows.
     """
 
     columns: str
-    make: Callable[[W, Run[Any]], PosteriorInfo]
+    make: Callable[[W, Run[Any]], RowData]
 
     def of(self, world: W, run: Run[Any]) -> pd.DataFrame:
-        """The rows of a run."""
+        """Return the rows of a run."""
         return table_of(self.columns, self.make(world, run))
 
 
-def table_of(columns: str, made: PosteriorInfo) -> pd.DataFrame:
-    """Rows as a table."""
+def table_of(columns: str, made: RowData) -> pd.DataFrame:
+    """Return rows as a table."""
     if isinstance(made, pd.DataFrame):
         return made
     return pd.DataFrame(made, columns=columns.split())
@@ -74,20 +71,20 @@ def table_of(columns: str, made: PosteriorInfo) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Cells(Generic[W]):
-    """A table with a row for each combination of the values that some parameters list.
+    """A table with a row for each combination of listed parameter values.
 
-    Those are the parameters among its columns that have several values, in the columns' order.
+    Only parameters among the columns are combined, in the order of the columns.
 
     Attributes:
-        columns: names separated by spaces: of parameters, ``run``, and of what a cell gives.
-        cell: world and place -> column -> value.
+        columns: names, separated by spaces: parameters, ``run``, and the results of a cell.
+        cell: world and settings -> column -> value.
     """
 
     columns: str
     cell: Callable[[W, At], Mapping[str, Any]]
 
     def of(self, world: W, run: Run[Any]) -> pd.DataFrame:
-        """The rows of a run."""
+        """Return the rows of a run."""
         names = self.columns.split()
         given = vars(run.params) | {"run": run.run, "seed": run.seed}
         listed = [name for name in names if isinstance(given.get(name), tuple)]
@@ -102,16 +99,16 @@ class Cells(Generic[W]):
 TEXTS = "sampler interval channel way parameter fit kind"
 NUMBERS = "run t people dimension asked coordinate answers simulated c sample day"
 KINDS = {**dict.fromkeys(TEXTS.split(), str), **dict.fromkeys(NUMBERS.split(), int)}
-"""Column -> its kind, where a table without rows has to know it and it is not a real number."""
+"""Column -> kind in a table without rows, if it is not a real number."""
 
 
 def of_link(columns: str, rows: Any, at: At) -> pd.DataFrame:
-    """A table of a link: columns that its rows lack are those of the task.
+    """Return the table of a link; missing columns are filled in from the task's settings.
 
     Args:
-        columns: of the table, separated by spaces.
+        columns: names, separated by spaces.
         rows: a table or a list of rows by column; ``None`` if the link has no row.
-        at: where the task is.
+        at: settings of the task.
     """
     names, known = columns.split(), vars(at)
     if rows is None:
@@ -119,26 +116,26 @@ def of_link(columns: str, rows: Any, at: At) -> pd.DataFrame:
     if isinstance(rows, pd.DataFrame):
         missing = {name: known[name] for name in names if name not in rows}
         return rows if list(rows) == names else rows.assign(**missing)[names]
-    # Most links have a row or two, for which pandas takes far longer than for this.
+    # Most links have a row or two, and pandas would take far longer for these.
     whole = [known | row for row in rows]
     return pd.DataFrame([[row[name] for name in names] for row in whole], columns=names)
 
 
 @functools.cache
 def _no_rows(columns: str) -> pd.DataFrame:
-    """A table without rows, which most links give: slow to make, fast to copy."""
+    """Return a table without rows, which is slow to make and fast to copy."""
     kinds = {name: KINDS.get(name, float) for name in columns.split()}
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in kinds.items()})
 
 
 @dataclass(frozen=True)
 class Total:
-    """A table that follows from the rows of all runs.
+    """A table made from the rows of all runs.
 
     Attributes:
-        columns: names separated by spaces.
-        make: the study's parameters and the tables of all runs so far -> rows.
+        columns: names, separated by spaces.
+        make: parameters and the tables of all runs so far -> rows.
     """
 
     columns: str
-    make: Callable[[Any, Tables], PosteriorInfo]
+    make: Callable[[Any, Tables], RowData]

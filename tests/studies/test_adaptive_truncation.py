@@ -1,4 +1,4 @@
-"""One stream: the same people whatever is asked, what each answer costs, and what is said."""
+"""One stream: the same people for every way of asking, the budget of an answer, the headline."""
 
 from __future__ import annotations
 
@@ -17,24 +17,27 @@ from abcdp_core.studies import adaptive_truncation as study
 from tests import results
 
 SMALL = study.Params(n=25, particles=50, epsilon_total=2.0)
-SAMPLERS = ("smc", "smc-latent", "grid")
 SEED = 3
 
 run = functools.partial(results.changed, study, seed=SEED)
 
 
 def people() -> np.ndarray:
-    """Their values, drawn here as the design says."""
+    """Draw their values as the design says."""
     draws = generator(SEED, "people", 0).standard_normal(SMALL.n)
     return SMALL.mu + SMALL.sigma * draws
 
 
-# ---------------------------------------------------------------------------------- the stream
-
-
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-@pytest.mark.parametrize("interval", ["adaptive", "fixed"])
-@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize(
+    ("sampler", "interval", "noise"),
+    [
+        ("smc", "adaptive", "laplace"),
+        ("smc", "fixed", "gaussian"),
+        ("smc-latent", "adaptive", "gaussian"),
+        ("smc-latent", "fixed", "laplace"),
+        ("grid", "adaptive", "laplace"),
+    ],
+)
 def test_all_ways_of_asking_meet_the_same_people_and_the_same_noise(
     sampler: str, interval: str, noise: str
 ) -> None:
@@ -52,8 +55,8 @@ def test_all_ways_of_asking_meet_the_same_people_and_the_same_noise(
         np.testing.assert_allclose(main.right, SMALL.mu + half)
 
 
-def test_the_same_people_answer_by_symbols() -> None:
-    """By a table that tells nearly everything, all that differs is where they are asked."""
+def test_the_same_people_answer_with_symbols() -> None:
+    """At this budget, nearly every symbol is true."""
     main = run(SMALL, epsilon_total=1000.0, channel="sign", known_sigma=True).tables["main"]
     assert ((people() >= main.left) == (main.response == 1.0)).all()
 
@@ -66,28 +69,19 @@ def test_intervals_have_the_best_shape_and_the_paper_starts_far_off() -> None:
     np.testing.assert_allclose((main.right - main.left)[1:], SMALL.sigma * (best.b - best.a))
 
 
-@pytest.mark.parametrize(
-    ("sampler", "n", "frames"), [("smc", 7, 7), ("smc-latent", 101, 100), ("grid", 7, 7)]
-)
-def test_at_most_a_hundred_pictures_with_the_moments_of_the_table(
-    sampler: str, n: int, frames: int
-) -> None:
-    tables = run(SMALL, sampler=sampler, n=n, particles=10).tables
+def test_at_most_a_hundred_pictures_with_the_moments_of_the_table() -> None:
+    tables = run(SMALL, n=101, particles=10).tables
     clouds = tables["particles"].groupby("t")
-    assert len(clouds) == frames
+    assert len(clouds) == 100
     np.testing.assert_allclose(clouds.weight.sum(), 1.0)
-    if sampler != "grid":
-        last, row = clouds.get_group(n), tables["main"].iloc[-1]
-        assert (last.weight * last.mu).sum() == pytest.approx(row.mean_mu)
-        assert (last.weight * last.sigma).sum() == pytest.approx(row.mean_sigma)
+    last, row = clouds.get_group(101), tables["main"].iloc[-1]
+    assert (last.weight * last.mu).sum() == pytest.approx(row.mean_mu)
+    assert (last.weight * last.sigma).sum() == pytest.approx(row.mean_sigma)
 
 
-# ----------------------------------------------------------------------------- what is promised
-
-
-@pytest.mark.parametrize("epsilon_total", [0.001, 10.0, 1000.0])
+@pytest.mark.parametrize("epsilon_total", [0.001, 1000.0])
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-def test_an_answer_costs_what_was_asked_for(epsilon_total: float, noise: str) -> None:
+def test_an_answer_spends_the_budget(epsilon_total: float, noise: str) -> None:
     found = run(SMALL, n=2, particles=5, noise=noise, epsilon_total=epsilon_total, interval="fixed")
     cost = privacy.cost(found.event, SMALL.delta)
     # The Gaussian accountant searches to 13 digits and rounds up.
@@ -99,9 +93,7 @@ def test_an_answer_costs_what_was_asked_for(epsilon_total: float, noise: str) ->
 
 @pytest.mark.parametrize("channel", ["sign", "optimal"])
 @pytest.mark.parametrize("epsilon_total", [0.001, 4.0, 1000.0])
-def test_symbols_cost_at_most_the_budget_and_say_what_they_cost(
-    epsilon_total: float, channel: str
-) -> None:
+def test_symbols_spend_at_most_the_budget_and_report_it(epsilon_total: float, channel: str) -> None:
     found = run(SMALL, epsilon_total=epsilon_total, channel=channel)
     assert np.isfinite(found.tables["main"][["left", "right", "mean_mu", "sd_mu"]]).all(axis=None)
     spent = privacy.cost(found.event).epsilon
@@ -109,10 +101,7 @@ def test_symbols_cost_at_most_the_budget_and_say_what_they_cost(
     assert f"ε_total = {spent:.4g}" in found.privacy
 
 
-# --------------------------------------------------------------------------------- what is said
-
-
-def test_sigma_is_grey_until_it_is_clearly_learnt() -> None:
+def test_sigma_is_gray_until_it_is_clearly_learned() -> None:
     found = run(SMALL, n=150, particles=200, epsilon_total=10.0)
     main = found.tables["main"]
     fitted = main.sigma_width <= 0.5
@@ -150,13 +139,13 @@ def last_rows(*, adaptive: float, fixed: float, mean: float = 50.0) -> dict[str,
 @pytest.mark.parametrize(
     ("adaptive", "fixed", "number", "words"),
     [
-        (0.1, 1.0, "10× sharper", "[18, 82] to ±2, **answers by symbols** to ±196."),
-        (1.0, 1.05, "No sharper", "tell about as much"),
-        (3.0, 1.0, "3× less sharp", "has cost more"),
+        (0.1, 1.0, "10× sharper", "[18, 82] to within ±2 and **symbols** to within ±196."),
+        (1.0, 1.05, "No sharper", "equally informative"),
+        (3.0, 1.0, "3× less sharp", "exploring has not paid off"),
         (0.0, 1.0, "No spread", "single particle"),
     ],
 )
-def test_the_headline_says_which_way_is_sharper_and_who_misses_the_truth(
+def test_the_headline_says_which_way_is_sharper_and_which_misses_the_truth(
     adaptive: float, fixed: float, number: str, words: str
 ) -> None:
     said = study.headline(last_rows(adaptive=adaptive, fixed=fixed))

@@ -1,4 +1,4 @@
-"""Coverage: data sets are addressed, intervals are what they say, and noise is not forgotten."""
+"""Coverage: the same data at every setting, intervals as defined, and noise that is not ignored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ run = functools.partial(results.changed, coverage, SMALL)
 
 
 def covered(main: pd.DataFrame, mechanism: str, epsilon_total: float) -> np.ndarray:
-    """Share of the parameters that are covered, for each data set."""
+    """Return the share of the parameters that are covered, for each data set."""
     part = main[(main.mechanism == mechanism) & (main.epsilon_total == epsilon_total)]
     inside = (part.low <= part.truth) & (part.truth <= part.high)
     return inside.groupby(part.dataset).mean().to_numpy()
@@ -50,23 +50,20 @@ def test_every_mechanism_sees_the_same_data_at_every_budget_and_number_of_data_s
     assert one.equals(main[main.epsilon_total != 0.3].reset_index(drop=True))
 
 
-@pytest.mark.parametrize("indices", [np.arange(0, 1000, 2), np.arange(0)], ids=["draws", "none"])
-def test_an_interval_has_a_twentieth_of_the_weight_on_either_side(indices: np.ndarray) -> None:
+def test_an_interval_has_a_twentieth_of_the_weight_on_either_side() -> None:
     theta = np.random.default_rng(2).random((1000, 2))
-    release = Release(indices, np.full(len(indices), 1 / 500), 1000, NonPrivate())
-    ends = coverage.shared.interval(release, theta)
+    kept, none = np.arange(0, 1000, 2), np.empty(0, dtype=np.int64)
+    release = Release(kept, np.full(500, 1 / 500), 1000, NonPrivate())
+    moved = dataclasses.replace(release, samples=theta[kept] + 5.0)
     # Without a draw, the interval is the prior's.
-    sample = theta[indices] if len(indices) else theta
-    assert np.array(ends) == pytest.approx(
-        np.quantile(sample, [0.05, 0.95], axis=0, method="hazen")
-    )
-    moved = dataclasses.replace(release, samples=theta[indices] + 5.0 * bool(len(indices)))
-    shift = 5.0 if len(indices) else 0.0
-    assert np.allclose(coverage.shared.interval(moved, theta), np.array(ends) + shift)
+    empty = Release(none, np.empty(0), 1000, NonPrivate())
+    for each, sample in ((release, theta[kept]), (moved, theta[kept] + 5.0), (empty, theta)):
+        expected = np.quantile(sample, [0.05, 0.95], axis=0, method="hazen")
+        assert np.array(coverage.shared.interval(each, theta)) == pytest.approx(expected)
 
 
-def test_the_summary_counts_what_the_intervals_hold() -> None:
-    # A threshold so low that the sparse vector accepts only where noise helps.
+def test_the_summary_counts_what_the_intervals_contain() -> None:
+    # A threshold so low that the sparse vector keeps draws only by noise.
     tables = run(epsilon_abc=0.001, epsilon_total=(1.0, 1000.0), c=2).tables
     releases, summary = tables["releases"], tables["summary"]
     for row in summary.itertuples():
@@ -80,28 +77,27 @@ def test_the_summary_counts_what_the_intervals_hold() -> None:
     assert (releases.draws[releases.accepted == 0] == 1000).all()
 
 
-@pytest.mark.parametrize("c", [1, 2, 5, 10, 18, 19, 30, 100, 1000])
-def test_so_many_draws_hold_so_much_at_most(c: int) -> None:
-    """Quantiles are linear in the ordered draws, of which uniform ones have the means i/(c + 1)."""
+@pytest.mark.parametrize("c", [1, 18, 19, 1000])
+def test_the_most_that_an_interval_from_c_draws_can_contain(c: int) -> None:
+    """Quantiles are linear in the ordered draws, and uniform ones have the means i/(c + 1)."""
     means = (np.arange(1, c + 1) / (c + 1))[:, None]
     low, high = summaries.weighted_quantile(means, np.full(c, 1 / c), [0.05, 0.95])
-    expected = float((high - low)[0])
-    assert expected == pytest.approx(min(c - 1.0, 0.9 * c) / (c + 1))
-    assert expected <= (c - 1) / (c + 1) + 1e-12
-    assert ((c - 1) / (c + 1) >= 0.9 - 1e-12) == (c >= coverage.DRAWS_NEEDED)
+    most = (c - 1) / (c + 1)
+    assert float((high - low)[0]) == pytest.approx(min(most, 0.9 * c / (c + 1)))
+    assert (most >= 0.9 - 1e-12) == (c >= coverage.DRAWS_NEEDED)
 
 
 @pytest.mark.parametrize(
     ("changes", "expected", "absent"),
     [
-        ({}, [], ["fewer", "pool of", "no draw", "exact posterior"]),
-        ({"c": 10}, ["in 36 of 84 releases (sparse vector, without noise)"], ["pool of"]),
+        ({}, [], ["fewer", "pool of", "No draw", "exact posterior"]),
+        ({"c": 10}, ["36 of 84 releases (sparse vector, without noise)"], ["pool of"]),
         ({"c": 19}, [], ["releases (without noise"]),
         ({"pool_size": 200}, ["A pool of 200 is too small"], []),
-        ({"truths": "edge"}, ["hold a weight of at most 0.02", "not along an edge"], []),
+        ({"truths": "edge"}, ["contain a weight of at most 0.02", "not along an edge"], []),
     ],
 )
-def test_what_spoils_intervals_is_said(
+def test_the_summary_warns_of_what_spoils_intervals(
     changes: dict[str, object], expected: list[str], absent: list[str]
 ) -> None:
     said = run(**changes).summary
@@ -109,7 +105,7 @@ def test_what_spoils_intervals_is_said(
     assert not any(words in said for words in absent), said
 
 
-def test_along_an_edge_one_weight_in_turn_is_small() -> None:
+def test_along_an_edge_one_weight_in_turn_is_small_and_that_alone_is_counted() -> None:
     rng, edge = np.random.default_rng(4), coverage.EDGE
     truths = np.array([uniform_mixture.prior_near_edge(rng, i % 5, edge) for i in range(4000)])
     assert truths.sum(axis=1) == pytest.approx(np.ones(4000))
@@ -123,33 +119,23 @@ def test_along_an_edge_one_weight_in_turn_is_small() -> None:
     others = truths[np.arange(4000), (np.arange(4000) + 1) % 5] / (1.0 - near)
     assert_distribution(others, stats.beta(1, 3).cdf)
 
-
-def test_along_an_edge_that_weight_alone_is_counted() -> None:
     tables = run(truths="edge").tables
-    part = tables["main"][tables["main"].truth <= coverage.EDGE].copy()
+    part = tables["main"][tables["main"].truth <= edge]
     part = part[part.parameter == "θ" + (part.dataset % 5 + 1).astype(str)]
     assert len(part) == len(tables["main"]) / 5
-    part["held"] = (part.low <= part.truth) & (part.truth <= part.high)
-    held = part.groupby(["mechanism", "epsilon_total"]).held.mean()
+    inside = (part.low <= part.truth) & (part.truth <= part.high)
+    held = inside.groupby([part.mechanism, part.epsilon_total]).mean()
     for row in tables["summary"].itertuples():
         assert row.coverage == held[row.mechanism, row.epsilon_total]
 
 
-def test_noise_aware_intervals_hold_the_truth_and_others_need_not() -> None:
+def test_noise_aware_intervals_contain_the_truth_and_others_need_not() -> None:
     # 150 data sets at a false alarm of 1e-6 see a share that is 0.22 off. At this budget noise
-    # is larger than what 100 points leave open, so intervals that ignore it hold far too little.
+    # is larger than what 100 points leave open, so intervals that ignore it contain far too little.
     result = run(runs=150, epsilon_total=(0.3,))
     main = result.tables["main"]
     assert_mean(covered(main, "embedding-noise-aware", 0.3), 0.9, 0.0, 1.0)
     assert rejects(assert_mean, covered(main, "embedding-noise-ignored", 0.3), 0.9, 0.0, 1.0)
     assert rejects(assert_mean, covered(main, "embedding-noise-aware", 0.3), 0.6, 0.0, 1.0)
     title = coverage.figures(result)["coverage"].figure.layout.title.text
-    assert title.startswith("90 % intervals from embedding noise ignored hold the truth only ")
-
-
-def test_where_there_is_little_noise_both_are_the_same_and_much_narrower() -> None:
-    summary = run(epsilon_total=(100.0, 1000.0)).tables["summary"].set_index("mechanism")
-    widths = summary[summary.epsilon_total == 1000.0].mean_width
-    aware, ignored = widths["embedding-noise-aware"], widths["embedding-noise-ignored"]
-    assert aware == pytest.approx(ignored, rel=0.02)
-    assert aware < 0.7 * summary.mean_width["non-private"]
+    assert title.startswith("90 % intervals from embedding noise ignored contain the truth only ")

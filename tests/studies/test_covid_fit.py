@@ -1,4 +1,4 @@
-"""The COVID study: curves are those of what was accepted, and its warnings are there."""
+"""The COVID study: its curves are those of the kept draws, and it warns where it must."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ SMALL = covid_fit.Params(pool_size=2000, runs=4)
 result_of = functools.partial(results.changed, covid_fit, SMALL)
 
 
+def curves_of(run: int, epsilon_total: float) -> np.ndarray:
+    main = result_of().tables["main"].query("run == @run and epsilon_total == @epsilon_total")
+    kept = main[main.kind == "sample"]
+    return kept.pivot_table(index="sample", columns="day", values="value").to_numpy()
+
+
 def test_the_first_run_is_the_release_that_the_posterior_page_shows() -> None:
     one = posterior.Params(
         scenario="covid", epsilon_total=22.0, c=5, n=18, pool_size=2000, epsilon_abc=0.1
@@ -27,14 +33,12 @@ def test_the_first_run_is_the_release_that_the_posterior_page_shows() -> None:
     theta = main[main.release == "private"].pivot_table(
         index="sample", columns="parameter", values="value"
     )
-    curves = covid.curves(theta.to_numpy(), covid.days(18))
-    here = result_of().tables["main"]
-    here = here[(here.epsilon_total == 22.0) & (here.run == 0) & (here.kind == "sample")]
-    found = here.pivot_table(index="sample", columns="day", values="value").to_numpy()
-    assert np.sort(found[:, -1]) == pytest.approx(np.sort(curves[:, -1]), rel=1e-12)
+    expected = covid.curves(theta.to_numpy(), covid.days(18))[:, -1]
+    found = curves_of(run=0, epsilon_total=22.0)[:, -1]
+    assert np.sort(found) == pytest.approx(np.sort(expected), rel=1e-12)
 
 
-def test_only_the_scripts_bandwidth_reads_the_series_and_that_is_said(
+def test_only_the_scripts_bandwidth_reads_the_series_and_the_result_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def bandwidths() -> list[object]:
@@ -51,31 +55,28 @@ def test_only_the_scripts_bandwidth_reads_the_series_and_that_is_said(
 
 
 def test_mean_spread_and_misfit_are_those_of_the_curves() -> None:
-    tables = result_of().tables
-    row = tables["spread"].query("epsilon_total == 13 and run == 1").iloc[0]
-    main = tables["main"].query("epsilon_total == 13 and run == 1 and kind == 'sample'")
-    curves = main.pivot_table(index="sample", columns="day", values="value").to_numpy()
+    curves = curves_of(run=1, epsilon_total=13.0)
+    at = "epsilon_total == 13 and run == 1"
+    row = result_of().tables["spread"].query(at).iloc[0]
     assert row.spread == pytest.approx(curves.std(axis=0, ddof=1).mean())
-    mean = tables["main"].query("epsilon_total == 13 and run == 1 and kind == 'mean'").value
+    mean = result_of().tables["main"].query(f"{at} and kind == 'mean'").value
     assert curves.mean(axis=0) == pytest.approx(mean.to_numpy(), rel=1e-9, abs=1e-9)
     misfit = np.sqrt(np.mean((curves.mean(axis=0) - covid.CASES) ** 2))
     assert row.misfit == pytest.approx(misfit)
 
 
+NOTHING = {"pool_size": 100, "epsilon_abc": 0.001, "epsilon_total": (1000.0,)}
+ONE = {"c": (1,), "epsilon_total": (22.0,), "runs": 1}
+
+
 @pytest.mark.parametrize(
     ("changes", "titles"),
     [
-        (
-            {"pool_size": 100, "epsilon_abc": 0.001, "epsilon_total": (1000.0,)},
-            ("Noise picked 0 of 0 curves kept with", "Two curves were never kept"),
-        ),
-        (
-            {"c": (1,), "epsilon_total": (22.0,), "runs": 1},
-            ("Noise picked 0 of 1 curve kept with ε_total", "Two curves were never kept"),
-        ),
+        (NOTHING, ("Noise picked 0 of 0 curves kept with", "No run kept two curves")),
+        (ONE, ("Noise picked 0 of 1 curve kept with ε_total", "No run kept two curves")),
         (
             {"epsilon_total": (math.inf,)},
-            ("Noise picked 0 of 20 curves kept without noise", "Kept curves spread by"),
+            ("Without noise, the runs kept 20 curves", "Kept curves spread by"),
         ),
     ],
 )

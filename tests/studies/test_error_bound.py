@@ -55,8 +55,8 @@ def test_where_nothing_is_close_the_theorem_does_not_apply() -> None:
 @pytest.mark.parametrize(
     ("error", "bound", "title"),
     [
-        (0.1, 0.5, "Theorem 2 allows 5 times the error found"),
-        (0.1, 0.01, "the error found exceeds Theorem 2's bound"),
+        (0.1, 0.5, "Theorem 2 allows 5 times the simulated error"),
+        (0.1, 0.01, "the simulated error exceeds Theorem 2's bound"),
         (0.0, 0.5, "Theorem 2 allows an error of 0.5"),
         (0.1, 2.0, "Theorem 2's bound is vacuous"),
     ],
@@ -65,4 +65,4 @@ def test_the_title_is_true(error: float, bound: float, title: str) -> None:
     tables = result_of().tables
     main = tables["main"].assign(error=error, bound=bound, trivial=1.0)
     changed = dataclasses.replace(result_of(), tables={**tables, "main": main})
-    assert error_bound.says(changed)[0] == f"At N = 5,000 {title}"
+    assert error_bound.says(changed)[0] == f"At N = 5,000, {title}"

@@ -1,6 +1,4 @@
-"""The guideline: how much of what is accepted is false, and the paper's median beside it."""
-
-from __future__ import annotations
+"""The guideline: which share of the kept draws is false, and the paper's median beside it."""
 
 import functools
 from typing import Any
@@ -29,15 +27,10 @@ def test_the_guideline_is_the_crossing_of_the_table() -> None:
     assert row.largest_c_false_low <= largest <= row.largest_c_false_high
     assert (main.false_share_low <= main.false_share).all()
     assert (main.false_share <= main.false_share_high).all()
-
-
-def test_more_data_and_a_larger_budget_allow_more() -> None:
-    found = result_of(n=(300, 1000, 3000), epsilon_total=(1.0, 5.0))
-    largest = found.tables["guideline"].pivot_table(
-        index="n", columns="epsilon_total", values="largest_c_false"
-    )
-    assert (largest.diff(axis=0).iloc[1:] > 0).all(axis=None)
-    assert (largest.diff(axis=1).iloc[:, 1:] > 0).all(axis=None)
+    rho = np.concatenate(flip_guideline.look(Run(SMALL, 0, 1)).rho)
+    assert row.close == pytest.approx((rho <= 0.1).sum() / 4)
+    flipped = flip.flip_probability(rho[rho > 0.1], 0.1, flips.event(AT).threshold_scale)
+    assert row.let_in == pytest.approx(flipped.sum() / 4)
 
 
 def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
@@ -52,16 +45,8 @@ def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
     assert median(largest) <= 0.05 < median(largest + 1)
     main = found.tables["main"].set_index("c")
     assert main.median_flip_probability[largest] == pytest.approx(median(largest))
-    # Why it is no guide: most of what is accepted there is false.
+    # Why it does not guide: nearly all kept draws are false there.
     assert main.false_share[largest] > 0.9
-
-
-def test_the_guideline_says_how_many_are_close_and_let_in() -> None:
-    rho = np.concatenate(flip_guideline.look(Run(SMALL, 0, 1)).rho)
-    row = result_of().tables["guideline"].iloc[0]
-    assert row.close == pytest.approx((rho <= 0.1).sum() / 4)
-    flipped = flip.flip_probability(rho[rho > 0.1], 0.1, flips.event(AT).threshold_scale)
-    assert row.let_in == pytest.approx(flipped.sum() / 4)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +55,7 @@ def test_the_guideline_says_how_many_are_close_and_let_in() -> None:
         ({}, "Up to c = "),
         ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "Even at c = 1, more than 20 % of"),
         ({"n": 3000, "epsilon_total": 1000.0, "level": 0.5}, "Up to c = 500, "),
-        ({"epsilon_total": 1000.0, "epsilon_abc": 0.001}, "Practically nothing is ever kept"),
+        ({"epsilon_total": 1000.0, "epsilon_abc": 0.001}, "Hardly any draw is ever kept"),
         ({"epsilon_abc": 1.4, "false_level": 0.01}, "Up to c = 500, "),
     ],
 )

@@ -1,6 +1,4 @@
-"""Clipped distances: the bound is public, its noise follows, and errors are those of the paper."""
-
-from __future__ import annotations
+"""Clipped distances: the bound is public, and its noise and guarantee follow from it."""
 
 import functools
 import math
@@ -22,6 +20,7 @@ SMALL = study.Params(
 
 KEY = pool.key_for(uniform_mixture.SCENARIO, 300, 300, 1)
 PUBLIC = pool.PublicSide(KEY, 300)
+SENSITIVITY = uniform_mixture.distance().sensitivity(300)
 
 run = functools.partial(results.changed, study, SMALL)
 
@@ -29,12 +28,15 @@ run = functools.partial(results.changed, study, SMALL)
 def test_the_bound_is_a_quantile_of_simulated_distances() -> None:
     small, large = (study.bound(PUBLIC, quantile) for quantile in (0.05, 0.2))
     assert 0.05 < small < large < 0.5
-    # Of distances as far from each other as any two data sets drawn from the prior, of both sizes.
+    # Of distances between data sets drawn from the prior, of both sizes.
     metric, statistics = KEY.metric(), pool.open_pool(KEY).statistics
     data = [metric.statistic(pool.predictive_data(KEY, 300, index)) for index in range(20)]
     for points, found in ((300, small), (100, study.bound(pool.PublicSide(KEY, 300, 100), 0.05))):
         distances = np.stack([metric.compare(statistics[points], each) for each in data])
         assert found == np.quantile(distances, 0.05)
+    # Without clipping it is the largest distance.
+    assert study.bound(PUBLIC, 1.0) == pytest.approx(math.sqrt(2.0))
+    assert study.bound(PUBLIC, 1.0, "published") == pytest.approx(2.0)
 
 
 def test_other_private_data_change_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,23 +48,25 @@ def test_other_private_data_change_no_bound(monkeypatch: pytest.MonkeyPatch) -> 
     assert [study.bound(PUBLIC, quantile) for quantile in (0.05, 0.2, 1.0)] == before
 
 
-def test_without_clipping_the_bound_is_the_largest_distance() -> None:
-    assert study.bound(PUBLIC, 1.0) == pytest.approx(math.sqrt(2.0))
-    assert study.bound(PUBLIC, 1.0, "published") == pytest.approx(2.0)
-
-
-def test_noise_is_that_of_both_accounts() -> None:
-    noise = run().tables["noise"]
+@pytest.mark.parametrize("pseudo_n", ["same", 100])
+def test_noise_follows_the_data_and_not_the_size_of_the_simulated_sets(
+    pseudo_n: int | str,
+) -> None:
+    found = run(runs=1, pseudo_n=pseudo_n)
+    noise = found.tables["noise"]
     assert len(noise) == 2 * 2 * 2
-    chosen = "bound_quantile == 0.05 and epsilon_abc == 0.05 and epsilon_total == 1"
-    row = noise.query(chosen).iloc[0]
-    sensitivity = uniform_mixture.distance().sensitivity(300)
+    row = noise.query("bound_quantile == 0.05 and epsilon_abc == 0.05 and epsilon_total == 1")
+    row = row.iloc[0]
     for accountant in ("published", "exact"):
-        event = calibrate(1.0, sensitivity, float(row.bound), 0.05, 300, accountant)
+        event = calibrate(1.0, SENSITIVITY, float(row.bound), 0.05, 300, accountant)
         assert row[accountant] == event.scale
-    assert (noise.exact[np.isfinite(noise.epsilon_total)] > 0).all()
-    assert (noise.exact[np.isinf(noise.epsilon_total)] == 0).all()
+    assert ((noise.exact > 0) == np.isfinite(noise.epsilon_total)).all()
     assert (noise.exact <= noise.published).all()
+    # Data sets with fewer points are farther apart by chance, and so is the quantile.
+    same = run(runs=1)
+    assert (row.bound > same.tables["noise"].bound.min()) == (pseudo_n == 100)
+    assert same.privacy == found.privacy
+    assert run(runs=1, pseudo_n=300).tables["main"].equals(same.tables["main"])
 
 
 def test_without_noise_the_bound_changes_nothing() -> None:
@@ -75,29 +79,13 @@ def test_without_noise_the_bound_changes_nothing() -> None:
     assert (accepted == (comparison.rho <= 0.2).sum()).all()
 
 
-def test_noise_follows_the_data_and_not_the_size_of_the_simulated_sets() -> None:
-    same, smaller = run(runs=1), run(runs=1, pseudo_n=100)
-    noise = smaller.tables["noise"]
-    chosen = "bound_quantile == 0.05 and epsilon_abc == 0.2 and epsilon_total == 1"
-    row = noise.query(chosen).iloc[0]
-    sensitivity = uniform_mixture.distance().sensitivity(300)
-    assert row.exact == calibrate(1.0, sensitivity, float(row.bound), 0.2, 300).scale
-    # With fewer points chance alone keeps data sets apart, so distances and their quantile grow.
-    assert row.bound > same.tables["noise"].bound.min()
-    assert same.privacy == smaller.privacy
-    explicit = run(runs=1, pseudo_n=300)
-    assert explicit.tables["main"].equals(same.tables["main"])
-
-
-def test_the_promise_covers_every_setting_shown() -> None:
-    """By the published account a decision at a small bound gives away more than at a large one."""
+def test_the_guarantee_covers_every_setting_shown() -> None:
+    """By the published account, a decision at a small bound reveals more than at a large one."""
     result = run(accountant="published", bound_quantile=(1.0, 0.05), epsilon_total=(100.0,))
-    sensitivity = uniform_mixture.distance().sensitivity(300)
-    noise = result.tables["noise"]
     costs = [
-        cost(calibrate(100.0, sensitivity, row.bound, row.epsilon_abc, 300, "published")).epsilon
-        for row in noise.itertuples()
+        cost(calibrate(100.0, SENSITIVITY, row.bound, row.epsilon_abc, 300, "published")).epsilon
+        for row in result.tables["noise"].itertuples()
     ]
     assert costs[0] < 0.5 * max(costs) < 50.0
-    told = float(result.privacy.split("ε_total = ")[1].split(" ")[0])
-    assert max(costs) <= told < 1.01 * max(costs)
+    stated = float(result.privacy.split("ε_total = ")[1].split(" ")[0])
+    assert max(costs) <= stated < 1.01 * max(costs)

@@ -1,6 +1,4 @@
-"""Several releases of the same data: each at its mean, and what they say together."""
-
-from __future__ import annotations
+"""Several releases of the same data: each at its mean, and what they spend together."""
 
 import functools
 
@@ -39,6 +37,6 @@ def test_the_title_compares_the_typical_error_with_that_without_noise(epsilon_to
     assert ("smaller than without noise" in said) == (ratio < 1 / 1.1)
 
 
-def test_the_cost_of_all_is_said_where_there_are_several() -> None:
-    assert result_of().privacy.endswith(" All 4 together would cost ε_total = 20.")
+def test_several_releases_state_what_they_spend_together() -> None:
+    assert result_of().privacy.endswith(" All 4 together would spend ε_total = 20.")
     assert "together" not in result_of(releases=1).privacy

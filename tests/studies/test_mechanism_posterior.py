@@ -1,6 +1,4 @@
-"""One release by a chosen mechanism: what is said of its sample."""
-
-from __future__ import annotations
+"""One release by a chosen mechanism: how its sample is described."""
 
 import functools
 import re
@@ -18,9 +16,9 @@ run = functools.partial(results.changed, study, SMALL)
 @pytest.mark.parametrize(
     ("changes", "way", "words"),
     [
-        ({"epsilon_total": 0.01}, "weighted", r"1,000 draws with weights, effective sample size "),
-        ({"epsilon_total": 100.0}, "moved", "gave 300 draws near the release, moved along"),
-        ({"epsilon_total": 100.0, "pool_size": 200}, "kept", r"gave 200 draws near the release\."),
+        ({"epsilon_total": 0.01}, "weighted", r"1,000 draws with weights \(effective sample size "),
+        ({"epsilon_total": 100.0}, "moved", "returned 300 draws near the release, moved by a"),
+        ({"epsilon_total": 100.0, "pool_size": 200}, "kept", r" 200 draws near the release\."),
         ({"mechanism": "private-summary"}, "moved", "500 draws near the release, moved"),
         ({"mechanism": "embedding-estimate"}, "estimate", r"a point estimate, not a sample\. "),
         ({"mechanism": "noisy-counts"}, "exact", r"1,000 draws from the exact posterior given"),
@@ -28,7 +26,7 @@ run = functools.partial(results.changed, study, SMALL)
         (
             {"mechanism": "sparse-vector", "n": 5000, "pool_size": 10, "c": 1},
             "accepted",
-            r" gave no draw, so its estimate is the prior mean\.",
+            r" returned no draw, so its estimate is the prior mean\.",
         ),
     ],
     ids=str,

@@ -15,7 +15,6 @@ SMALL = mse_curves.Params(
     epsilon_abc=(0.2,),
 )  # fmt: skip
 
-
 run = functools.partial(results.changed, mse_curves, SMALL)
 
 
@@ -34,8 +33,8 @@ def test_the_noise_scale_is_the_theorems_and_without_noise_a_redraw_changes_noth
     main = run(resample=(True, False), sensitivity="published").tables["main"]
     finite, plain = (main[np.isfinite(main.epsilon_total) == kind] for kind in (True, False))
     pieces = np.where(finite["resample"], 2 * finite.c, finite.c + 1)
-    assert finite.noise_scale.to_numpy() == pytest.approx(
-        pieces * 2 / finite.n / finite.epsilon_total, rel=1e-9
+    np.testing.assert_allclose(
+        finite.noise_scale, pieces * 2 / finite.n / finite.epsilon_total, rtol=1e-9
     )
     assert (plain.noise_scale == 0).all()
     kept, redrawn = (plain[plain["resample"] == value].mae.to_numpy() for value in (False, True))

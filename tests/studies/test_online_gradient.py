@@ -1,7 +1,5 @@
 """The gradient beside a posterior: its errors and the bound."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -11,7 +9,7 @@ import pytest
 from abcdp_core.studies import online_gradient as study
 from tests import results
 
-TINY = study.Params(n=20, particles=20, runs=2, method=("smc", "gradient", "grid"))
+TINY = study.Params(n=20, particles=20, runs=2, method=("smc", "gradient"))
 
 
 def test_errors_are_distances_of_the_estimates() -> None:
@@ -24,6 +22,6 @@ def test_errors_are_distances_of_the_estimates() -> None:
 
 def test_the_bound_of_a_sign() -> None:
     params = dataclasses.replace(TINY, channel="sign", epsilon_total=2.0)
-    told = 2.0 / math.pi * math.tanh(1.0) ** 2
-    expected = params.sigma * math.sqrt(2.0 / math.pi / (told * 50))
+    information = 2.0 / math.pi * math.tanh(1.0) ** 2
+    expected = params.sigma * math.sqrt(2.0 / math.pi / (information * 50))
     assert study.bound(params, "mu", np.array([50]))[0] == pytest.approx(expected)

@@ -1,6 +1,4 @@
-"""Plans: what is ranked, advised and said to be enough."""
-
-from __future__ import annotations
+"""Plans: what is ranked, advised and predicted to be enough."""
 
 import dataclasses
 import functools
@@ -25,7 +23,7 @@ OTHERS = {"epsilon_total": [0.1, 100.0], "n": [20_000]}
 
 @pytest.fixture(scope="module", autouse=True)
 def few_other_settings() -> Iterator[None]:
-    """What would be enough is looked at for few budgets and sizes."""
+    """Try few budgets and sizes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "_others", lambda _, knob: OTHERS[knob])
         yield
@@ -43,7 +41,6 @@ def result_of(**changes: Any) -> Result:
 
 @functools.cache
 def outcomes_of(task: plan.Task) -> pd.DataFrame:
-    """Of a data set; what is wanted of it makes no difference."""
     return plan.work(task)["outcomes"]
 
 
@@ -56,7 +53,7 @@ def test_mechanisms_are_ranked_by_what_the_goal_is_about() -> None:
         assert set(found.tables["main"].metric) == {changes.get("metric", "rmse")}
 
 
-def test_every_mechanism_is_planned_or_it_is_said_why_not() -> None:
+def test_every_mechanism_is_planned_or_refused_with_a_reason() -> None:
     named = set(plan.Params().planned)
     refused = result_of().tables["refused"].set_index("mechanism").why
     assert named | set(refused.index) | set(plan.NOT_ADVISED) == set(mechanisms.names())
@@ -68,19 +65,19 @@ def test_a_goal_is_met_by_those_within_it() -> None:
     least = result_of().tables["goal"].value
     found = result_of(goal="error-below", wanted=float(least[1]) * 1.01)
     assert found.tables["main"].meets.tolist() == [True, True, False]
-    assert found.summary.startswith("The goal is predicted to be met by 2 of 3 mechanisms with N =")
+    assert found.summary.startswith("2 of 3 mechanisms are predicted to meet the goal at N = 300")
     hardly = result_of(goal="error-below", wanted=float(least[0]) * 1.001)
-    assert hardly.summary.startswith("The goal is predicted to be met by 1 of 3 mechanisms with")
-    assert "The interval reaches above what is wanted, so this is not certain." in hardly.summary
+    assert hardly.summary.startswith("1 of 3 mechanisms is predicted to meet the goal at N = 300")
+    assert "This is not certain: the 95 % interval extends beyond the goal." in hardly.summary
 
 
 def test_a_plan_that_nothing_meets_says_what_would_be_enough_or_that_nothing_is() -> None:
     found = result_of(goal="error-below", wanted=1e-6)
     assert not found.tables["main"].meets.any()
-    assert found.summary.startswith("No mechanism is predicted to meet the goal with N = 300")
-    assert "at most 0.000001 is wanted." in found.summary
+    assert found.summary.startswith("No mechanism is predicted to meet the goal at N = 300")
+    assert "the goal is at most 0.000001." in found.summary
     for name in ("ε_total", "N"):
-        assert f" No {name} that was looked at is predicted to be enough." in found.summary
+        assert f" No {name} tried here is predicted to be enough." in found.summary
     assert np.isinf(found.tables["enough"].enough).all()
     assert "predicted even at" in found.tables["enough"].why.iloc[0]
     somewhere = result_of(goal="error-below", wanted=0.01)
@@ -89,7 +86,7 @@ def test_a_plan_that_nothing_meets_says_what_would_be_enough_or_that_nothing_is(
     drawn = plan.figures(somewhere)
     assert list(drawn) == ["plan", "enough-budget", "enough-people"]
     title = drawn["enough-people"].figure.layout.title.text
-    assert title == f"N = {enough.enough:,.0f} is predicted to be enough, with noisy counts"
+    assert title == f"N = {enough.enough:,.0f} is predicted to be enough with noisy counts"
     assert f"{title}." in somewhere.summary
 
 
@@ -99,11 +96,11 @@ def test_a_quantile_of_few_data_sets_has_no_upper_end_and_the_plan_says_so() -> 
     assert np.isinf(goal.value_high).all()
     assert (goal.value_low < goal.value).all()
     assert "(95 % interval" not in found.summary
-    assert "so this is not certain." in found.summary
+    assert "This is not certain" in found.summary
     assert np.isinf(found.tables["curve"].value_high).all()
 
 
-def test_what_would_be_enough_is_said_once_all_was_looked_at() -> None:
+def test_what_would_be_enough_is_said_once_all_was_tried() -> None:
     params = result_of(goal="error-below", wanted=1e-6).params
     missing = OTHERS["epsilon_total"][-1]
     tasks = [task for task in plan.tasks(params, 1) if task.params.epsilon_total != missing]
@@ -113,13 +110,9 @@ def test_what_would_be_enough_is_said_once_all_was_looked_at() -> None:
     assert found.summary.count("to be enough") == 1
 
 
-def test_a_value_has_no_intervals_and_the_plan_says_so() -> None:
-    found = result_of(
-        goal="interval-below",
-        wanted=0.2,
-        pool_size=100,
-        mechanism=("noisy-counts", "embedding-estimate"),
-    )
+def test_a_point_estimate_has_no_intervals() -> None:
+    both = ("noisy-counts", "embedding-estimate")
+    found = result_of(goal="interval-below", wanted=0.2, pool_size=100, mechanism=both)
     goal = found.tables["goal"].set_index("mechanism")
     assert math.isinf(goal.value["embedding-estimate"])
     assert goal.index[-1] == "embedding-estimate"
@@ -132,9 +125,8 @@ def test_settings_are_tried_on_the_first_data_sets_and_predicted_on_others() -> 
     assert parts == ["tried"] * TRIED + ["predicted"] * 3
     goal = plan.tasks(plan.Params(runs=TRIED + 3, goal="error-below"), 1)
     assert {task.part for task in goal} == {"tried", "budget", "size", "predicted"}
-    # What is wanted changes no outcome, so that none is computed again.
-    other = plan.tasks(plan.Params(runs=TRIED + 3, goal="error-below", wanted=0.5), 1)
-    assert other == goal
+    # Another number to reach computes nothing again.
+    assert goal == plan.tasks(plan.Params(runs=TRIED + 3, goal="error-below", wanted=0.5), 1)
 
 
 def test_units_that_differ_and_errors_in_several_units_are_said() -> None:

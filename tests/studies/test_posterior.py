@@ -20,10 +20,9 @@ run = functools.partial(results.changed, posterior, SMALL)
 
 
 def test_errors_are_those_of_the_weighted_means_of_the_samples() -> None:
-    result = run()
-    main, errors = result.tables["main"], result.tables["errors"].set_index("release")
+    main, errors = (run().tables[name].set_index("release") for name in ("main", "errors"))
     for release in ("private", "non-private"):
-        part = main[main.release == release]
+        part = main.loc[release]
         products = (part.value * part.weight).groupby(part.parameter).sum()
         difference = products.loc[list(uniform_mixture.AXES)].to_numpy() - uniform_mixture.TRUTH
         assert errors.mse[release] == pytest.approx(np.mean(difference**2), rel=1e-12)
@@ -34,17 +33,18 @@ def test_a_pool_that_ends_first_is_said() -> None:
     nothing = run(epsilon_abc=0.001, epsilon_total=1000.0, n=5000, c=1)
     errors = nothing.tables["errors"].set_index("release")
     assert errors.mae["private"] == errors.mae["prior"]
-    assert "With noise the run kept 0 of 1 draw, without noise 0." in nothing.summary
-    assert posterior.headline(nothing)[1].startswith("of the 1 asked for: none of 1,000 draws ")
+    assert nothing.summary.endswith("The run kept 0 of 1 draw with noise and 0 without.")
+    assert posterior.headline(nothing)[0] == "0 kept"
+    assert "With noise, none passed the threshold" in posterior.headline(nothing)[1]
     some = run(epsilon_abc=0.1, epsilon_total=1000.0, n=5000, c=500)
     kept = some.tables["errors"].set_index("release").accepted["private"]
     assert 0 < kept < 500
-    assert f"With noise the run kept {kept} of 500 draws, without" in some.summary
+    assert f"The run kept {kept} of 500 draws with noise and" in some.summary
+    assert "kept" not in run().summary
 
 
 def test_decisions_end_at_the_stop_and_flips_are_disagreements() -> None:
-    result = run()
-    decisions = result.tables["decisions"]
+    decisions = run().tables["decisions"]
     assert decisions.private.iloc[-1]
     assert int(decisions.private.sum()) == 20
     assert ((decisions.non_private != decisions.private) == decisions.flipped).all()
@@ -71,28 +71,27 @@ def test_the_event_depends_on_nothing_private(monkeypatch: pytest.MonkeyPatch) -
     assert "ε_total = 50" in demonstration.privacy_of(SMALL)
 
 
-@pytest.mark.parametrize(
-    ("scenario", "words"),
-    [
-        ("uniform-mixture", "one of the N points: .* is replaced by any other"),
-        ("covid", "not a person: .* is replaced by any other"),
-        ("tuberculosis-patients", "one patient: .* is left out or added"),
-        ("covid-people", "one person: .* is left out or added"),
-    ],
-)
-def test_the_label_says_how_neighbouring_data_differ(scenario: str, words: str) -> None:
-    params = posterior.Params.from_text({"scenario": scenario})
-    assert re.search(words, demonstration.privacy_of(params))
+def test_the_label_says_how_neighboring_data_differ() -> None:
+    for scenario, words in {
+        "uniform-mixture": "one person: .* is replaced by any other",
+        "covid": "not a person: .* is replaced by any other",
+        "tuberculosis-patients": "one patient: .* is left out or added",
+        "covid-people": "one person: .* is left out or added",
+    }.items():
+        params = posterior.Params.from_text({"scenario": scenario})
+        assert re.search(words, demonstration.privacy_of(params))
 
 
 @pytest.mark.parametrize("epsilon_total", [0.001, 1.0, 1000.0])
 def test_the_headline_says_what_the_table_says(epsilon_total: float) -> None:
     result = run(epsilon_total=epsilon_total)
-    number, words, rest = posterior.headline(result)
+    number, words = posterior.headline(result)
     decisions, errors = result.tables["decisions"], result.tables["errors"].set_index("release")
     false = int((decisions.private & ~decisions.non_private).sum())
     assert number == f"{false} of {int(decisions.private.sum())}"
-    private, plain = np.sqrt(errors.mse["private"]), np.sqrt(errors.mse["non-private"])
+    private, plain, prior = np.sqrt(errors.mse[["private", "non-private", "prior"]])
     assert (f"is {amount(private / plain, 2)} times the error" in words) == (private > 1.1 * plain)
     assert ("smaller than without noise" in words) == (private < plain / 1.1)
-    assert f"is {amount(private)} with noise" in rest
+    assert f": {amount(private)} instead of {amount(plain)}." in words
+    assert ("no better than knowing nothing" in words) == (private >= posterior.USELESS * prior)
+    assert f"is {amount(private)} with noise" in result.summary

@@ -1,7 +1,5 @@
 """Soft weights over thresholds and budgets, and what they are compared with."""
 
-from __future__ import annotations
-
 import functools
 import math
 
@@ -20,7 +18,6 @@ SMALL = study.Params(
     n=300, pool_size=300, runs=3,
 )  # fmt: skip
 
-
 run = functools.partial(results.changed, study, SMALL)
 
 
@@ -28,15 +25,11 @@ def test_without_noise_it_is_k2_abc_by_hand() -> None:
     key = pool.key_for(uniform_mixture.SCENARIO, 300, 300, 1, 1)
     comparison = pool.observed_comparison(key, 300)
     weights = np.exp(-(comparison.rho**2) / 0.05)
-    estimate = weights @ comparison.theta / weights.sum()
-    row = (
-        run(power=2.0)
-        .tables["main"]
-        .query("run == 1 and epsilon_abc == 0.05 and epsilon_total == inf")
-    )
-    off, size = estimate - uniform_mixture.TRUTH, summaries.effective_sample_size(weights)
-    expected = [np.abs(off).mean(), (off**2).mean(), size]
-    found = row[["mae", "mse", "effective_sample_size"]].iloc[0].tolist()
+    off = weights @ comparison.theta / weights.sum() - uniform_mixture.TRUTH
+    expected = np.abs(off).mean(), (off**2).mean(), summaries.effective_sample_size(weights)
+    main = run(power=2.0).tables["main"]
+    row = main.query("run == 1 and epsilon_abc == 0.05 and epsilon_total == inf").iloc[0]
+    found = row[["mae", "mse", "effective_sample_size"]].tolist()
     assert found == pytest.approx(expected, rel=1e-9)
 
 
@@ -54,6 +47,5 @@ def test_a_looser_accountant_only_adds_noise() -> None:
         for each in ("exact", "rdp-classic")
     ]
     assert costs[1] < 0.75 < 0.999 < costs[0] <= 1.0
-    words = run(accountant="rdp-classic").privacy
-    assert "for ε_total = 100 by the accountant rdp-classic" in words
+    assert "rdp-classic" in run(accountant="rdp-classic").privacy
     assert "accountant" not in run().privacy

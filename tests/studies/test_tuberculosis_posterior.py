@@ -1,7 +1,5 @@
 """The tuberculosis study, and the distances that come with the program."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 
@@ -10,7 +8,6 @@ import pandas as pd
 import pytest
 
 from abcdp_core import demonstration, pool
-from abcdp_core.sentences import amount
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.streams import generator
 from abcdp_core.studies import posterior
@@ -24,9 +21,6 @@ BURDENS = pytest.mark.parametrize("burden", tuberculosis.PRIORS)
 result_of = functools.partial(results.changed, study, SMALL)
 
 
-# ------------------------------------------------------------------ what comes with the program
-
-
 def simulated(t: int, size: int, burden: str, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Draw number t of the pool and its outbreaks ``(size, 8)``, made again from the seed."""
     deviation = float(tuberculosis.PRIORS[burden].deviation[3])
@@ -37,19 +31,18 @@ def simulated(t: int, size: int, burden: str, seed: int = 1) -> tuple[np.ndarray
 
 @BURDENS
 def test_the_shipped_outbreaks_are_made_again_from_their_seed(burden: str) -> None:
-    first = tuberculosis._shipped(burden)[2][:300]
-    for seed, least, most in ((1, 299, 300), (2, 0, 0)):
-        again = [simulated(t, 1, burden, seed)[1][0] for t in range(300)]
+    first = tuberculosis._shipped(burden)[2][:100]
+    for seed, least, most in ((1, 99, 100), (2, 0, 0)):
+        again = [simulated(t, 1, burden, seed)[1][0] for t in range(100)]
         # A logarithm may differ by one unit between processors, and then so does an outbreak.
         same = np.isclose(again, first, rtol=1e-12, atol=0.0).all(axis=1).sum()
         assert least <= same <= most
 
 
 @BURDENS
-@pytest.mark.parametrize("t", [0, 517])
-def test_shipped_draws_and_distances_are_made_again_from_their_seed(burden: str, t: int) -> None:
+def test_shipped_draws_and_distances_are_made_again_from_their_seed(burden: str) -> None:
+    t, distance = 517, tuberculosis.distance()
     theta, outbreaks = simulated(t, 1000, burden)
-    distance = tuberculosis.distance()
     for n in (100, 1000):
         for number in (0, 9):
             precomputed_theta, rho = tuberculosis.precomputed(1000, n, number, burden)
@@ -74,26 +67,20 @@ def test_san_francisco_is_one_outbreak_and_its_noise_hides_everything() -> None:
     assert np.array_equal(comparison.rho, by_hand)
 
 
-# ------------------------------------------------------------------------------------- the study
-
-
-def test_errors_are_those_of_the_accepted_values() -> None:
+def test_errors_are_those_of_the_kept_values() -> None:
     tables = result_of().tables
     main = tables["main"][tables["main"].release == "private"]
     keys = ["n", "resample", "observed_set", "run"]
     means = main.pivot_table(index=keys, columns="parameter", values="value")
-    names = list(tuberculosis.AXES)
-    off = np.abs(means[names].to_numpy() - tuberculosis.TRUTH)
+    off = np.abs(means[list(tuberculosis.AXES)].to_numpy() - tuberculosis.TRUTH)
     errors = tables["errors"].set_index(keys).loc[means.index]
-    assert errors.mae.to_numpy() == pytest.approx(off.mean(axis=1), rel=1e-12)
+    np.testing.assert_allclose(errors.mae, off.mean(axis=1), rtol=1e-12)
     scaled = (off / tuberculosis.PRIOR_SD).mean(axis=1)
-    assert errors.mae_scaled.to_numpy() == pytest.approx(scaled, rel=1e-12)
-    prior = np.abs(tuberculosis.PRIOR_MEAN - tuberculosis.TRUTH).mean()
-    assert errors.prior_mae.to_numpy() == pytest.approx(prior, rel=1e-12)
+    np.testing.assert_allclose(errors.mae_scaled, scaled, rtol=1e-12)
     assert (errors.accepted == main.groupby(keys).size().loc[errors.index] / 4).all()
 
 
-def test_without_noise_to_speak_of_every_run_is_the_non_private_one() -> None:
+def test_with_hardly_any_noise_every_run_is_the_non_private_one() -> None:
     tables = result_of(epsilon_total=1000.0, n=(1000,)).tables
     main = tables["main"]
     for _, part in main.groupby("observed_set"):
@@ -101,16 +88,6 @@ def test_without_noise_to_speak_of_every_run_is_the_non_private_one() -> None:
         assert len(plain) == SMALL.c
         private = part[(part.release == "private") & (part.parameter == "β")]
         assert private["sample"].isin(plain).sum() >= 0.8 * SMALL.c * 2 * SMALL.runs
-
-
-def test_the_first_data_set_is_the_one_of_the_posterior_page() -> None:
-    params = posterior.Params(
-        scenario="tuberculosis", n=1000, pool_size=1000, epsilon_abc=150.0, epsilon_total=1.0
-    )
-    shown = results.changed(posterior, params).tables["main"]
-    here = result_of().tables["main"].query("n == 1000 and observed_set == 0")
-    plain = here[here.release == "non-private"]["sample"].unique().tolist()
-    assert shown[shown.release == "non-private"]["sample"].unique().tolist() == plain
 
 
 def test_known_spreads_are_found() -> None:
@@ -124,23 +101,10 @@ def test_known_spreads_are_found() -> None:
     assert row.data == pytest.approx(0.5, rel=0.15)
 
 
-@BURDENS
-def test_both_priors_have_their_own_baseline(burden: str) -> None:
-    result = result_of(burden=burden)
-    prior = np.abs(tuberculosis.PRIORS[burden].mean - tuberculosis.TRUTH).mean()
-    assert result.tables["errors"].prior_mae.iloc[0] == pytest.approx(prior)
-    assert f"the prior mean's is {amount(prior)}." in result.summary
-    drawn = result.tables["prior"].query("parameter == 'β'").value
-    assert drawn.std() == pytest.approx(tuberculosis.PRIORS[burden].deviation[3], rel=0.1)
-    low, high = tuberculosis.axes(burden)["β"]
-    assert low < drawn.quantile(0.001) < drawn.quantile(0.999) < high
-
-
 def test_a_distance_clipped_as_a_whole_has_the_sensitivity_of_its_bound() -> None:
     mean, term = (
         dataclasses.replace(SMALL, sensitivity_of=each).event(100, False).sensitivity
         for each in ("mean", "term")
     )
     assert mean == pytest.approx(2.0, rel=1e-9)
-    assert term == pytest.approx(200.0, rel=1e-9)
-    assert term >= tuberculosis.distance().bound
+    assert tuberculosis.distance().bound <= term == pytest.approx(200.0, rel=1e-9)

@@ -1,7 +1,5 @@
 """Soft weights for San Francisco: the noise hides everything, and the tables say so."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np
@@ -19,13 +17,17 @@ result_of = functools.partial(results.changed, study, SMALL)
 
 def test_without_noise_it_is_k2_abc_by_hand() -> None:
     theta, rho = tuberculosis.precomputed(1000, 1, 0)
-    plain = result_of().tables["non_private"].set_index("epsilon_abc")
+    tables = result_of().tables
+    plain = tables["non_private"].set_index("epsilon_abc")
     for epsilon_abc in (20.0, 80.0):
         weights = np.exp(-rho / epsilon_abc)
         off = np.abs(weights @ theta / weights.sum() - tuberculosis.TRUTH)
-        scaled = (off / tuberculosis.PRIOR_SD).mean()
-        found = plain.loc[epsilon_abc, ["mae", "mae_scaled"]].tolist()
-        assert found == pytest.approx([off.mean(), scaled], rel=1e-9)
+        spread = np.sqrt(np.cov(theta.T, aweights=weights, ddof=0).diagonal())
+        scaled, spread = ((each / tuberculosis.PRIOR_SD).mean() for each in (off, spread))
+        found = plain.loc[epsilon_abc, ["mae", "mae_scaled", "spread"]].tolist()
+        assert found == pytest.approx([off.mean(), scaled, spread], rel=1e-9)
+    sentence = study.figures(result_of())["posterior"].sentence
+    assert f"with noise and {percent(plain.spread[20.0])} without" in sentence
 
 
 def test_the_noise_is_thirty_times_the_largest_signal() -> None:
@@ -41,6 +43,9 @@ def test_private_weights_are_those_of_a_random_half_of_the_pool() -> None:
     theta, _ = tuberculosis.precomputed(1000, 1, 0)
     equal = np.abs(theta.mean(axis=0) - tuberculosis.TRUTH).mean()
     assert errors.pool_mae.to_numpy() == pytest.approx(equal)
+    # Even ε_total = 1000 leaves noise of the size of the largest distance.
+    errors = result_of(epsilon_total=1000.0).tables["errors"]
+    assert (errors.mae < errors.pool_mae).mean() > 0.5
 
 
 def test_errors_are_those_of_the_means_shown() -> None:
@@ -51,31 +56,13 @@ def test_errors_are_those_of_the_means_shown() -> None:
     assert tables["errors"].mae.to_numpy() == pytest.approx(off, rel=1e-9)
 
 
-def test_a_huge_budget_is_hardly_enough() -> None:
-    # Even ε_total = 1000 leaves noise of the size of the largest distance.
-    tables = result_of(epsilon_total=1000.0).tables
-    assert (tables["errors"].mae < tables["errors"].pool_mae).mean() > 0.5
-
-
-def test_the_spread_is_that_of_the_weights_in_prior_deviations() -> None:
-    theta, rho = tuberculosis.precomputed(1000, 1, 0)
-    tables = result_of().tables
-    weights = np.exp(-rho / 20.0) / np.exp(-rho / 20.0).sum()
-    deviations = np.sqrt(np.cov(theta.T, aweights=weights, ddof=0).diagonal())
-    expected = (deviations / tuberculosis.PRIOR_SD).mean()
-    assert tables["non_private"].spread.iloc[0] == pytest.approx(expected, rel=1e-9)
-    sentence = study.figures(result_of())["posterior"].sentence
-    assert f"with noise and {percent(expected)} without" in sentence
-
-
-def test_runs_with_draws_of_their_own_are_independent() -> None:
+def test_runs_with_their_own_draws_are_independent() -> None:
     tables = result_of(runs=3, pool_size=60, independent=True).tables
     at_20 = tables["errors"][tables["errors"].epsilon_abc == 20.0]
-    assert at_20.run.tolist() == [0, 1, 2]
-    for column in ("mae", "non_private_mae", "pool_mae"):
-        assert at_20[column].nunique() == 3
+    columns = ["run", "mae", "non_private_mae", "pool_mae"]
+    assert at_20[columns].nunique().tolist() == [3] * 4
     assert tables["non_private"].run.nunique() == 3
-    # The histograms are of one whole each, although there are several pools.
+    # Histograms are averages, although there are several pools.
     totals = tables["shares"].groupby(["release", "epsilon_abc", "parameter"]).share
     assert totals.sum().to_numpy() == pytest.approx(1.0, abs=0.05)
     assert totals.count().eq(study.BINS).all()

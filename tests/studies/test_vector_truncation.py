@@ -1,6 +1,4 @@
-"""Several values of each person: what is counted, which numbers are asked for, and the bound."""
-
-from __future__ import annotations
+"""Several values per person: what is counted, how many are asked for, and the bound."""
 
 import dataclasses
 import functools
@@ -38,9 +36,9 @@ def test_the_best_number_is_asked_for_and_drawn_once() -> None:
     assert params.ways()[study.BEST] == {1: 1, 2: 2, 5: 2}
     assert [params.asked(d) for d in (1, 2, 5)] == [[1], [1, 2], [1, 2, 5]]
     drawn = study.figures(results.changed(study, params))
-    title = "With 5 values per person, asking for 2 carries the most information about each mean"
+    title = "With 5 values per person, asking for 2 gives the most information about each mean"
     assert fig.one_line(drawn["told"].figure) == title
-    # With little budget one value is the best number.
+    # With a small budget, asking for one value is best.
     small = dataclasses.replace(params, epsilon_total=1.0)
     assert [small.asked(d) for d in (1, 2, 5)] == [[1], [1, 2], [1, 5]]
     assert study.BEST not in small.ways()
@@ -62,7 +60,7 @@ def test_values_of_a_person_are_correlated_as_asked_for() -> None:
         assert values.std() == pytest.approx(1.0, abs=0.04)
 
 
-def test_the_bound_and_the_promise() -> None:
+def test_the_bound_and_the_guarantee() -> None:
     least = study.bound(TINY, np.array([0.5]))
     assert least[0] == pytest.approx(TINY.sigma * math.sqrt(2.0 / math.pi / 6.0))
     large = study.Params(epsilon_total=1000.0, channel="sign", dimension=(1, 5), n=2, runs=1)

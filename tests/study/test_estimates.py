@@ -1,4 +1,4 @@
-"""Errors over runs of people asked one by one: what a title and a sentence say of them."""
+"""Errors over runs of people asked one by one: titles and sentences about them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ERRORS = Errors(
     [
         ({"a": SOME, "b": MANY}, "At the end, the error of μ with b is 5 times the error with a"),
         ({"a": MANY, "b": SOME}, "At the end, the error of μ with a is 5 times the error with b"),
-        ({"a": SOME, "b": SOME}, "At the end, no clear difference between the errors of μ"),
+        ({"a": SOME, "b": SOME}, "At the end, the errors of μ do not differ clearly"),
         ({"a": [0.1], "b": [0.9]}, "Error of μ"),
         ({}, "Error of μ"),
     ],
@@ -46,7 +46,7 @@ def test_the_title_says_what_is_found(errors: dict[str, list[float]], title: str
 
 def test_the_sentence_has_three_numbers_at_most() -> None:
     two, three = (ERRORS.says(result_of(a=SOME, b=MANY, **more))[1] for more in ({}, {"c": [0.3]}))
-    theory = "; theory for many people and no prior gives 1 at best."
+    theory = "; the best possible with many people and no prior is 1."
     start = "At the end, the mean absolute error of μ over 3 runs is "
     assert two == f"{start}0.11 with a and 0.55 with b{theory}"
     assert three == f"{start}between 0.11 with a and 0.55 with b{theory}"

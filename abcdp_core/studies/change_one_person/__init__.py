@@ -1,18 +1,18 @@
-r"""What does one person change?
+r"""How much can one person change?
 
-Differential privacy compares two data sets that differ in one point. Here one point of $Y^*$ is
-replaced by the worst one that a search finds, the pair (point, new value) that moves the
-distances near the threshold most. Every distance $\rho_t$ moves by at most the sensitivity
-$\Delta$ (MATH M2); under the *same* noise, few decisions change. And over all noises, no outcome
-becomes more than $e^{\epsilon_{total}}$ times as likely or as unlikely:
+Differential privacy compares two data sets that differ in one person's record. Here a search finds
+the worst case: the record in $Y^*$ and the new value that move the distances near the threshold
+most. Every distance $\rho_t$ moves by at most the sensitivity $\Delta$ (MATH M2), so under the
+*same* noise few decisions change. Over all possible noise, no outcome becomes more than
+$e^{\epsilon_{total}}$ times as likely or as unlikely:
 
 $$e^{-\epsilon_{total}} \le \frac{P(\text{outcome} \mid Y^*)}{P(\text{outcome} \mid Y^{*\prime})}
 \le e^{\epsilon_{total}} \qquad \text{(MATH S2)}$$
 
-The outcome shown is how many draws the run looks at until the c-th acceptance, or that the pool
-ends before. Its probabilities are exact, without any simulated noise (MATH E6), so whatever
-difference is seen is the person's. The bound holds for every outcome and every pair of data sets;
-one person rarely comes near it, because it is made for the worst of all data sets.
+The outcome shown is the number of draws that the run looks at before it has kept c, or that the
+pool ends first. Its probabilities are exact, without simulated noise (MATH E6), so any difference
+is due to the person alone. The bound holds for every outcome and every pair of neighboring data
+sets. One person rarely comes near it, because it covers the worst of all data sets.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from abcdp_core.study import Rows, Study, scale
 EXPERIMENT = "change-one-person"
 TITLE = "What one person changes"
 
-WORST = "worst"  # The move that the search found
+WORST = "worst"  # The change that the search found
 
 MOVED_TO = scale(
-    "Move the point to",
-    "Place in the range of possible values: 0 is the lowest, 1 the highest. worst: the place "
-    "that moves the distances most, of those tried.",
+    "Move the person's value to",
+    "Position in the range of possible values: 0 is the lowest, 1 the highest. worst: the "
+    "position, of those tried, that moves the distances most.",
     tuple(i / 20 for i in range(21)),
     special=(WORST,),
 )
@@ -41,20 +41,20 @@ MOVED_TO = scale(
 
 @dataclass(frozen=True)
 class Params(demonstration.ReleaseParams):
-    """A release's parameters, and where the person's point goes, as a part of the domain."""
+    """The parameters of a release, and the person's new value as a share of the range."""
 
     moved_to: float | str = MOVED_TO.field(WORST)
 
     def check_together(self) -> None:
-        """Refuse also a scenario in which no point can be replaced."""
+        """Refuse also a scenario in which no record can be replaced."""
         super().check_together()
         if not serves(self.scenario):
-            why = "no point of its data can be replaced; choose another."
+            why = "no record in its data can be replaced; choose another."
             raise ParameterError(f"scenario = {self.scenario}: {why}")
 
 
 def serves(scenario: str) -> bool:
-    """Whether a point of a scenario's data can be replaced; of some only distances are kept."""
+    """Return whether a record can be replaced; for some scenarios only distances are stored."""
     source = simulators.load(scenario)
     if hasattr(source, "precomputed"):
         return False

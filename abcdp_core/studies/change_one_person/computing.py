@@ -1,4 +1,4 @@
-"""The data with one point replaced, and how a run's distances and outcomes change with it."""
+"""Replace one record, and compute how the distances and the outcomes of a run change."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from abcdp_core.study import Array, Run
 from abcdp_core.theory import sparse_vector_run as theory
 
 POINTS_TRIED, VALUES_TRIED, DRAWS_TRIED = 40, 41, 400
-"""Points that are tried for the worst change, new values of each, and draws they are tried on."""
+"""Records tried for the worst change, new values of each, and draws they are tested on."""
 
 CLASSES, CURVE, BINS = 10, 400, 50
 """Ranges of draws that outcomes fall into; steps of a curve; bars of the data's histogram."""
 
 RARE = 1e-6
-"""An outcome that is less probable than this from both data sets is no outcome of its own."""
+"""Outcomes less probable than this for both data sets are merged with others."""
 
 SMALLEST = 1e-12
-"""Probabilities below this are left out in parts, so no ratio is made of them (MATH E6)."""
+"""Smaller probabilities are computed incompletely, so they have no ratio (MATH E6)."""
 
 POOL_ENDED = "pool ended first"
 
 
 @dataclass(frozen=True)
 class Before:
-    """The data ``(n, p)`` before anybody moves, and the point and new value that change most."""
+    """The original data ``(n, p)``, and the record and new value that change distances most."""
 
     data: Array
     comparison: pool.DistanceTable
@@ -42,10 +42,10 @@ class Before:
     value: float
 
 
-# What does not change with the move: half a megabyte for each setting.
+# Independent of the new value; half a megabyte for each setting.
 @functools.lru_cache(maxsize=16)
 def before(key: pool.PoolKey, n: int, epsilon_abc: float) -> Before:
-    """Return the data, and the change of those tried that moves distances near ε_abc most."""
+    """Return the data, and the tried change that moves the distances near ε_abc most."""
     public, data = pool.open_pool(key), pool.observed_data(key, n)
     comparison = pool.compare(public, data, synthetic=True)
     near = np.argsort(np.abs(comparison.rho - epsilon_abc))[:DRAWS_TRIED]
@@ -69,18 +69,18 @@ def before(key: pool.PoolKey, n: int, epsilon_abc: float) -> Before:
 
 @functools.lru_cache(maxsize=16)
 def stops_before(key: pool.PoolKey, n: int, run: theory.Run) -> Array:
-    """Return the distribution ``(T + 1,)`` of the stopping time before anybody moves."""
+    """Return the distribution ``(T + 1,)`` of the stopping time with the original data."""
     return theory.stopping_time(before(key, n, run.epsilon_abc).comparison.rho, run)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The data and their neighbor, against the same pool.
+    """Two neighboring data sets, compared with the same pool.
 
     Attributes:
-        before: of the person's move.
-        changed: data ``(n, p)`` after it.
-        after: these against the pool.
+        before: the original data.
+        changed: the data ``(n, p)`` with one record replaced.
+        after: the distances of the changed data.
         stops: distributions of the stopping time ``(T + 1,)``, before and after.
     """
 
@@ -91,7 +91,7 @@ class Pair:
 
     @classmethod
     def of(cls, run: Run[Any]) -> Pair:
-        """The scenario's data, and the same with the person where the parameters put it."""
+        """Return the scenario's data, and the same data with the record replaced."""
         params, key = run.params, demonstration.pool_key(run.params, run.seed)
         first = before(key, params.n, params.epsilon_abc)
         low, high = params.source.DOMAIN
@@ -105,8 +105,8 @@ class Pair:
 
 
 def curves(pair: Pair, run: Run[Any]) -> pd.DataFrame:
-    """Probabilities that a run has stopped by then, and what ε_total allows the neighbor's."""
-    # Where either curve has risen by a step, and just before it, so that jumps stay upright.
+    """Tabulate the probability of having stopped, and the range that ε_total allows."""
+    # Each step of either curve, and the draw just before it, so that jumps stay upright.
     first, second = (np.cumsum(stops[:-1]) for stops in pair.stops)
     steps = [np.diff(np.floor(CURVE * curve), prepend=0.0) > 0 for curve in (first, second)]
     at = np.flatnonzero(steps[0] | steps[1])
@@ -122,9 +122,9 @@ def curves(pair: Pair, run: Run[Any]) -> pd.DataFrame:
 
 
 def ratios(pair: Pair, run: Run[Any]) -> pd.DataFrame:
-    """Probabilities of about equally likely ranges of the stopping time, and of a pool that ended.
+    """Tabulate the probabilities of about equally likely ranges of the stopping time.
 
-    Where that is too rare it counts as a run that looked at all draws.
+    The end of the pool is an outcome too; if it is rare, it counts as a stop at the last draw.
     """
     original, neighbour = pair.stops
     both = (original + neighbour) / 2.0
@@ -147,7 +147,7 @@ def ratios(pair: Pair, run: Run[Any]) -> pd.DataFrame:
 
 
 def _cuts(stops: Array) -> list[int]:
-    """Last draws of about equally likely ranges; a draw as likely as one is alone, none is rare."""
+    """Return the last draw of each range; a draw as likely as a whole range is a range itself."""
     stopped = np.cumsum(stops)
     wanted = stopped[-1] * np.arange(1, CLASSES) / CLASSES
     at = np.unique(np.minimum(np.searchsorted(stopped, wanted), len(stops) - 1))
@@ -161,14 +161,14 @@ def _cuts(stops: Array) -> list[int]:
 
 
 def _log_ratios(original: Array, neighbour: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Logarithms of ratios of probabilities, and whether both are large enough for these."""
+    """Return log-ratios of probabilities, and whether both are large enough for a ratio."""
     known = np.minimum(original, neighbour) >= SMALLEST
     ratio = np.maximum(original, SMALLEST) / np.maximum(neighbour, SMALLEST)
     return np.log(ratio), known
 
 
 def largest(pair: Pair, run: Run[Any]) -> list[tuple[Any, ...]]:
-    """The outcome whose two probabilities differ by the largest factor, of those not too rare."""
+    """Return the outcome with the largest ratio between its probabilities, rare ones aside."""
     original, neighbour = pair.stops
     log_ratio, known = _log_ratios(original, neighbour)
     common = np.maximum(original, neighbour) >= RARE
@@ -179,7 +179,7 @@ def largest(pair: Pair, run: Run[Any]) -> list[tuple[Any, ...]]:
 
 
 def movement(pair: Pair, run: Run[Any]) -> pd.DataFrame:
-    """Every distance before and after."""
+    """Tabulate every distance before and after the change."""
     first, second = pair.before.comparison.rho, pair.after.rho
     table = pd.DataFrame({"t": np.arange(len(first)), "rho": first, "rho_neighbour": second})
     sensitivity = demonstration.event_of(run.params).sensitivity
@@ -187,7 +187,7 @@ def movement(pair: Pair, run: Run[Any]) -> pd.DataFrame:
 
 
 def decisions(pair: Pair, run: Run[Any]) -> pd.DataFrame:
-    """Draws accepted from either side, and from which, with the noise of the posterior page."""
+    """Tabulate the draws kept with either data set, with the noise of the page Posterior."""
     accepted = []
     for comparison in (pair.before.comparison, pair.after):
         rng = generator(run.seed, "noise", 0, run.params.noise_draw)
@@ -198,7 +198,7 @@ def decisions(pair: Pair, run: Run[Any]) -> pd.DataFrame:
 
 
 def data(pair: Pair, run: Run[Any]) -> pd.DataFrame:
-    """The data to be drawn: the amounts of a series, and of single numbers how many in each bin."""
+    """Tabulate the data for drawing: a series as it is, single numbers as a histogram."""
     place, amount = pair.before.data[:, 0], pair.before.data[:, -1]
     if pair.changed.shape[1] == 1:
         counts, edges = _histogram(pair, run)
@@ -207,7 +207,7 @@ def data(pair: Pair, run: Run[Any]) -> pd.DataFrame:
 
 
 def person(pair: Pair, run: Run[Any]) -> list[tuple[float, ...]]:
-    """Where among them the point is before and after it is replaced."""
+    """Return the coordinates of the record in that drawing, before and after."""
     old, new = (each[pair.before.point] for each in (pair.before.data, pair.changed))
     amounts = old[-1], new[-1]
     if len(old) == 1:

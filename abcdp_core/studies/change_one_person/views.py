@@ -1,4 +1,4 @@
-"""What is said and drawn of one person's change."""
+"""Sentences and figures about one person's change."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from abcdp_core.sentences import LARGE, amount, at_most, counted, factor, percen
 
 
 def summary(result: Result) -> str:
-    """What the change does to the decisions under the same noise, and to the outcomes."""
+    """Report how the change affects the decisions with the same noise, and the outcomes."""
     decisions, params = result.tables["decisions"], cast(Any, result.params)
     differing = int((decisions.original != decisions.neighbour).sum())
-    changed = f"{differing} of {counted(len(decisions), 'acceptance')}" if differing else "nothing"
-    replaced = f"Under the same noise, replacing one of {params.n:,} points changes {changed}"
+    every = counted(len(decisions), "decision to keep a draw", "decisions to keep a draw")
+    changed = f"{differing} of {every}" if differing else "no decision"
+    replaced = f"With the same noise, replacing one of {params.n:,} records changes {changed}"
     return f"{replaced}. {largest_in_words(result)}."
 
 
 def largest_in_words(result: Result) -> str:
-    """The factor by which the chance of an outcome changes at most, beside what is allowed."""
+    """Report the largest factor between the chances of an outcome, and the allowed one."""
     row = result.tables["largest"].iloc[0]
-    allowed = factor(float(row.epsilon_total))
+    allowed = f"ε_total allows a factor of {factor(float(row.epsilon_total))}"
     if row.at_least:
-        never = "One outcome practically never happens with one of the two data sets"
-        return f"{never}; {allowed} times as likely is allowed"
-    most = f"becomes over {factor_at_most(abs(row.log_ratio))} times as likely"
-    return f"No outcome above one in a million {most}; {allowed} is allowed"
+        return f"One outcome practically never occurs with one of the two data sets; {allowed}"
+    most = f"becomes more than {factor_at_most(abs(row.log_ratio))} times as likely"
+    return f"No outcome likelier than one in a million {most}; {allowed}"
 
 
 def factor_at_most(log_ratio: float) -> str:
-    """A factor with two digits of what it is above 1, rounded up, so that "at most" stays true."""
+    """Format a factor with two digits of its excess over 1, rounded up."""
     if log_ratio > LARGE:
         return f"e^{log_ratio:g}"
     more = at_most(math.expm1(log_ratio), 2)
@@ -43,47 +43,49 @@ def factor_at_most(log_ratio: float) -> str:
 
 
 def bound_in_words(result: Result) -> str:
-    """How much of the log-ratio that is allowed is used, and why that is not more."""
+    """Report how much of the allowed log-ratio this change uses."""
     row = result.tables["largest"].iloc[0]
     used = "at least " * bool(row.at_least) + percent(abs(row.log_ratio) / row.epsilon_total)
-    holds = "The bound holds for every data set and every such change"
-    return f"{holds}; this one uses {used} of ε_total."
+    return (
+        f"The bound holds for all data sets and all such changes; this change uses {used} of "
+        f"ε_total."
+    )
 
 
 def move_in_words(result: Result) -> str:
-    """Which value is replaced by which."""
+    """Report the old and the new value."""
     params, person = cast(Any, result.params), result.tables["person"].iloc[0]
     names = params.source.COORDINATES
-    who, what = f"One of {params.n:,} points", "place"
+    which, what = f"One of {params.n:,} values", "place"
     if len(names) > 1:
-        who, what = f"The {names[-1]} of {names[0]} {person.place_before:g}", "amount"
+        which, what = f"The {names[-1]} of {names[0]} {person.place_before:g}", "amount"
     old, new = (amount(person[f"{what}_{when}"], 4) for when in ("before", "after"))
-    return f"{who} moves from {old} to {new}"
+    return f"{which} changes from {old} to {new}"
 
 
 DATA = fig.TRUTH.called("the data", marker="circle")
-THESE = fig.PRIVATE.called("these data")
-OTHER = fig.styles(["one person replaced"])[0].called("one person replaced", dash="dash")
-RATIO = fig.BOTH.called("exact ratio of a class")
+THESE = fig.TRUTH.called("original data")
+OTHER = fig.styles(["one record replaced"])[0].called("one record replaced", dash="dash")
+RATIO = fig.BOTH.called("exact ratio for a range of draws")
 NAMED = ("epsilon_total", "epsilon_abc", "c", "n")
 LOW = 265  # Pixels of a small figure: knob, point and curves fit on a telephone one above the other
 MOVEMENT_BINS = 40
 
 
 def outcomes(result: Result) -> fig.CaptionedFigure:
-    """Both curves with what ε_total allows, and below them how many times as likely classes are."""
+    """Draw both curves within the band that ε_total allows, and below them the ratios."""
     params, main, ratio = cast(Any, result.params), *(result.tables[n] for n in ("main", "ratio"))
     gap = at_most(100.0 * float((main.stopped - main.stopped_neighbour).abs().max()), 2)
     # The most that two curves may differ if no ratio is above e^ε_total.
     allowed = amount(100.0 * math.tanh(params.epsilon_total / 2.0), 2)
-    title = f"The curve moves by at most {gap} percentage points; {allowed} are allowed"
-    x_title, settings = "draws looked at until the run stopped", settings_line(params, NAMED)
-    figure = fig.rows(["stopped by then", "ratio"], title, x_title, 145, settings)
+    title = f"The curve moves by at most {gap} percentage points; ε_total allows {allowed}"
+    settings = settings_line(params, NAMED)
+    figure = fig.rows(["has stopped", "ratio"], title, "draws looked at", 145, settings)
     x = main.looked_at.to_numpy(float)
     end = max(10.0, x[-1])
     # Steps up to the next draw; Plotly's own would be mirrored along the lower edge.
     low, high = (np.repeat(main[f"allowed_{end}"].to_numpy(), 2)[:-1] for end in ("low", "high"))
-    bound_style = fig.THEORY.called(f"what ε_total = {params.epsilon_total:g} allows")
+    bound_style = fig.THEORY.called(f"allowed by ε_total = {params.epsilon_total:g}")
     band = fig.band(np.repeat(x, 2)[1:], low, high, bound_style)
     figure.add_trace(band.update(line={"width": 1, "color": fig.THEORY.color}))
     for column, style in (("stopped", THESE), ("stopped_neighbour", OTHER)):
@@ -94,7 +96,7 @@ def outcomes(result: Result) -> fig.CaptionedFigure:
         figure.add_trace(bound.update(fig.panel(1)))
     known = ratio.dropna(subset="log_ratio")
     low, high = np.maximum(known.low.to_numpy() - 0.5, 0.9), known.high.to_numpy() + 0.5
-    # In units of ε_total: no knob moves the axis.
+    # In units of ε_total, so that no knob moves the axis.
     height = (known.log_ratio / params.epsilon_total).to_numpy()
     marks = ranked.row_marks(np.sqrt(low * high), height, RATIO, low, high)
     figure.add_trace(marks.update(fig.panel(1)))
@@ -106,20 +108,20 @@ def outcomes(result: Result) -> fig.CaptionedFigure:
     figure.update_layout(showlegend=False)
     return fig.CaptionedFigure(
         figure,
-        f"After any number of draws, the chance that a run has stopped differs by at most {gap} "
-        f"percentage points between these data and those with one person replaced; ε_total = "
-        f"{params.epsilon_total:g} allows {allowed}.",
+        f"After any number of draws, the chance that the run has stopped differs by at most {gap} "
+        f"percentage points between the two data sets; ε_total = {params.epsilon_total:g} allows "
+        f"{allowed}.",
     )
 
 
 def movement(result: Result) -> fig.CaptionedFigure:
-    """How many distances move how far, against the sensitivity."""
+    """Draw a histogram of the movements of the distances, beside the sensitivity."""
     table = result.tables["movement"]
     moved = table.movement / table.sensitivity
     largest, median = at_most(moved.abs().max()), at_most(moved.abs().median(), 2)
-    axes = "movement of a distance, in units of Δ", "share of the draws"
+    axes = "change in a distance, in units of Δ", "share of the draws"
     settings = settings_line(result.params, ("epsilon_abc", "n"))
-    figure = fig.figure(f"Distances move by at most {largest} Δ", *axes, LOW, settings)
+    figure = fig.figure(f"Distances change by at most {largest} Δ", *axes, LOW, settings)
     edges = np.linspace(-1.0, 1.0, MOVEMENT_BINS + 1)
     shares = np.histogram(moved.clip(-1.0, 1.0), edges)[0] / len(moved)
     bars = go.Bar(x=(edges[:-1] + edges[1:]) / 2.0, y=shares, name="draws of the pool")
@@ -127,16 +129,16 @@ def movement(result: Result) -> fig.CaptionedFigure:
     for place, name in ((-1.0, "bound \u2212Δ"), (1.0, "bound Δ")):
         ranked.upright(figure, place, fig.THEORY, name, "center")
     figure.update_layout(bargap=0, showlegend=False).update_xaxes(range=[-1.1, 1.1])
-    said = f"Of {len(table):,} distances none moves by more than {largest} Δ"
-    return fig.CaptionedFigure(figure, f"{said}; half of them move by at most {median} Δ.")
+    said = f"Over {counted(len(table), 'distance')}, the largest change is at most {largest} Δ"
+    return fig.CaptionedFigure(figure, f"{said} and the median change at most {median} Δ.")
 
 
 def person(result: Result) -> fig.CaptionedFigure:
-    """The data, and an arrow from where the point was to where it is put."""
+    """Draw the data, with an arrow from the old value to the new one."""
     data, spot = result.tables["data"], result.tables["person"].iloc[0]
     source = cast(Any, result.params).source
     series = len(source.COORDINATES) > 1
-    title, y_title = move_in_words(result), source.COORDINATES[-1] if series else "points"
+    title, y_title = move_in_words(result), source.COORDINATES[-1] if series else "values"
     figure = fig.figure(title, source.COORDINATES[0], y_title, LOW)
     x, y = data.place.to_numpy(float), data.amount.to_numpy(float)
     if series:
@@ -156,5 +158,5 @@ def person(result: Result) -> fig.CaptionedFigure:
     named = {"the data": DATA, "● before": THESE, "◆ after": OTHER}
     fig.key(figure, [(name, style.color) for name, style in named.items()])
     figure.update_layout(bargap=0.05, showlegend=False).update_yaxes(rangemode="tozero")
-    why = "the person is the one who could move the distances near ε_abc most"
-    return fig.CaptionedFigure(figure, f"{title}; {why}.")
+    why = "No other record tried can move the distances near ε_abc more."
+    return fig.CaptionedFigure(figure, f"{title}. {why}")

@@ -1,35 +1,35 @@
-r"""Which mechanism, at equal privacy?
+r"""Which mechanism has the smallest error at equal privacy?
 
-All mechanisms here answer the same question from the same data $Y^*$, the same public pool and the
-same noise, drawn at scale 1 and scaled. They differ in what they spend a budget on.
+All mechanisms answer the same question from the same data $Y^*$ and the same public pool. The noise
+is the same too, drawn at scale 1 and then scaled. The mechanisms differ in how they use the budget.
 
-| mechanism | released | noise | grows with |
+| mechanism | releases | noise | noise grows with |
 |---|---|---|---|
-| `sparse-vector` | which draws are accepted, until c are | Laplace (MATH S2) | c |
-| `gaussian-rejection` | the decision about every draw | Gaussian (MATH R2) | the pool |
-| `soft-weights` | a weight for every draw | Gaussian, (ε, δ) (MATH W3) | root of the pool |
-| `private-embedding` | one vector; the c nearest draws follow from it | MATH E1 | nothing |
-| `embedding-estimate` | the same vector; an estimate follows | MATH E1 | nothing |
+| `sparse-vector` | the first c draws found close | Laplace (MATH S2) | c |
+| `gaussian-rejection` | the decision about every draw | Gaussian (MATH R2) | the size of the pool |
+| `soft-weights` | a weight for every draw | Gaussian, (ε, δ) (MATH W3) | the root of that size |
+| `private-embedding` | one vector, which selects the c nearest draws | MATH E1 | nothing |
+| `embedding-estimate` | the same vector, turned into an estimate | MATH E1 | nothing |
 
-**Why the embedding's noise does not grow with c.** The sparse vector technique asks a question for
-every draw and pays for every *yes*. The embedding asks the data one question, what their mean
-features are, and pays once. Choosing draws by the answer is post-processing and costs nothing.
+**Why the embedding's noise does not grow with c.** The sparse vector technique asks the data about
+every draw and pays for every *yes*. The embedding asks for the mean features of the data, and pays
+once. Selecting draws by the result is post-processing, which needs no budget.
 
-**When the sparse vector is still right.** It needs only distances. If these have no bounded
-statistic behind them, as with the clipped summaries of outbreaks, there is nothing to embed. For a
-single yes-or-no question it is as good.
+**When the sparse vector is still the right choice.** It needs nothing but distances. Some distances
+have no bounded statistic behind them, such as the clipped summaries of outbreaks; then there is
+nothing to embed. For a single yes-or-no question, both are equally good.
 
-**The unit decides.** Two mechanisms may protect different units with the same data (MATH M9):
-``private-summary`` and ``private-summary-large-unit`` release the same numbers, with noise for one
-patient or for a whole outbreak. Where the data are simulated at draws from the prior, the published
-data are released too, and their mark is the error that their posterior expects.
+**The protected unit matters.** Two mechanisms may protect different units in the same data (MATH
+M9): ``private-summary`` and ``private-summary-large-unit`` release the same numbers, with noise for
+one patient or for a whole outbreak. If the data are simulated at draws from the prior, the
+published data are released too. A star marks the error that their posterior expects.
 
-**Best public setting.** A threshold or temperature $\epsilon_{abc}$ is the one on a grid with the
-lowest mean error over simulated data sets; the data used for the scores are not looked at. The
-table *common* has all mechanisms at the same one.
+**Best public setting.** The threshold or temperature $\epsilon_{abc}$ is chosen from a grid: the
+one with the lowest mean error over simulated data sets. The scored data play no part. The table
+*common* has all mechanisms at the same value.
 
-If a run accepts nothing, its estimate is the prior mean, and the mark is open. Pure and (ε, δ)
-guarantees are not comparable by ε alone: a mechanism with δ > 0 promises less.
+If a run keeps nothing, its estimate is the prior mean, and the mark is open. Do not compare pure
+and (ε, δ) guarantees by ε alone: with δ > 0 a mechanism promises less.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ COLUMNS = columns(
     published="mechanism epsilon_total c unit parameter mean low high mse mae mse_scaled "
     "mae_scaled",
 )
-"""In *grid*, ``mse`` is what the best setting is chosen by, NaN where there is nothing to choose;
-there and in *summary* errors are scaled where the parameters' units differ. In *published*, of the
-scenario's published data, ``low`` and ``high`` are the ends of the posterior's 90 % interval of a
-parameter, and errors are those that it expects of its own mean; ``unit`` is what is protected."""
+"""In *grid*, ``mse`` decides on the best setting, NaN if there is nothing to choose. There and in
+*summary*, errors are scaled if the parameters have different units. In *published*, ``low`` and
+``high`` are the ends of the 90 % interval of the posterior for the published data, errors are those
+that this posterior expects of its mean, and ``unit`` is what is protected."""
 
 SHOWN = tuple(name for name, each in mechanisms.every().items() if EXPERIMENT in each.shown_in)
 """Mechanisms that are compared by default."""
@@ -78,7 +78,7 @@ SHOWN = tuple(name for name, each in mechanisms.every().items() if EXPERIMENT in
 
 @dataclass(frozen=True)
 class Params(shared.MechanismParams):
-    """Every combination of the lists is scored on the same data and noise."""
+    """Settings; every combination of the lists is scored on the same data and noise."""
 
     mechanism: tuple[str, ...] = trials.MECHANISM.field(SHOWN)
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(
@@ -90,18 +90,18 @@ class Params(shared.MechanismParams):
     runs: int = par.RUNS.field(20)
     truths: str = choice(
         "Truths",
-        "own: the scenario's true parameters. prior: each run has its own draw from the prior.",
+        "own: the scenario's true parameters. prior: a new draw from the prior in each run.",
         ("own", "prior"),
     ).field("own")
 
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The usual ones, and truths from the prior where nobody knows the scenario's own."""
+        """Return the defaults, with truths from the prior if the scenario's are unknown."""
         known = trials.knows_truth(simulators.load(scenario))
         return super().defaults(scenario) | {"truths": "own" if known else "prior"}
 
     def check_together(self) -> None:
-        """Refuse too much work, more acceptances than draws, and what cannot be measured."""
+        """Refuse too much work, too many draws to keep, and unknown truths."""
         super().check_together()
         trials.check_truths(self.scenario, self.truths)
 
@@ -134,7 +134,7 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 CHUNK = 20
-"""Runs of a task: workers finish what they have begun, even if nobody waits for it any more."""
+"""Runs in a task; few, because a worker finishes a task even after it is canceled."""
 
 Task = Part[Params]  # Some runs of one mechanism at one budget and one c
 
@@ -143,7 +143,7 @@ figures, choose = views.figures, views.choose
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
-    """Return some runs of each mechanism, budget and c; then the next runs, on the next data."""
+    """Return the first runs of each mechanism, budget and c, then the next runs of each."""
     return in_parts(params, seed, CHUNK, "mechanism", "epsilon_total", "c")
 
 
@@ -175,7 +175,6 @@ def work(task: Task) -> Tables:
 
 
 def _trial(task: Task, run: int) -> trials.Trial:
-    """The data of a run."""
     public = shared.public_side(task.params, task.seed)
     if task.params.truths == "own":
         return trials.own(public, run)
@@ -203,7 +202,7 @@ def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
 
 
 def _published(task: Task, options: BaseParams) -> pd.DataFrame:
-    """One release of published data, with the first runs, as it is the same with others."""
+    """Tabulate one release of the published data; done once, in the task of the first runs."""
     (name, public, _, budget, seed), rows = asked(task), []
     mechanism, source, theta = mechanisms.load(name), public.scenario, public.theta
     has_data = task.params.truths == "prior" and source.OBSERVED is not None
@@ -218,12 +217,12 @@ def _published(task: Task, options: BaseParams) -> pd.DataFrame:
         at = (name, budget.epsilon_total, task.params.c[0], mechanism.protects(source)[0])
         columns = (source.AXES, mean, low, high, mse, mae, mse / spread**2, mae / spread)
         rows = [(*at, *each) for each in zip(*columns, strict=True)]
-    # A table without rows is the same as the one that is read from its file.
+    # An empty table needs the kinds that it has when read from a file.
     return pd.DataFrame(rows, columns=list(COLUMNS["published"]), dtype=None if rows else "str")
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """Put the runs so far together, and say which mechanism has the smallest error."""
+    """Combine the runs so far, and report which mechanism has the smallest error."""
     tables = {
         **rows,
         "grid": rows["grid"].drop_duplicates(ignore_index=True),
@@ -235,7 +234,7 @@ def collect(params: Params, rows: Tables) -> Result:
 
 
 def summary_table(params: Params, main: pd.DataFrame) -> pd.DataFrame:
-    """Return errors over runs at each best setting, and the share of runs that accepted nothing."""
+    """Return errors over runs at each best setting, and the share of runs that kept nothing."""
     found = main[[*SETTING, "epsilon_abc"]].drop_duplicates(ignore_index=True)
     for short in summaries.METRICS:
         names = {"mean": short, "low": f"{short}_low", "high": f"{short}_high"}

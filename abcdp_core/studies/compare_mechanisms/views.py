@@ -1,4 +1,4 @@
-"""What the comparison of mechanisms says and draws."""
+"""Sentences and figures for the comparison of mechanisms."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from abcdp_core.sentences import (
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study import mechanisms as shared
 
-SETTING = ("mechanism", "c", "epsilon_total")  # Columns that make one mark
+SETTING = ("mechanism", "c", "epsilon_total")  # Columns that identify a mark
 
 UNITS = tuple(each.name for each in private_summary.MECHANISMS)
-"""The same numbers of the data, released for units of two sizes."""
+"""Mechanisms that release the same numbers and protect units of two sizes."""
 
 ENDS = {"mse": (1e-5, 0.1), "mae": (0.002, 0.2)}
-"""Axes of the mixture are fixed, so that a knob moves the marks and not the axis."""
+"""Fixed axes for Five shares, so that a knob moves the marks and not the axis."""
 
 
 def column_of(params: Any, short: str) -> str:
-    """Return the column of an error: scaled where the parameters have several units."""
+    """Return the column of an error: scaled if the parameters have several units."""
     several = simulators.has_several_units(params.source)
     return f"{short}_scaled" if several else short
 
 
 class Errors:
-    """The errors of one kind in one table of a result: in words, as rows or as curves.
+    """Describe and draw one kind of error from one table of a result.
 
     Attributes:
-        table: of all runs so far.
-        column: of the errors.
-        words: the kind of error, and the unit where it is not the usual one.
+        table: the rows of all runs so far.
+        column: the column of the errors.
+        words: the kind of error, with an unusual unit.
         prior: error of the prior mean.
     """
 
@@ -64,7 +64,7 @@ class Errors:
 
     @property
     def axis(self) -> tuple[float, float]:
-        """Ends of an axis: fixed for the mixture, else around what is drawn."""
+        """Return the ends of an axis: fixed for Five shares, else around the marks."""
         if self.params.scenario == uniform_mixture.SCENARIO and self.column in ENDS:
             return ENDS[self.column]
         found = summaries.over_runs(self.table, self.column, SETTING)
@@ -75,21 +75,22 @@ class Errors:
 
     @property
     def where(self) -> str:
-        """At which thresholds mechanisms are compared."""
+        """Say which thresholds the mechanisms have."""
         common = settings_line(self.params, ["epsilon_abc"])
         return f"{common} for all" if self.name == "common" else "best public settings"
 
     def called(self, mechanism: str) -> str:
-        """A mechanism in words; its unit where the units are compared."""
+        """Name a mechanism, by the unit it protects if units are compared."""
         if set(self.params.mechanism) != set(UNITS):
             return fig.called(mechanism)
         source = self.params.source
         return f"{mechanisms.load(mechanism).protects(source)[0]} protected"
 
     def says(self) -> tuple[str, str]:
-        """Compare the smallest error with the sparse vector's, or else with the largest."""
+        """Compare the smallest error with the error of the sparse vector, or else the largest."""
         params, table = self.params, self.table
-        budget = shared.nearest_one(table.epsilon_total.unique())
+        # The budget nearest to 1; of two equally near, the smaller.
+        budget = min(sorted(table.epsilon_total.unique()), key=lambda each: abs(math.log(each)))
         here = table[(table.epsilon_total == budget) & (table.c == table.c.iloc[0])]
         means = here.groupby("mechanism")[self.column].mean().sort_values(kind="stable")
         known = "sparse-vector" in means.index[1:]
@@ -99,18 +100,18 @@ class Errors:
         if len(set(table.epsilon_total)) > 1:
             title += f" at {budget_name(budget)}"
         if not set(params.mechanism) <= set(table.mechanism):
-            # One that is missing may be the best.
+            # A mechanism that is not finished may be the best.
             title = f"So far, {title[0].lower()}{title[1:]}"
         both = dict.fromkeys([f"{amount(least, 2)} with {best}", f"{amount(more, 2)} with {other}"])
         return title, (
             f"Over {counted(here.run.nunique(), 'run')} {with_budget(budget)}, c = "
             f"{here.c.iloc[0]:,} and {self.where}, the {summaries.METRICS[self.short]} is "
-            f"{listed(list(both))}{shared.in_units(params)}; the prior mean's is "
+            f"{listed(list(both))}{shared.in_units(params)}; the error of the prior mean is "
             f"{amount(self.prior, 2)}.{summaries.empty_note(here.accepted.dropna())}"
         )
 
     def rows(self) -> fig.CaptionedFigure:
-        """Draw a row for each mechanism, the smallest error on top; those without any last."""
+        """Draw a row for each mechanism, smallest error on top, unfinished mechanisms last."""
         title, caption = self.says()
         found = summaries.over_runs(self.table, self.column, ["mechanism"])
         found = found.sort_values("mean", kind="stable", ignore_index=True)
@@ -130,7 +131,7 @@ class Errors:
         return fig.CaptionedFigure(figure, caption)
 
     def curves(self) -> fig.CaptionedFigure:
-        """Draw lines against the budget, with a panel for each c."""
+        """Draw the errors against the budget, with a panel for each c."""
         drawn = Lines(
             self.column,
             "epsilon_total",
@@ -151,7 +152,7 @@ class Errors:
         return drawn
 
     def expected(self, mechanism: str) -> list[tuple[int, go.Scatter]]:
-        """For each c, marks of the error that the posterior of the published data expects."""
+        """Return for each c the stars: the errors that the posterior for published data expects."""
         table, found = self.result.tables["published"], []
         style = fig.mechanism(mechanism).called("expected for published data", marker="star-open")
         if self.name == "main":
@@ -163,7 +164,7 @@ class Errors:
 
 
 def _title(best: str, other: str, least: float, more: float, prior: float) -> str:
-    """Which mechanism has the smallest error, beside the error of another."""
+    """Say which mechanism has the smallest error, compared with another."""
     if little(least, prior):
         return "No mechanism is clearly better than the prior"
     if other == best:
@@ -171,13 +172,13 @@ def _title(best: str, other: str, least: float, more: float, prior: float) -> st
     if more <= ALIKE * least:
         return f"The error is about the same with {best} and {other}"
     times = plain(more / least if least else math.inf, 2)
-    return f"The error is smallest with {best}; with {other} it is {times} times as large"
+    return f"The error is smallest with {best} and {times} times as large with {other}"
 
 
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
-    """Draw each mechanism's error at its best setting, and at the common one.
+    """Draw each mechanism's error at its best setting and at the common setting.
 
-    Rows of marks if there is one budget and one c, else lines against the budget.
+    One budget and one c give rows of marks; several give lines against the budget.
     """
     params: Any = result.params
     single, source = len(params.epsilon_total) == len(params.c) == 1, params.source
@@ -185,7 +186,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     then = [noisy_counts.rival(source)]
     if len(result.tables["published"]):
         whose = getattr(source, "PUBLISHED", "published data")
-        then.insert(0, f"Stars are the errors that the posterior for {whose} expects.")
+        then.insert(0, f"Stars mark the error that the posterior for {whose} expects.")
     drawn = {}
     for short in summaries.METRICS:
         best = draw(Errors(result, "main", short))
@@ -194,7 +195,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
 
 
 def choose(drawn: fig.CaptionedFigure, mechanism: str) -> fig.CaptionedFigure:
-    """Return the figure with one mechanism's marks larger and ringed."""
+    """Return the figure with the marks of one mechanism enlarged and ringed."""
     figure = go.Figure(drawn.figure)
     ring = {"size": 16, "line": {"width": 2, "color": fig.BOTH.color}}
     figure.update_traces(marker=ring, selector={"name": fig.called(mechanism)})

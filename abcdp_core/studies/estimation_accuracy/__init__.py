@@ -1,41 +1,43 @@
-r"""How accurate is what is learnt from truncated answers, by each way of asking and of inferring?
+r"""How accurate are estimates from private answers, by way of asking and sampler?
 
-Each run has its own people and noise, the same for all methods. A method is a way of asking, in an
-adaptive or in a fixed interval (MATH A5, A9), and a way of inferring: online by particles, the
-paper's (``smc-latent``, MATH A6), ours (``smc``, A7) or the grid (A8); or afterwards by a batch
-sampler, the paper's ``mhaar`` or plain ``mh`` on the exact likelihood (A9). A batch sampler can
-only follow a fixed interval, which does not wait for anybody. The error is the distance of the
-posterior mean of $\mu$ or of $\sigma$ from the truth.
+Each run has its own people and noise, the same for all methods. A method combines a way of asking,
+in an adaptive or a fixed interval (MATH A5, A9), with a sampler. Online samplers are the paper's
+particles (``smc-latent``, MATH A6), our particles (``smc``, A7) and the grid (A8). Batch samplers
+start after the last answer: the paper's ``mhaar``, and plain ``mh`` on the exact likelihood (A9).
+They need a fixed interval, because adaptive intervals follow the estimate. The error is the
+distance between the posterior mean of $\mu$ or $\sigma$ and the truth.
 
-All ways of inferring approximate one posterior, so between them only the Monte Carlo error and the
-time differ. Between ways of asking the information $F$ differs (MATH A3, A4). The dotted lines are
-the mean absolute error of an estimate that uses all of it, $\sqrt{2/\pi}\;\sigma/\sqrt{N F}$: for
-the best interval at the true parameters, and for the fixed one. They leave out the prior and the
-cost of exploring, and mean nothing where they are above the spread of the prior.
+All samplers approximate the same posterior, so they differ only in Monte Carlo error and time. Ways
+of asking differ in the information $F$ of an answer (MATH A3, A4). The dotted lines are the mean
+absolute error of an estimate that uses all of this information,
+$\sqrt{2/\pi}\;\sigma/\sqrt{N F}$, for the best interval at the true parameters and for the fixed
+interval. They ignore the prior and the price of exploring. Above the spread of the prior they are
+meaningless.
 
-With ``channel`` people also answer by symbols from a table, placed like an adaptive interval (MATH
-A14): a *sign*, or the *optimal* symbols. The column ``interval`` then has the channel's name. A
-further line shows what one trusted collector with everybody's exact value could do by adding noise
-once: what trust would buy.
+With ``channel``, people also answer with symbols from a table, placed like an adaptive interval
+(MATH A14): a *sign* or the *optimal* symbols. The column ``interval`` then has the name of the
+channel. Another line shows what a trusted collector with everyone's exact value could achieve by
+adding noise once, and so what trust is worth.
 
 The table ``course`` follows the online samplers: spread and error after each part of the people,
-and how far apart the intervals' centres were within it. ``reach`` counts the people needed until
-the standard deviation of $\mu$ stays below $\sigma/\sqrt{10}$, the precision of ten people's exact
-values; one more than there are if it never does. ``sigma_width`` is the standard deviation of
-$\log\sigma$ as a share of the prior's: near 1 the answers carried no information about $\sigma$.
+and the spread of the interval centers within it. ``reach`` is the number of people until the
+standard deviation of $\mu$ stays below $\sigma/\sqrt{10}$, the precision of ten exact values; it is
+$N + 1$ if this never happens. ``sigma_width`` is the standard deviation of $\log\sigma$ as a share
+of the prior's; near 1, the answers carried no information about $\sigma$.
 
-With the paper's start, every particle at the first answer, its sampler can stay far off when the
-fixed interval is wide: each sweep moves $\mu$ by no more than about $\sigma/\sqrt{t}$.
+In the paper's start, every particle is at the first answer. If the fixed interval is wide, this
+sampler can stay far from the truth, since each sweep moves $\mu$ by at most about
+$\sigma/\sqrt{t}$.
 
-``score`` says what answers are to be best for. Up to $\epsilon_{total} = 2$ the symbols with most
-information about $\mu$ are its sign, which placed right has none about $\sigma$. ``determinant`` is
-about both.
+``score`` defines which answers are best. Up to $\epsilon_{total} = 2$, the symbols with the most
+information about $\mu$ are signs, which carry none about $\sigma$ when placed right.
+``determinant`` covers both parameters.
 
-An interval of the posterior holds the truth as often as it says in the mean over truths from the
-prior (simulation-based calibration); at one truth it need not.
+A posterior interval contains the truth as often as stated, on average over truths from the prior
+(simulation-based calibration). For a single truth it may not.
 
-[Y23] draws box plots of 30 runs. Its published script adds noise too small by the factor
-$\sqrt{2}$ (MATH A11), so its runs cost more than they state; ours do not.
+[Y23] shows box plots of 30 runs. Its published script adds noise that is too small by a factor of
+$\sqrt{2}$ (MATH A11), so its runs spend more budget than they state. Ours do not.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ from abcdp_core.tasks import Chunk
 __all__ = ["COLUMNS", "PRESETS", "Params", "collect", "figures", "tasks", "work"]
 
 EXPERIMENT = "estimation-accuracy"
-TITLE = "How accurate each choice of interval and of algorithm is"
+TITLE = "Accuracy of each way of asking and each sampler"
 
 PRESETS: dict[str, BaseParams] = {
     "y23-figure-3": Params(
@@ -67,7 +69,7 @@ KEY = "epsilon_total sampler interval channel run"
 
 
 def promise(params: Params) -> str:
-    """Return what each answer guarantees: symbols cost as much as answers with noise, or less."""
+    """State the guarantee of each answer; symbols spend at most the budget of noisy answers."""
     tables = params.tables()
     channel = tables[0] if len(tables) == len(params.channel) else "truncation"
     return params.promise(params.epsilon_total, channel)
@@ -95,5 +97,5 @@ COLUMNS, tasks, _, collect, figures = STUDY.contract()
 
 
 def work(task: Chain[Params] | Continuation[Chain[Params]]) -> Chunk:
-    """Do the next link of a task; as a function, which workers find by its name."""
+    """Do the next link of a task; a plain function, which workers find by its name."""
     return STUDY.work(task)  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""What can be chosen for estimates from truncated answers, and how a method follows a run."""
+"""Parameters of the study, and how a method works through a run."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from abcdp_core.tasks import with_values
 BATCH = ("mhaar", "mh")
 SAMPLER = choice(
     "Samplers",
-    "smc, smc-latent and grid follow people online; mhaar and mh come after the last one.",
+    "smc, smc-latent and grid run online; mhaar and mh start after the last answer.",
     (*online.SAMPLER.options, *BATCH),
 )
 ITERATIONS = scale(
     "Iterations of a batch sampler",
-    "Steps of its chain; the paper takes 100 000.",
+    "Steps of the chain; the paper takes 100 000.",
     (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
     low=100,
     high=1_000_000,
 )
 BURN_IN = scale(
     "Burn-in",
-    "Share of a chain that estimates leave out; its step adapts meanwhile.",
+    "Share of the chain that estimates leave out; the step size adapts during it.",
     (0.1, 0.2, 0.5, 0.8),
     low=0.0,
     high=0.95,
@@ -50,12 +50,12 @@ CANDIDATES = scale(
 )
 
 RUNS = dataclasses.replace(par.RUNS, high=2000)
-"""So many tell a few per cent between ways of asking."""
+"""Enough runs to detect a difference of a few percent between ways of asking."""
 
 
 @dataclass(frozen=True)
 class Params(online.StreamParams):
-    """Every budget with every method, on the same people within a run."""
+    """Settings; within a run, every budget and every method has the same people."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0))
     sampler: tuple[str, ...] = SAMPLER.field(("smc",))
@@ -67,7 +67,7 @@ class Params(online.StreamParams):
     channel: tuple[str, ...] = online.CHANNEL.field(("truncation",))
 
     def check_together(self) -> None:
-        """Refuse a study without a method, or what a sampler or a way of asking cannot do."""
+        """Refuse a study without a method, and combinations that do not work together."""
         for sampler in self.sampler:
             self.check_sampler(sampler)
         online.check_noise(self.channel, self.noise)
@@ -77,33 +77,33 @@ class Params(online.StreamParams):
             raise ParameterError(f"sampler = {names}: a batch sampler needs interval = fixed.")
 
     def tables(self) -> list[str]:
-        """Channels whose answers are symbols from a table."""
+        """Return the channels whose answers are symbols from a table."""
         return [name for name in self.channel if name in online.TABLES]
 
     def ways(self) -> list[str]:
-        """Ways of asking: the intervals of truncation, and the names of other channels."""
+        """Return the ways of asking: intervals, and the names of tables of symbols."""
         return [*(self.interval if "truncation" in self.channel else ()), *self.tables()]
 
     def methods(self) -> list[tuple[str, str]]:
-        """Ways of inferring and asking: (sampler, interval or name of a table)."""
+        """Return the methods: pairs of a sampler and a way of asking."""
         able: dict[str, Any] = dict.fromkeys(online.TABLES, online.FOLLOW_TABLES)
         able |= {"adaptive": online.SAMPLER.options, "fixed": SAMPLER.options}
         every = itertools.product(self.sampler, self.ways())
         return [(sampler, way) for sampler, way in every if sampler in able[way]]
 
 
-LINKS = 20  # Parts that a run of one method is done in, so that it can be stopped
+LINKS = 20  # Parts of a run of one method, so that it can be stopped
 
 CLOSE = 10**-0.5
-"""Standard deviation of μ, in σ, that ``reach`` waits for: that of the mean of ten exact values."""
+"""Standard deviation of μ that ``reach`` waits for, in σ, as of the mean of ten exact values."""
 
 Row = dict[str, Any]
 Part = tuple[Any, Row, dict[str, Row]]
-"""The state after a part of a run, the estimate then, and the row of each table that has one."""
+"""The state after a part of a run, the estimate then, and table -> row for tables that have one."""
 
 
 def chains(params: Params, seed: int) -> list[Chain[Params]]:
-    """All methods of a run, then the next run: the study can be stopped at any time."""
+    """Return all methods of a run, then the next run, so that the study can stop at any time."""
     singles = []
     for budget, (sampler, way) in itertools.product(params.epsilon_total, params.methods()):
         asked = ("adaptive", way) if way in online.TABLES else (way, "truncation")
@@ -116,7 +116,7 @@ def chains(params: Params, seed: int) -> list[Chain[Params]]:
 
 
 def advance(here: Continuation[Chain[Params]]) -> tuple[dict[str, list[Row]], Any]:
-    """Do the next part of one method's run; the last one has its estimate."""
+    """Do the next part of one method's run; the last part has its estimate."""
     params, (state, seconds) = here.task.params, here.state or (None, 0.0)
     start = time.perf_counter()
     follow = _batch if params.sampler[0] in BATCH else _online
@@ -124,7 +124,7 @@ def advance(here: Continuation[Chain[Params]]) -> tuple[dict[str, list[Row]], An
     seconds += time.perf_counter() - start
     if here.is_last:
         rows["main"] = estimate | {"seconds": seconds}
-    # A table of symbols has its name for an interval.
+    # For symbols, the column "interval" has the name of the table.
     way = {"interval": params.ways()[0]}
     return {name: [row | way] for name, row in rows.items()}, (state, seconds)
 
@@ -135,12 +135,12 @@ def _estimate(params: Params, mu: float, sigma: float, width: float) -> Row:
 
 
 def _online(here: Continuation[Chain[Params]], state: Any) -> Part:
-    """Ask the next people; what is known then."""
+    """Ask the next people, and estimate."""
     params, (known, reached) = here.task.params, state or (None, 1)
     known, asked = ask(here.task, known, here.part(params.n))
     far = [row.t + 1 for row in asked if row.sd_mu >= CLOSE * params.sigma]
     reached = max(far, default=reached)
-    # Half of it first: the ends may be as far away as a computer counts.
+    # Halved before adding, as the ends may be near the largest number.
     centres = np.array([0.5 * row.left + 0.5 * row.right for row in asked])
     last = asked[-1]
     estimate = _estimate(params, last.mean_mu, last.mean_sigma, last.sigma_width)
@@ -152,7 +152,7 @@ def _online(here: Continuation[Chain[Params]], state: Any) -> Part:
 
 
 def _batch(here: Continuation[Chain[Params]], walk: Any) -> Part:
-    """The next iterations of a chain; at its end its means and how well it moved."""
+    """Do the next iterations of a chain; at its end, return its means and diagnostics."""
     task, params, prior = here.task, here.task.params, here.task.params.prior()
     candidates = params.candidates if params.sampler[0] == "mhaar" else 0
     sampler = Batch(prior, params.family(), params.iterations, params.burn_in, candidates)
@@ -172,7 +172,7 @@ def _batch(here: Continuation[Chain[Params]], walk: Any) -> Part:
 
 
 def responses(task: Chain[Params]) -> Array:
-    """Everybody's answer in the fixed interval, ``(n, 4)``."""
+    """Return everyone's answer in the fixed interval, ``(n, 4)``."""
     params = task.params
     unit_scale = params.unit_scale(params.epsilon_total[0])
     left, right = params.interval_of("fixed", unit_scale)

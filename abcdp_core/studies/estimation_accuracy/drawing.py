@@ -1,4 +1,4 @@
-"""What the errors and the estimates show beside theory, in words and figures."""
+"""Sentences and figures about estimates, their errors and theory."""
 
 from __future__ import annotations
 
@@ -37,24 +37,26 @@ def _smallest(result: Result) -> tuple[float, str]:
 
 
 def efficient_errors(params: Params, name: str, interval: str) -> tuple[Array, Array]:
-    """Return budgets, and mean absolute errors if all information were used; infinite without.
+    """Return budgets, and the mean absolute error of an estimate that uses all information.
+
+    The error is infinite if answers carry no information.
 
     Args:
         params: how people are asked.
         name: ``mu`` or ``sigma``.
-        interval: ``adaptive`` for the best one at the true parameters, ``fixed``, or a table's name
-            (MATH A3, A4, A14).
+        interval: ``adaptive`` for the best interval at the true parameters, ``fixed``, or the name
+            of a table (MATH A3, A4, A14).
     """
     index = list(SYMBOL).index(name)
     found = [_information(params, budget, interval) for budget in params.epsilon_total]
-    told = np.array([each[index, index] for each in found])
+    known = np.array([each[index, index] for each in found])
     with np.errstate(divide="ignore"):
-        variance = 1.0 / (params.n * np.where(told > NEGLIGIBLE, told, 0.0))
+        variance = 1.0 / (params.n * np.where(known > NEGLIGIBLE, known, 0.0))
     return np.array(params.epsilon_total), params.sigma * least_error(variance)
 
 
 def _information(params: Params, epsilon_total: float, interval: str) -> Array:
-    """Information ``(2, 2)`` of an answer, by the way of asking, placed right."""
+    """Return the information ``(2, 2)`` of an answer, placed right."""
     if interval in online.TABLES:
         return params.table_of(interval, epsilon_total).information(FAMILIES["normal"])
     unit_scale = params.unit_scale(epsilon_total)
@@ -66,12 +68,12 @@ def _information(params: Params, epsilon_total: float, interval: str) -> Array:
 
 
 def trusted_errors(params: Params) -> tuple[Array, Array]:
-    r"""Return budgets, and mean absolute errors of μ for a trusted collector of all exact values.
+    r"""Return budgets, and the mean absolute error of μ for a trusted collector of exact values.
 
-    The collector clips them to the fixed interval, of half-width h, and adds Laplace noise of scale
-    $b = 2h/(N\epsilon_{total})$ to their mean once. With $s = \sigma/\sqrt{N}$ the error has the
-    mean $\sqrt{2/\pi}\,s + b\,\mathrm{erfcx}(s / (\sqrt{2}\,b))$, as
-    $E|x + \mathrm{Lap}(b)| = |x| + b e^{-|x|/b}$; what clipping moves is left out.
+    The collector clips the values to the fixed interval, of half-width h, and adds Laplace noise of
+    scale $b = 2h/(N\epsilon_{total})$ to their mean once. With $s = \sigma/\sqrt{N}$ the mean error
+    is $\sqrt{2/\pi}\,s + b\,\mathrm{erfcx}(s / (\sqrt{2}\,b))$, since
+    $E|x + \mathrm{Lap}(b)| = |x| + b e^{-|x|/b}$. The bias from clipping is ignored.
     """
     budgets = np.array(params.epsilon_total)
     s = params.sigma / math.sqrt(params.n)
@@ -89,7 +91,7 @@ def _theory(result: Result, rows: pd.DataFrame, name: str) -> list[Curve]:
 
 
 def _curves(result: Result, rows: pd.DataFrame, name: str) -> list[Curve]:
-    """Theory, and beside symbols a trusted collector's error of μ."""
+    """Return the theory, and with symbols the error of μ for a trusted collector."""
     curves, params = _theory(result, rows, name), cast(Params, result.params)
     if name == "mu" and params.tables():
         curves.append((fig.GUIDE.called("trusted collector"), *trusted_errors(params)))
@@ -115,7 +117,7 @@ VIEWS = {
 
 
 def means_say(result: Result, name: str) -> tuple[str, str]:
-    """Return how often posteriors miss the truth, and where the means of the first method are."""
+    """Report how often posteriors miss the truth, and the means of the first method."""
     params, main, symbol = cast(Params, result.params), result.tables["main"], SYMBOL[name]
     if main.empty:
         return f"Estimates of {symbol}", f"No estimate of {symbol} yet; the line is the truth."
@@ -123,8 +125,8 @@ def means_say(result: Result, name: str) -> tuple[str, str]:
     rows = summaries.first_of(main[main.epsilon_total == budget], "sampler", "interval")
     sampler, way = rows.sampler.iloc[0], rows.interval.iloc[0]
     said = (
-        f"{at}, the posterior mean of {symbol} over {runs_in_words(rows)} with {sampler} and "
-        f"{ASKED[way].name} is {from_to(rows[f'mean_{name}'], 4)}; the truth is "
+        f"{at}, with {sampler} and {ASKED[way].name}, the posterior mean of {symbol} over "
+        f"{runs_in_words(rows)} is {from_to(rows[f'mean_{name}'], 4)}; the truth is "
         f"{amount(getattr(params, name), 4)}"
     )
     if name == "sigma" and sampler not in BATCH:
@@ -139,7 +141,7 @@ def means_say(result: Result, name: str) -> tuple[str, str]:
 
 
 def boxes(result: Result, name: str) -> fig.CaptionedFigure | None:
-    """Draw box plots of the posterior means of all runs; of σ if it is to be learnt."""
+    """Draw box plots of the posterior means of all runs; nothing for a known σ."""
     params, main = cast(Params, result.params), result.tables["main"]
     if name == "sigma" and params.known_sigma:
         return None
@@ -155,7 +157,7 @@ def boxes(result: Result, name: str) -> fig.CaptionedFigure | None:
         figure.add_trace(trace.update(boxpoints="all", pointpos=0, jitter=0.4, boxmean=False))
     truth = getattr(params, name)
     figure.add_hline(y=truth, line={"color": fig.TRUTH.color, "width": 2.5})
-    # Fixed by the truth and the settings, so that boxes move and not the axis.
+    # Axis fixed around the truth, so that boxes move and not the axis.
     reach = 1.5 * params.sigma
     figure.update_yaxes(range=[truth - reach if name == "mu" else 0.0, truth + reach])
     names = [f"{value:g}" for value in params.epsilon_total]
@@ -164,6 +166,6 @@ def boxes(result: Result, name: str) -> fig.CaptionedFigure | None:
 
 
 def errors(result: Result, name: str) -> fig.CaptionedFigure | None:
-    """Draw mean errors against the budget; of σ if it is to be learnt."""
+    """Draw mean errors against the budget; nothing for a known σ."""
     known = name == "sigma" and vars(result.params)["known_sigma"]
     return None if known else VIEWS[name](result)

@@ -1,4 +1,4 @@
-"""The tables of a plan: what outcomes predict of each mechanism, here and elsewhere."""
+"""The tables of a plan: predictions for each mechanism, here and at other budgets and sizes."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ COLUMNS = columns(
     refused="mechanism why",
     prior="metric error",
 )
-"""``main`` is ranked by what the goal is about, which *goal* has. c is 0 where a mechanism takes
-none. ``meets``: whether the goal is predicted to be met; without one, whether the error is clearly
+"""``main`` is ranked by the goal's quantity, which *goal* has. c is 0 if a mechanism takes none.
+``meets``: whether the goal is predicted to be met or, without one, whether the error is clearly
 below the prior mean's. ``exact``: whether the error is averaged over the noise exactly. In *enough*
-the number is infinite where nothing within the bounds is, and ``why`` says so."""
+the number is infinite if nothing within the bounds is enough; ``why`` says how that is known."""
 
 ELSEWHERE = 8  # Data sets for other budgets and sizes
-KNOBS = {"budget": "epsilon_total", "size": "n"}  # Part of the outcomes -> what differs in it
-NONE = Estimate(math.inf, math.inf, math.inf)  # Stands for intervals that miss the truth too often
+KNOBS = {"budget": "epsilon_total", "size": "n"}  # Part of the outcomes -> parameter that differs
+NONE = Estimate(math.inf, math.inf, math.inf)  # For intervals that miss the truth too often
 
 Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of a mechanism at its best setting.
+    """Predictions for a mechanism at its best setting.
 
     Attributes:
-        rows: outcomes there, of data sets on which it was not chosen.
+        rows: outcomes on data sets that did not choose the setting.
         error: on average over the prior.
-        value: what the goal is about.
-        coverage: share of intervals that hold the truth; 1 where the goal is about none.
+        value: the goal's quantity.
+        coverage: share of intervals that contain the truth; 1 if the goal is not about intervals.
     """
 
     rows: pd.DataFrame
@@ -58,7 +58,7 @@ class Found:
 
     @property
     def rank(self) -> tuple[bool, bool, float]:
-        """Mechanisms without intervals come last, before them those with wrong ones."""
+        """Sort key: those with wrong intervals come late, those without any last."""
         value = self.value.value
         return math.isinf(value), self.coverage < HONEST, value
 
@@ -69,7 +69,7 @@ def tables(params: Params, outcomes: pd.DataFrame, others: Mapping[str, Sequence
     Args:
         params: of the plan.
         outcomes: of all data sets so far.
-        others: knob -> its other values that are to be looked at.
+        others: knob -> its other values to try.
     """
     goal, known = params.wish, planning.prior(params.scenario)
     found = _found(params, outcomes)
@@ -89,7 +89,7 @@ def tables(params: Params, outcomes: pd.DataFrame, others: Mapping[str, Sequence
             rows["intervals"].append((name, *astuple(each.value), *astuple(held)))
     curve = _table("curve", _elsewhere(params, outcomes, found))
     looked_at = {knob: {*outcomes[outcomes.part == part][knob]} for part, knob in KNOBS.items()}
-    # Nothing is said of budgets, or of sizes, before all of them were looked at.
+    # Nothing is enough before all budgets, or all sizes, were tried.
     whole = [knob for knob, seen in looked_at.items() if {*others[knob]} <= seen]
     enough = _table("enough", _enough(params, curve[curve.knob.isin(whole)]))
     source = params.source
@@ -103,7 +103,7 @@ def tables(params: Params, outcomes: pd.DataFrame, others: Mapping[str, Sequence
 
 
 def _table(name: str, rows: list[Row]) -> pd.DataFrame:
-    """Return a table whose columns keep their kind without any row."""
+    """Return a table whose columns keep their types if it has no rows."""
     made = pd.DataFrame(rows, columns=list(COLUMNS[name]))
     words = ("mechanism", "quantity", "metric", "knob", "why")
     kinds = {column: str if column in words else float for column in made}
@@ -111,7 +111,7 @@ def _table(name: str, rows: list[Row]) -> pd.DataFrame:
 
 
 def _found(params: Params, outcomes: pd.DataFrame) -> dict[str, Found]:
-    """Return what is known of the mechanisms that have outcomes, the best first."""
+    """Return the predictions for mechanisms that have outcomes, the best first."""
     goal, known, found = params.wish, planning.prior(params.scenario), {}
     for name in params.planned:
         own = outcomes[outcomes.mechanism == name]
@@ -125,7 +125,7 @@ def _found(params: Params, outcomes: pd.DataFrame) -> dict[str, Found]:
 
 
 def _elsewhere(params: Params, outcomes: pd.DataFrame, found: Mapping[str, Found]) -> list[Row]:
-    """Return what the goal is about at other budgets and sizes, and here, in each knob's order."""
+    """Return the goal's quantity at all budgets and sizes, in the order of each."""
     rows: list[Row] = []
     first = outcomes[(outcomes.part == "tried") & (outcomes["index"] < ELSEWHERE)]
     for part, knob in KNOBS.items():
@@ -146,7 +146,7 @@ def _elsewhere(params: Params, outcomes: pd.DataFrame, found: Mapping[str, Found
 
 
 def _enough(params: Params, curve: pd.DataFrame) -> list[Row]:
-    """Return what would be enough of each knob, by each mechanism."""
+    """Return the smallest sufficient value of each knob for each mechanism."""
     rows: list[Row] = []
     for (name, knob), part in curve.groupby(["mechanism", "knob"], sort=False):
         x, home = part[knob].to_numpy(float), float(getattr(params, str(knob)))

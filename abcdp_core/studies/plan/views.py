@@ -1,4 +1,4 @@
-"""What a plan says and draws."""
+"""Sentences and figures of a plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from abcdp_core.study import mechanisms as shared
 if TYPE_CHECKING:
     from abcdp_core.studies.plan import Params
 
-NOT_YET = "Only other budgets and sizes are known yet, not those that were asked for."
+NOT_YET = "So far there are results for other budgets and sizes only."
 ROOM = 1.4  # Times the largest number to which an axis reaches
 
 
@@ -29,24 +29,26 @@ def title(result: Result) -> str:
     main, has_goal = result.tables["main"], cast("Params", result.params).has_goal
     meeting = int(main.meets.sum())
     if not meeting:
-        does = "predicted to meet the goal" if has_goal else "clearly better than the prior"
+        does = "predicted to meet the goal" if has_goal else "clearly better than the prior mean"
         return f"No mechanism is {does}"
     if has_goal:
-        return f"The goal is predicted to be met by {meeting} of {counted(len(main), 'mechanism')}"
-    return f"{fig.called(main.mechanism[0]).capitalize()} is predicted to err least"
+        verb = "is" if meeting == 1 else "are"
+        them = counted(len(main), "mechanism")
+        return f"{meeting} of {them} {verb} predicted to meet the goal"
+    return f"The smallest error is predicted for {fig.called(main.mechanism[0])}"
 
 
 def advice(result: Result) -> str:
     """Return what to run, in a few sentences."""
     params, main = cast("Params", result.params), result.tables["main"]
     best, goal = result.tables["goal"].iloc[0], params.wish
-    texts = [f"{title(result)} with N = {params.n:,} and ε_total = {params.epsilon_total:g}."]
+    texts = [f"{title(result)} at N = {params.n:,} and ε_total = {params.epsilon_total:g}."]
     if math.isfinite(best.value):
         value = amount(best.value, 2)
         prior = goal.of_prior(planning.prior(params.scenario))
         reference = f"the prior mean's is {amount(prior, 2)}"
         if params.has_goal:
-            reference = f"at most {amount(params.wanted, 6)} is wanted"
+            reference = f"the goal is at most {amount(params.wanted, 6)}"
             value = above(best.value, params.wanted) if best.value > params.wanted else value
         ends = best.value_low, best.value_high
         value += f" (95 % interval {from_to(ends, 2)})" * math.isfinite(sum(ends))
@@ -55,14 +57,14 @@ def advice(result: Result) -> str:
             f"{reference}."
         )
     if params.has_goal and main.meets.any() and best.value_high > params.wanted:
-        texts.append("The interval reaches above what is wanted, so this is not certain.")
+        texts.append("This is not certain: the 95 % interval extends beyond the goal.")
     if params.has_goal and not main.meets.any():
         held = result.tables["intervals"].coverage[:1]
         too_few = held[held < planning.HONEST]
         texts += [f"Its intervals hold the truth in {percent(each)} of cases." for each in too_few]
         knobs = result.tables["enough"].knob.unique()
         texts += [f"{enough_title(result, knob)}." for knob in knobs]
-    return " ".join([*texts, "Averaged over truths from the prior."])
+    return " ".join([*texts, "Truths are drawn from the prior."])
 
 
 def _named(row: Any) -> str:
@@ -73,26 +75,26 @@ def _named(row: Any) -> str:
 
 
 def guarantee(params: Params, main: pd.DataFrame) -> str:
-    """Return what a release as planned would guarantee."""
+    """Return what a release by the first mechanism would guarantee."""
     if main.empty:
-        return "Nothing is released; only simulated data are looked at."
+        return "Nothing is released; only simulated data are used."
     best, source = mechanisms.load(main.mechanism[0]), params.source
     budget = Budget(params.epsilon_total, params.delta)
     promised = privacy.guarantee(best.spends(budget), *best.protects(source))
     return (
-        f"Only simulated data are looked at: planning costs no privacy. A release by the first, "
-        f"{fig.called(best.name)}: {promised}"
+        f"Only simulated data are used, so planning costs no privacy. A release by "
+        f"{fig.called(best.name)} p{promised.removeprefix('P')}"
     )
 
 
 def enough_title(result: Result, knob: str) -> str:
-    """Return the least that is enough, and by which mechanism; or that nothing is."""
+    """Return the smallest value that is enough, and for which mechanism; or that none is."""
     table, name = result.tables["enough"], planning.NAMES[knob]
     first = table[table.knob == knob].iloc[0]
     if math.isinf(first.enough):
-        return f"No {name} that was looked at is predicted to be enough"
+        return f"No {name} tried here is predicted to be enough"
     by = fig.called(first.mechanism)
-    return f"{name} = {amount(first.enough)} is predicted to be enough, with {by}"
+    return f"{name} = {amount(first.enough)} is predicted to be enough with {by}"
 
 
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
@@ -112,12 +114,12 @@ def _ranked(result: Result) -> fig.CaptionedFigure:
     params, main, goal = cast("Params", result.params), result.tables["main"], result.tables["goal"]
     wish, source = params.wish, params.source
     sets = counted(goal.data_sets.max(), "data set")
-    filled = "meets the goal" if params.has_goal else "clearly better than the prior"
+    filled = "meets the goal" if params.has_goal else "clearly better than the prior mean"
     settings = settings_line(params, ("n", "epsilon_total", "pool_size"))
     settings += f", {sets}, 95 % intervals; filled: {filled}"
     words = title(result), f"{wish.quantity}{shared.in_units(params)}", settings
     rows = goal.assign(open=~main.meets)
-    wanted = [(params.wanted, fig.GUIDE, "wanted")] * params.has_goal
+    wanted = [(params.wanted, fig.GUIDE, "goal")] * params.has_goal
     prior = None if wish.intervals else wish.of_prior(planning.prior(params.scenario))
     figure = _rows(rows, ("value", "no draws"), words, wanted, prior)
     units = {str(name): mechanisms.load(name).protects(source)[0] for name in main.mechanism}
@@ -132,10 +134,12 @@ def _enough_rows(result: Result, knob: str) -> fig.CaptionedFigure:
     rows = table[table.knob == knob].reset_index(drop=True)
     (other,) = {"epsilon_total", "n"} - {knob}
     given, name = settings_line(params, [other]), planning.NAMES[knob]
-    words = enough_title(result, knob), f"{name} that is enough", given
+    words = enough_title(result, knob), f"smallest {name} that is enough", given
     yours = (float(getattr(params, knob)), fig.GUIDE, "yours")
-    what = f"{params.wish.quantity} at {amount(params.wanted, 6)} or below"
-    said = f"The smallest {name} predicted to keep the {what}, with {given}."
+    said = (
+        f"Each row shows the smallest {name} predicted to meet the goal with {given}: "
+        f"{params.wish.quantity} at most {amount(params.wanted, 6)}."
+    )
     return fig.CaptionedFigure(_rows(rows, ("enough", "none"), words, [yours]), said)
 
 
@@ -146,7 +150,7 @@ def _rows(
     lines: list[tuple[float, fig.Style, str]],
     prior: float | None = None,
 ) -> go.Figure:
-    """Draw a row for each mechanism; ``of`` is the column and what an infinite value is called."""
+    """Draw a row for each mechanism; ``of`` is a column and the name of an infinite value."""
     column, nothing = of
     columns = [column, f"{column}_low", f"{column}_high"]
     marks = rows.rename(columns=dict(zip(columns, ("value", "low", "high"), strict=True)))
@@ -157,5 +161,5 @@ def _rows(
     known = [*numbers[np.isfinite(numbers) & (numbers > 0.0)], *(line[0] for line in lines)]
     known += [] if prior is None else [prior]
     ends = min(known) / ROOM, ROOM * max(known)
-    # Twelve mechanisms fit on the first screen of a small laptop.
+    # So twelve mechanisms fit on the screen of a small laptop.
     return ranked.marked(names, marks, words, ends, lines, prior=prior, row_height=30)

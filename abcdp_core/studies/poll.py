@@ -1,0 +1,201 @@
+r"""What do the randomized answers of a class reveal about its mean?
+
+A device asks whether its owner's value is below, between or above two edges, and sends one of three
+words, drawn so that no value makes a word more than $e^{\epsilon}$ times as likely as another value
+does (:mod:`abcdp_core.adaptive.poll`, MATH A15). The class here is simulated, so its mean is known.
+In a lecture hall nobody knows it.
+
+People answer one after the other, each with a question based on the earlier answers, or all at
+once, each with a question based on none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+from abcdp_core import figures as fig
+from abcdp_core.adaptive.poll import EPSILON, Design, Poll, answered
+from abcdp_core.parameters import Parameter
+from abcdp_core.privacy import statement
+from abcdp_core.sentences import amount, settings_line
+from abcdp_core.streams import generator
+from abcdp_core.study import BaseParams, Result, Rows, Run, Study, scale
+
+EXPERIMENT = "poll"
+TITLE = "A private poll of a simulated class"
+
+NORMAL = 1.959964
+"""Standard deviations of a normal distribution that 95 % are within."""
+
+
+def _real(label: str, text: str, low: float = -1e6) -> Parameter:
+    return Parameter(kind="real", label=label, help=text, low=low, high=1e6)
+
+
+@dataclass(frozen=True)
+class Params(BaseParams):
+    """A simulated class, and what is public of its poll."""
+
+    low: float = _real("Lowest value", "Smaller values are clipped to it. Public.").field(0.0)
+    high: float = _real("Highest value", "Larger values are clipped to it. Public.").field(24.0)
+    epsilon_total: float = Parameter(
+        kind="real",
+        label="ε_total · budget of each person",
+        help="How much one answer may reveal about its person. Use 4 for 20 people, 2 for 40, and "
+        "1 for 80 or more.",
+        low=EPSILON.low,
+        high=EPSILON.high,
+        steps=(0.25, 0.5, 1.0, 2.0, 4.0),
+    ).field(2.0)
+    n: int = scale("N · people", "Each answers once.", (10, 20, 40, 80, 200, 500), high=500).field(
+        80
+    )
+    mean: float = _real("True mean", "Of the simulated class.").field(7.2)
+    spread: float = _real("True spread", "Standard deviation of the class.", 1e-6).field(1.3)
+    at_once: bool = Parameter(
+        kind="switch",
+        label="All at once",
+        help="Everyone gets a question before anyone has answered.",
+    ).field(False)
+
+    def __post_init__(self) -> None:
+        """Check the bounds as a poll does."""
+        super().__post_init__()
+        _ = self.design
+
+    @property
+    def design(self) -> Design:
+        """What is public of the poll."""
+        return Design(self.low, self.high, self.epsilon_total)
+
+
+PRESETS: dict[str, BaseParams] = {}
+
+
+def held(run: Run[Params]) -> Poll:
+    """Hold a poll of a simulated class and return it after the last answer."""
+    params, rng = run.params, generator(run.seed, "poll")
+    values = params.mean + params.spread * rng.standard_normal(params.n)
+    poll = first = Poll(params.design)
+    for number, value in enumerate(np.clip(values, params.low, params.high)):
+        question = (first if params.at_once else poll).ask(rng, number)
+        word = answered(question, float(value), params.epsilon_total, rng)
+        poll = poll.take(question, word)
+    return poll
+
+
+def course(_: None, run: Run[Params]) -> pd.DataFrame:
+    """Return each question with its answer, and the interval of the mean after it."""
+    return answers_of(held(run))
+
+
+def answers_of(poll: Poll) -> pd.DataFrame:
+    """Return a row for each answer of a poll: question, word, and the interval after it."""
+    then, rows = Poll(poll.design), []
+    for question, word in poll.answers:
+        then = then.take(question, word)
+        edges = question.number, question.lower, question.upper
+        rows.append((*edges, word, *then.interval(), then.mean(), then.spread()))
+    return pd.DataFrame(rows, columns=list(MAIN.split()))
+
+
+MAIN = "question lower upper word low high mean spread"
+
+
+def posterior_of(poll: Poll) -> pd.DataFrame:
+    """Return the posterior probability of each mean on the grid."""
+    return pd.DataFrame({"mean": poll.design.means(), "probability": poll.of_mean()})
+
+
+def says(result: Result) -> str:
+    """Report the interval after the last answer beside the one before the first."""
+    params, last = cast(Params, result.params), result.tables["main"].iloc[-1]
+    low, high = Poll(params.design).interval()
+    without = NORMAL * params.spread / math.sqrt(params.n)
+    return (
+        f"The 95 % interval of the mean was {amount(low, 2)} to {amount(high, 2)} before the first "
+        f"answer and is {amount(last.low)} to {amount(last.high)} after the last. Without privacy, "
+        f"the mean would be known to ± {amount(without, 2)}."
+    )
+
+
+def interval_figure(result: Result) -> fig.CaptionedFigure:
+    """Draw the interval of the mean after each answer."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    last = main.iloc[-1]
+    title = f"After {len(main):,} answers the mean is {amount(last.low)} to {amount(last.high)}"
+    settings = settings_line(params, ("epsilon_total", "n"))
+    drawn = fig.figure(title, "answers", "mean of the class", settings=settings)
+    count = np.arange(1.0, len(main) + 1.0)
+    asked = fig.PRIVATE.called("95 % interval, private")
+    drawn.add_trace(fig.band(count, main.low.to_numpy(), main.high.to_numpy(), asked))
+    drawn.add_trace(fig.line(count, main["mean"].to_numpy(), asked.called("private mean")))
+    truth = fig.TRUTH.called("true mean")
+    drawn.add_trace(fig.line(count[[0, -1]], np.full(2, params.mean), truth))
+    drawn.update_yaxes(range=[params.low, params.high])
+    return fig.CaptionedFigure(drawn, says(result))
+
+
+def posterior_figure(result: Result) -> fig.CaptionedFigure:
+    """Draw the posterior of the mean on the whole range."""
+    params, last = cast(Params, result.params), result.tables["main"].iloc[-1]
+    return draw_posterior(
+        params.design, result.tables["posterior"], (last.low, last.high), params.mean
+    )
+
+
+def draw_posterior(
+    design: Design,
+    posterior: pd.DataFrame,
+    interval: tuple[float, float],
+    truth: float | None = None,
+    unit: str = "",
+) -> fig.CaptionedFigure:
+    """Draw the posterior of a poll's mean, from bound to bound.
+
+    Args:
+        design: what is public of the poll.
+        posterior: as :func:`posterior_of` gives it.
+        interval: 95 % interval of the mean.
+        truth: the mean of a simulated class.
+        unit: unit of the values.
+    """
+    low, high = (amount(end) for end in interval)
+    title = f"The mean is {low} to {high}{unit and f' {unit}'} (95 % interval)"
+    drawn = fig.figure(title, f"mean of the class{unit and f', {unit}'}", "probability", height=330)
+    width = (design.high - design.low) / len(posterior)
+    style = fig.PRIVATE.called("private posterior")
+    drawn.add_bar(
+        x=posterior["mean"], y=posterior.probability, width=width, name=style.name,
+        marker={"color": style.color, "line": {"width": 0}},
+    )  # fmt: skip
+    top = float(posterior.probability.max())
+    for end in interval:
+        ends = np.full(2, end), np.array([0.0, top])
+        drawn.add_trace(fig.line(*ends, style.called("95 % interval, private", dash="dot")))
+    if truth is not None:
+        known = fig.TRUTH.called("true mean")
+        drawn.add_trace(fig.line(np.full(2, truth), np.array([0.0, top]), known))
+        fig.key(drawn, [("▮ private posterior", style.color), ("│ true mean", known.color)])
+    drawn.update_xaxes(range=[design.low, design.high])
+    drawn.update_yaxes(range=[0.0, 1.05 * top], showticklabels=False)
+    return fig.CaptionedFigure(drawn.update_layout(showlegend=False, bargap=0), f"{title}.")
+
+
+STUDY = Study(
+    EXPERIMENT,
+    Params,
+    tables={
+        "main": Rows(MAIN, course),
+        "posterior": Rows("mean probability", lambda _, run: posterior_of(held(run))),
+    },
+    says=says,
+    privacy=lambda params: statement(params.design.event, "each person's answer"),
+    views={"posterior": posterior_figure, "interval": interval_figure},
+)
+COLUMNS, tasks, work, collect, figures = STUDY.contract()
