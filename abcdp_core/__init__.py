@@ -1,14 +1,14 @@
-"""ABCDP Explorer's core: how differential privacy and approximate Bayesian computation trade off.
+"""Core of ABCDP Explorer: approximate Bayesian computation with differential privacy.
 
 The data flow in one line::
 
-    Simulator -> Pool -> Comparison -> mechanism -> (Release, Trace) -> Result
+    Simulator -> Pool -> Comparison -> mechanism -> Release -> Result
 
-* a *simulator* (public) is a prior, a way to simulate data, and a distance between data sets;
-* a *pool* (public) holds ``pool_size`` prior draws, each with a statistic of its simulated data;
-* a *comparison* is one data set measured against one pool: the only object that knows private data;
-* a *mechanism* turns a comparison into a *release* (may be published) and a *trace* (may not);
-* an *experiment* asks a question of many releases and answers with tables: a *result*.
+* a *simulator* (public) has a prior, a function that simulates data, and distances of data sets;
+* a *pool* (public) holds ``pool_size`` draws, each with statistics of its simulated data;
+* a *comparison* has the distances of one data set from a pool; only it holds private data;
+* a *mechanism* turns a comparison into a *release*, which may be published;
+* a *study* makes many releases and reports tables: a *result*.
 
 Nothing in this package imports the web framework.
 """
@@ -22,6 +22,6 @@ __version__ = "0.3.0"
 
 # Before anything imports numba.
 libraries.choose(os.environ, Path(__file__).parent)
-# Before anything imports numpy: the last bits of a matrix product depend on how many threads share
-# it, and workers, one for each processor, would wait for each other's.
+# Before anything imports numpy: the last bits of a matrix product depend on the number of threads,
+# and there is one worker for each processor already.
 os.environ.update(libraries.ONE_THREAD | os.environ)

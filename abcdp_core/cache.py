@@ -1,15 +1,14 @@
-"""Arrays kept on disk: made once, reused always, safe when two processes ask at once.
+"""Keep arrays on disk: made once and reused, also by processes that ask at the same time.
 
-A file is an uncompressed ``.npz`` (no pickle), whose name is a hash of its key. Inside are the text
-of the key and a fingerprint of the code that made it; a file with another key or from other code is
-as if it were not there, and overwritten. It is written beside its place and moved there in one
-step, so a reader sees all of it or nothing. A file that does not read back is removed and made
-anew. The folder is the user's cache folder or ``ABCDP_CACHE_DIR``; it holds at most about
-:data:`SIZE_LIMIT` in :data:`COUNT_LIMIT` files, oldest use out first. Where it cannot be written
-the program runs without it and says so once. What the first page needs comes with the program
-(``tools/first_view.py``) and is found the same way.
+A file is an uncompressed ``.npz`` (no pickle), named by a hash of its key. It contains the text of
+the key and a fingerprint of the code that made it; a file with another key or from other code is
+ignored and overwritten. A file is written under another name and moved in one step, so a reader
+sees all of it or nothing. A damaged file is removed and made again. The folder is the user's cache
+folder or ``ABCDP_CACHE_DIR``. It holds at most about :data:`SIZE_LIMIT` in :data:`COUNT_LIMIT`
+files; those used longest ago are removed first. If it cannot be written, the program runs without
+it and logs one warning. Files for the first page are shipped (``tools/first_view.py``).
 
-Only what is public or synthetic may be kept here.
+Only public or synthetic data may be kept here.
 """
 
 from __future__ import annotations
@@ -41,52 +40,52 @@ from abcdp_core.places import ASSETS, cache_folder
 Arrays = dict[str, NDArray[Any]]
 
 SIZE_LIMIT = 2 * 1024**3
-"""Bytes the folder may hold."""
+"""Largest size of the folder in bytes."""
 
 COUNT_LIMIT = 50_000
-"""Files the folder may hold."""
+"""Largest number of files in the folder."""
 
 SELDOM = 100
-"""The folder is looked through at the first of so many files, and at each that is as large a part
-of what it may hold: with as many files as it may hold that takes a second."""
+"""Scanning a full folder takes a second, so it happens once in so many saves, and after saving a
+file larger than this fraction of :data:`SIZE_LIMIT`."""
 
 LABEL = "label.json"
-"""What in a file says what it was made for, and by what code."""
+"""Member of a file with its key and the fingerprint of its code."""
 
 SHIPPED = ASSETS / "first"
-"""Files that come with the program: arrays, and in :data:`LABELS` what they were made for."""
+"""Files that come with the program: arrays, and their labels in :data:`LABELS`."""
 
 LABELS = "labels.json"
 """Name of a shipped file -> its label."""
 
 UNREADABLE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""What a damaged file raises."""
+"""Errors that a damaged file raises."""
 
 PATIENCE = 3600.0
-"""Seconds to wait for another process that makes the same; it may have been stopped."""
+"""Seconds to wait for another process that makes the same arrays; it may have stopped."""
 
 LEFT_BEHIND = 86_400.0
-"""Seconds after which an unfinished file or a lock is taken for one that a killed process left."""
+"""Seconds after which an unfinished file or a lock counts as left by a killed process."""
 
 KEPT = re.compile(r".+-[0-9a-f]{32}\.npz")
 UNFINISHED = re.compile(r"[0-9a-f]{16}\.abcdp-part|.+-[0-9a-f]{32}\.lock")
-"""Names of our files, and of those that processes at work have: other programs have some, too."""
+"""Names of our files, finished and unfinished; other programs may use the folder, too."""
 
 log = logging.getLogger(__name__)
 
 
 def folder() -> Path:
-    """Where the files are."""
+    """Return the folder of the files."""
     return cache_folder()
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What may be on disk.
+    """A file that may be on disk.
 
     Attributes:
-        path: its file.
-        label: text of its key and fingerprint of the code that makes it.
+        path: its path.
+        label: text of its key, and fingerprint of the code that makes it.
     """
 
     path: Path
@@ -94,13 +93,13 @@ class Entry:
 
 
 def entry(kind: str, key: Any, code: str, where: Path | None = None) -> Entry:
-    """What may be on disk for a key.
+    """Return the entry of a key.
 
     Args:
-        kind: begins the file's name.
+        kind: beginning of the file's name.
         key: a dataclass or a mapping of plain values.
-        code: fingerprint of the code that makes it.
-        where: another folder than the cache's own.
+        code: fingerprint of the code that makes the arrays.
+        where: the folder; that of the cache if ``None``.
     """
     plain = dict(key) if isinstance(key, Mapping) else asdict(key)
     text = json.dumps({"kind": kind, "key": plain}, sort_keys=True)
@@ -110,7 +109,7 @@ def entry(kind: str, key: Any, code: str, where: Path | None = None) -> Entry:
 
 
 def holds(wanted: Entry) -> bool:
-    """Whether it is there, by its label alone: :func:`load` may yet find it damaged."""
+    """Return whether an entry is there, by its label alone; :func:`load` may find it damaged."""
     if _is_shipped(wanted):
         return True
     try:
@@ -121,7 +120,7 @@ def holds(wanted: Entry) -> bool:
 
 
 def load(wanted: Entry) -> Arrays | None:
-    """Arrays of a file; ``None`` if there is none that is sound, for this key and of this code."""
+    """Return the arrays of an entry; ``None`` if they are missing, damaged or of other code."""
     if _is_shipped(wanted):
         with contextlib.suppress(*UNREADABLE), zipfile.ZipFile(SHIPPED / wanted.path.name) as found:
             return _arrays(found)
@@ -136,7 +135,7 @@ def load(wanted: Entry) -> Arrays | None:
         log.warning("removing a cache file that does not read back (%s)", type(error).__name__)
         _remove(wanted.path)
         return None
-    # A folder that can be read but not written still serves.
+    # The folder may be read-only.
     with contextlib.suppress(OSError):
         os.utime(wanted.path)
     return arrays
@@ -155,9 +154,9 @@ def _arrays(archive: zipfile.ZipFile) -> Arrays:
 def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     with archive.open(name) as file:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-        # Only who reads to the end learns whether the checksum fits.
+        # The checksum is verified at the end of the file.
         if file.read(1):
-            raise ValueError("there is more than its header says.")
+            raise ValueError("the file is longer than its header says.")
     return array
 
 
@@ -175,16 +174,12 @@ def _is_shipped(wanted: Entry) -> bool:
 
 
 def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = True) -> bool:
-    """Write arrays to a file in one step.
+    """Write arrays to a file in one step, and return whether it could be written.
 
     Args:
-        made: what they are.
-        arrays: by name.
-        make_room: whether others may go for it if the folder is full; in a folder where all is to
-            be kept none may.
-
-    Returns:
-        Whether it could be written.
+        made: their entry.
+        arrays: name -> array.
+        make_room: whether other files may be removed if the folder is full.
     """
     directory = made.path.parent
     part = directory / f"{secrets.token_hex(8)}.abcdp-part"
@@ -212,7 +207,7 @@ def _saves(_: Path) -> Iterator[int]:
 
 
 def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
-    """Arrays of a file, made first if there is none; one maker at a time."""
+    """Return the arrays of an entry, made first if they are missing; one maker at a time."""
     arrays = load(wanted)
     if arrays is not None:
         return arrays
@@ -221,7 +216,7 @@ def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
         wanted.path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=PATIENCE)
     except (OSError, NotImplementedError) as error:
-        # The latter is said of drives without locks; a timeout is an error of the former kind.
+        # A drive without locks raises the latter; a timeout is an OSError.
         _say_once(wanted.path.parent, getattr(error, "strerror", None))
         return make()
     try:
@@ -235,7 +230,7 @@ def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
 
 
 def evict(directory: Path, limit: int = SIZE_LIMIT, count: int = COUNT_LIMIT) -> None:
-    """Remove what killed processes left, and the files used longest ago until the rest fits."""
+    """Remove leftovers of killed processes, and the files used longest ago until the rest fits."""
     for changed, _, path in _files(directory, UNFINISHED):
         if time.time() - changed > LEFT_BEHIND:
             _remove(path)
@@ -253,7 +248,7 @@ def _remove(path: Path) -> None:
 
 
 def _files(directory: Path, names: re.Pattern[str]) -> list[tuple[float, int, Path]]:
-    """Date, bytes and path of the files that have such names, oldest first."""
+    """List date, bytes and path of the files with such names, oldest first."""
     files = []
     with contextlib.suppress(OSError), os.scandir(directory) as found:
         for file in found:
@@ -266,5 +261,5 @@ def _files(directory: Path, names: re.Pattern[str]) -> list[tuple[float, int, Pa
 
 @functools.cache
 def _say_once(directory: Path, reason: str | None) -> None:
-    why = reason or "no locks, or another process is at work for long"
-    log.warning("cannot write to %s (%s): what is not kept is made again each time", directory, why)
+    why = reason or "no locks, or another process has held one for long"
+    log.warning("cannot write to %s (%s): results are computed again each time", directory, why)

@@ -1,7 +1,6 @@
-"""One release by the sparse vector technique from the data of a scenario.
+"""One release by the sparse vector technique from a scenario's data: parameters, pool, guarantee.
 
-Its parameters, the public pool that it goes through and what it costs: what all studies of such a
-release share, whatever they then look at.
+Shared by all studies of such a release.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from abcdp_core.simulators import ScenarioParams, uniform_mixture
 from abcdp_core.streams import generator
 
 PRIOR_SHOWN = 2000
-"""Draws of the pool that stand for the prior in a table and its figure."""
+"""Draws of the pool that represent the prior in a table and its figure."""
 
 
 @dataclass(frozen=True)
 class SparseVectorParams(ScenarioParams):
-    """What sets a release from the uniform mixture but size and budget, which a study adds."""
+    """Parameters of a release from the uniform mixture, without size and budget."""
 
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
     c: int = par.C.field(uniform_mixture.C_DEFAULT)
@@ -40,12 +39,12 @@ class SparseVectorParams(ScenarioParams):
 
 @dataclass(frozen=True)
 class ReleaseParams(ScenarioParams):
-    """One release: scenario and size of the data, the four knobs, and what else sets the noise."""
+    """Parameters of one release: scenario, the four knobs, and the other settings of the noise."""
 
     scenario: str = Parameter(
         kind="choice",
         label="Scenario",
-        help="Where the data come from.",
+        help="The data and their model.",
         options=tuple(dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))),
     ).field(uniform_mixture.SCENARIO)
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
@@ -59,26 +58,23 @@ class ReleaseParams(ScenarioParams):
 
 
 def pool_key(params: ReleaseParams, seed: int) -> PoolKey:
-    """The public pool that a release goes through."""
+    """Return the key of the public pool of a release."""
     return key_for(params.scenario, params.n, params.pool_size, seed)
 
 
 def missing_pools(params: ReleaseParams, seed: int) -> list[PoolKey]:
-    """Return the public pool unless its distances are at hand."""
+    """Return the public pool if its distances are not cached."""
     key = pool_key(params, seed)
     return [] if is_ready(key) else [key]
 
 
 def comparison_of(params: ReleaseParams, seed: int) -> DistanceTable:
-    """Return the synthetic private data against the public pool; kept on disk.
-
-    Its distances are ``(pool_size,)``.
-    """
+    """Return the comparison of the synthetic private data with the public pool; kept on disk."""
     return observed_comparison(pool_key(params, seed), params.n)
 
 
 def event_of(params: ReleaseParams) -> sparse_vector.SparseVector:
-    """Return the event of a release with these parameters (MATH S2); it is public."""
+    """Return the event of a release with these parameters (MATH S2), which is public."""
     sensitivity = params.source.distance().sensitivity(params.n, params.sensitivity)
     return sparse_vector.calibrate(
         params.epsilon_total, sensitivity, params.c, resample=params.resample
@@ -88,11 +84,11 @@ def event_of(params: ReleaseParams) -> sparse_vector.SparseVector:
 def release(
     params: ReleaseParams, comparison: DistanceTable, rng: np.random.Generator
 ) -> tuple[Release, sparse_vector.Trace]:
-    """Release once ([P21] Algorithm 1), with what happened inside.
+    """Make one release ([P21] Algorithm 1) and its trace.
 
     Args:
-        params: of the release.
-        comparison: of the data, as :func:`comparison_of` gives it.
+        params: parameters of the release.
+        comparison: comparison of the data, from :func:`comparison_of`.
         rng: source of all noise.
     """
     return sparse_vector.run(comparison.rho, params.epsilon_abc, event_of(params), rng)
@@ -100,14 +96,14 @@ def release(
 
 @dataclass(frozen=True)
 class Pair:
-    """A release with noise beside one without, from the same data and the same pool.
+    """A release with noise and one without, from the same data and pool.
 
     Attributes:
-        comparison: of the data with the pool.
-        event: what the private one does with the data.
-        private: with noise.
-        trace: what happened inside.
-        plain: without noise.
+        comparison: comparison of the data with the pool.
+        event: event of the private release.
+        private: release with noise.
+        trace: trace of the private release.
+        plain: release without noise.
     """
 
     comparison: DistanceTable
@@ -118,7 +114,7 @@ class Pair:
 
 
 def both(params: ReleaseParams, seed: int) -> Pair:
-    """Release once with the noise that is asked for, and once without any."""
+    """Make one release with noise and one without."""
     comparison, event = comparison_of(params, seed), event_of(params)
     rng = generator(seed, "noise", 0, params.noise_draw)
     private, trace = sparse_vector.run(comparison.rho, params.epsilon_abc, event, rng)
@@ -132,10 +128,10 @@ def kept(
     """Return a row for each parameter of each draw that a release kept.
 
     Args:
-        params: of the release.
-        comparison: of the data with the pool.
-        release: what was kept.
-        of: columns in front that are the same in all rows, such as the release's name.
+        params: parameters of the release.
+        comparison: comparison of the data with the pool.
+        release: the release.
+        of: columns in front with one value each, such as the name of the release.
     """
     names, count = list(params.source.AXES), len(release.indices)
     columns = {
@@ -148,16 +144,16 @@ def kept(
 
 
 def settings(params: ReleaseParams) -> str:
-    """Return the four knobs in a line."""
+    """Return the four knobs in one line."""
     return settings_line(params, ("epsilon_total", "epsilon_abc", "c", "n"))
 
 
 def protected(params: ReleaseParams) -> str:
-    """Return what one unit of the data is, e.g. "one of the N points"."""
+    """Return what one unit of the data is, e.g. "one person"."""
     return sparse_vector.LINEAR.protects(params.source)[0]
 
 
 def privacy_of(params: ReleaseParams) -> str:
-    """Return what one release with these parameters guarantees, in words."""
+    """Return the privacy statement of one release with these parameters."""
     unit, neighbours = sparse_vector.LINEAR.protects(params.source)
     return statement(event_of(params), unit, neighbours=neighbours)

@@ -1,8 +1,8 @@
-"""What one data set's releases err at several budgets, exact over the noise and kept on disk.
+"""Mean squared error of a data set's releases at several budgets, exact over the noise; cached.
 
-Given the noise of the threshold the decisions about the draws are independent, so one pass over the
-pool carries the moments of what is accepted, and a quadrature over the threshold's noise follows
-(MATH E6). The data are those of a run of the uniform mixture, compared with the pool of run 0.
+Given the threshold's noise, decisions about draws are independent, so one pass over the pool gives
+the moments of the kept draws, and a quadrature averages over the threshold's noise (MATH E6). The
+data are those of a run of the uniform mixture, compared with the pool of run 0.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from abcdp_core.theory import sparse_vector_run
 Array = NDArray[np.float64]
 
 NODES = 16
-"""Of the integral over the threshold's noise: the error is within 1 % of its value."""
+"""Quadrature nodes for the threshold's noise: the error is within 1 % of its value."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """All of a release but its budget.
+    """Settings of a release without its budget.
 
     Attributes:
-        key: of the pool.
+        key: key of the pool.
         n: points of the data.
-        run: whose data.
-        epsilon_abc, c, resample, sensitivity: of the mechanism.
+        run: run whose data are used.
+        epsilon_abc, c, resample, sensitivity: settings of the mechanism.
     """
 
     key: pool.PoolKey
@@ -51,12 +51,12 @@ class Setting:
 
     @property
     def rho(self) -> Array:
-        """Distances of the data to the pool, ``(T,)``."""
+        """Distances of the data from the pool, ``(T,)``."""
         return pool.distances(self.key, self.n, self.run)
 
 
 def event(setting: Setting, epsilon_total: float) -> sparse_vector.SparseVector:
-    """What is done with the data for a budget; ``inf`` is without noise."""
+    """Return the event of a release with a budget; ``inf`` means without noise."""
     sensitivity = uniform_mixture.distance().sensitivity(setting.n, setting.sensitivity)
     c, resample = setting.c, setting.resample
     if math.isinf(epsilon_total):
@@ -65,7 +65,7 @@ def event(setting: Setting, epsilon_total: float) -> sparse_vector.SparseVector:
 
 
 def mse(setting: Setting, epsilon_total: float) -> float:
-    """Mean squared error of the released mean, averaged over all noise."""
+    """Return the mean squared error of the released mean, averaged over all noise."""
     noise = event(setting, epsilon_total)
     return averaged(noise, setting.epsilon_abc, setting.rho, setting.theta, uniform_mixture.TRUTH)
 
@@ -78,22 +78,22 @@ def averaged(
     truth: Array,
     prior_mean: Array = uniform_mixture.PRIOR_MEAN,
 ) -> float:
-    """Mean squared error of the released mean over all noise, for any data (MATH E6).
+    """Return the mean squared error of the released mean over all noise, for any data (MATH E6).
 
     Args:
-        noise: of the mechanism.
+        noise: event of the mechanism.
         epsilon_abc: its threshold.
-        rho: distances of the data to the pool ``(T,)``.
+        rho: distances of the data from the pool ``(T,)``.
         theta: parameters of the pool ``(T, d)``.
-        truth: what the error is from ``(d,)``.
-        prior_mean: what is released where nothing is accepted ``(d,)``.
+        truth: true parameters ``(d,)``.
+        prior_mean: estimate if no draw is kept ``(d,)``.
     """
-    asked = sparse_vector_run.Run.of(noise, epsilon_abc)
-    return sparse_vector_run.released_average(rho, asked, theta, truth, prior_mean, NODES).mse
+    run = sparse_vector_run.Run.of(noise, epsilon_abc)
+    return sparse_vector_run.released_average(rho, run, theta, truth, prior_mean, NODES).mse
 
 
 def kept(setting: Setting, budgets: Sequence[float]) -> Array:
-    """What :func:`mse` gives at each budget, from disk where it was asked before."""
+    """Return :func:`mse` at each budget; cached on disk."""
     code = fingerprint.of(__name__, uniform_mixture.__name__)
     entry = cache.entry("error-curve", asdict(setting) | {"budgets": [*budgets]}, code)
 

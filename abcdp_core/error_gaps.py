@@ -1,12 +1,12 @@
-"""Do simulated releases have the error that is computed?
+"""Test whether simulated releases have the computed error.
 
-The mean squared error of a release less the one that was computed for its data set (MATH E6) has
-the mean 0, whatever the data. So the gap of each setting is measured in its own standard errors,
-and all gaps are tested together at :data:`LEVEL` (Bonferroni, Student's t). What is computed is
-within 1 % of its value (the quadrature over the threshold's noise), and so much is no gap.
+The squared error of a release minus the one computed for its data set (MATH E6) has mean 0. The gap
+of each setting is measured in standard errors, and all gaps are tested together at :data:`LEVEL`
+(Bonferroni, Student's t). The computed error is within 1 % of its value (a quadrature over the
+threshold's noise), so a gap of that size does not count.
 
-Where nearly all releases of a data set are the same, the others are too rare for their spread to
-tell a standard error: such a setting is not tested.
+If nearly all releases of a data set are equal, the others are too rare to estimate a standard
+error, and the setting is not tested.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from abcdp_core import sentences
 COLUMNS = ("c", "epsilon_total", "releases", "mse", "low", "high", "expected_mse", "gap")
 
 COMPUTED_WITHIN = 0.01
-"""Relative error of what is computed."""
+"""Relative accuracy of the computed error."""
 
 FEWEST = 20
-"""Fewer releases tell nothing, and neither do fewer that differ from the most common ones."""
+"""Least number of releases, and of releases that differ from the most common ones, for a test."""
 
 LEVEL = 0.01
-"""Of the joint test of all gaps."""
+"""Level of the joint test of all gaps."""
 
 
 def of(main: pd.DataFrame) -> pd.DataFrame:
-    """What the releases of each c and budget have for an error, and how far that is off.
+    """Return the error of simulated releases for each c and budget, and its gap.
 
     Args:
-        main: releases, as columns ``c, epsilon_total, run, mse, expected_mse``.
+        main: releases, with columns ``c, epsilon_total, run, mse, expected_mse``.
 
     Returns:
-        A row for each with at least :data:`FEWEST`; ``low`` and ``high`` are the ends of the 95 %
-        interval for the noise, with the data sets as they are; ``gap`` is in standard errors,
-        beyond what is computed to. These three are NaN where fewer than :data:`FEWEST` releases
+        One row for each setting with at least :data:`FEWEST` releases. ``low`` and ``high`` are the
+        95 % interval over the noise for these data sets; ``gap`` is in standard errors, beyond the
+        accuracy of the computed error. These three are NaN if fewer than :data:`FEWEST` releases
         differ from the most common error of their data set.
     """
     rows = []
@@ -49,8 +49,8 @@ def of(main: pd.DataFrame) -> pd.DataFrame:
             continue
         off = (part.mse - part.expected_mse).to_numpy()
         mse, expected = part.mse.mean(), part.expected_mse.mean()
-        tells = _differing(part) >= FEWEST
-        error = off.std(ddof=1) / math.sqrt(len(off)) if tells else math.nan
+        enough = _differing(part) >= FEWEST
+        error = off.std(ddof=1) / math.sqrt(len(off)) if enough else math.nan
         half = special.stdtrit(len(off) - 1, 0.975) * error
         beyond = max(0.0, abs(off.mean()) - COMPUTED_WITHIN * expected)
         low = float(np.maximum(mse - half, 0.0))
@@ -59,24 +59,24 @@ def of(main: pd.DataFrame) -> pd.DataFrame:
 
 
 def _differing(part: pd.DataFrame) -> int:
-    """How many releases have another error than the most common one of their data set."""
+    """Count releases whose error differs from the most common one of their data set."""
     most_common = part.groupby("run").mse.agg(lambda errors: errors.value_counts().iloc[0])
     return len(part) - int(most_common.sum())
 
 
 def allowed(table: pd.DataFrame) -> float:
-    """The largest gap, in standard errors, that the joint test lets pass."""
+    """Return the largest gap, in standard errors, that passes the joint test."""
     freedom = table.releases.min() - 1
     return float(special.stdtrit(freedom, 1.0 - LEVEL / (2 * max(table.gap.count(), 1))))
 
 
 def agrees(table: pd.DataFrame) -> bool:
-    """Whether no gap is too large for chance."""
+    """Return whether all gaps pass the joint test."""
     return not bool((table.gap > allowed(table)).any())
 
 
 def in_words(table: pd.DataFrame) -> str:
-    """What came of it."""
+    """Return the outcome of the test in one sentence."""
     each, count, tested = int(table.releases.min()), len(table), int(table.gap.count())
     begins = f"{sentences.counted(each, 'simulated release')} at each of {count} settings; "
     if not tested:

@@ -1,15 +1,13 @@
-"""Fingerprints of code: was what is stored made by the code that would make it now?
+"""Fingerprints of code, to tell whether a cached result was made by the current code.
 
-A fingerprint is a hash of the source text of some modules and of all in this package that they
-import, directly or not and wherever in the file. Imports are found by parsing; nothing is imported
-for it. Plug-ins are not imported but found by scanning: who looks them up in a folder depends on
-all of them. Known random draws count too, as a new version of NumPy may change its streams; other
-libraries and files of data do not. Of a plug-in from elsewhere its one file counts, and what it
-imports from here.
+A fingerprint hashes the source of some modules and of everything in this package that they import,
+directly or not and anywhere in the file. Imports are found by parsing; nothing is imported. Modules
+that look up plug-ins in a folder depend on all of them. Known random draws count too, because a new
+version of NumPy may change its streams; other libraries and data files do not. A plug-in from
+elsewhere counts with its one file and its imports from here.
 
-Texts are those of the moment in which this module was imported. So a file that is changed while
-the program runs does not pass for the code that is running; code that was imported after such a
-change is at worst taken for older than it is.
+Source is read when this module is imported, so a file that changes later does not pass for the
+running code. Code imported after such a change is at worst taken for older than it is.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ ROOT = Path(__file__).parent
 
 
 def _read(root: Path) -> dict[str, bytes]:
-    """Full name of every module of a package -> its source text."""
+    """Return full name -> source text of every module of a package."""
     texts = {}
     for file in root.rglob("*.py"):
         parts = file.relative_to(root.parent).with_suffix("").parts
@@ -41,25 +39,22 @@ def _read(root: Path) -> dict[str, bytes]:
 _TEXTS = _read(ROOT)
 
 _LIKE_NO_OTHER = os.urandom(16)
-"""Stands for source text that cannot be read: what such code made serves this process alone."""
+"""Stands for unreadable source: results of such code are valid in this process alone."""
 
 
 def of(*modules: str, folders: Collection[str] = ()) -> str:
-    """The fingerprint of modules.
+    """Return the fingerprint of modules, 32 hexadecimal digits.
 
     Args:
         modules: their full names.
-        folders: packages whose plug-ins may be looked up by name where they are imported.
-
-    Returns:
-        32 hexadecimal digits.
+        folders: packages whose importers may look up any of their plug-ins by name.
     """
     return _of_texts(_reached(modules, folders))
 
 
 @functools.cache
 def whole() -> str:
-    """The fingerprint of all modules of this package; plug-ins from elsewhere do not count."""
+    """Return the fingerprint of this whole package, without plug-ins from elsewhere."""
     return _of_texts(_TEXTS)
 
 
@@ -69,7 +64,7 @@ def _of_texts(texts: Mapping[str, bytes]) -> str:
 
 
 def _reached(modules: Collection[str], folders: Collection[str]) -> dict[str, bytes]:
-    """Name -> text of modules, of what they import from here, and of what that looks up."""
+    """Return name -> text of modules, of their imports, and of plug-ins these look up."""
     reached: dict[str, bytes] = {}
     waiting = [*modules]
     while waiting:
@@ -85,7 +80,7 @@ def _reached(modules: Collection[str], folders: Collection[str]) -> dict[str, by
 
 
 def _text(name: str) -> bytes:
-    """The source text of a module."""
+    """Return the source text of a module."""
     for known in (_TEXTS, registry.texts):
         if name in known:
             return known[name]
@@ -98,7 +93,7 @@ def _text(name: str) -> bytes:
 
 @functools.cache
 def _streams() -> str:
-    """A digest of known random draws: a new version of NumPy may change its streams, few do."""
+    """Return a digest of known random draws, which a new version of NumPy may change."""
     rng = np.random.default_rng(0)
     draws = (
         rng.random(3), rng.standard_normal(3), rng.standard_exponential(3), rng.gamma(0.7, size=3),
@@ -116,7 +111,7 @@ def _digest(text: bytes) -> str:
 
 @functools.cache
 def _imported(text: bytes) -> frozenset[str]:
-    """Whatever may be a module among the absolute imports of a text, with the packages it is in."""
+    """Return possible module names among the absolute imports of a text, with their packages."""
     names: set[str] = set()
     if text is not _LIKE_NO_OTHER:
         for node in ast.walk(syntax.parse(text)):
@@ -128,6 +123,6 @@ def _imported(text: bytes) -> frozenset[str]:
 
 
 def _packages(name: str) -> frozenset[str]:
-    """The packages that a dotted name is in."""
+    """Return the packages that contain a dotted name."""
     parts = name.split(".")
     return frozenset(".".join(parts[:end]) for end in range(1, len(parts)))

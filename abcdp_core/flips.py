@@ -1,4 +1,4 @@
-"""What studies of flipped decisions share: runs on the toy model, distances, and base rates."""
+"""Shared by studies of flipped decisions: events on the toy model, distances, and base rates."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from abcdp_core.theory import flip
 Array = NDArray[np.float64]
 
 WINDOW = 15
-"""Noise scales b to each side of ε_abc in which draws are counted; no knob moves them."""
+"""Draws are counted in steps of the noise scale b, up to this many on each side of ε_abc."""
 
 
 def event(at: Any, c: int | None = None) -> SparseVector:
-    """Return what a run does at some size, budget and c; public.
+    """Return the event of a run, which is public.
 
     Args:
-        at: with ``n``, ``epsilon_total``, ``c``, ``sensitivity`` and ``resample``.
-        c: instead of that one.
+        at: has ``n``, ``epsilon_total``, ``c``, ``sensitivity`` and ``resample``.
+        c: replaces that of ``at``.
     """
     sensitivity = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
     return calibrate(at.epsilon_total, sensitivity, c or at.c, resample=at.resample)
@@ -42,20 +42,20 @@ def pool_key(n: int, size: int, seed: int) -> pool.PoolKey:
 def missing_pools(
     sizes: Sequence[int], pool_size: int, data_sets: int, seed: int
 ) -> list[pool.PoolKey]:
-    """Return the public pools without which some distances cannot be had."""
+    """Return the public pools that distances need and that are not on disk."""
     keys = [(pool_key(n, pool_size, seed), n) for n in sizes]
     return predictive.missing_pools(keys, data_sets)
 
 
 @functools.lru_cache(maxsize=32)
 def distances(which: str, n: int, draws: int, seed: int) -> Array:
-    """Return distances ``(draws,)`` to decide about.
+    """Return distances ``(draws,)`` for decisions.
 
     Args:
-        which: ``uniform``, ``public`` (draw i of the pool against data simulated from a further
-            prior draw, another one for each i) or ``observed`` (the pool against the private data).
+        which: ``uniform``, ``public`` (each draw of the pool from its own further simulated data
+            set) or ``observed`` (the pool from the private data).
         n: points per data set.
-        draws: how many.
+        draws: number of distances.
         seed: root seed.
     """
     if which == "uniform":
@@ -69,10 +69,10 @@ def distances(which: str, n: int, draws: int, seed: int) -> Array:
 def pool_distances(
     which: str, n: int, pool_size: int, seed: int, data_sets: int = predictive.SETS
 ) -> list[Array]:
-    """Return the distances ``(T,)`` of the whole pool from each data set it is compared with.
+    """Return distances ``(T,)`` of the whole pool from each data set.
 
-    These are a few simulated data sets if ``public``, the private data if ``observed``. If
-    ``uniform``, the distances are spread evenly from 0 to 1.
+    ``public`` takes a few simulated data sets, ``observed`` the private data; ``uniform`` spreads
+    the distances evenly from 0 to 1.
     """
     if which == "uniform":
         return [(np.arange(pool_size) + 0.5) / pool_size]
@@ -83,10 +83,10 @@ def pool_distances(
 
 
 def base_rates(rho: Sequence[Array], epsilon_abc: float, scale: float) -> pd.DataFrame:
-    """Count draws by their distance from ε_abc in units of b, and how many flip (MATH F2).
+    """Count draws, and those that flip, by distance from ε_abc in units of b (MATH F2).
 
-    Counts are means over data sets, of which each has distances ``(T,)``. A draw at the threshold
-    is within it.
+    Counts are means over data sets with distances ``(T,)`` each. A draw at the threshold is kept
+    without noise.
     """
     every = np.concatenate(rho)
     edges = np.array([-np.inf, *range(-WINDOW, WINDOW + 1), np.inf])
@@ -98,6 +98,6 @@ def base_rates(rho: Sequence[Array], epsilon_abc: float, scale: float) -> pd.Dat
 
 
 def counts_of(rates: pd.DataFrame) -> SimpleNamespace:
-    """Sum base rates: draws ``close`` and ``far``, and those of them ``lost`` and ``let_in``."""
+    """Sum draws ``close`` and ``far``; ``lost`` are wrongly rejected, ``let_in`` wrongly kept."""
     close, far = rates[rates.high <= 0].sum(), rates[rates.low >= 0].sum()
     return SimpleNamespace(close=close.draws, lost=close.flips, far=far.draws, let_in=far.flips)

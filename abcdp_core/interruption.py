@@ -1,9 +1,9 @@
-"""Ctrl-C and the other signals that end a program, and the moments at which they have to wait.
+"""Ctrl-C and the other signals that end a program, and sections of code that defer them.
 
-What a handler raises can strike inside the standard library, between taking a lock and giving it
-back; whoever needs the lock then waits for ever. So whatever starts work in threads and processes,
-and whatever has to be done whole, is done inside :func:`held`; waiting is left to C code, such as
-``queue.SimpleQueue.get``, which has no such moments.
+An error raised by a signal handler can interrupt the standard library while it holds a lock, which
+then is never released. So code that starts threads or processes, or that must not be done by
+halves, runs inside :func:`held`. Waiting uses C code without such gaps, such as
+``queue.SimpleQueue.get``.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ WORDS = {
     "SIGHUP": "Hung up",
     "SIGQUIT": "Quit",
 }
-"""Signal that ends a program -> what to say of it. Not every system has all of them."""
+"""Signal that ends a program -> its description. Not every system has all of them."""
 
 NUMBERS = {getattr(signal, name): words for name, words in WORDS.items() if hasattr(signal, name)}
 
 
 class LostWorkersError(BrokenExecutor):
-    """Work cannot go on because who did it is gone; a sentence says what to do about it."""
+    """Work cannot go on because its workers are gone; one sentence says what to do."""
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal that ends the program: whatever is done at Ctrl-C is done at this one.
+    """A signal that ends the program, handled like Ctrl-C.
 
     Attributes:
-        number: of the signal.
+        number: number of the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -48,25 +48,25 @@ class Stopped(KeyboardInterrupt):
 
 
 def words_for(stop: KeyboardInterrupt) -> str:
-    """What happened, in a word or two."""
+    """Describe the signal in a word or two."""
     return NUMBERS[signal.Signals(getattr(stop, "number", signal.SIGINT))]
 
 
 def exit_code(stop: KeyboardInterrupt) -> int:
-    """That of a program which ended for it, as shells count."""
+    """Return the exit code of a program that the signal ended, as shells count."""
     return 128 + int(getattr(stop, "number", signal.SIGINT))
 
 
 IMPATIENCE = 2.0
-"""Seconds after a signal in which others are passed over: a terminal that is closed sends several,
-and they must not end what the first began, such as to write what is done."""
+"""Seconds after a signal in which others are ignored. A terminal that closes sends several, and the
+later ones must not interrupt the saving of results that the first one started."""
 
 
 @contextlib.contextmanager
 def like_ctrl_c() -> Iterator[None]:
-    """Let signals that end the program raise :class:`Stopped` in the block.
+    """Make signals that end the program raise :class:`Stopped` in the block.
 
-    Those that somebody ignores (``nohup``) or handles already are left alone.
+    Signals that are ignored (``nohup``) or handled already are left alone.
     """
     before: dict[signal.Signals, Any] = {}
     last = -math.inf
@@ -91,13 +91,13 @@ def like_ctrl_c() -> Iterator[None]:
 
 
 def pass_over() -> None:
-    """Let no more signals end the program, which is about to end."""
+    """Ignore further signals, because the program is about to end."""
     for each in NUMBERS:
         signal.signal(each, signal.SIG_IGN)
 
 
 def leave(code: int) -> NoReturn:
-    """End the program; if it failed, without waiting for threads inside somebody's simulator."""
+    """End the program; after a failure, without waiting for threads in a simulator."""
     others = [each for each in threading.enumerate() if each is not threading.main_thread()]
     if code and not all(each.daemon for each in others):
         for stream in (sys.stdout, sys.stderr):
@@ -109,9 +109,9 @@ def leave(code: int) -> NoReturn:
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """Let signals that end the program wait until the block is over; then the first one counts.
+    """Defer signals that end the program until after the block; then the first one counts.
 
-    Only for what takes moments. In threads other than the main one there is nothing to hold.
+    For short blocks only. Signals arrive in the main thread, so in others nothing is deferred.
     """
     arrived: list[tuple[int, FrameType | None]] = []
     handlers: dict[int, Any] = {}

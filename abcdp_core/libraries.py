@@ -1,8 +1,7 @@
-"""What libraries are told before they are loaded: how many threads to use, where to keep things.
+"""Settings of libraries before they are loaded: number of threads, folder of compiled functions.
 
-numba keeps compiled functions in a folder of the cache for each text of their sources: by itself it
-looks at the file of a function, and not at those of the functions it calls, whose machine code it
-keeps as well. So code that differs anywhere has another folder.
+numba checks only the file of a function, not the files of the functions it calls, although it
+caches their machine code too. So each version of the compiled sources has its own folder.
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ from pathlib import Path
 from abcdp_core.places import cache_folder
 
 FOLDER = "NUMBA_CACHE_DIR"
-"""Variable by which numba is told, if it is not imported yet."""
+"""Environment variable that numba reads on import."""
 
 NEEDED = 100 * 2**20
-"""Bytes that must be free: numba fails where it cannot write."""
+"""Bytes that must be free, because numba fails if it cannot write."""
 
 LONG = 30 * 86_400.0
-"""Seconds."""
+"""Seconds after which a folder of another version is removed."""
 
 
 def choose(environment: MutableMapping[str, str], code: Path) -> None:
-    """Tell numba, and the workers of this process, a folder, unless somebody named one.
+    """Choose the folder of compiled functions for this process and its workers.
 
     Args:
-        environment: changed.
+        environment: to be changed, unless it names a folder already.
         code: folder of the package.
     """
     if environment.get(FOLDER):
@@ -52,15 +51,15 @@ def choose(environment: MutableMapping[str, str], code: Path) -> None:
 
 
 def _remove_old(folder: Path) -> None:
-    """Remove what other versions compiled long ago."""
+    """Remove folders of other versions that are old."""
     for other in folder.iterdir():
         if time.time() - other.stat().st_mtime > LONG:
             shutil.rmtree(other, ignore_errors=True)
 
 
 def _own() -> str:
-    """A new folder of this process alone, as long as it goes on."""
-    # Inside the function: seldom needed, and everything else waits for this.
+    """Make a private folder that is removed when this process ends."""
+    # Inside the function, because it is seldom needed and slows every start.
     import tempfile
 
     folder = tempfile.mkdtemp(prefix="abcdp-")
@@ -69,7 +68,7 @@ def _own() -> str:
 
 
 def fingerprint(code: Path) -> str:
-    """Return a digest of all source texts in which something is compiled."""
+    """Return a digest of all sources that contain compiled functions."""
     texts = []
     for folder, _, names in sorted(os.walk(code)):
         for name in sorted(name for name in names if name.endswith(".py")):
@@ -80,9 +79,9 @@ def fingerprint(code: Path) -> str:
 
 
 def available_threads() -> int:
-    """One per processor; a single one in a worker process, which has its siblings beside it."""
+    """Return one thread per processor, or one in a worker process, which has siblings."""
     return 1 if multiprocessing.parent_process() is not None else os.cpu_count() or 1
 
 
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-"""Variables by which libraries of linear algebra are told, before they are loaded, to use one."""
+"""Environment variables that make libraries of linear algebra use one thread."""

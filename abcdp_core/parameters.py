@@ -1,8 +1,8 @@
-"""What a person can set: default, bounds, unit, label and help of every parameter, stated once.
+"""Parameters: default, bounds, unit, label and help of everything that a person can set.
 
-An experiment's ``Params`` is a frozen dataclass whose fields are made by :meth:`Parameter.field`.
-Widgets, links, the command line and the property tests all read the same :class:`Parameter`.
-A value outside its range is a :class:`ParameterError`, whose one line names all three.
+The ``Params`` of a study is a frozen dataclass whose fields are made by :meth:`Parameter.field`.
+Widgets, links, the command line and tests all read the same :class:`Parameter`. A value outside its
+range is a :class:`ParameterError`, one line with the name, the value and the range.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ WORK_LIMIT = 200_000_000
 """Largest ``n * pool_size``: simulated points of one pool."""
 
 ALWAYS_POSSIBLE = 1000
-"""Draws that a pool may hold however many records a data set has: a regression needs as many."""
+"""Draws that a pool may hold at any size of data, because a regression needs that many."""
 
 MOST_ROWS = 5_000_000
-"""Rows of a result that one task makes: about a gigabyte while it is made."""
+"""Largest number of rows of a result: about a gigabyte while it is made."""
 
 LONGEST_LIST = 100
-"""Values of one parameter; a longer list is refused before it is taken apart."""
+"""Most values of one parameter; a longer list is refused before it is parsed."""
 
 LONGEST_NUMBER = 100
-"""Characters of a number: more than any program writes."""
+"""Most characters of a number."""
 
 LONGEST_SHOWN = 60
-"""Characters of a value in a sentence."""
+"""Most characters of a value in a sentence."""
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-"""A number in text. Python reads more: 1_0, digits of other scripts, words such as Infinity."""
+"""A number in text. Python also reads 1_0, other scripts and words such as Infinity."""
 
 
 class ParameterError(ValueError):
@@ -50,13 +50,13 @@ class Parameter:
     """One thing a person can set.
 
     Attributes:
-        kind: what its values are.
+        kind: type of its values.
         label: a few words for a widget.
-        help: one or two plain sentences.
+        help: one or two sentences.
         low, high: inclusive bounds of a real or an integer.
         options: the only allowed values (a choice, or an integer on a fixed grid).
         steps: suggested round values within the bounds, for a slider; empty for an even scale.
-        special: values allowed although they lie outside the bounds, e.g. ``inf`` for non-private.
+        special: values allowed outside the bounds, such as ``inf`` for no noise.
         unit: unit of a real, empty if it has none.
     """
 
@@ -71,14 +71,14 @@ class Parameter:
     unit: str = ""
 
     def field(self, default: Any, *, many: bool = False) -> Any:
-        """A dataclass field; with ``many``, or a tuple as default, its value is several values."""
+        """Return a dataclass field of several values if ``many`` or if the default is a tuple."""
         if many and not isinstance(default, tuple):
             default = (default,)
         many = isinstance(default, tuple)
         return dataclasses.field(default=default, metadata={"parameter": self, "many": many})
 
     def allowed(self) -> str:
-        """The allowed values in words."""
+        """Return the allowed values in words."""
         special = "".join(f" or {shown(value)}" for value in self.special)
         if self.kind == "switch":
             return "true or false"
@@ -88,7 +88,7 @@ class Parameter:
         return f"{what} from {shown(self.low)} to {shown(self.high)}{special}"
 
     def check(self, name: str, value: Any) -> Scalar:
-        """The value in its own type.
+        """Return the value in the parameter's type.
 
         Raises:
             ParameterError: the value is of another type, is not a number or lies out of range.
@@ -107,7 +107,7 @@ class Parameter:
         return checked
 
     def _typed(self, value: Any) -> Scalar | None:
-        # numpy's truth values are no subclass of Python's.
+        # A numpy bool is not an instance of Python's.
         is_bool = type(value).__name__ in ("bool", "bool_")
         if self.kind == "switch":
             return bool(value) if is_bool else None
@@ -120,15 +120,15 @@ class Parameter:
         except OverflowError:
             return None
         if self.kind == "real":
-            # There is one zero: what is kept for the other would be given out with its sign.
+            # Without the sign of a zero, which a shared result would show.
             return None if math.isnan(number) else number + 0.0
         return int(number) if number.is_integer() else None
 
     def parse(self, name: str, text: str) -> Scalar:
-        """The value that ``text`` (from a command line or a link) stands for.
+        """Return the value of a text from a command line or a link.
 
         Raises:
-            ParameterError: the text is no value of this parameter, or is out of range.
+            ParameterError: the text is not an allowed value.
         """
         text = text.strip()
         value: Any = text
@@ -141,7 +141,7 @@ class Parameter:
         return self.check(name, value)
 
     def nearest(self, value: float) -> Scalar:
-        """The allowed number closest to ``value``, for a link that asks for too much."""
+        """Return the allowed number closest to ``value``."""
         numeric = [float(option) for option in self.options or self.steps]
         clamped = min(max(value, self.low), self.high)
         if numeric:
@@ -150,17 +150,17 @@ class Parameter:
 
 
 def choice(label: str, help: str, options: Sequence[Any]) -> Parameter:
-    """Return a choice among some words."""
+    """Return a parameter that is one of some words."""
     return Parameter("choice", label, help, options=tuple(options))
 
 
 def scale(label: str, help: str, steps: Sequence[float], **more: Any) -> Parameter:
-    """Return a number between the first and the last of its suggested values.
+    """Return a numeric parameter from the first to the last of its suggested values.
 
     Args:
-        label, help: in words.
-        steps: the suggested values, rising; where all are whole numbers it is one.
-        more: other attributes, such as ``low`` or ``high`` where it may be beyond them.
+        label, help: as in :class:`Parameter`.
+        steps: suggested values, rising; if all are whole numbers, so is the parameter.
+        more: other attributes, such as a ``low`` below the first step.
     """
     whole = all(isinstance(step, int) for step in steps)
     bounds: dict[str, Any] = {"low": steps[0], "high": steps[-1], "steps": tuple(steps)}
@@ -168,7 +168,7 @@ def scale(label: str, help: str, steps: Sequence[float], **more: Any) -> Paramet
 
 
 def number_in(text: str) -> float | None:
-    """The finite number that a text is; ``None`` if it is none."""
+    """Return the finite number that a text holds, or ``None``."""
     if len(text) > LONGEST_NUMBER or not NUMBER.fullmatch(text):
         return None
     value = float(text)
@@ -176,7 +176,7 @@ def number_in(text: str) -> float | None:
 
 
 def shown(value: Any) -> str:
-    """A value as it stands in a sentence: printable, and without its middle where it is long."""
+    """Return a value as printable text for a sentence; a long one without its middle."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int) and value.bit_length() > 1023:
@@ -188,13 +188,13 @@ def shown(value: Any) -> str:
     try:
         text = value if isinstance(value, str) and value.isprintable() else repr(value)
     except ValueError:
-        # Somewhere in a list is a whole number of more digits than Python writes.
+        # A whole number in the list has more digits than Python writes.
         return "numbers beyond 1e308"
     return cut(text, LONGEST_SHOWN)
 
 
 def cut(text: str, longest: int) -> str:
-    """A text of at most so many characters: of a longer one, its beginning and its end."""
+    """Return a text of at most so many characters; a longer one loses its middle."""
     if len(text) <= longest:
         return text
     kept = longest - 3
@@ -203,10 +203,10 @@ def cut(text: str, longest: int) -> str:
 
 @dataclass(frozen=True)
 class Params:
-    """Base of every experiment's parameters: checks each field, then the whole."""
+    """Base of the parameters of all studies: checks each field, then all together."""
 
     def __post_init__(self) -> None:
-        """Check and canonicalise every field."""
+        """Check every field and convert it to its type."""
         specification = self.specification(getattr(self, "scenario", None))
         for field in dataclasses.fields(self):
             parameter = specification[field.name]
@@ -221,7 +221,7 @@ class Params:
     @staticmethod
     def _check_many(name: str, parameter: Parameter, value: Any) -> tuple[Scalar, ...]:
         several = isinstance(value, Iterable) and not isinstance(value, str)
-        # One more than allowed tells enough; there may be no end of them.
+        # The iterable may be endless.
         values = tuple(itertools.islice(value, LONGEST_LIST + 1)) if several else (value,)
         if len(values) > LONGEST_LIST:
             raise _too_long(name)
@@ -230,21 +230,21 @@ class Params:
         return tuple(dict.fromkeys(parameter.check(name, item) for item in values))
 
     def check_together(self) -> None:
-        """Check what a single field cannot tell; overridden where there is such a thing."""
+        """Check fields against each other; for subclasses to override."""
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:  # noqa: ARG003 - part of the interface
-        """Name -> parameter; overridden where a scenario has its own bounds."""
+        """Return name -> parameter; overridden if scenarios have their own bounds."""
         return {field.name: field.metadata["parameter"] for field in dataclasses.fields(cls)}
 
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:  # noqa: ARG003 - part of the interface
-        """What a scenario starts from where that is not the field's default; overridden so."""
+        """Return a scenario's own defaults; overridden if there are any."""
         return {}
 
     @classmethod
     def for_scenario(cls, scenario: str, **settings: Any) -> Self:
-        """What a scenario starts from, but for some settings.
+        """Return a scenario's defaults with some settings changed.
 
         Raises:
             ParameterError: there is no such scenario, or a value is not allowed.
@@ -259,7 +259,7 @@ class Params:
 
     @classmethod
     def from_text(cls, settings: Mapping[str, str], base: Self | None = None) -> Self:
-        """Parameters from ``key -> text``, the rest from ``base`` or the defaults.
+        """Return parameters from ``key -> text``, the others from ``base`` or the defaults.
 
         Raises:
             ParameterError: a key is unknown or a value is not allowed.
@@ -286,7 +286,7 @@ class Params:
         return dataclasses.replace(base, **values) if base is not None else cls(**values)
 
     def to_text(self) -> dict[str, str]:
-        """The inverse of :meth:`from_text`: every parameter as ``key -> text``."""
+        """Return every parameter as ``key -> text``, the inverse of :meth:`from_text`."""
         return {
             field.name: text_of(getattr(self, field.name)) for field in dataclasses.fields(self)
         }
@@ -297,7 +297,7 @@ def _too_long(name: str) -> ParameterError:
 
 
 def text_of(value: Any) -> str:
-    """A value as it stands on a command line or in a link; lists joined by commas."""
+    """Return a value as text for a command line or a link; lists are joined by commas."""
     if isinstance(value, tuple):
         return ",".join(text_of(item) for item in value)
     if isinstance(value, bool):
@@ -321,12 +321,12 @@ def check_work(n: int, pool_size: int) -> None:
 
 
 def most_draws(n: int) -> int:
-    """Draws that a pool of data sets of ``n`` records may hold."""
+    """Return the largest number of draws in a pool of data sets of ``n`` records."""
     return max(WORK_LIMIT // n, ALWAYS_POSSIBLE)
 
 
 def check_accepted(c: int, pool_size: int) -> None:
-    """Refuse to ask for more accepted samples than there are draws.
+    """Refuse to keep more draws than the pool has.
 
     Raises:
         ParameterError: ``c`` is above ``pool_size``.
@@ -339,18 +339,18 @@ def check_rows(runs: int, of_a_run: int) -> None:
     """Refuse a result that is too large for memory, before anything is computed.
 
     Args:
-        runs: how many.
-        of_a_run: most rows that one of them may have.
+        runs: number of runs.
+        of_a_run: most rows that one run can have.
 
     Raises:
-        ParameterError: together they have more than :data:`MOST_ROWS`.
+        ParameterError: together they can have more than :data:`MOST_ROWS`.
     """
     if runs * of_a_run > MOST_ROWS:
         most = MOST_ROWS // of_a_run
         rather = f"must be at most {most}, or c smaller" if most else "shorten the lists"
         raise ParameterError(
-            f"runs = {runs}: {rather}; of the {MOST_ROWS:,} rows that a result may have, these "
-            f"settings can take {of_a_run:,} for each run."
+            f"runs = {runs}: {rather}; a result may have {MOST_ROWS:,} rows, and with these "
+            f"settings each run can have {of_a_run:,}."
         )
 
 
@@ -362,35 +362,33 @@ def _one_two_five(low: int, high: int) -> tuple[float, ...]:
 EPSILON_TOTAL = Parameter(
     kind="real",
     label="ε_total · privacy budget",
-    help="How much one person's data may change what is released. Smaller is more "
-    "private, and noisier.",
+    help="How much one release may reveal about one person. Smaller is more private and noisier.",
     low=0.001,
     high=1000.0,
     steps=_one_two_five(-3, 3),
 )
 EPSILON_TOTAL_DEFAULT = 0.2
-"""Of one release: at 1 a private result hardly differs from one without noise."""
+"""Budget of one release; at 1, the result hardly differs from the result without noise."""
 EPSILON_TOTAL_OR_INF = dataclasses.replace(EPSILON_TOTAL, special=(math.inf,))
 DELTA = scale(
     "δ · additive part of the guarantee",
-    "Only for mechanisms that are not pure, such as those with Gaussian noise: the "
-    "probability of any set of outcomes is at most e^ε_total times the one with one record "
-    "replaced, plus δ. Choose it much smaller than 1/N. Smaller means more noise, but slowly.",
+    "Used only by mechanisms that are not pure, such as those with Gaussian noise. Replacing one "
+    "record changes the probability of any set of outcomes by at most the factor e^ε_total, plus "
+    "δ. Choose δ much smaller than 1/N. A smaller δ needs only slightly more noise.",
     (1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
     low=1e-12,
 )
-"""Of approximate differential privacy."""
+"""The δ of approximate differential privacy."""
 ACCOUNTANT = choice(
     "Accountant",
-    "How noise follows from ε_total and δ. exact: the least noise. rdp: by autodp. "
+    "How the noise is computed from ε_total and δ. exact: the least noise. rdp: by autodp. "
     "rdp-classic: as in the paper.",
     ("exact", "rdp", "rdp-classic"),
 )
 EPSILON_ABC_MMD = Parameter(
     kind="real",
-    label="ε_abc · similarity threshold",
-    help="A draw is accepted if its distance to the data is at most this. It is a "
-    "distance, not a privacy parameter.",
+    label="ε_abc · how close is close enough",
+    help="The largest distance from the data at which a draw is kept. It is not a privacy budget.",
     low=0.001,
     high=math.sqrt(2.0),
     steps=(
@@ -401,29 +399,29 @@ EPSILON_ABC_MMD = Parameter(
 """For the maximum mean discrepancy, which is at most √2."""
 C = Parameter(
     kind="integer",
-    label="c · accepted samples",
-    help="The run stops after this many acceptances. Each one costs privacy, so a "
-    "larger c needs more noise.",
+    label="c · draws to keep",
+    help="The run stops after keeping this many draws. Each one uses up budget, so a larger c "
+    "needs more noise.",
     low=1,
     high=1000,
     steps=_one_two_five(0, 3),
 )
 POOL_SIZE = scale(
-    "T · prior draws in the pool",
-    "Public simulations that are compared with the data, in order, until c are accepted.",
+    "T · draws in the pool",
+    "Public draws that are compared with the data, in order, until c are kept.",
     (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
     low=10,
 )
 RESAMPLE = Parameter(
     kind="switch",
-    label="Redraw the threshold noise after each acceptance",
+    label="Redraw the threshold noise after each kept draw",
     help="Algorithm 1 allows both. Redrawing needs about twice the noise for the same ε_total.",
 )
 SENSITIVITY = choice(
     "Sensitivity Δ of the distance",
-    "The most that one record can move a distance. For kernel distances, sharp is the "
-    "smallest correct value, √2/N, and published is that of the paper's Lemma 1, 2/N. Other "
-    "distances have one value for both.",
+    "The most that one record can change a distance. For kernel distances, sharp is the smallest "
+    "correct value, √2/N, and published is 2/N, from the paper's Lemma 1. Other distances have "
+    "one value for both.",
     ("sharp", "published"),
 )
 BANDWIDTH = Parameter(
@@ -434,17 +432,17 @@ BANDWIDTH = Parameter(
     high=5.0,
     special=("median",),
 )
-DRAWS = scale("Draws", "How many distances are looked at.", (10, 20, 50, 100, 200, 500, 1000))
+DRAWS = scale("Draws", "Number of distances shown.", (10, 20, 50, 100, 200, 500, 1000))
 NOISE_DRAW = Parameter(
     kind="integer",
     label="Number of the noise draw",
-    help="The same number draws the same noise; data and pool stay as they are.",
+    help="Each number gives its own noise; the data and the pool stay the same.",
     low=0,
     high=1_000_000,
 )
 RUNS = scale(
     "Runs",
-    "Repetitions, each with its own data, its own pool and its own noise.",
+    "Repetitions, each with its own data, pool and noise.",
     (1, 2, 3, 5, 10, 20, 30, 60, 100, 200),
     high=1000,
 )

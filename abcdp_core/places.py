@@ -1,7 +1,7 @@
-"""Where the files are that come with the program, and those that it keeps.
+"""Folders of the files that come with the program, and of the cache.
 
-A checkout has the app and its assets beside this package; an installed wheel has them in the folder
-``abcdp_app`` beside it.
+The app and its assets are beside this package in a checkout, and in the folder ``abcdp_app`` beside
+it in an installed wheel.
 """
 
 from __future__ import annotations
@@ -21,12 +21,6 @@ EXAMPLES = ROOT / "examples"
 
 
 def cache_folder() -> Path:
-    """Where files are kept that can be made again."""
+    """Return the folder of files that can be made again."""
     chosen = os.environ.get("ABCDP_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    try:
-        return Path(platformdirs.user_cache_dir("abcdp-explorer"))
-    except RuntimeError:
-        # A user without a home folder has nowhere: this can never be made.
-        return Path(os.devnull, "cache")
+    return Path(chosen or platformdirs.user_cache_dir("abcdp-explorer"))

@@ -1,4 +1,4 @@
-"""Distances between simulated data sets; nothing private is read."""
+"""Distances between simulated data sets, which are public."""
 
 from __future__ import annotations
 
@@ -14,15 +14,12 @@ from abcdp_core import cache, fingerprint, pool
 Array = NDArray[np.float64]
 
 SETS = 8
-"""Simulated data sets that stand for the data where a figure shows their distances to a pool."""
+"""Number of simulated data sets that stand for the data in figures of distances."""
 
 
 @functools.lru_cache(maxsize=32)
 def paired_distances(key: pool.PoolKey, n: int) -> Array:
-    """Distances ``(T,)`` of each draw of a pool to a simulated data set of its own; kept on disk.
-
-    The pool is made for this alone.
-    """
+    """Return distances ``(T,)`` of each draw of a pool from its own further data set; cached."""
     return cache.load_or_make(_entry("paired-distances", key, n), lambda: _paired(key, n))["rho"]
 
 
@@ -35,12 +32,12 @@ def _paired(key: pool.PoolKey, n: int) -> cache.Arrays:
 
 @functools.lru_cache(maxsize=64)
 def pool_distances(key: pool.PoolKey, n: int, index: int) -> Array:
-    """Distances ``(T,)`` of one simulated data set to all draws of a pool; kept on disk.
+    """Return distances ``(T,)`` of one simulated data set from all draws of a pool; cached.
 
     Args:
-        key: of the pool.
+        key: key of the pool.
         n: points of the data set.
-        index: of the prior draw beyond the pool at which it is simulated.
+        index: number of the prior draw beyond the pool at which it is simulated.
     """
 
     def make() -> cache.Arrays:
@@ -51,11 +48,11 @@ def pool_distances(key: pool.PoolKey, n: int, index: int) -> Array:
 
 
 def missing_pools(keys: Sequence[tuple[pool.PoolKey, int]], sets: int) -> list[pool.PoolKey]:
-    """Return the pools without which the distances of some data sets cannot be had.
+    """Return the pools that distances of the first data sets need and that are not on disk.
 
     Args:
         keys: pools, each with the points of its data sets.
-        sets: how many data sets.
+        sets: number of data sets.
     """
     return [
         key

@@ -1,17 +1,16 @@
-"""Plug-ins found by scanning: one scenario, mechanism or experiment is one module in its folder.
+"""Plug-ins found by scanning: each scenario, mechanism or study is one module in its folder.
 
-A module joins by having the folder's marker: ``SCENARIO`` in ``simulators``, ``EXPERIMENT`` in
-``experiments``, each the name it goes by, and ``MECHANISMS`` in ``mechanisms``, what it offers.
-A file that is added may have ``MODEL`` instead: what that says of itself is a scenario.
-Installed packages add modules through entry points of the group ``abcdp_explorer``; a file is added
-by :func:`add_file`, or by whoever runs the program in the variable of the environment
-:data:`PLUGINS`: file names with colons between (semicolons on Windows). So pages have models of
-one's own that nobody can upload.
+A module joins by the folder's marker: ``SCENARIO`` in ``simulators`` and ``EXPERIMENT`` in
+``studies`` hold its name, ``MECHANISMS`` in ``mechanisms`` what it offers. An added file may
+define ``MODEL`` instead, from which a scenario is made. Installed packages add modules through
+entry points of the group ``abcdp_explorer``. Files are added by :func:`add_file`, or by the
+operator in the environment variable :data:`PLUGINS`: names separated by colons (semicolons on
+Windows). So pages can show your own models although nobody can upload one.
 
-Names and titles of scenarios and experiments are read from their files without importing them,
-which would load all that they compute with. So these two are written as plain strings. A file that
-is not Python, or a second module of the same name, is an error when the folder is scanned; an
-import error is one when the module is asked for. Nothing is silently left out.
+Names and titles must be plain strings: they are read from the files of scenarios and studies
+without importing them, which would load their libraries. A syntax error or a duplicate name is
+raised when the folder is scanned, an import error when the module is used. No plug-in is left out
+silently.
 """
 
 from __future__ import annotations
@@ -37,29 +36,29 @@ from abcdp_core import syntax
 ENTRY_POINT_GROUP = "abcdp_explorer"
 
 PLUGINS = "ABCDP_PLUGINS"
-"""Variable of the environment that names files to add."""
+"""Environment variable that names files to add."""
 
 _added: list[ModuleType] = []
 
 texts: dict[str, bytes] = {}
-"""Name of an added file's module -> its source text then; the file may change or go."""
+"""Module of an added file -> its source text when it was added."""
 
 _handed: dict[str, bytes] = {}
-"""File that the environment names -> its text in the process that this one works for."""
+"""File named in the environment -> its text in the process that this one works for."""
 
 _emptied: list[Callable[[], object]] = []
-"""Empty caches that are none of ``functools``."""
+"""Functions that empty other caches than those of ``functools``."""
 
 
 def add_file(path: str | Path) -> ModuleType:
-    """Load a plug-in from a file, for this process, in place of an earlier one of its file name.
+    """Load a plug-in file in this process; it replaces an earlier one of the same file name.
+
+    Returns:
+        The module, or for a file with ``MODEL`` the scenario made from it.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is not a Python module, or has no marker of any folder.
-
-    Returns:
-        The module; of a file with ``MODEL`` the scenario that it stands for.
+        ValueError: the file is not a Python module, or has no marker.
     """
     path = Path(path)
     text = _handed.get(str(path))
@@ -72,7 +71,7 @@ def add_file(path: str | Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up here.
+    # Dataclasses look up their module here.
     sys.modules[name] = module
     try:
         loader.exec_module(module)
@@ -92,14 +91,14 @@ def add_file(path: str | Path) -> ModuleType:
 
 
 def add_module(module: ModuleType) -> None:
-    """Add what is a plug-in already, for this process, in place of an earlier one of its name."""
+    """Add a plug-in module in this process; it replaces an earlier one of the same name."""
     _take_out(module)
     _added.append(module)
     forget()
 
 
 def remove(module: ModuleType) -> None:
-    """Undo what :func:`add_file` did."""
+    """Remove a plug-in that :func:`add_file` added."""
     _take_out(module)
     texts.pop(module.__name__, None)
     sys.modules.pop(module.__name__, None)
@@ -112,16 +111,13 @@ def _take_out(module: ModuleType) -> None:
 
 
 def has(file: str, text: bytes) -> bool:
-    """Whether a file of that name is there, with that text."""
+    """Return whether a file of that name was added with that text."""
     name = _module_name(Path(file))
     return texts.get(name) == text and any(each.__name__ == name for each in _added)
 
 
 def empty_caches() -> None:
-    """Forget all that was computed in this process.
-
-    Caches in memory go by names of scenarios; so what is in them may be another text's.
-    """
+    """Empty all caches in memory: their keys are names, whose source may have changed."""
     package = f"{__package__}."
     for module in [module for name, module in sys.modules.items() if name.startswith(package)]:
         for value in list(vars(module).values()):
@@ -132,16 +128,16 @@ def empty_caches() -> None:
 
 
 CACHED = type(functools.cache(len))
-"""A function whose results are kept."""
+"""Type of a function with a cache."""
 
 
 def emptied_by(empty: Callable[[], object]) -> None:
-    """Have a cache emptied that is none of ``functools``."""
+    """Register a function that empties another cache than those of ``functools``."""
     _emptied.append(empty)
 
 
 def _scenario_of(model: Any, name: str, path: Path) -> ModuleType:
-    """A model of one's own as a scenario, made by the module that the model names."""
+    """Return the scenario of your own model, made by the module that the model names."""
     if not hasattr(model, "SCENARIO_MADE_BY"):
         raise ValueError(f"plug-in {path}: MODEL must be an abcdp_core.own_model.Model.")
     scenario: ModuleType = part(model.SCENARIO_MADE_BY).scenario(model, name, path.name)
@@ -149,18 +145,18 @@ def _scenario_of(model: Any, name: str, path: Path) -> ModuleType:
 
 
 def text_of(path: Path) -> bytes:
-    """Text of an added file when it was added; of one that was not, as it is now."""
+    """Return the text of a file when it was added, or its text now if it was not."""
     return texts.get(_module_name(path)) or path.read_bytes()
 
 
 def module_that_added(marker: str, name: str) -> ModuleType | None:
-    """The added file, as a module, of what goes by a name; ``None`` if none added it."""
+    """Return the module of the added file that defines a name, or ``None``."""
     named = (each for each in _added if getattr(each, marker, None) == name)
     return next((each for each in named if each.__name__ in texts), None)
 
 
 def file_that_added(marker: str, name: str) -> str | None:
-    """Name of that file, without folders."""
+    """Return the name of that file, without folders."""
     module = module_that_added(marker, name)
     if module is None:
         return None
@@ -172,10 +168,9 @@ def _module_name(path: Path) -> str:
 
 
 class _FromText(SourceFileLoader):
-    """Runs a text, or that which a file has now.
+    """Load a text, or the current text of a file.
 
-    Bytecode kept of it passes for current if the file was written within the same second and is as
-    long as before.
+    Cached bytecode would count as current if a changed file has the same length and second.
     """
 
     def __init__(self, name: str, path: str, text: bytes | None) -> None:
@@ -183,31 +178,31 @@ class _FromText(SourceFileLoader):
         self.text = self.get_data(path) if text is None else text
 
     def get_code(self, fullname: str) -> CodeType:
-        """The code of the text."""
+        """Compile the text."""
         return self.source_to_code(self.text, self.path)
 
 
 def forget() -> None:
-    """Scan anew when next asked."""
+    """Scan again at the next look-up."""
     scan.cache_clear()
     modules.cache_clear()
 
 
 def plugged_in() -> list[str]:
-    """Names of all plug-in modules that are in no folder here; imports none of them."""
+    """Return the names of plug-in modules from elsewhere, without importing them."""
     installed = [point.module for point in entry_points(group=ENTRY_POINT_GROUP)]
     return [*installed, *(module.__name__ for module in _added)]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One plug-in as far as it is known without its code.
+    """What is known about a plug-in without importing it.
 
     Attributes:
-        module: the module's full name.
-        strings: names that the module gives a plain string, and the string.
-        defined: all names that it defines.
-        load: imports it.
+        module: full name of the module.
+        strings: name -> plain string that the module assigns to it.
+        defined: all names that the module defines.
+        load: import it.
     """
 
     module: str
@@ -217,7 +212,7 @@ class Entry:
 
 
 class PlugIns(Mapping[str, Any]):
-    """Name -> module of every plug-in of one folder, imported when it is asked for."""
+    """Name -> module of every plug-in of one folder, imported on access."""
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
         self._entries = entries
@@ -232,31 +227,31 @@ class PlugIns(Mapping[str, Any]):
         return len(self._entries)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is one of that name; imports nothing."""
+        """Return whether there is a plug-in of that name; import nothing."""
         return name in self._entries
 
     def title(self, name: str) -> str:
-        """Its title, where that is a plain string; else its name. Imports nothing."""
+        """Return its title if that is a plain string, else its name; import nothing."""
         return self._entries[name].strings.get("TITLE", name)
 
     def defines(self, name: str, what: str) -> bool:
-        """Whether a plug-in defines something, such as a function. Imports nothing."""
+        """Return whether a plug-in defines a name, such as a function; import nothing."""
         return what in self._entries[name].defined
 
 
 @functools.cache
 def modules(package: str, marker: str) -> tuple[Any, ...]:
-    """Modules of one folder, of installed packages and of added files that have a marker."""
+    """Return the modules with a marker: of a folder, of installed packages, and added files."""
     return tuple(entry.load() for entry in _entries(package, marker))
 
 
 @functools.cache
 def scan(package: str, marker: str) -> PlugIns:
-    """Every plug-in that goes by its marker, in the order of their names; imports none of them.
+    """Return all plug-ins that have a marker, sorted by name; import none of them.
 
     Raises:
-        SyntaxError: a file of the folder is not Python.
-        ValueError: two modules go by the same name, or a marker is not a plain string.
+        SyntaxError: a file in the folder is not Python.
+        ValueError: two modules have the same name, or a marker is not a plain string.
     """
     found: dict[str, Entry] = {}
     for entry in _entries(package, marker):
@@ -276,15 +271,15 @@ _asking = threading.RLock()
 
 
 def _add_from_environment(names: str) -> None:
-    """Add the files that the environment names, once; other threads wait for it.
+    """Add the files named in the environment, once; other threads wait for it.
 
     Raises:
-        LoadError: one cannot be loaded.
+        LoadError: a file cannot be loaded.
     """
     with _asking:
         if names in _asked:
             return
-        # Before they are added: what they import may scan.
+        # First, because their imports may scan.
         _asked.add(names)
         for path in filter(None, names.split(os.pathsep)):
             try:
@@ -299,10 +294,10 @@ def _add_from_environment(names: str) -> None:
 
 
 def from_environment() -> dict[str, bytes]:
-    """Files that the environment names -> their texts when they were added.
+    """Return files named in the environment -> their texts when they were added.
 
     Raises:
-        LoadError: one cannot be loaded.
+        LoadError: a file cannot be loaded.
     """
     names = os.environ.get(PLUGINS, "")
     _add_from_environment(names)
@@ -310,15 +305,15 @@ def from_environment() -> dict[str, bytes]:
 
 
 def take(handed: Mapping[str, bytes]) -> None:
-    """In a process that works for another: take these texts, whatever the files hold by now."""
+    """Use these texts of files, because this process works for another that has read them."""
     _handed.update(handed)
 
 
 def _add_once(path: Path) -> None:
-    """Add a file that is not there yet; of two with one name only one would count.
+    """Add a file unless it was added before.
 
     Raises:
-        ValueError: another one has its name, or it is no plug-in.
+        ValueError: another file has its name, or it is not a plug-in.
     """
     name = _module_name(path)
     text = _handed.get(str(path)) or (path.read_bytes() if path.is_file() else None)
@@ -326,11 +321,11 @@ def _add_once(path: Path) -> None:
     if there is None:
         add_file(path)
     elif there != text:
-        raise ValueError("another one has this file name; rename one")
+        raise ValueError("another plug-in has this file name; rename one")
 
 
 def _entries(package: str, marker: str) -> list[Entry]:
-    """All that have a marker: of one folder, of installed packages, and added files."""
+    """List plug-ins with a marker: of a folder, of installed packages, and added files."""
     _add_from_environment(os.environ.get(PLUGINS, ""))
     entries = [_read(package, file, file.read_bytes()) for file in _files(package)]
     entries += [_loaded(point.load()) for point in entry_points(group=ENTRY_POINT_GROUP)]
@@ -339,15 +334,15 @@ def _entries(package: str, marker: str) -> list[Entry]:
 
 
 class LoadError(ImportError):
-    """A part of the program cannot be loaded; a sentence says why."""
+    """A part of the program cannot be loaded; one sentence says why."""
 
 
 def part(module: str) -> ModuleType:
-    """A module of the program, with all that it needs.
+    """Import a module of the program.
 
     Raises:
-        LoadError: not there, or without memory for its libraries, or one of these cannot read its
-            own variable of the environment, such as ``NUMBA_NUM_THREADS``.
+        LoadError: it is missing, its libraries lack memory, or one of them cannot read its
+            environment variable, such as ``NUMBA_NUM_THREADS``.
     """
     try:
         return importlib.import_module(module)
@@ -356,7 +351,7 @@ def part(module: str) -> ModuleType:
 
 
 def _files(package: str) -> list[Path]:
-    """Modules and packages right below a package, of which only the package itself is imported."""
+    """List modules and packages right below a package, importing only the package."""
     folders = [Path(folder) for folder in importlib.import_module(package).__path__]
     files = [file for folder in folders for file in folder.glob("*.py") if file.stem != "__init__"]
     return sorted([*files, *(file for folder in folders for file in folder.glob("*/__init__.py"))])
@@ -364,7 +359,7 @@ def _files(package: str) -> list[Path]:
 
 @functools.cache
 def _read(package: str, file: Path, text: bytes) -> Entry:
-    """What a file says of itself at its outermost level; parsed once for each text it has had."""
+    """Describe a file by its top-level definitions; each of its texts is parsed once."""
     strings: dict[str, str] = {}
     defined: set[str] = set()
     for statement in syntax.parse(text, str(file)).body:
@@ -385,6 +380,6 @@ def _read(package: str, file: Path, text: bytes) -> Entry:
 
 
 def _loaded(module: ModuleType) -> Entry:
-    """The same of a module that is imported already."""
+    """Describe a module that is imported already."""
     strings = {name: value for name, value in vars(module).items() if isinstance(value, str)}
     return Entry(module.__name__, strings, frozenset(vars(module)), lambda: module)

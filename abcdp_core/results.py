@@ -1,4 +1,4 @@
-"""Results: what an experiment found, complete enough to be drawn, saved and judged without it."""
+"""Results of studies, complete enough to be drawn, saved and tested without the study."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ REPORTED = ("numpy", "scipy", "numba", "pandas", "plotly")
 
 @dataclass(frozen=True)
 class Result:
-    """What an experiment found.
+    """Result of a study.
 
     Attributes:
-        experiment: its name.
+        experiment: name of the study.
         params: its parameters.
-        tables: name -> table; ``main`` is there always.
+        tables: name -> table; there is always a table ``main``.
         summary: the finding in one sentence, for the page and for screen readers.
-        privacy: what is protected and how much, in plain words.
-        event: what was done with private data, where it is one thing.
+        privacy: privacy statement in plain words.
+        event: event of the release, if there is a single one.
         seed: root seed.
-        done, total: tasks finished and tasks there are; fewer mean a partial result.
-        run_time: seconds until it was there, of the run that made it; ``None`` if not known. What
-            was found does not depend on it, so results that differ in it are equal.
-        kept: of those finished, how many were stored from an earlier run.
+        done, total: finished tasks and all tasks; a partial result has fewer.
+        run_time: seconds of the run; ``None`` if unknown. Results that differ in it are equal.
+        kept: number of finished tasks that were stored by an earlier run.
     """
 
     experiment: str
@@ -55,6 +54,6 @@ class Result:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what computed a result."""
+    """Return the versions of the program, Python and libraries."""
     known = {name: importlib.metadata.version(name) for name in REPORTED}
     return {"abcdp-explorer": __version__, "python": platform.python_version()} | known

@@ -1,9 +1,8 @@
-"""Runs an experiment's tasks on any executor and yields growing results.
+"""Run the tasks of a study on any executor and yield growing results.
 
-The command line, the pages and the tests call the same :func:`run`; what it may be given to work
-with comes from here too. Closing the iterator cancels; a store folder lets a later run resume.
-Results do not depend on the executor, on the number of workers or on the order in which tasks
-finish, nor on workers that are lost on the way: what they were doing is done again.
+The command line, the pages and the tests all call :func:`run`. Closing the iterator cancels; a
+store folder lets a later run resume. Results do not depend on the executor, the number of workers
+or the order in which tasks finish. Tasks of lost workers are done again.
 """
 
 from __future__ import annotations
@@ -29,22 +28,22 @@ from abcdp_core.store import Store
 from abcdp_core.studies import Chunk, Experiment
 from abcdp_core.workers import executor_for
 
-__all__ = ["Store", "executor_for", "run", "run_to_end"]
+__all__ = ["Store", "executor_for", "joined", "run", "run_to_end"]
 
 YIELD_EVERY = 0.25
-"""Seconds between two partial results, at least."""
+"""Least number of seconds between two partial results."""
 
 YIELD_SHARE = 0.1
-"""Largest share of the time that goes into partial results; a large one comes less often."""
+"""Largest share of the time spent on partial results; large ones come less often."""
 
 IN_FLIGHT_PER_WORKER = 2
-"""Tasks handed out ahead of time: enough to keep workers busy, few enough to cancel fast."""
+"""Tasks submitted per worker: enough to keep it busy, few enough to cancel fast."""
 
 CHECK_EVERY = 1.0
-"""Seconds after which somebody who waits looks whether to go on waiting."""
+"""Seconds between two checks whether to go on waiting."""
 
 Check = Callable[[], None]
-"""Raises an error if a run is to end."""
+"""Raises an error to end a run."""
 
 
 def run(
@@ -56,22 +55,24 @@ def run(
     plugins: Sequence[Path] = (),
     check: Check | None = None,
 ) -> Generator[Result]:
-    """Run an experiment; yield a result whenever enough new tasks are done, and the last one.
+    """Run a study; yield partial results as tasks finish, then the complete one.
+
+    Before it raises, it yields a last result with all finished tasks, also at Ctrl-C and if memory
+    runs out.
 
     Args:
-        experiment: which.
+        experiment: the study.
         params: its parameters.
         seed: root seed of all random numbers.
         executor: where tasks run; in this thread if ``None``.
-        store: finished tasks are taken from and kept in it.
-        plugins: files that were added to this process and that workers need as well.
-        check: called between two tasks, and every :data:`CHECK_EVERY` seconds of waiting for
-            workers; what it raises ends the run. Workers finish the tasks that they have begun.
+        store: where finished tasks are read and kept.
+        plugins: files that were added to this process and that workers need, too.
+        check: called between tasks, and every :data:`CHECK_EVERY` seconds while waiting; an error
+            it raises ends the run. Workers finish the tasks they have begun.
 
     Raises:
         LostWorkersError: workers were lost twice at the same task.
-        ParameterError: a worker of a cluster, or somebody's own model, cannot be used. Like the
-            above, Ctrl-C and a lack of memory it comes after a last result with all that was done.
+        ParameterError: a cluster's worker or your own model cannot be used.
     """
     begun = time.monotonic()
     tasks = experiment.tasks(params, seed)
@@ -80,7 +81,7 @@ def run(
     done, kept, unsaid, due = 0, 0, False, -float("inf")
 
     def result_now() -> Result:
-        rows = _joined([part for index in sorted(parts) for part in parts[index]])
+        rows = joined([part for index in sorted(parts) for part in parts[index]])
         result = experiment.collect(params, rows)
         run_time = time.monotonic() - begun
         return dataclasses.replace(
@@ -95,8 +96,8 @@ def run(
                 of_task = parts.setdefault(index, [])
                 of_task.append(tables)
                 if len(of_task) == _links(tasks[index]):
-                    # A table takes kilobytes, however few rows it has.
-                    parts[index] = [_joined(of_task)]
+                    # Each table takes kilobytes, however few rows it has.
+                    parts[index] = [joined(of_task)]
                 done += links
                 unsaid = True
                 kept += links if is_stored else 0
@@ -116,33 +117,33 @@ def run(
 def run_to_end(
     experiment: Experiment, params: Params, seed: int, check: Check | None = None
 ) -> Result:
-    """The complete result, computed in this thread.
+    """Return the complete result, computed in this thread.
 
     Args:
-        experiment: a module of ``abcdp_core.studies``, or what ``experiments.load`` gives.
+        experiment: a module of ``abcdp_core.studies``, as from ``studies.load``.
         params: its ``Params``.
         seed: root seed of all random numbers, from 0.
-        check: called between two tasks; what it raises ends the run.
+        check: called between tasks; an error it raises ends the run.
     """
     *_, result = run(experiment, params, seed, check=check)
     return result
 
 
-def _joined(parts: Sequence[Tables]) -> Tables:
-    """One table for each name, rows in the order of the parts."""
+def joined(parts: Sequence[Tables]) -> Tables:
+    """Concatenate the tables of each name, in the order of the parts."""
     first, *others = parts
     if not others:
         return first
-    joined = {}
+    found = {}
     for name, table in first.items():
-        # Most links of a chain may have no row; they would cost as much as those that have.
+        # Empty tables, as of most links of a chain, would take as long as full ones.
         filled = [tables[name] for tables in parts if len(tables[name])] or [table]
-        joined[name] = pd.concat(filled, ignore_index=True)
-    return joined
+        found[name] = pd.concat(filled, ignore_index=True)
+    return found
 
 
 def _links(task: Any) -> int:
-    """Parts that a task is done in."""
+    """Return the number of links of a task."""
     return int(getattr(task, "links", 1))
 
 
@@ -159,10 +160,7 @@ def _finish(
     plugins: Sequence[Path],
     check: Check | None,
 ) -> Generator[tuple[int, Tables, int, bool]]:
-    """What is done, part by part, what is stored first.
-
-    Index, tables, number of links and whether it was stored.
-    """
+    """Yield index, tables, number of links and whether they were stored; stored tasks first."""
     missing: Missing = []
     entries = store.entries(experiment, tasks) if store else []
     for index, task in enumerate(tasks):
@@ -185,14 +183,14 @@ def _finish(
         for index, link in done:
             parts.setdefault(index, []).append(link.tables)
             if link.successor is None:
-                whole = _joined(parts.pop(index))
+                whole = joined(parts.pop(index))
                 if store:
                     store.save(entries[index], whole)
             yield index, link.tables, 1, False
 
 
 def _link(outcome: Tables | Chunk) -> Chunk:
-    """What is done in one go is the last link of its chain."""
+    """Return the outcome of a task as a link; a task without links is its own last one."""
     return outcome if isinstance(outcome, Chunk) else Chunk(outcome, None)
 
 
@@ -208,13 +206,13 @@ def _in_turn(work: Work, missing: Missing, check: Check | None) -> Done:
 
 @dataclasses.dataclass(frozen=True)
 class _Given:
-    """A task, or the next link of one, that is given out to workers.
+    """A task, or the next link of one, for workers.
 
     Attributes:
-        index: of the task.
-        task: what is to be done.
-        alone: whether no other is given out beside it: its workers were lost, and so it has all
-            memory for itself and no other task is to blame.
+        index: number of the task.
+        task: argument of ``work``.
+        alone: whether it runs alone, because workers were lost at it before: it then has all the
+            memory, and no other task can be to blame.
     """
 
     index: int
@@ -233,7 +231,7 @@ def _at_once(work: Work, missing: Missing, executor: Executor, check: Check | No
     ended: Ended = SimpleQueue()
 
     def due() -> list[_Given]:
-        """What to give out now: first what goes on, at the end one by one what was lost."""
+        """Return what to submit: next links, then new tasks, then lost ones one at a time."""
         if any(given.alone for given in running.values()):
             return []
         room = max(IN_FLIGHT_PER_WORKER * workers.width(executor) - len(running), 0)
@@ -270,7 +268,7 @@ def _at_once(work: Work, missing: Missing, executor: Executor, check: Check | No
 
 
 def _next_ended(ended: Ended, check: Check | None) -> Future[Tables | Chunk]:
-    """The future that ends next, waited for."""
+    """Wait for the future that ends next."""
     while check is not None:
         check()
         with contextlib.suppress(Empty):

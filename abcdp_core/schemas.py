@@ -1,7 +1,7 @@
-"""Read TOML that people write or that ships, and check it by a pydantic schema.
+"""Read TOML and check it by a pydantic schema.
 
-What is wrong is one line with its place, such as ``pool.toml: theta.mu.high = 3: must be above 4``.
-Importing pydantic takes 70 ms, so what does not always read a file imports this module late.
+An error is one line with its place, such as ``pool.toml: theta.mu.high = 3: must be above 4``.
+Importing pydantic takes 70 ms, so modules that seldom read a file import this one late.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ WORDS = {
     "union_tag_not_found": "is missing",
     "value_error": "{error}",
 } | dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be a table")
-"""Kind of pydantic's errors -> what is allowed; others say it well enough themselves."""
+"""Type of a pydantic error -> what is allowed; the messages of other types are clear enough."""
 
 
 class Schema(pydantic.BaseModel):
-    """A table; no other keys, no other types. A validator's ValueError says what is allowed."""
+    """A table without other keys or types. The ValueError of a validator says what is allowed."""
 
     model_config = pydantic.ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -58,8 +58,8 @@ class Schema(pydantic.BaseModel):
 
 
 def read(file: Path, schema: type[S]) -> S:
-    """Return what a TOML file says, or raise ParameterError with one line."""
-    # A pipe would be waited for.
+    """Return the content of a TOML file, or raise a ParameterError of one line."""
+    # Reading a pipe would block.
     if not file.is_file():
         raise ParameterError(f"{file}: there is no such file.")
     try:
@@ -69,17 +69,17 @@ def read(file: Path, schema: type[S]) -> S:
 
 
 def parse(text: str | bytes, schema: type[S], name: str = "") -> S:
-    """Return what TOML says, or raise ParameterError with one line, after any name."""
+    """Return the content of a TOML text, or raise a ParameterError of one line."""
     try:
         given = tomllib.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
-    # A whole number of thousands of digits is a plain ValueError; deep nesting is the other.
+    # A number of thousands of digits raises a ValueError, deep nesting a RecursionError.
     except (ValueError, RecursionError) as error:
         raise ParameterError(f"{name}: is not TOML ({error}).".removeprefix(": ")) from error
     return check(given, schema, name)
 
 
 def check(given: Any, schema: type[S], name: str = "") -> S:
-    """Return a table that is read already, or raise ParameterError with one line."""
+    """Return a parsed table as a schema, or raise a ParameterError of one line."""
     try:
         return schema.model_validate(given)
     except pydantic.ValidationError as error:
@@ -102,7 +102,7 @@ def _first(error: pydantic.ValidationError, given: Any) -> str:
 
 
 def _place(loc: tuple[str | int, ...], given: Any, *, last: bool) -> str:
-    """Where in a file that is: pydantic adds names of its own, and keys may be missing there."""
+    """Return the place in a file, without names that pydantic adds."""
     place = ""
     for number, part in enumerate(loc, start=1):
         inside = range(len(given)) if isinstance(given, list) else given

@@ -1,4 +1,4 @@
-"""Pieces of sentences that studies, reports and commands share."""
+"""Numbers and comparisons in words, shared by studies, reports and commands."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ if TYPE_CHECKING:
 
 
 ROUNDING = 1e-6
-"""Relative excess over the bound that counts as rounding."""
+"""Relative excess over a bound that counts as rounding."""
 
 EQUAL = 1e-9
-"""A log-ratio below this is none."""
+"""A log-ratio below this counts as 0."""
 
 LARGE = 10.0
-"""A factor of more than e to this is written as a power."""
+"""A factor above e to this is written as a power."""
 
 NEGLIGIBLE = 1e-12
-"""A difference of probabilities or distances up to this size is rounding."""
+"""A difference of probabilities or distances up to this size counts as rounding."""
 
 
 def counted(count: int, one: str, several: str | None = None) -> str:
-    """A number of things, in the singular where it is one.
+    """Return a number with its noun, such as ``1 run`` or ``2 runs``.
 
     Args:
-        count: how many, at least 0.
-        one: what one is called.
-        several: what several are called; ``one`` with an s if not given.
+        count: at least 0.
+        one: the noun in the singular.
+        several: the noun in the plural; ``one`` with an s if ``None``.
     """
     return f"{count:,} {one if count == 1 else several or f'{one}s'}"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names one after another: "a, b and c"."""
+    """Return names as a list in words: "a, b and c"."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def duration(seconds: float) -> str:
-    """A time in a unit that people read."""
+    """Return a time in a suitable unit."""
     for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0)):
         if seconds >= size:
             return f"{plain(seconds / size, 2)} {unit}"
@@ -51,17 +51,17 @@ def duration(seconds: float) -> str:
 
 
 def runs_in_words(table: pd.DataFrame) -> str:
-    """How many runs a table has rows of."""
+    """Return the number of runs in a table."""
     return counted(table.run.nunique(), "run")
 
 
 def budget_name(epsilon_total: float) -> str:
-    """A budget, of which infinity stands for no noise."""
+    """Return a budget in words; infinity means no noise."""
     return "no noise" if math.isinf(epsilon_total) else f"ε_total = {epsilon_total:g}"
 
 
 def with_budget(epsilon_total: float) -> str:
-    """Under which budget something is so."""
+    """Return "with" a budget or "without noise"."""
     name = budget_name(epsilon_total)
     return "without noise" if math.isinf(epsilon_total) else f"with {name}"
 
@@ -79,7 +79,7 @@ SYMBOLS = {
     "correlation": "correlation",
     "t": "people",
 }
-"""Parameter -> how it is written."""
+"""Parameter -> its symbol."""
 
 AXES = {
     "epsilon_total": "privacy budget ε_total",
@@ -97,11 +97,11 @@ AXES = {
     "asked": "values asked for",
     "bandwidth": "bandwidth of the kernel",
 }
-"""Column -> what an axis of it is called."""
+"""Column -> title of its axis."""
 
 
 def setting(name: str, value: Any) -> str:
-    """One value of a parameter, as ``N = 5,000``."""
+    """Return one value of a parameter, such as ``N = 5,000``."""
     if name == "epsilon_total":
         return budget_name(value)
     if name == "pseudo_n":
@@ -121,13 +121,13 @@ def setting(name: str, value: Any) -> str:
 def settings_line(
     params: Params, names: Sequence[str], varying: Collection[str] = (), runs: int = 0
 ) -> str:
-    """What is the same in a whole figure, as ``N = 5,000, T = 1,000, 10 runs``.
+    """Return the settings of a whole figure, such as ``N = 5,000, T = 1,000, 10 runs``.
 
     Args:
-        params: of the study.
-        names: of the parameters that are named, unless they vary; of several values the first.
-        varying: names of those that do.
-        runs: how many there are so far; 0 if it has none.
+        params: parameters of the study.
+        names: parameters to show unless they vary; the first of several values.
+        varying: names of the parameters that vary.
+        runs: number of runs so far; 0 if the study has none.
     """
     texts = []
     for name in names:
@@ -138,13 +138,13 @@ def settings_line(
 
 
 def from_to(values: Iterable[float], digits: int = 3) -> str:
-    """The smallest and the largest of some numbers; one if they are the same in these digits."""
+    """Return the smallest and the largest number, or one if both look the same."""
     found = list(values)
     return " to ".join(dict.fromkeys(amount(end, digits) for end in (min(found), max(found))))
 
 
 def compared(value: float, other: float, nearly: float = 0.01) -> str:
-    """How much larger one size is than another that follows, as ``25 % more than``.
+    """Compare two sizes, to be followed by the other one, such as ``25 % more than``.
 
     Args:
         value: at least 0.
@@ -155,23 +155,23 @@ def compared(value: float, other: float, nearly: float = 0.01) -> str:
     if abs(ratio - 1.0) < nearly:
         return "about as much as"
     if ratio < NEGLIGIBLE:
-        return "next to nothing beside"
+        return "almost nothing compared with"
     if ratio >= 2.0:
         return f"{plain(ratio, 2)} times as much as"
     return f"{percent(abs(ratio - 1.0))} {'more' if ratio > 1.0 else 'less'} than"
 
 
 ALIKE = 1.1
-"""Factor up to which two errors or distances are about the same."""
+"""Factor up to which two errors or distances count as about the same."""
 
 
 def against_no_noise(private: float, plain: float, noun: str = "error") -> str:
-    """How large an error is beside the one without noise, for after "is".
+    """Compare an error with the error without noise, to follow "is".
 
     Args:
-        private: the error with noise, at least 0.
-        plain: the one without, at least 0.
-        noun: what else than an error is compared.
+        private: error with noise, at least 0.
+        plain: error without noise, at least 0.
+        noun: name of the quantity, if not an error.
     """
     if plain * ALIKE < private:
         times = f"{amount(private / plain, 2)} times" if plain > 0.0 else "larger than"
@@ -182,26 +182,26 @@ def against_no_noise(private: float, plain: float, noun: str = "error") -> str:
 
 
 def overpaid(epsilon_total: float, accountant: str) -> str:
-    """What an accountant that asks for more noise than needed did, after a space; else nothing."""
+    """Return a sentence about an accountant that adds more noise than needed, or nothing."""
     if accountant == "exact":
         return ""
     return (
-        f" The noise was made for ε_total = {epsilon_total:g} by the accountant {accountant}, "
-        f"which asks for more than that needs."
+        f" The accountant {accountant} chose the noise for ε_total = {epsilon_total:g} and adds "
+        f"more than needed."
     )
 
 
 NEARLY = 0.95
-"""Part of the prior's error from which on an answer is hardly better than the prior."""
+"""Fraction of the prior's error above which an estimate is hardly better than the prior."""
 
 
 def little(error: float, prior: float, than: str = "the prior") -> str:
-    """That an answer tells nothing, or hardly anything; nothing where it tells more.
+    """Return that an estimate is no, or hardly, better than the prior; empty if it is better.
 
     Args:
-        error: of the answer.
-        prior: error of the prior, which looks at no data.
-        than: what it is compared with, in words.
+        error: error of the estimate.
+        prior: error of the prior mean, which uses no data.
+        than: name of the prior.
     """
     if error < NEARLY * prior:
         return ""
@@ -209,13 +209,13 @@ def little(error: float, prior: float, than: str = "the prior") -> str:
 
 
 def noise_cost(error: float, plain: float, prior: float, than: str = "the prior") -> str:
-    """Say what noise does to an error, in a clause to begin or end a sentence with.
+    """Describe the effect of noise on an error in a clause.
 
     Args:
-        error: with the noise.
-        plain: without it.
-        prior: without any data.
-        than: what has that error, in words.
+        error: error with noise.
+        plain: error without noise.
+        prior: error of the prior mean, which uses no data.
+        than: name of the prior.
     """
     noisy, noiseless = (little(each, prior, than) for each in (error, plain))
     if noisy and noiseless:
@@ -223,7 +223,7 @@ def noise_cost(error: float, plain: float, prior: float, than: str = "the prior"
     if noisy:
         return f"noise leaves the estimate {noisy}"
     if noiseless:
-        # A threshold that lets few draws in, or none, may do better with noise.
+        # Noise may help if the threshold keeps few draws, or none.
         return f"only with noise is the estimate clearly better than {than}"
     return f"the error is {against_no_noise(error, plain)}"
 
@@ -232,23 +232,21 @@ def noise_cost(error: float, plain: float, prior: float, than: str = "the prior"
 
 
 def plain(value: float, digits: int = 3) -> str:
-    """As :func:`amount`, but for tiny numbers, which are given as below a limit.
+    """Return :func:`amount`, or "below 0.000001" for tiny numbers.
 
     Args:
         value: at least 0.
-        digits: that are shown, at least 1; more of a number that is larger.
+        digits: significant digits, at least 1; whole numbers have all of theirs.
     """
     return "below 0.000001" if value != 0.0 and value < 1e-6 else amount(value, digits)
 
 
 def amount(value: float, digits: int = 3) -> str:
-    """A number of some digits without an exponent: large ones whole, none too small to say.
-
-    What has a unit may be of any size, as an error has one.
+    """Return a number of any size with some significant digits and without an exponent.
 
     Args:
-        value: any number, or none.
-        digits: that are shown, at least 1; more of a number that is larger.
+        value: any number, also NaN.
+        digits: significant digits, at least 1; whole numbers have all of theirs.
     """
     if value < 0.0:
         return f"\u2212{amount(-value, digits)}"
@@ -262,13 +260,13 @@ def amount(value: float, digits: int = 3) -> str:
 
 
 def percent(share: float, level: float | None = None) -> str:
-    """A share in percent: two digits of it, or one of what it is short of all.
+    """Return a share in percent with two digits, or with one digit of what is missing to 100 %.
 
-    It is never rounded to nothing, to all, or across a level.
+    It is never rounded to 0, to 100 %, or across a level.
 
     Args:
         share: at least 0.
-        level: on whose side of it the number has to be.
+        level: share that rounding must not cross.
     """
     value = 100.0 * share
     missing = 100.0 - value
@@ -287,22 +285,22 @@ def percent(share: float, level: float | None = None) -> str:
 
 
 LEAST = 0.001
-"""Smallest percentage that is written out."""
+"""Smallest percentage written as a number."""
 
 
 def decimals(width: float) -> int:
-    """Decimals that show two digits of a number's spread; three if the spread is 0."""
+    """Return the decimals that show two digits of a spread; three if the spread is 0."""
     return _decimals(width, 2) if width > 0.0 else 3
 
 
 def fixed(value: float, places: int) -> str:
-    """A number with so many decimals, and never a minus before a 0."""
+    """Return a number with so many decimals, and 0 without a minus."""
     text = f"{value:.{places}f}"
     return text.replace("-", "\u2212") if float(text) else text.removeprefix("-")
 
 
 def interval(low: float, high: float) -> str:
-    """An interval, its ends to two digits of its width, as ``[49.29, 49.52]``."""
+    """Return an interval with two digits of its width, such as ``[49.29, 49.52]``."""
     if not 1e-12 < high - low < 1e6:
         return f"[{low:.4g}, {high:.4g}]".replace("-", "\u2212")
     places = decimals(high - low)
@@ -310,9 +308,9 @@ def interval(low: float, high: float) -> str:
 
 
 def estimate(mean: float, sd: float) -> str:
-    """A mean to two digits of its standard deviation, and that, as ``49.87 ± 0.31``.
+    """Return a mean and its standard deviation to two digits, such as ``49.87 ± 0.31``.
 
-    Without a spread, as a single particle has none, it is the mean alone.
+    If the standard deviation is 0, as for a single particle, return the mean alone.
     """
     if sd == 0.0:
         return f"{mean:.4g}".replace("-", "\u2212")
@@ -323,7 +321,7 @@ def estimate(mean: float, sd: float) -> str:
 
 
 def above(value: float, bound: float) -> str:
-    """A number that is larger than another, in two digits or in as many as show that it is.
+    """Return a number in two digits, or in as many as show that it is above a bound.
 
     Args:
         value: above ``bound``.
@@ -334,21 +332,17 @@ def above(value: float, bound: float) -> str:
 
 
 PLAIN = 1e-3
-"""From here on a format by digits writes no exponent; it would below a tenth of this."""
+"""From here on, formatting by digits writes no exponent; below a tenth of this it would."""
 
 
 def exact(value: float) -> str:
-    """A number that somebody gave, in as many digits as tell it from all others."""
+    """Return a number in as many digits as distinguish it from all others."""
     short = f"{value:g}"
     return short if float(short) == value else f"{value!r}".removesuffix(".0")
 
 
 def one_in(probability: float) -> str:
-    """A probability, as one in so many where it is small.
-
-    Args:
-        probability: in [0, 1].
-    """
+    """Return a probability in [0, 1]; a small one as "one in 15,000"."""
     if probability >= PLAIN:
         return f"{probability:.3g}"
     if probability < 1e-6:
@@ -358,7 +352,7 @@ def one_in(probability: float) -> str:
 
 
 def factor(log_ratio: float) -> str:
-    """``e`` to a size of a log-ratio, with three digits of what it is above 1."""
+    """Return ``e`` to a log-ratio with three digits of its excess over 1."""
     if log_ratio > LARGE:
         return f"e^{log_ratio:.4g}"
     if log_ratio < EQUAL:
@@ -367,14 +361,14 @@ def factor(log_ratio: float) -> str:
 
 
 def at_most(value: float, digits: int = 3) -> str:
-    """A number that is not exceeded: rounded up, in plain digits, to a millionth at the finest."""
+    """Return an upper bound: rounded up, without exponent, to at most six decimals."""
     if value <= NEGLIGIBLE:
         return "0"
     decimals = min(6, _decimals(value, digits))
-    # What is a whole number of units up to rounding stays so.
+    # A whole number of units, up to rounding, is not rounded up.
     return f"{math.ceil(value * 10**decimals * (1.0 - ROUNDING)) / 10**decimals:.{decimals}f}"
 
 
 def _decimals(value: float, digits: int = 3) -> int:
-    """Decimals that show some digits of a positive number."""
+    """Return the decimals that show some digits of a positive number."""
     return max(0, digits - 1 - math.floor(math.log10(value)))

@@ -1,14 +1,12 @@
-r"""What may be released of a data set: some numbers, one unit's share in them, and the proof.
+r"""Statistics that may be released from a data set, with their sensitivities.
 
-A *unit* is what privacy is promised to: a point, a day, an outbreak, a patient. The same data cost
-little or everything, depending on what one unit is (MATH M9). Two data sets are neighbours if one
-unit is replaced by another, or if one is added or removed; then their number is private too, and
-nothing may be read from it.
+A *unit* is the unit of privacy: a person, a day, an outbreak, a patient. The noise needed depends
+on it (MATH M9). Two data sets are neighbors if one unit is replaced by another, or if one is added
+or removed; then the number of units is private, too.
 
-How far one unit moves the numbers is stated as a list of *cases*: for each thing that can happen to
-a data set, the most by which each number moves. What no unit can do is in none of them. The largest
-sum of a case is the L1 sensitivity, the largest Euclidean length the L2 sensitivity. Cases are
-fractions, so both are computed exactly and rounded up.
+Sensitivities follow from a list of *cases*: for each possible change of one unit, the most by which
+each number changes. The largest sum of a case is the L1 sensitivity, its largest Euclidean length
+the L2 sensitivity. Cases are fractions, so both are computed exactly and rounded up.
 """
 
 from __future__ import annotations
@@ -28,17 +26,17 @@ Neighbours = Literal["replace", "add-remove"]
 
 
 def added(first: Array, n_first: int, second: Array, n_second: int) -> Array:  # noqa: ARG001
-    """Numbers of two parts together, where they are counts or sums."""
+    """Combine counts or sums of two parts of a data set."""
     return first + second
 
 
 def whole_only(*parts: Array | int) -> Array:
-    """Numbers of two parts together, where those of each do not tell.
+    """Refuse to combine numbers of parts that do not determine those of the whole.
 
     Raises:
         ValueError: always.
     """
-    raise ValueError(f"numbers of {len(parts) // 2} parts do not tell those of the whole.")
+    raise ValueError(f"numbers of {len(parts) // 2} parts do not determine those of the whole.")
 
 
 @dataclass(frozen=True)
@@ -46,19 +44,19 @@ class Statistic:
     """k numbers that a data set ``(n, p)`` is reduced to.
 
     Attributes:
-        name: what it goes by.
-        unit: what one unit is, with its article: "one patient".
-        neighbours: what happens to one unit: ``replace`` or ``add-remove``.
-        names: of the numbers; for data sets of another shape than the scenario's own there may be
-            more or fewer numbers than names.
+        name: name of the statistic.
+        unit: unit of privacy with its article: "one patient".
+        neighbours: change of one unit: ``replace`` or ``add-remove``.
+        names: names of the numbers; data sets of another shape than the scenario's own may have
+            more or fewer numbers.
         reduce: data sets ``(..., n, p)`` to numbers ``(..., k)``.
-        l1, l2: n -> the most by which one unit moves the numbers, as a sum and as a length. Where
-            units are added or removed both are constant: n is then private.
-        low, high: public bounds of the numbers ``(k,)``, from what they are and not from any data.
-        whole: number j times ``whole[j]`` is a whole number, so that its noise can be one too;
-            ``None`` if the numbers are real. The same for all where there may be more or fewer.
-        combine: numbers of two parts of ``n_first`` and ``n_second`` points to those of both
-            together, :func:`added` for counts; needed where data sets come in several sizes.
+        l1, l2: n -> the most by which one unit changes the numbers, as a sum and as a length.
+            Constant if units are added or removed, because n is then private.
+        low, high: public bounds of the numbers ``(k,)``, not computed from any data.
+        whole: number j times ``whole[j]`` is a whole number, so its noise can be whole, too;
+            ``None`` for real numbers. All equal if there may be more or fewer numbers.
+        combine: numbers of two parts of ``n_first`` and ``n_second`` points to those of the whole,
+            :func:`added` for counts; needed if data sets have several sizes.
     """
 
     name: str
@@ -75,15 +73,15 @@ class Statistic:
 
     @classmethod
     def by_cases(cls, cases: Cases, **stated: Any) -> Statistic:
-        """One whose numbers a unit moves as in one of some cases, whatever n is."""
+        """Return a statistic whose sensitivities follow from cases, whatever n is."""
         l1, l2 = largest_sum(cases), largest_length(cases)
         return cls(l1=lambda n: l1, l2=lambda n: l2, **stated)  # noqa: ARG005
 
     def __post_init__(self) -> None:
-        """Check that what is stated of each number fits together.
+        """Check that the attributes fit together.
 
         Raises:
-            ValueError: it does not.
+            ValueError: they do not.
         """
         k = len(self.names)
         for what, values in (("low", self.low), ("high", self.high), ("whole", self.whole)):
@@ -95,7 +93,7 @@ class Statistic:
             raise ValueError(f"statistic {self.name}: whole = {self.whole}: must be 1 or more.")
 
     def whole_of(self, data: Array) -> list[int]:
-        """The numbers of one data set ``(n, p)``, each times its ``whole``: whole, and exact.
+        """Return the exact whole numbers of a data set ``(n, p)``: each times its ``whole``.
 
         Raises:
             ValueError: the numbers are real.
@@ -106,30 +104,30 @@ class Statistic:
         return [round(number) for number in (numbers * self.steps(len(numbers))).tolist()]
 
     def steps(self, k: int) -> tuple[int, ...]:
-        """``whole`` of as many numbers as a data set has.
+        """Return ``whole`` for k numbers.
 
         Raises:
-            ValueError: there are more or fewer than names, and they are not alike.
+            ValueError: there are more or fewer numbers than names, and ``whole`` varies.
         """
         whole = self.whole or ()
         if len(whole) == k:
             return whole
         if len(set(whole)) != 1:
-            raise ValueError(f"statistic {self.name}: of {k} numbers {len(whole)} are stated.")
+            raise ValueError(f"statistic {self.name}: whole has {len(whole)} of {k} values.")
         return whole[:1] * k
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something else to be inferred, that each public draw tells.
+    """A quantity to infer that is a function of each public draw.
 
     Attributes:
-        name: in words.
-        unit: of it; empty if none.
-        low, high: between which it lies.
+        name: its name in words.
+        unit: its unit; empty if none.
+        low, high: its bounds.
         of: parameters ``(T, d)`` and numbers ``(T, k)`` of their data sets to its values ``(T,)``.
-        inverse: name, unit and factor of what is the factor divided by it, said where that is
-            positive; ``None`` if nothing is.
+        inverse: name, unit and factor of a second quantity, the factor divided by this one, shown
+            if it is positive; ``None`` if there is none.
     """
 
     name: str
@@ -142,13 +140,13 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Question:
-    """Whether a parameter is below a value.
+    """A question whether a parameter is below a value.
 
     Attributes:
-        parameter: which, as its scenario calls it.
+        parameter: its name in the scenario.
         words: the statement.
         below: the value.
-        remark: a sentence that has to stand beside the answer; empty if none.
+        remark: a sentence to show with the answer; empty if none.
     """
 
     parameter: str
@@ -159,13 +157,13 @@ class Question:
 
 @dataclass(frozen=True)
 class DirichletCounts:
-    """A model with a likelihood: each point falls into cell i with probability θ_i, independently.
+    """A model in which each point falls into cell i with probability θ_i, independently.
 
-    Then the counts of the cells say all that the data say of the parameters θ.
+    The counts of the cells are a sufficient statistic for θ.
 
     Attributes:
-        statistic: name of the :class:`Statistic` that counts them.
-        concentration: of the prior, θ ~ Dirichlet; 1 for each cell if it is flat.
+        statistic: name of the :class:`Statistic` with the counts.
+        concentration: of the Dirichlet prior of θ; 1 for each cell if it is flat.
     """
 
     statistic: str
@@ -173,23 +171,20 @@ class DirichletCounts:
 
 
 def stated_by(scenario: Any) -> Mapping[str, Statistic]:
-    """Name -> what may be released of a scenario's data besides distances; the default one first.
-
-    It is empty for a scenario that states none.
-    """
+    """Return name -> statistic of a scenario, the default first; empty if it has none."""
     stated: Mapping[str, Statistic] = getattr(scenario, "STATISTICS", {})
     return stated
 
 
 def largest_sum(cases: Cases) -> float:
-    """L1 sensitivity: the largest sum of absolute changes, rounded up."""
+    """Return the L1 sensitivity: the largest sum of absolute changes, rounded up."""
     exact = max(sum(abs(Fraction(change)) for change in case) for case in cases)
     near = float(exact)
     return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
 
 
 def largest_length(cases: Cases) -> float:
-    """L2 sensitivity: the largest Euclidean length of changes, rounded up."""
+    """Return the L2 sensitivity: the largest Euclidean length of changes, rounded up."""
     square = max(sum(Fraction(change) ** 2 for change in case) for case in cases)
     near = math.sqrt(square)
     while Fraction(near) ** 2 < square:

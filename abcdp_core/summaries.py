@@ -1,7 +1,6 @@
 """Summaries of weighted samples and of repeated runs.
 
-Distribution functions come from scipy.special: importing scipy.stats takes seconds, which everyone
-would wait for at the first page.
+Distribution functions come from scipy.special, because importing scipy.stats takes seconds.
 """
 
 from __future__ import annotations
@@ -21,25 +20,25 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 METRICS = {"mae": "mean absolute error", "mse": "mean squared error"}
-"""Column of a table of errors -> what it is."""
+"""Column of a table of errors -> its name."""
 
 
 def weighted_mean(values: Array, weights: Array) -> Array:
-    """Mean ``(d,)`` of values ``(k, d)`` under weights ``(k,)`` that sum to 1."""
+    """Return the mean ``(d,)`` of values ``(k, d)`` with weights ``(k,)`` that sum to 1."""
     mean: Array = weights @ values
     return mean
 
 
 def weighted_variance(values: Array, weights: Array) -> Array:
-    """Variance ``(d,)`` of values ``(k, d)`` under weights ``(k,)`` that sum to 1."""
+    """Return the variance ``(d,)`` of values ``(k, d)`` with weights ``(k,)`` that sum to 1."""
     return weighted_mean((values - weighted_mean(values, weights)) ** 2, weights)
 
 
 def weighted_quantile(values: Array, weights: Array, probabilities: ArrayLike) -> Array:
-    """Quantiles ``(q, d)`` of values ``(k, d)`` under weights ``(k,)`` that sum to 1.
+    """Return quantiles ``(q, d)`` of values ``(k, d)`` with weights ``(k,)`` that sum to 1.
 
-    Each value stands at the middle of its weight, with straight lines between; values without
-    weight count for nothing. For equal weights that is Hazen's definition.
+    Each value is at the middle of its weight, with straight lines between them; values without
+    weight are ignored. For equal weights this is Hazen's definition.
     """
     kept = weights > 0
     values, weights = values[kept], weights[kept]
@@ -52,17 +51,17 @@ def weighted_quantile(values: Array, weights: Array, probabilities: ArrayLike) -
 
 
 def effective_sample_size(weights: Array) -> float:
-    """(Σw)² / Σw² of weights ``(k,)``; 0 for none."""
+    """Return (Σw)² / Σw² of weights ``(k,)``; 0 if there are none."""
     if len(weights) == 0:
         return 0.0
     return float(weights.sum() ** 2 / np.sum(weights**2))
 
 
 def autocorrelation_time(chain: Array) -> float:
-    """Integrated autocorrelation time of a chain ``(k,)``: steps per independent one.
+    """Return the integrated autocorrelation time of a chain ``(k,)``: steps per independent one.
 
-    1 + 2 Σ ρ_j up to the first window that is five times as long as the time found in it (Sokal);
-    k for a chain that never moves.
+    1 + 2 Σ ρ_j up to the first window that is five times the time found in it (Sokal); k for a
+    constant chain.
     """
     apart = chain - chain.mean()
     if not apart.any():
@@ -77,7 +76,7 @@ def autocorrelation_time(chain: Array) -> float:
 
 
 def errors(estimate: Array, truth: Array | None) -> tuple[float, float]:
-    """Mean squared and mean absolute difference over the ``d`` parameters; NaN without a truth."""
+    """Return mean squared and mean absolute error over the d parameters; NaN without a truth."""
     if truth is None:
         return math.nan, math.nan
     difference = estimate - truth
@@ -85,35 +84,35 @@ def errors(estimate: Array, truth: Array | None) -> tuple[float, float]:
 
 
 def errors_by_metric(estimate: Array, truth: Array | None) -> dict[str, float]:
-    """The same, by the names of :data:`METRICS`."""
+    """Return both errors by their names in :data:`METRICS`."""
     mse, mae = errors(estimate, truth)
     return {"mae": mae, "mse": mse}
 
 
 def empty_note(accepted: ArrayLike) -> str:
-    """How many runs accepted nothing, as a sentence after a space; empty if none did.
+    """Return a sentence about runs that kept no draw, after a space; empty if all kept some.
 
     Args:
-        accepted: number of accepted samples of each run.
+        accepted: number of kept draws of each run.
     """
     counts = np.asarray(accepted)
     empty = int((counts == 0).sum())
     if not empty:
         return ""
     runs, estimates = ("run", "its estimate is") if empty == 1 else ("runs", "their estimates are")
-    return f" {empty:,} {runs} of {counts.size:,} accepted nothing; {estimates} the prior mean."
+    return f" {empty:,} {runs} of {counts.size:,} kept no draw; {estimates} the prior mean."
 
 
 def binomial_interval(
     successes: ArrayLike, trials: ArrayLike, level: float = 0.05
 ) -> tuple[Array, Array]:
-    """Clopper-Pearson interval of a probability, elementwise; [0, 1] where there is no trial.
+    """Return Clopper-Pearson intervals of probabilities, elementwise; [0, 1] without trials.
 
     Args:
         successes, trials: counts, broadcast against each other.
-        level: largest probability that an interval misses.
+        level: largest probability that an interval misses the truth.
     """
-    # Inside the function: what needs none of these functions starts without SciPy.
+    # Inside the function, so that the program starts without SciPy.
     from scipy import special
 
     k, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
@@ -124,10 +123,10 @@ def binomial_interval(
 
 
 def binomial_p_values(counts: Array, trials: Array | int, probabilities: Array) -> Array:
-    """Exact two-sided p-values ``(k,)``, twice the smaller tail, of counts being binomial.
+    """Return exact two-sided p-values ``(k,)`` of binomial counts, twice the smaller tail.
 
-    The smallest times their number, at most 1, is the p-value of the joint test of all of them
-    (Bonferroni), whether they depend on each other or not.
+    The smallest times k, at most 1, is the p-value of the joint test (Bonferroni), whether the
+    counts are independent or not.
     """
     from scipy import special
 
@@ -143,10 +142,10 @@ def binomial_p_values(counts: Array, trials: Array | int, probabilities: Array) 
 def mean_interval(
     values: Array, rng: np.random.Generator, resamples: int = 1000
 ) -> tuple[Array, Array]:
-    """95 % bootstrap interval of the mean over runs: values ``(runs, ...)`` to two ``(...)``.
+    """Return the 95 % bootstrap interval of the mean over runs: ``(runs, ...)`` to two ``(...)``.
 
-    Runs are drawn with replacement, all columns of a run together. With fewer than two runs there
-    is no interval: both ends are NaN.
+    Runs are drawn with replacement, all columns of a run together. With fewer than two runs both
+    ends are NaN.
     """
     runs = len(values)
     if runs < 2:
@@ -156,7 +155,7 @@ def mean_interval(
 
 
 def resampled_means(values: Array, rng: np.random.Generator, resamples: int = 1000) -> Array:
-    """Means ``(resamples, ...)`` of values ``(runs, ...)`` over runs drawn with replacement."""
+    """Return means ``(resamples, ...)`` of values ``(runs, ...)`` over resampled runs."""
     runs = len(values)
     counts = rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples) / runs
     means: Array = np.tensordot(counts, values, axes=1)
@@ -164,7 +163,7 @@ def resampled_means(values: Array, rng: np.random.Generator, resamples: int = 10
 
 
 def first_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
-    """The rows that have the first value of some columns."""
+    """Return the rows with the first value of some columns."""
     for name in names:
         table = table[table[name] == table[name].iloc[0]]
     return table
@@ -173,23 +172,23 @@ def first_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
 def over_runs(
     table: pd.DataFrame, column: str, by: Sequence[str], run: str = "run"
 ) -> pd.DataFrame:
-    """Mean and 95 % bootstrap interval over runs, for every combination of some columns.
+    """Return means and 95 % bootstrap intervals over runs for every combination of some columns.
 
-    A run that has no value at a setting, or NaN, does not count there. Runs are drawn with
-    replacement, all settings of a run together; every call draws them alike.
+    A run without a value at a setting does not count there. Runs are drawn with replacement, all
+    settings of a run together; every call draws the same runs.
 
     Args:
         table: one row per run and setting.
-        column: whose mean is taken.
+        column: column to average.
         by: columns that make a setting.
-        run: column that tells what is repeated.
+        run: column with the number of the run.
 
     Returns:
         Columns ``by``, ``mean``, ``low``, ``high``, sorted by setting, and ``empty_share``: the
-        share of the runs that accepted nothing, 0 where nothing is accepted or rejected. The first
-        three are NaN where no run counts, the ends also where only one does.
+        share of runs that kept no draw, 0 if the study keeps none. ``mean`` is NaN if no run
+        counts, ``low`` and ``high`` also if only one does.
     """
-    # Not a pivot table, which leaves out a setting without any value.
+    # A pivot table would omit a setting without any value.
     runs = table.pivot(index=run, columns=list(by), values=column).sort_index(axis=1)  # noqa: PD010
     values = runs.to_numpy(dtype=float)
     statistics = runs.columns.to_frame(index=False).assign(
@@ -210,7 +209,7 @@ def over_runs(
 
 
 def root_over_runs(table: pd.DataFrame, column: str, by: str) -> pd.DataFrame:
-    """Take the root of the mean over runs and of its interval: ``by, error, low, high``."""
+    """Return the root of the mean over runs and of its interval: ``by, error, low, high``."""
     found = over_runs(table, column, [by]).rename(columns={"mean": "error"})
     ends = ["error", "low", "high"]
     found[ends] = np.sqrt(found[ends].clip(lower=0.0))

@@ -1,4 +1,4 @@
-"""What source text says, without running it."""
+"""Parse source text without running it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ T = TypeVar("T")
 _one_at_a_time = threading.Lock()
 
 ATTEMPTS = 5
-"""What is disturbed is so once in some hundred times."""
+"""Times to try; a race happens about once in a hundred."""
 
 
 def retry_parser_race(read: Callable[[], T]) -> T:
-    """What is read by parsing Python, as the head of each array that NumPy loads is.
+    """Call a function that parses Python, as NumPy does for the head of an array, and retry races.
 
-    In Python before 3.13 two threads that parse at once share a count of the depth they are at, and
-    one of them may fail with a SystemError (CPython issue 106905). That one reads again.
+    In Python before 3.13, two threads that parse at once share a depth counter, and one of them may
+    fail with a SystemError (CPython issue 106905).
     """
     for _ in range(ATTEMPTS - 1):
         try:
@@ -30,16 +30,14 @@ def retry_parser_race(read: Callable[[], T]) -> T:
 
 
 def parse(text: bytes, name: str = "<text>") -> ast.Module:
-    """The syntax tree of a module.
-
-    One thread at a time, so that they do not disturb one another; others may (:func:`undisturbed`).
+    """Return the syntax tree of a module; our own threads parse one at a time.
 
     Args:
         text: its source.
-        name: for the message of an error.
+        name: name for error messages.
 
     Raises:
-        SyntaxError: it is not Python.
+        SyntaxError: the text is not Python.
     """
     with _one_at_a_time:
         return retry_parser_race(lambda: ast.parse(text, name))

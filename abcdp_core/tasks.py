@@ -1,4 +1,4 @@
-"""The tasks that a study's work is cut into: plain data, about half a second of work each."""
+"""Tasks, the parts of a study's work: plain data, about half a second of work each."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of a task that is done part after part, so that it can be watched and stopped.
+    """One link of a task that is done link by link, so that it shows progress and can be stopped.
 
-    A task that comes in links says how many by an attribute ``links``.
+    Such a task has an attribute ``links``, their number.
 
     Attributes:
-        tables: rows of this part.
-        successor: what ``work`` has to be given to go on; ``None`` after the last part.
+        tables: rows of this link.
+        successor: argument of ``work`` for the next link; ``None`` after the last.
     """
 
     tables: Tables
@@ -33,7 +33,7 @@ class InLinks(Protocol):
 
     @property
     def links(self) -> int:
-        """How many."""
+        """Number of links."""
         ...
 
 
@@ -45,9 +45,9 @@ class Continuation(Generic[T]):
     """The rest of a task that is done in links.
 
     Attributes:
-        task: the whole one.
-        state: where it stands; what the next link needs to know.
-        done: links that are done.
+        task: the whole task.
+        state: data for the next link.
+        done: number of finished links.
     """
 
     task: T
@@ -56,21 +56,21 @@ class Continuation(Generic[T]):
 
     @classmethod
     def of(cls, task: T | Continuation[T], state: Any = None) -> Continuation[T]:
-        """What ``work`` was given, as the rest of a task: before the first link all of it."""
+        """Return the argument of ``work`` as a continuation, also before the first link."""
         return task if isinstance(task, Continuation) else cls(task, state, 0)
 
     @property
     def is_last(self) -> bool:
-        """Whether no other link comes after the next one."""
+        """Whether the next link is the last."""
         return self.done + 1 == self.task.links
 
     def part(self, whole: int) -> slice:
-        """Which of so many pieces of work the next link does."""
+        """Return which of ``whole`` pieces of work the next link does."""
         first, last = (done * whole // self.task.links for done in (self.done, self.done + 1))
         return slice(first, last)
 
     def link(self, tables: Tables, state: Any = None) -> Chunk:
-        """The next link: its rows, and the rest after it, which stands where ``state`` says."""
+        """Return the next link with its rows, and the state for the link after it."""
         rest = Continuation(self.task, state, self.done + 1)
         return Chunk(tables, rest if rest.done < self.task.links else None)
 
@@ -80,24 +80,24 @@ P = TypeVar("P", bound=Params)
 
 @dataclass(frozen=True)
 class SingleTask(Generic[P]):
-    """The task of an experiment that is done in one go."""
+    """The only task of a study."""
 
     params: P
     seed: int
 
 
 def single_task(params: P, seed: int) -> list[SingleTask[P]]:
-    """A single task, for experiments that take a moment."""
+    """Return a single task, for studies that take a moment."""
     return [SingleTask(params, seed)]
 
 
 @dataclass(frozen=True)
 class Run(Generic[P]):
-    """One run of a study that is repeated, with chance of its own.
+    """One run of a repeated study, with its own randomness.
 
     Attributes:
-        params: of the study as if it had this one run. A stored task is known by all that it
-            holds; so raising the number of runs from 3 to 60 leaves the first three valid.
+        params: parameters of the study with a single run. They identify a stored task, so raising
+            the number of runs from 3 to 60 keeps the first three valid.
         run: its number, from 0.
         seed: root seed of all random numbers.
     """
@@ -112,25 +112,25 @@ class Chain(Run[P]):
     """A run that is done in links.
 
     Attributes:
-        links: how many.
+        links: number of links.
     """
 
     links: int
 
 
 def per_run(params: P, seed: int) -> list[Run[P]]:
-    """One task per run of parameters that have a field ``runs``; each as if it had the fewest."""
+    """Return one task per run, for parameters with a field ``runs``."""
     single = with_values(params, runs=int(params.specification()["runs"].low))
     return [Run(single, run, seed) for run in range(vars(params)["runs"])]
 
 
 @dataclass(frozen=True)
 class Part(Generic[P]):
-    """Pieces ``first`` to ``first + count − 1`` of work that falls into many alike.
+    """Pieces ``first`` to ``first + count − 1`` of work that consists of many equal pieces.
 
     Attributes:
-        params: of the study without the number of pieces, as in :class:`Run`.
-        first, count: which pieces.
+        params: parameters of the study without the number of pieces, as in :class:`Run`.
+        first, count: first piece and number of pieces.
         seed: root seed of all random numbers.
     """
 
@@ -141,12 +141,12 @@ class Part(Generic[P]):
 
     @property
     def pieces(self) -> range:
-        """Numbers of its pieces."""
+        """The numbers of its pieces."""
         return range(self.first, self.first + self.count)
 
 
 def per_value(params: P, seed: int, *names: str) -> list[SingleTask[P]]:
-    """One task for every combination of the values that some fields list, each holding one."""
+    """Return one task for every combination of the values that some fields list."""
     return [
         SingleTask(with_values(params, **{name: (value,) for name, value in chosen}), seed)
         for chosen in itertools.product(
@@ -156,7 +156,7 @@ def per_value(params: P, seed: int, *names: str) -> list[SingleTask[P]]:
 
 
 def in_parts(params: P, seed: int, size: int, *names: str) -> list[Part[P]]:
-    """Return tasks of up to ``size`` runs each, for all combinations of what some fields list.
+    """Return tasks of up to ``size`` runs for all combinations of the values in some fields.
 
     The first runs of all combinations come before any later run.
     """
@@ -170,5 +170,5 @@ def in_parts(params: P, seed: int, size: int, *names: str) -> list[Part[P]]:
 
 
 def with_values(params: P, **values: object) -> P:
-    """The same parameters but for some of their fields."""
+    """Return the same parameters with some fields changed."""
     return dataclasses.replace(params, **values)

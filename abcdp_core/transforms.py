@@ -1,20 +1,19 @@
-r"""Where a prior's parameters can lie, and a scale on which they may be moved and stay there.
+r"""Bijectors between a prior's support and an unconstrained scale.
 
-A regression moves parameters along straight lines, which may lead out of the prior's support.
-Moved on another scale and brought back they cannot. For weights that add up to 1 the usual choice
-is the log-ratio; additive, centred or isometric is one and the same here, as a linear regression
-is the same in all linear coordinates. But a plane through the parameters is a curve through their
-logarithms: where draws are accepted from afar, as they have to be in several dimensions, a
-log-ratio regression leaves intervals 2.5 times as wide as they could be (the mixture of five
-uniforms, $\epsilon_{total} = 1$: 0.045 instead of 0.018). So the scale here is a log-ratio
-near an edge and straight away from it. With a distance $s_i$,
+A regression moves parameters along straight lines, which may leave the prior's support; moved on
+an unconstrained scale and transformed back, they stay inside. For weights that add up to 1 the
+usual choice is the log-ratio (additive, centered or isometric: a linear regression is the same in
+all linear coordinates). But a plane in the parameters is curved in their logarithms. If draws are
+kept at large distances, as they must be in several dimensions, a log-ratio regression gives
+intervals 2.5 times as wide as possible (mixture of five uniforms, $\epsilon_{total} = 1$: 0.045
+instead of 0.018). So the scale here is a log-ratio near an edge and linear far from it. With a
+distance $s_i$,
 
 $$x_i = s_i \log(e^{\theta_i / s_i} - 1), \qquad
 \theta_i = \frac{s_i \log(1 + e^{x_i / s_i})}{\sum_j s_j \log(1 + e^{x_j / s_j})} .$$
 
-Weights far above $s_i$ are nearly left as they are, those far below it become
-$s_i \log(\theta_i / s_i)$. As all $s_i$ grow, this becomes the log-ratio, and as they go to 0, no
-change at all.
+Weights far above $s_i$ hardly change, and those far below it become $s_i \log(\theta_i / s_i)$. As
+all $s_i$ grow, the scale becomes the log-ratio; as they go to 0, the identity.
 """
 
 from __future__ import annotations
@@ -28,23 +27,23 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 NEAREST = 1e-3
-"""Nearer to an edge than this part of the scale's distance is as near as this.
+"""Least distance from an edge, as a fraction of the scale's distance.
 
-So a weight of 0 is no infinity, and no outlier among its neighbours either.
+So a weight of 0 is neither infinite nor an outlier.
 """
 
 
 @dataclass(frozen=True)
 class Bijector:
-    """Where parameters ``(k, d)`` can lie.
+    """A support of parameters ``(k, d)`` and its unconstrained scale.
 
     Attributes:
-        contains: which of them are inside ``(k,)``.
-        to_unconstrained: parameters and distances ``(d,)``, above 0, within which the scale is to
-            differ from a straight one, to values ``(k, d)`` on it.
-        from_unconstrained: the inverse. Whatever the values are, what comes back is inside, unless
-            both are :func:`unchanged` although there are bounds.
-        separate: whether a parameter that moves leaves the others where they may be.
+        contains: parameters to whether they are inside ``(k,)``.
+        to_unconstrained: parameters, and positive distances ``(d,)`` from edges within which the
+            scale is not linear, to values ``(k, d)``.
+        from_unconstrained: the inverse; gives parameters inside for any values, unless both are
+            :func:`unchanged` although there are bounds.
+        separate: whether each parameter may move without the others.
     """
 
     contains: Callable[[Array], NDArray[np.bool_]]
@@ -54,7 +53,7 @@ class Bijector:
 
 
 def unchanged(values: Array, distance: Array) -> Array:  # noqa: ARG001 - part of the interface
-    """The scale of parameters that need none, or of bounds that they may be moved across."""
+    """Return the values, for parameters without bounds or with bounds that may be crossed."""
     return values
 
 
@@ -78,7 +77,7 @@ def _weights_to_reals(theta: Array, distance: Array) -> Array:
 
 
 def _reals_to_weights(values: Array, distance: Array) -> Array:
-    # Logarithms, so that no value is too small; below -30 that of log(1 + e^x) is x itself.
+    # In logarithms against underflow; below -30, log(log(1 + e^x)) is x.
     ratio = values / distance
     logarithm = np.log(np.logaddexp(0.0, np.maximum(ratio, -30.0))) + np.minimum(ratio + 30.0, 0.0)
     logarithm += np.log(distance)
@@ -92,15 +91,15 @@ SIMPLEX = Bijector(_on_simplex, _weights_to_reals, _reals_to_weights, separate=F
 
 
 def box(low: Array, high: Array) -> Bijector:
-    r"""Parameters ``(d,)`` between bounds, each on its own.
+    r"""Return the bijector of parameters ``(d,)`` between bounds, each on its own.
 
     $$x = \theta + s \log(1 - e^{-(\theta - a)/s}) - s \log(1 - e^{-(b - \theta)/s}), \qquad
     \theta = a + s \log(1 + e^{(x - a)/s}) - s \log(1 + e^{(x - b)/s}) :$$
 
-    far from both bounds $a < b$ no change at all, near them a logarithm of the distance.
+    the identity far from both bounds $a < b$, and a logarithm of the distance near them.
 
     Raises:
-        ValueError: a lower bound is not below the upper one, or one is not finite.
+        ValueError: a lower bound is not below its upper bound, or a bound is not finite.
     """
     low, high = np.array(low, dtype=float), np.array(high, dtype=float)
     if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
@@ -121,7 +120,7 @@ def box(low: Array, high: Array) -> Bijector:
     def from_unconstrained(values: Array, distance: Array) -> Array:
         risen = np.logaddexp(0.0, (values - low) / distance)
         cut = np.logaddexp(0.0, (values - high) / distance)
-        # Rounding must not lead across a bound.
+        # Rounding must not cross a bound.
         inside: Array = np.clip(low + distance * (risen - cut), low, high)
         return inside
 

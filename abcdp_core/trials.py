@@ -1,7 +1,7 @@
-"""Trials: data sets whose true parameters are known, and releases that are scored on them.
+"""Trials: data sets with known true parameters, and errors of releases from them.
 
-The best public setting of a mechanism is the one with the least error over data sets simulated from
-prior draws. The data that a study scores are never looked at for that.
+The best public setting of a mechanism has the least error over data sets simulated at prior draws.
+The data that a study scores are never used for this choice.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 TUNING_SETS = 20
-"""Simulated data sets that a setting is chosen on."""
+"""Number of simulated data sets for the choice of a setting."""
 
 HELD_OUT = 10_000
-"""Numbers from here on are of prior draws that no setting is chosen on."""
+"""Number of the first prior draw that is never used to choose a setting."""
 
 METRICS = ("mse", "mae", "mse_scaled", "mae_scaled")
-"""Mean squared and absolute difference over the parameters; scaled: in prior standard deviations"""
+"""Mean squared and absolute error over the parameters; scaled: in prior standard deviations."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Data against the pool of a public side, and the parameters ``(d,)`` they come from."""
+    """A comparison of data with a pool, and the true parameters ``(d,)`` of the data."""
 
     public: PublicSide
     comparison: pool.DistanceTable = field(repr=False)
@@ -48,9 +48,9 @@ class Trial:
 
 @functools.lru_cache(maxsize=512)
 def own(public: PublicSide, run: int) -> Trial:
-    """The scenario's own data, published or drawn for a run; those of every run meet one pool.
+    """Return the scenario's own data of a run, published or simulated; all runs share one pool.
 
-    The truth is NaN where nobody knows it.
+    The truth is NaN if it is unknown.
     """
     data = pool.observed_data(dataclasses.replace(public.key, run=run), public.n)
     comparison = pool.compare(pool.open_pool(public.key), data, synthetic=True)
@@ -60,16 +60,16 @@ def own(public: PublicSide, run: int) -> Trial:
 
 
 def simulated(public: PublicSide, index: int) -> Trial:
-    """Data simulated at the ``index``-th prior draw beyond the pool, from 0.
+    """Return data simulated at the ``index``-th prior draw beyond the pool, from 0.
 
-    No setting is chosen on those from :data:`HELD_OUT` on.
+    Those from :data:`HELD_OUT` on are never used to choose a setting.
     """
     return Trial(public, public.simulated(index), public.simulated_theta(index))
 
 
 SCENARIO = choice(
     "Scenario",
-    "Where the data come from: any whose data sets take seconds to simulate.",
+    "The data and their model.",
     tuple(
         name
         for name in dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))
@@ -78,35 +78,35 @@ SCENARIO = choice(
 )
 
 
-MECHANISM = choice("Mechanism", "What answers to the data.", tuple(mechanisms.names()))
+MECHANISM = choice("Mechanism", "How the release is made.", tuple(mechanisms.names()))
 SENSITIVITY = dataclasses.replace(
     par.SENSITIVITY,
-    help=f"{par.SENSITIVITY.help} A mechanism without this choice has its own Δ.",
+    help=f"{par.SENSITIVITY.help} Mechanisms without this choice have their own Δ.",
 )
 
 
 def able(parameter: Parameter, scenario: str) -> Parameter:
-    """A choice of mechanisms without those that cannot serve a scenario."""
+    """Return a choice of mechanisms without those that cannot serve a scenario."""
     names = tuple(str(name) for name in parameter.options)
     return dataclasses.replace(parameter, options=serving(names, scenario))
 
 
 def serving(names: tuple[str, ...], scenario: str) -> tuple[str, ...]:
-    """Those of some mechanisms that can serve a scenario."""
+    """Return those of some mechanisms that can serve a scenario."""
     served = mechanisms.for_scenario(simulators.load(scenario))
     return tuple(name for name in names if name in served)
 
 
 def check_truths(scenario: str, truths: str) -> None:
-    """Refuse a scenario's own data where nobody knows their true parameters.
+    """Refuse a scenario's own data if their true parameters are unknown.
 
     Raises:
-        ParameterError: one sentence says so, and what can be done.
+        ParameterError: they are unknown.
     """
     if truths == "own" and not knows_truth(simulators.load(scenario)):
         raise ParameterError(
-            f"truths = own: nobody knows the true parameters of {scenario}'s data; "
-            f"truths = prior has some that are known."
+            f"truths = own: the true parameters of {scenario}'s data are unknown; "
+            f"use truths = prior."
         )
 
 
@@ -114,7 +114,7 @@ def check_mechanisms(scenario: str, names: tuple[str, ...]) -> None:
     """Refuse mechanisms that cannot serve a scenario.
 
     Raises:
-        ParameterError: one sentence says which and why.
+        ParameterError: one cannot; the message says why.
     """
     source = simulators.load(scenario)
     for name in names:
@@ -125,13 +125,13 @@ def check_mechanisms(scenario: str, names: tuple[str, ...]) -> None:
 def guarantees(
     names: tuple[str, ...], budget: Budget, scenario: simulators.Scenario, budgets: int = 1
 ) -> str:
-    """What one release by each of some mechanisms promises; those that promise the same, together.
+    """Return the guarantee of one release by each mechanism, equal guarantees together.
 
     Args:
-        names: of the mechanisms.
-        budget: of each release, the largest one if there are several.
-        scenario: whose data.
-        budgets: how many different budgets are shown.
+        names: names of the mechanisms.
+        budget: budget of each release; the largest if there are several.
+        scenario: the scenario of the data.
+        budgets: number of different budgets shown.
     """
     found: dict[str, list[str]] = {}
     for name in names:
@@ -144,19 +144,19 @@ def guarantees(
 
 
 def knows_truth(scenario: simulators.Scenario) -> bool:
-    """Whether the scenario's own data are drawn at known parameters."""
+    """Return whether the scenario's own data are simulated at known parameters."""
     return scenario.TRUTH is not None and scenario.OBSERVED is None
 
 
 def scores(trial: Trial, release: Release) -> tuple[float, ...]:
-    """The :data:`METRICS` of what a release stands for; the prior mean if nothing was accepted."""
+    """Return the :data:`METRICS` of a release; of the prior mean if no draw was kept."""
     theta = trial.public.theta
     estimate = release.mean(theta, np.asarray(trial.public.scenario.PRIOR_MEAN))
     return errors(estimate, trial.truth, theta)
 
 
 def errors(estimate: Array, truth: Array, theta: Array) -> tuple[float, ...]:
-    """The :data:`METRICS` of an estimate ``(d,)``; ``theta (T, d)`` are draws from the prior."""
+    """Return the :data:`METRICS` of an estimate ``(d,)``; ``theta (T, d)`` are prior draws."""
     unit = theta.std(axis=0)
     return (
         *summaries.errors(estimate, truth),
@@ -168,17 +168,17 @@ def errors(estimate: Array, truth: Array, theta: Array) -> tuple[float, ...]:
 def tried(
     name: str, public: PublicSide, options: Params, budget: Budget, seed: int
 ) -> tuple[tuple[Params, float], ...]:
-    """Every setting of a mechanism's grid, and its mean squared error over simulated data sets.
+    """Return every setting of a mechanism's grid with its mean squared error on simulated data.
 
-    Where parameters have different units the error is that in prior standard deviations. Where
-    there is one setting only it is not tried, and its error is NaN.
+    If parameters have different units, errors are in prior standard deviations. A single setting is
+    not tried; its error is NaN.
 
     Args:
-        name: of the mechanism.
+        name: name of the mechanism.
         public: data size and pool.
-        options: what the grid does not vary.
-        budget: of each release.
-        seed: of the noise.
+        options: options that the grid does not vary.
+        budget: budget of each release.
+        seed: seed of the noise.
     """
     mechanism = mechanisms.load(name)
     grid = mechanism.grid(public)
@@ -203,11 +203,11 @@ def tried(
 
 
 def best(name: str, public: PublicSide, options: Params, budget: Budget, seed: int) -> Params:
-    """The setting of the grid with the least error over simulated data sets; see :func:`tried`."""
+    """Return the setting with the least error on simulated data; see :func:`tried`."""
     return min(tried(name, public, options, budget, seed), key=lambda row: row[1])[0]
 
 
-# ------------------------------------------------------------- the rival that needs no simulation
+# ----------------------------------------------------------- a rival that needs no simulation
 
 RIVAL = "noisy-counts"
 RIVAL_COLUMNS = ("n", "epsilon_total", "run", "mse", "mae")
@@ -219,14 +219,14 @@ def rival(
     budgets: Sequence[float],
     address: tuple[int, int, int],
 ) -> pd.DataFrame:
-    """Errors of the exact posterior mean given the data's counts with noise (MATH E7).
+    """Return errors of the exact posterior mean given noisy counts of the data (MATH E7).
 
-    No row where a scenario states no model of counts: then there is no such rival.
+    A scenario without a model of counts has no such rival and gives no rows.
 
     Args:
         public: size of the data, and the scenario.
-        comparison: the data's own counts.
-        budgets: of a release each; ``inf`` for counts without noise.
+        comparison: has the counts of the data.
+        budgets: budgets of the releases; ``inf`` for counts without noise.
         address: seed, run and number of the noise draw.
     """
     mechanism, rows = mechanisms.load(RIVAL), []
@@ -235,7 +235,7 @@ def rival(
         prepared = mechanism.prepare(public, mechanism.chosen(draws=1), Budget(epsilon_total))
         seed, run, noise_draw = address
         release = prepared.release(comparison, generator(seed, "rival-noise", run, noise_draw))
-        # Not the public side's draws: a pool of a further run is not kept, and would be made anew.
+        # The public side would make the pool of a further run again, which is not kept.
         mean = release.mean(comparison.theta, np.asarray(public.scenario.PRIOR_MEAN))
         errors_of = summaries.errors(mean, public.scenario.TRUTH)
         rows.append((public.n, epsilon_total, run, *errors_of))

@@ -1,9 +1,8 @@
-"""Who does the work: processes on this machine or a Dask cluster's workers, with their plug-ins.
+"""Workers: processes on this machine or of a Dask cluster, with their plug-ins.
 
-An executor is any of ``concurrent.futures``; ``None`` stands for the calling thread. A pool of
-processes that lost one (killed, or out of memory) starts new ones at the next task; what it was
-doing is the runner's to give out again. Workers end with the process that started them, however
-that ends.
+An executor is any of ``concurrent.futures``; ``None`` stands for the calling thread. A process pool
+that lost a worker (killed, or out of memory) starts new ones at the next task; the runner submits
+its unfinished tasks again. Workers end with the process that started them, however that ends.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ from abcdp_core.studies import Chunk
 
 
 def processor_count() -> int:
-    """Processors this process may use, which can be fewer than the machine has."""
+    """Return the number of processors this process may use."""
     from loky import cpu_count
 
     return int(cpu_count())
 
 
 def processes(workers: int | None = None) -> Executor:
-    """A pool of worker processes on this machine; shared by all who ask for the same number.
+    """Return worker processes on this machine; equal requests share them.
 
     Args:
-        workers: how many, at least 1; one per processor if ``None``.
+        workers: their number, at least 1; one per processor if ``None``.
     """
     count = workers or processor_count()
     with _sharing:
@@ -54,25 +53,25 @@ def processes(workers: int | None = None) -> Executor:
 
 _shared: dict[int, Executor] = {}
 _sharing = threading.Lock()
-# Pools that are left to be taken apart with the interpreter complain about it.
+# Pools that the interpreter has to destroy complain.
 atexit.register(_shared.clear)
 
 NICENESS = 10
-"""By how much workers give way to other processes."""
+"""Niceness of workers, so that they give way to other processes."""
 
 IDLE_SECONDS = 300
-"""Worker processes with nothing to do end after this time; new ones start when there is work."""
+"""Seconds after which idle workers end; new ones start when there is work."""
 
 PARENT_SECONDS = 0.5
-"""How often a worker looks whether its parent is there."""
+"""Seconds between two checks of a worker whether its parent is there."""
 
 FROM_OUTSIDE = [number for number in interruption.NUMBERS if number != signal.SIGTERM]
-"""Signals that a terminal sends to workers too, to which only their parent is to react. By TERM
-workers are ended."""
+"""Signals that a terminal also sends to workers, although only their parent should react. TERM is
+how workers are ended."""
 
 
 class Processes(Executor):
-    """Worker processes on this machine; where one was lost all are replaced at the next task."""
+    """Worker processes on this machine; after one is lost, all are replaced at the next task."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -81,39 +80,36 @@ class Processes(Executor):
         self._ended = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Give out a call.
+        """Submit a call.
 
         Raises:
-            LostWorkersError: the system starts no process, as without file handles left.
+            LostWorkersError: the system cannot start processes, for example without file handles.
         """
         with held(), _spared(), self._changing:
             if self._ended:
-                raise BrokenExecutor("these workers were let go.")
+                raise BrokenExecutor("these workers were shut down.")
             try:
-                return self._given_out(fn, *args, **kwargs)
+                with contextlib.suppress(BrokenExecutor):
+                    if self._pool is not None:
+                        return self._pool.submit(fn, *args, **kwargs)
+                self._pool = _new_pool(self.count)
+                return self._pool.submit(fn, *args, **kwargs)
             except (OSError, RuntimeError) as error:
-                # The latter is said where a thread cannot be started.
+                # A thread that cannot be started raises the latter.
                 raise LostWorkersError(
-                    f"worker processes cannot be started ({error}): fewer workers may do, one "
-                    "worker needs none."
+                    f"worker processes cannot be started ({error}): use fewer workers; one worker "
+                    "needs no process."
                 ) from error
 
-    def _given_out(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        with contextlib.suppress(BrokenExecutor):
-            if self._pool is not None:
-                return self._pool.submit(fn, *args, **kwargs)
-        self._pool = _new_pool(self.count)
-        return self._pool.submit(fn, *args, **kwargs)
-
     def width(self) -> int:
-        """Tasks that all can do at a time."""
+        """Return the number of tasks that run at a time."""
         return self.count
 
     def shutdown(self, *_: Any, **__: Any) -> None:
-        """Let go of the workers, whatever they are doing; there is nothing to choose."""
+        """Kill the workers, whatever they are doing; all arguments are ignored."""
         with held(), self._changing:
             self._ended = True
-            # Of a thread that could not be started it says that it cannot be joined.
+            # A thread that could not be started cannot be joined.
             with contextlib.suppress(RuntimeError):
                 if self._pool is not None:
                     self._pool.shutdown(kill_workers=True)
@@ -133,7 +129,7 @@ def _new_pool(count: int) -> Any:
 
 @contextlib.contextmanager
 def _spared() -> Iterator[None]:
-    """Let processes that are started meanwhile be struck by no signal from outside, ever."""
+    """Start processes in the block with signals from outside blocked."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -145,22 +141,22 @@ def _spared() -> Iterator[None]:
 
 
 def _begin_worker(named: Mapping[str, bytes]) -> None:
-    """What a worker process does first.
+    """Prepare a worker process.
 
     Args:
-        named: files that the environment names, with their texts in the process that started it.
+        named: files named in the environment -> their texts in the parent process.
     """
     registry.take(named)
     for each in FROM_OUTSIDE:
         signal.signal(each, signal.SIG_IGN)
     if hasattr(os, "nice"):
-        # Whoever gave out the work stays quick to answer while all processors are busy.
+        # The parent stays responsive while all processors are busy.
         os.nice(NICENESS)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """End this process soon after the one that started it, which may have been killed."""
+    """End this process soon after its parent, which may have been killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     while os.getppid() == parent.pid:
@@ -170,17 +166,17 @@ def _end_with_parent() -> None:
 
 @contextlib.contextmanager
 def executor_for(workers: int, address: str | None = None) -> Iterator[Executor | None]:
-    """Workers for one run, let go at its end whatever they are doing.
+    """Yield workers for one run and shut them down at its end.
 
     Args:
-        workers: processes on this machine; for 1 there is no executor but the calling thread.
-        address: of a Dask scheduler, to be used instead.
+        workers: processes on this machine; for 1, ``None``: the calling thread does the work.
+        address: address of a Dask scheduler to use instead.
 
     Raises:
-        ParameterError: ``address`` is none, or nothing answers there.
+        ParameterError: ``address`` is not an address, or nothing answers there.
     """
     if address is not None:
-        # Inside the function, as below: most work is done here.
+        # Inside the function, because most runs need no cluster.
         from abcdp_core.cluster import scheduler
 
         with scheduler(address) as cluster:
@@ -199,19 +195,19 @@ def executor_for(workers: int, address: str | None = None) -> Iterator[Executor 
 
 
 def is_loss(error: BaseException | None) -> bool:
-    """Whether a task failed because who did it is gone, and not by itself."""
+    """Return whether a task failed because its worker is gone."""
     distributed = sys.modules.get("distributed")
     killed = (distributed.KilledWorker,) if distributed else ()
     return isinstance(error, (BrokenExecutor, CancelledError, *killed))
 
 
 def can_replace(executor: Executor) -> bool:
-    """Whether an executor that lost workers takes the work again."""
+    """Return whether an executor that lost workers accepts the work again."""
     return isinstance(executor, Processes)
 
 
 def described(executor: Executor, error: BaseException) -> BaseException:
-    """What to raise for an error that a task ended with."""
+    """Return the error to raise for the error of a task."""
     from abcdp_core.cluster import NO_SCHEDULER, Cluster
 
     on_cluster = isinstance(executor, Cluster)
@@ -219,19 +215,19 @@ def described(executor: Executor, error: BaseException) -> BaseException:
         return LostWorkersError(
             NO_SCHEDULER
             if on_cluster
-            else "a worker process was lost again at the same task: it was killed, as by a system "
-            "short of memory, or crashed. Fewer workers or smaller sizes need less memory."
+            else "a worker process was lost again at the same task: it crashed or was killed, "
+            "perhaps for lack of memory. Fewer workers or smaller sizes need less memory."
         )
     if on_cluster and isinstance(error, ModuleNotFoundError):
         return ParameterError(
-            f"scheduler: one of its workers does not have all of this program ({error}); all have "
-            "to have it."
+            f"scheduler: one of its workers does not have all of this program ({error}); install "
+            "it on all of them."
         )
     return error
 
 
 def width(executor: Executor) -> int:
-    """Tasks an executor can do at a time, at least 1."""
+    """Return the number of tasks an executor runs at a time, at least 1."""
     if (own := getattr(executor, "width", None)) is not None:
         return max(own(), 1)
     return getattr(executor, "_max_workers", None) or processor_count()
@@ -244,16 +240,16 @@ Sources = tuple[tuple[str, bytes], ...]
 
 
 def with_plug_ins(work: Work, files: Sequence[Path]) -> tuple[Work, Callable[[Any], bytes]]:
-    """Work for workers that first have to add this process's plug-ins.
+    """Wrap work for workers that first have to add this process's plug-ins.
 
     Args:
-        work: what is to be done with a task.
+        work: function of a task.
         files: the plug-ins.
 
     Returns:
-        The same work, and what makes of a task that which has to be given to it.
+        The wrapped work, and a function that packs a task into its argument.
     """
-    # As they were when this process added them: since then they may have changed, or gone.
+    # With their texts when this process added them; the files may have changed since.
     sources = tuple((file.name, registry.text_of(file)) for file in files)
     return functools.partial(_plug_in_and_work, sources), functools.partial(_packed, work)
 
@@ -263,10 +259,10 @@ def _packed(work: Work, task: Any) -> bytes:
 
 
 def _plug_in_and_work(sources: Sources, packed: bytes) -> Any:
-    """In a worker: have the plug-ins, then unpickle what may need them, and do it.
+    """In a worker, add the plug-ins, then unpickle the task, which may need them, and run it.
 
-    A worker of a cluster lives on from run to run, in which a file may have another text, and may
-    have several threads; so one of them works at a time.
+    A cluster's worker serves several runs, in which a file may have other texts, and may have
+    several threads, so tasks run one at a time.
     """
     with _one_at_a_time:
         _plug_in(sources)
@@ -280,7 +276,7 @@ def _plug_in_and_work(sources: Sources, packed: bytes) -> Any:
 _one_at_a_time = threading.Lock()
 
 _here: dict[str, ModuleType] = {}
-"""File name -> plug-in that was added to this process because work needs it."""
+"""File name -> plug-in that was added to this worker for its tasks."""
 
 
 def _plug_in(sources: Sources) -> None:

@@ -1,4 +1,4 @@
-"""``python -m benchmarks`` prints a table of times and memory, medians and ranges over repeats."""
+"""``python -m benchmarks``: print times and memory, medians and ranges over repeats."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ PARTS = ("public", "private", "plans", "adaptive", "studies")
 
 
 def main() -> None:
-    """Measure and print, line by line."""
+    """Measure and print line by line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--repeats", type=int, default=5, help="of each measurement (5)")
-    parser.add_argument("--slow", action="store_true", help="also a study of minutes")
-    parser.add_argument("--only", choices=PARTS, help="one part alone")
+    parser.add_argument("--repeats", type=int, default=5, help="repeats of each measurement (5)")
+    parser.add_argument(
+        "--slow", action="store_true", help="also measure a study that takes minutes"
+    )
+    parser.add_argument("--only", choices=PARTS, help="measure one part alone")
     options = parser.parse_args()
     repeats = max(1, options.repeats)
     print(machine())

@@ -1,7 +1,7 @@
 """``python -m benchmarks.first_paint``: measure the seconds until a browser shows the first figure.
 
-The Overview and a bare Streamlit page with four Plotly charts take turns, so that both meet the
-same load. Each visitor has an empty browser; the first has a fresh server with an empty cache.
+The Overview and a bare Streamlit page with four Plotly charts take turns, so that the load is the
+same for both. Each visitor has an empty browser; the first has a fresh server with an empty cache.
 """
 
 import argparse
@@ -25,7 +25,6 @@ st.title("Four charts")
 for power in range(1, 5):
     st.plotly_chart(go.Figure(go.Scatter(y=[x**power for x in range(300)], mode="markers")))
 """
-QUIET = '[browser]\ngatherUsageStats = false\nserverAddress = "localhost"\n'
 FIGURE = ".js-plotly-plot svg.main-svg"
 ARGUMENTS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -59,11 +58,8 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     print(f"{machine()}, medians of {repeats}\n")
     with tempfile.TemporaryDirectory() as folder:
-        bare = Path(folder)
-        (bare / ".streamlit").mkdir()
-        (bare / ".streamlit" / "config.toml").write_text(QUIET, encoding="utf-8")
-        (bare / "app.py").write_text(BARE, encoding="utf-8")
-        pairs = [(visits(bare), visits(ROOT)) for _ in range(repeats)]
+        Path(folder, "app.py").write_text(BARE, encoding="utf-8")
+        pairs = [(visits(Path(folder)), visits(ROOT)) for _ in range(repeats)]
     print("| visitor | bare Streamlit s | Overview s | ratio |\n|---|---:|---:|---:|")
     for number, visitor in enumerate(("first", "later")):
         theirs, ours = (statistics.median(each[n][number] for each in pairs) for n in (0, 1))

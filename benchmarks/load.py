@@ -1,11 +1,11 @@
-"""``python -m benchmarks.load``: measure what many visitors at once get.
+"""``python -m benchmarks.load``: measure the app with many visitors at once.
 
 Visitors open the page *Posterior* and move ε_total at random. Eighty browsers do not fit on one
 machine, so visitors speak the undocumented protocol of Streamlit's pages:
 
 - ``/_stcore/stream``: the address of a page's websocket.
-- ``BackMsg``: what a browser sends to run a page or a fragment, with the value of a knob.
-- ``ForwardMsg``: ``delta`` (errors, knobs, titles, figures), and which fragments run again.
+- ``BackMsg``: a browser's request to run a page or a fragment, with the value of a knob.
+- ``ForwardMsg``: ``delta`` (errors, knobs, titles, figures), and fragments that run again.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
-from benchmarks.measure import machine
+from benchmarks.measure import machine, megabytes
 from benchmarks.server import Server, started
 
 PAGE, KNOB, LARGEST = "posterior", "epsilon_total", "n=20000&pool_size=10000&seed="
@@ -130,7 +130,8 @@ async def measure(here: Server, name: str, seconds: float) -> str:
     beside = f", beside {len(made)} largest pools" if pools else ""
     shown = f"{count}, a move every {every:g} s{beside} | {count * moves:g} | {len(waits)}"
     shown += "".join(f" | {each:.2f}" for each in times)
-    return f"| {shown} | {here.megabytes():.0f} | {len(errors)} {' '.join(sorted(set(errors)))} |"
+    memory = megabytes("VmRSS", here.process.pid)
+    return f"| {shown} | {memory:.0f} | {len(errors)} {' '.join(sorted(set(errors)))} |"
 
 
 def main() -> None:

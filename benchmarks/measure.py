@@ -1,9 +1,10 @@
-"""How things are measured: again and again here, or once each in fresh processes."""
+"""Measure times in this process or in fresh processes."""
 
 from __future__ import annotations
 
 import datetime
 import json
+import math
 import os
 import platform
 import statistics
@@ -20,13 +21,13 @@ from abcdp_core.workers import processor_count
 
 @dataclass(frozen=True)
 class Measurement:
-    """Some numbers of the same thing.
+    """Repeated measurements of one quantity.
 
     Attributes:
-        name: what was measured.
+        name: the quantity.
         values: one per repeat.
-        unit: of the values.
-        goal: what it should be at most, in words; empty if nothing was promised.
+        unit: unit of the values.
+        goal: the largest value wanted, in words; empty if there is none.
     """
 
     name: str
@@ -35,7 +36,7 @@ class Measurement:
     goal: str = ""
 
     def row(self) -> str:
-        """A line of the table: median, range, number of repeats, goal."""
+        """Return a line of the table: median, range, number of repeats, goal."""
         middle, low, high = statistics.median(self.values), min(self.values), max(self.values)
         spread = f"{low:.3g}-{high:.3g}"
         return (
@@ -48,14 +49,14 @@ HEADER = f"{'':<58} {'median':>9} {'min-max':>16} {'unit':<6} {'n':>3}  goal"
 
 
 def machine() -> str:
-    """Return date, processor and load: above 0.5 at the start, others were measured too."""
+    """Return date, processors and load; a load above 0.5 at the start disturbs measurements."""
     load = f"{os.getloadavg()[0]:.2f}" if hasattr(os, "getloadavg") else "unknown"
     processors = f"{platform.machine()}, {processor_count()} processors"
     return f"{datetime.date.today()}, {processors}, load {load}"
 
 
 def here(work: Callable[[], object], repeats: int) -> list[float]:
-    """Seconds of each of several calls in this process."""
+    """Return the seconds of repeated calls in this process."""
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -65,12 +66,12 @@ def here(work: Callable[[], object], repeats: int) -> list[float]:
 
 
 def fresh(program: str, repeats: int, *, compiled: bool) -> list[dict[str, float]]:
-    """What a program printed as JSON, each time in a process with an empty cache of pools.
+    """Run a program in fresh processes with an empty cache of pools; return its JSON output.
 
     Args:
         program: Python statements; the last prints one JSON object.
-        repeats: how often.
-        compiled: whether what numba compiled before may be used; else its cache is empty too.
+        repeats: number of processes.
+        compiled: whether functions compiled before may be used.
     """
     results = []
     for _ in range(repeats):
@@ -91,21 +92,12 @@ def fresh(program: str, repeats: int, *, compiled: bool) -> list[dict[str, float
 
 
 def column(results: Sequence[dict[str, float]], name: str) -> list[float]:
-    """One of the numbers of every process."""
+    """Return one number of every process."""
     return [result[name] for result in results]
 
 
-def peak_megabytes() -> float:
-    """Most memory this process ever held.
-
-    The system's own count also knows what the process was before it became this program, so Linux,
-    which keeps both, is asked for the other one.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) * 1024 / 1e6
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+def megabytes(field: str, process: int | str = "self") -> float:
+    """Return memory of a process as Linux counts it: VmRSS now, VmHWM at most; else NaN."""
+    status = Path(f"/proc/{process}/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((int(line.split()[1]) * 1.024e-3 for line in lines if field in line), math.nan)

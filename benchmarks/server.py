@@ -1,4 +1,4 @@
-"""The app's own server, started for a measurement."""
+"""Start the app's server for a measurement."""
 
 from __future__ import annotations
 
@@ -18,35 +18,30 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Server:
-    """One that answers.
+    """A server that answers.
 
     Attributes:
         address: host and port.
-        process: its own; workers are its children.
+        process: its process; workers are children of it.
     """
 
     address: str
     process: subprocess.Popen[bytes]
 
-    def megabytes(self) -> float:
-        """Memory that the server's process holds, its workers not counted."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
-        return int(line.split()[1]) * 1024 / 1e6
-
 
 @contextlib.contextmanager
 def started(cache: str, root: Path = ROOT) -> Iterator[Server]:
-    """A server that answers, and that nobody visited.
+    """Yield a fresh server that answers.
 
     Args:
         cache: its cache folder.
-        root: the checkout that is served.
+        root: folder with the app.
     """
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
     options = ["--server.headless=true", f"--server.port={port}", "--server.address=localhost"]
+    options += ["--browser.gatherUsageStats=false", "--browser.serverAddress=localhost"]
     process = subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", "app.py", *options],
         cwd=root,

@@ -1,4 +1,4 @@
-"""Times of the core: the public and the private step, plans, adaptive streams, commands."""
+"""Times of the core: pools, private releases, plans, adaptive streams, commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEY = pool.PoolKey(uniform_mixture.SCENARIO, uniform_mixture.BANDWIDTH, 10_000, 
 POOL = f"""
 import json, time
 from abcdp_core import pool
-from benchmarks.measure import peak_megabytes
+from benchmarks.measure import megabytes
 key = pool.{KEY}
 start = time.perf_counter()
 pool.open_pool(key)
@@ -32,12 +32,12 @@ pool.forget()
 start = time.perf_counter()
 pool.open_pool(key)
 found = time.perf_counter() - start
-print(json.dumps(dict(made=made, found=found, memory=peak_megabytes())))
+print(json.dumps(dict(made=made, found=found, memory=megabytes("VmHWM"))))
 """
 
 
 def public(repeats: int) -> Iterator[Measurement]:
-    """Draw, simulate and reduce a pool; keep it; find it again."""
+    """Make a pool, keep it, and read it again."""
     label = "pool of 10 000 sets of 5 000 points"
     cold = fresh(POOL, repeats, compiled=False)
     yield Measurement(f"{label}, very first call", column(cold, "made"), goal="6")
@@ -55,10 +55,10 @@ def public(repeats: int) -> Iterator[Measurement]:
 
 
 def private(repeats: int) -> Iterator[Measurement]:
-    """Releases from a pool that is in memory, and what a page shows when a knob moves."""
+    """Releases from a pool in memory, and the figures of a page after a knob moves."""
     comparison = pool.compare(pool.build(KEY), pool.observed_data(KEY, 5000), synthetic=True)
     rng = np.random.default_rng(1)
-    # So small a threshold that nothing is accepted: every draw is looked at.
+    # With the small threshold no draw is kept, so every draw is compared.
     for name, epsilon_abc, c, budget in (
         ("", 0.1, 10, 1.0),
         (" through the whole pool", 0.001, 1000, 1000.0),
@@ -97,7 +97,7 @@ print(json.dumps(dict(seconds=time.perf_counter() - start)))
 
 
 def plans(repeats: int) -> Iterator[Measurement]:
-    """Exact mean squared errors at c = 1000, and the first answer about all mechanisms."""
+    """Exact mean squared errors at c = 1000, and the first plan of all mechanisms."""
     case = planning.case(uniform_mixture.SCENARIO, 5000, 10_000, 1, 0)
     sensitivity = case.public.distance.sensitivity(5000)
     for resample in (False, True):
@@ -112,11 +112,11 @@ def plans(repeats: int) -> Iterator[Measurement]:
         name = f"exact error, c = 1000, threshold {'redrawn' if resample else 'kept'}"
         yield Measurement(name, here(exact, repeats), goal="2")
     first = fresh(PLAN, repeats, compiled=True)
-    yield Measurement("plan: first answer, all mechanisms", column(first, "seconds"), goal="1")
+    yield Measurement("plan: first result, all mechanisms", column(first, "seconds"), goal="1")
 
 
 def adaptive(repeats: int) -> Iterator[Measurement]:
-    """The best interval, and one stream of people by each sampler, without tables."""
+    """The best interval, and one stream of people with each sampler, without tables."""
 
     def best(epsilon_total: float, *, symmetric: bool) -> None:
         intervals.best.cache_clear()
@@ -149,7 +149,7 @@ print(json.dumps(dict(seconds=seconds)))
 
 
 def studies(repeats: int, *, slow: bool) -> Iterator[Measurement]:
-    """``list``, and studies with an empty cache of pools; ``slow``: also the paper's Figure 3."""
+    """Commands: ``list``, and studies with an empty cache; ``slow`` adds the paper's Figure 3."""
     command = [sys.executable, "-m", "abcdp_core", "list"]
     seconds = here(lambda: subprocess.check_output(command, cwd=ROOT), repeats)
     yield Measurement("command line: list", seconds, goal="0.25")

@@ -1,4 +1,4 @@
-"""What all tests share: an order, a cache folder, and Hypothesis without clock or chance."""
+"""Shared by all tests: their order, a cache folder, and Hypothesis without clock or chance."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ hypothesis.settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None, print_blob=False, max_examples=25
 )
 hypothesis.settings.load_profile("fixed")
-# Nor from numbers in the source of all modules that are loaded by then: which they are depends on
-# the tests that came before in the same process.
+# Hypothesis also takes numbers from the source of loaded modules, which depend on earlier tests.
 pytest.MonkeyPatch().setattr(providers, "_get_local_constants", providers.Constants)
 
 
@@ -33,18 +32,17 @@ LONG = (
     *("simulators/test_tuberculosis.py", "adaptive/test_calibration.py", "lessons"),
     *("studies/test_truncation_interval.py", "test_notebooks.py"),
 )
-"""Files and folders that take longest. Begun last, one would keep a single worker busy at the end
-while the others have nothing left to do."""
+"""Files and folders that take longest. They start first: no worker is left alone with one."""
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors, as the tests with a browser mostly wait for it."""
+    """Return one more than there are processors: tests with a browser mostly wait for it."""
     return workers.processor_count() + 1
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Look for no garbage among what is collected, which stays: now, nor at every turn later."""
+    """Exclude the collected tests, which stay, from garbage collection."""
     gc.disable()
     try:
         return (yield)
@@ -54,7 +52,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let workers begin with what takes longest; one process keeps the order of the files."""
+    """Let workers begin with the longest; a single process keeps the order of the files."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         here = Path(__file__).parent
         places = [here / name for name in LONG]
@@ -68,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache folder for this run of the tests, shared by its workers; never the user's."""
+    """A cache folder for this test run, shared by its workers, instead of the user's."""
     own = tmp_path_factory.getbasetemp()
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
     with pytest.MonkeyPatch.context() as patch:
@@ -78,14 +76,14 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module", autouse=True)
 def looked_at_once() -> None:
-    """What the files before have left, kept figures most of all, is looked through no more."""
+    """Exclude objects that earlier files left, such as cached figures, from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty cache folder for one test; what is kept in memory is forgotten before and after."""
+    """An empty cache folder for one test, with caches in memory cleared before and after."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("ABCDP_CACHE_DIR", str(folder))
     forget()
@@ -95,13 +93,13 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
 
 @pytest.fixture
 def empty_folder(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to be in, where the cache will be too."""
+    """An empty working folder that also holds the cache."""
     monkeypatch.chdir(empty_cache.parent)
     return empty_cache.parent
 
 
 def forget() -> None:
-    """Forget the pools, comparisons and bandwidths kept in memory."""
+    """Clear the caches of pools, comparisons and bandwidths in memory."""
     pool.forget()
     predictive.paired_distances.cache_clear()
     predictive.pool_distances.cache_clear()
@@ -109,7 +107,7 @@ def forget() -> None:
 
 @pytest.fixture
 def no_plug_ins_left() -> Iterator[None]:
-    """What a test adds is gone after it."""
+    """Remove the plug-ins that a test adds."""
     before = list(registry._added)
     yield
     registry._added[:] = before
@@ -120,13 +118,13 @@ def no_plug_ins_left() -> Iterator[None]:
 
 @pytest.fixture
 def few_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few for whether a model fits, and for what to expect: they take most of the time."""
+    """Use few simulations for the fit of a model and for expected errors, which take longest."""
     monkeypatch.setattr(fit.fit, "__defaults__", (fit.one_by_one, 1000))
     monkeypatch.setattr(fixed_pool, "LOOKED_FOR", 10)
 
 
 @pytest.fixture
 def every_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A partial result after every task, however fast it is."""
+    """Yield a partial result after every task, however fast it is."""
     monkeypatch.setattr(runner, "YIELD_EVERY", 0.0)
     monkeypatch.setattr(runner, "YIELD_SHARE", float("inf"))

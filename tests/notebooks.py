@@ -1,11 +1,10 @@
-"""The notebooks as plain Python: their cells run one after the other in one namespace.
+"""Run notebooks as plain Python: their cells one after the other in one namespace.
 
-``python -m tests.notebooks`` (``make notebooks``) runs all and writes what they print into them.
+``python -m tests.notebooks`` (``make notebooks``) runs all and saves their output.
 
-No Jupyter kernel runs them here. One takes seconds to start and import for each notebook, would
-compute again what other tests know already, hides its variables from a test that compares them, and
-brings 37 packages. What that leaves unseen is what only Jupyter does, such as magics and displays:
-a cell may hold Python only, and what it would show is handed back.
+No Jupyter kernel is used: it takes seconds to start, would recompute results that other tests
+have, hides its variables, and needs 37 packages. So cells may hold Python only, without magics, and
+the value that a cell would display is returned.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from typing import Any
 FILES = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 
 OF_LESSONS = [file for file in FILES if file.stem.startswith("lessons-")]
-"""Those that tell lessons; the other one is of a model of one's own."""
+"""Notebooks of the lessons; the other one is about a model of your own."""
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-"""All that is kept about where a notebook ran: nothing of anybody's machine."""
+"""The metadata saved in a notebook, with nothing about the machine."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class Cell:
     """A cell without its output.
 
     Attributes:
-        name: of its place, for errors.
-        id: by which Jupyter knows it.
+        name: file and place, for errors.
+        id: its identifier in Jupyter.
         source: Markdown, or Python if ``is_code``.
         is_code: whether it runs.
     """
@@ -51,14 +50,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a cell of code did: what it printed, and the value of its last line if that is one."""
+    """What a cell printed, and the value of its last expression."""
 
     printed: str
     shown: Any
 
 
 def cells(file: Path) -> list[Cell]:
-    """The cells of a notebook."""
+    """Return the cells of a notebook."""
     found = json.loads(file.read_text(encoding="utf-8"))["cells"]
     return [
         Cell(
@@ -84,7 +83,7 @@ def run(cell: Cell, namespace: dict[str, Any]) -> Ran:
 
 
 def text(kept: Sequence[Cell], ran: Sequence[Ran]) -> str:
-    """A notebook's file: its cells, those of code with what they printed."""
+    """Return the file of a notebook: its cells, and the output of code cells."""
     done, number, written = iter(ran), 0, []
     for cell in kept:
         lines = cell.source.splitlines(keepends=True)
@@ -100,7 +99,7 @@ def text(kept: Sequence[Cell], ran: Sequence[Ran]) -> str:
 
 
 def main(say: Callable[[str], object]) -> None:
-    """Run every notebook and keep what it prints."""
+    """Run every notebook and save its output."""
     for file in FILES:
         kept, namespace = cells(file), dict[str, Any]()
         ran = [run(cell, namespace) for cell in kept if cell.is_code]

@@ -1,4 +1,4 @@
-"""Results that several tests read: whoever comes first computes."""
+"""Results that several tests share: the first test to ask computes them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from abcdp_core.studies import Experiment
 
 @functools.cache
 def of(experiment: str, params: Params, seed: int = 1) -> Result:
-    """The whole result of a study, its finished tasks shared by this run of the tests."""
+    """Return the complete result of a study; this test run shares its finished tasks."""
     folder = cache.folder() / "results"
     folder.mkdir(parents=True, exist_ok=True)
-    # Who comes second waits for the first, and computes nothing.
+    # The second test waits for the first and computes nothing.
     with filelock.FileLock(folder / f"{experiment}.lock"):
         store = runner.Store(folder)
         *_, result = runner.run(studies.load(experiment), params, seed, store=store)
@@ -28,7 +28,7 @@ def of(experiment: str, params: Params, seed: int = 1) -> Result:
 
 
 def changed(study: Experiment, params: Params, seed: int = 1, **changes: Any) -> Result:
-    """The result of a study at parameters of which some are changed, computed once here."""
+    """Return the result of a study with some parameters changed, computed once per process."""
     return _computed(study, dataclasses.replace(params, **changes), seed)
 
 
@@ -38,6 +38,6 @@ def _computed(study: Experiment, params: Params, seed: int) -> Result:
 
 
 def without_private_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let whoever reads the private data fail with a ZeroDivisionError."""
+    """Make any access to the private data raise a ZeroDivisionError."""
     for place in (pool, pool.comparing):
         monkeypatch.setattr(place, "observed_data", lambda *_: 1 / 0)

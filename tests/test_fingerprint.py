@@ -32,50 +32,34 @@ def change(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
 
 
 FOLLOWS = {
-    of_pool: [
-        *("abcdp_core.pool", MIXTURE, "abcdp_core.distances.fourier", "abcdp_core.streams"),
-        *("abcdp_core.cache", "abcdp_core.simulators", "abcdp_core"),
-    ],
-    of_study: [
-        *(CURVES, "abcdp_core.studies", "abcdp_core.pool", "abcdp_core.privacy.composition"),
-        *("abcdp_core.store", "abcdp_core.cache", "abcdp_core.summaries"),
-        # Found by their names, not imported.
-        *("abcdp_core.simulators.tuberculosis", "abcdp_core.mechanisms.linear_maps"),
-    ],
+    of_pool: "pool simulators.uniform_mixture distances.fourier streams cache simulators",
+    # The last two are found by their names, not imported.
+    of_study: "studies.mse_curves studies pool privacy.composition store cache summaries "
+    "simulators.tuberculosis mechanisms.linear_maps",
 }
-"""What is kept -> modules that it is made by."""
+"""Fingerprint -> modules that change it."""
 
-DOES_NOT_FOLLOW = {
-    of_pool: [
-        *("abcdp_core.simulators.covid", "abcdp_core.mechanisms.sparse_vector", CURVES),
-        *("abcdp_core.runner", "abcdp_core.figures", "abcdp_core.__main__"),
-    ],
-    of_study: [
-        *("abcdp_core.studies.soft_abc", THEORY, "abcdp_core.claims", "abcdp_core.__main__"),
-        *("abcdp_core.cli.reproduce", "abcdp_core.output.files", "abcdp_core.workers"),
-    ],
-    of_theory: [MIXTURE],
+IGNORES = {
+    of_pool: "simulators.covid mechanisms.sparse_vector studies.mse_curves runner figures __main__",
+    of_study: "studies.soft_abc claims claims.truncation_theory cli.reproduce output.files "
+    "workers __main__",
+    of_theory: "simulators.uniform_mixture",
 }
+"""Fingerprint -> modules that do not."""
 
 
-@pytest.mark.parametrize("of", FOLLOWS)
-def test_what_is_kept_follows_all_that_it_is_made_by(
-    of: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("of", "names", "changes"),
+    [(of, names, True) for of, names in FOLLOWS.items()]
+    + [(of, names, False) for of, names in IGNORES.items()],
+)
+def test_a_fingerprint_follows_the_modules_it_depends_on_and_no_others(
+    of: Callable[[], str], names: str, changes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in FOLLOWS[of]:
+    for name in names.split():
         before = of()
-        change(monkeypatch, module)
-        assert of() != before, module
-
-
-@pytest.mark.parametrize("of", DOES_NOT_FOLLOW)
-def test_what_is_kept_does_not_follow_what_it_is_not_made_by(
-    of: Callable[[], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = of()
-    for module in DOES_NOT_FOLLOW[of]:
-        change(monkeypatch, module)
-        assert of() == before, module
+        change(monkeypatch, f"abcdp_core.{name}")
+        assert (of() != before) == changes, name
 
 
 def test_other_random_streams_are_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,56 +68,36 @@ def test_other_random_streams_are_other_code(monkeypatch: pytest.MonkeyPatch) ->
     assert of_pool() != before
 
 
-def core_modules_in(module: ModuleType) -> set[str]:
-    """Where the things come from that a module has taken in from the core."""
+def owners_in(module: ModuleType) -> set[str]:
+    """Return the modules of the core that a module's names come from."""
     owners = set()
     for value in vars(module).values():
         if not isinstance(value, ModuleType):
             owners.add(str(getattr(value, "__module__", None)))
-        # A package holds the modules in it that anybody has imported.
+        # A package holds those of its modules that anybody has imported.
         elif value.__name__.rpartition(".")[0] != module.__name__:
             owners.add(value.__name__)
     return {owner for owner in owners if owner.split(".")[0] == "abcdp_core"}
 
 
-def test_whatever_is_at_hand_while_a_study_runs_is_covered() -> None:
-    # What the loaded modules hold, against what parsing their text has found.
+def test_every_module_that_a_loaded_study_uses_is_in_its_fingerprint() -> None:
+    """Parsing the source finds what the loaded modules hold."""
     for name in studies.names():
         study = studies.load(name).__name__
         reached = fingerprint._reached(["abcdp_core.store", study], store.LOOKED_UP)
         for each in reached.keys() & sys.modules.keys():
-            assert core_modules_in(sys.modules[each]) <= reached.keys(), each
+            assert owners_in(sys.modules[each]) <= reached.keys(), each
 
 
-def test_every_folder_that_is_scanned_is_known() -> None:
-    # An experiment is asked for by name too, but by those who run it, never by another one.
-    # Nothing that follows from a model of a published query is kept in a store.
+def test_every_scanned_folder_is_in_the_fingerprint_of_studies() -> None:
     scanned = {
         name
         for name, text in fingerprint._TEXTS.items()
         if b"registry." in text and (fingerprint.ROOT.parent / name.replace(".", "/")).is_dir()
     }
+    # No study looks up another, and results of published queries are not stored.
     others = {"abcdp_core.studies", "abcdp_core.published.models"}
     assert scanned == {*store.LOOKED_UP, *others}
-
-
-TEXT = b"""
-'''Not an import: from abcdp_core import ledger'''
-import numpy, abcdp_core.cache as kept
-from abcdp_core.distances.kernel import (
-    median_bandwidth,
-)
-def late():
-    from abcdp_core import __version__, streams
-# import abcdp_core.theory
-"""
-
-
-def test_imports_are_found_wherever_and_however_they_are_written() -> None:
-    assert fingerprint._imported(TEXT) & fingerprint._TEXTS.keys() == {
-        *("abcdp_core", "abcdp_core.cache", "abcdp_core.distances", "abcdp_core.distances.kernel"),
-        "abcdp_core.streams",
-    }
 
 
 # ------------------------------------------------------------------ code from elsewhere
@@ -149,7 +113,7 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_a_plug_in_counts_as_it_was_when_it_was_added(
+def test_a_plug_in_counts_with_its_text_when_it_was_added(
     plug_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = registry.add_file(plug_in).__name__
@@ -158,9 +122,6 @@ def test_a_plug_in_counts_as_it_was_when_it_was_added(
     later = plug_in.read_text(encoding="utf-8") + "TITLE = 'changed'\n"
     plug_in.write_text(later, encoding="utf-8")
     assert of_pool(name) == first
-    plug_in.unlink()
-    assert of_pool(name) == first
-    plug_in.write_text(later, encoding="utf-8")
     registry.add_file(plug_in)
     second = of_pool(name)
     assert second != first
@@ -168,16 +129,8 @@ def test_a_plug_in_counts_as_it_was_when_it_was_added(
     assert of_pool(name) != second
 
 
-def test_a_study_that_may_find_a_plug_in_follows_it(plug_in: Path) -> None:
-    curves, theory = of_study(), of_study(THEORY)
+def test_only_studies_that_may_look_up_a_plug_in_follow_it(plug_in: Path) -> None:
+    curves, theory = of_study(), of_theory()
     registry.add_file(plug_in)
     assert of_study() != curves
-    assert of_study(THEORY) == theory
-
-
-def test_code_that_cannot_be_read_is_like_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = of_study("no.such.module")
-    assert of_study("no.such.module") == here
-    # Another process has other bytes.
-    monkeypatch.setattr(fingerprint, "_LIKE_NO_OTHER", b"another process")
-    assert of_study("no.such.module") != here
+    assert of_theory() == theory

@@ -1,4 +1,4 @@
-"""Every formula that is cited by its tag is in the list of formulas, and the other way round."""
+"""Every formula cited by its tag is in the list of formulas, and every listed one is cited."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ SOURCES = [*TOP.glob("abcdp_core/**/*.py"), *TOP.glob("ui/*.py"), *TOP.glob("pag
 
 
 def tags_in(text: str) -> set[str]:
-    """Tags that a text cites, as in ``MATH A1, A12`` or ``MATH S1-S3``."""
+    """Return the tags that a text cites, as in ``MATH A1, A12`` or ``MATH S1-S3``."""
     groups = re.findall(r"MATH ((?:[A-Z]\d+(?:-[A-Z]?\d+)?(?:, )?)+)", text)
     tags = set()
     for group in groups:
@@ -25,7 +25,7 @@ def listed_tags() -> dict[str, str]:
     return {row.split("|")[1].strip(): row for row in rows}
 
 
-def test_a_range_of_tags_is_each_of_them() -> None:
+def test_a_range_of_tags_is_read_as_all_of_them() -> None:
     assert tags_in("(MATH S1-S3, A12) and (MATH W3), A2") == {"S1", "S2", "S3", "A12", "W3"}
     assert tags_in("MATH A9-11") == {"A9", "A10", "A11"}
 

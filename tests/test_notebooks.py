@@ -1,4 +1,4 @@
-"""Notebooks run, print what is kept in them, and find the numbers of the lessons."""
+"""Notebooks run, print the output saved in them, and find the numbers of the lessons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LESSONS = {lesson.title: lesson for lesson in lessons.load().values()}
 
 
 def parts(kept: Sequence[Cell]) -> Iterator[tuple[str, str, list[Cell]]]:
-    """What a notebook is made of: title of the lesson, heading of the step, cells."""
+    """Return the parts of a notebook: title of the lesson, heading of the step, cells."""
     title, heading, own = "", "", list[Cell]()
     for cell in kept:
         text = "" if cell.is_code else cell.source
@@ -38,8 +38,8 @@ def parts(kept: Sequence[Cell]) -> Iterator[tuple[str, str, list[Cell]]]:
     yield title, heading, own
 
 
-def told(step: Step) -> dict[str, float]:
-    """The numbers that a step of a lesson tells, but for its knobs."""
+def numbers_in(step: Step) -> dict[str, float]:
+    """Return the numbers in the text of a step, without those of its knobs."""
     tables = {
         name: results.of(run.experiment, step.params(name)).tables
         for name, run in step.runs.items()
@@ -51,19 +51,19 @@ def told(step: Step) -> dict[str, float]:
 
 
 def check(title: str, heading: str, namespace: Mapping[str, Any]) -> None:
-    """After the cells of a step, variables of their names have the numbers that it tells."""
+    """Compare variables after the cells of a step with the numbers in its text."""
     (step,) = [step for step in LESSONS[title].steps if step.title == heading]
-    wanted = told(step)
+    wanted = numbers_in(step)
     found = {name: float(namespace[name]) for name in wanted}
     assert found == pytest.approx(wanted, rel=1e-9, abs=0.0), heading
 
 
 def run_to_end(experiment: Experiment, params: Params, seed: int) -> Result:
-    """Without computing again what tests of the lessons compute."""
+    """Reuse the results that tests of the lessons compute."""
     return results.of(experiment.EXPERIMENT, params, seed)
 
 
-def test_the_notebooks_tell_every_step_of_the_lessons_in_their_order() -> None:
+def test_the_notebooks_have_every_step_of_the_lessons_in_order() -> None:
     found = [part[:2] for file in notebooks.OF_LESSONS for part in parts(notebooks.cells(file))]
     steps = [(title, step.title) for title, lesson in LESSONS.items() for step in lesson.steps]
     assert [part for part in found if any(part)] == steps
@@ -90,7 +90,7 @@ def test_a_notebook_finds_the_numbers_of_its_lessons(
     assert shown
     assert all(isinstance(each, go.Figure) and each.data for each in shown)
     assert {each.layout.width for each in shown} == {fig.WIDTH}, "a figure alone: on_paper()"
-    # What is printed, nothing of the machine that it was printed on, and in one way of writing.
+    # Output and format are saved, and nothing about the machine.
     assert notebooks.text(kept, ran) == file.read_text(encoding="utf-8"), "run: make notebooks"
 
 

@@ -1,4 +1,4 @@
-"""Distances between simulated data sets: what they are, and that kept ones need no pool."""
+"""Distances between simulated data sets, computed and cached."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEY = pool.key_for("uniform-mixture", 10, 30, 1)
 
 
 @pytest.mark.usefixtures("empty_cache")
-def test_kept_distances_are_those_computed_and_need_no_pool(
+def test_cached_distances_are_those_computed_and_need_no_pool(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert predictive.missing_pools([(KEY, 10)], 2) == [KEY]
@@ -23,7 +23,7 @@ def test_kept_distances_are_those_computed_and_need_no_pool(
     assert np.array_equal(computed[1], direct)
     forget()
     for name in ("build", "open_pool"):
-        monkeypatch.setattr(pool, name, lambda *_: pytest.fail("the distances are kept"))
+        monkeypatch.setattr(pool, name, lambda *_: pytest.fail("the distances are cached"))
     monkeypatch.setattr(pool, "is_kept", lambda _: False)
     assert predictive.missing_pools([(KEY, 10)], 2) == []
     assert np.array_equal(computed, [predictive.pool_distances(KEY, 10, i) for i in range(2)])

@@ -1,4 +1,4 @@
-"""The README's Python runs and prints what is said, and its commands exist."""
+"""The README's Python prints what the README shows, and its commands run."""
 
 import functools
 import re
@@ -15,7 +15,7 @@ TOP = Path(__file__).parents[1]
 README = (TOP / "README.md").read_text()
 
 
-def test_the_quickstart_prints_what_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_quickstart_prints_what_the_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:
     found = re.search(r"```python\n(.*?)```\n\nprints\n\n((?: {4}.*\n)+)\nwhere", README, re.DOTALL)
     assert found is not None
     code, printed = found.groups()
@@ -28,13 +28,13 @@ def test_the_quickstart_prints_what_is_said(capsys: pytest.CaptureFixture[str]) 
     assert f"where the truth is {truth}:" in README
 
 
-def test_make_has_the_targets_it_names() -> None:
+def test_make_has_the_targets_that_the_readme_names() -> None:
     makefile = (TOP / "Makefile").read_text()
     for target in re.findall(r"^    make (\w+)", README, re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 
 
-def test_the_command_lines_are_understood(
+def test_the_commands_for_a_posterior_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = re.findall(r"^    abcdp (run posterior .*)$", README, re.MULTILINE)
@@ -48,7 +48,7 @@ def test_the_command_lines_are_understood(
 def test_a_file_becomes_a_report_in_two_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Fewer simulations than people get, who wait for a minute.
+    # Far fewer simulations than usual, which take a minute.
     monkeypatch.setattr(outcome, "fit", functools.partial(outcome.fit, size=500))
     lines = re.findall(r"^    abcdp ((?:release|report) .*)$", README, re.MULTILINE)
     *pairs, paid = lines
@@ -69,20 +69,20 @@ def test_a_file_becomes_a_report_in_two_commands(
 
 
 @pytest.mark.slow
-def test_a_published_query_is_inferred_from(tmp_path: Path) -> None:
+def test_the_command_for_a_published_query_runs(tmp_path: Path) -> None:
     (line,) = re.findall(r"^    abcdp (infer .*)$", README, re.MULTILINE)
     assert main(line.replace("results", str(tmp_path)).split()) == 0
     assert (tmp_path / "log-linear" / "infer.csv").exists()
 
 
 @pytest.mark.slow
-def test_the_plan_is_made() -> None:
+def test_the_command_for_a_plan_runs() -> None:
     (line,) = re.findall(r"^    abcdp (plan .*)$", README, re.MULTILINE)
     few = ("--runs", "2", "--pool-size", "200", "--mechanism", "sparse-vector,noisy-counts")
     assert main([*line.split(), *few, "--workers", "1"]) == 0
 
 
-def test_no_text_was_left_half_merged() -> None:
+def test_no_text_has_merge_conflicts() -> None:
     texts = [*TOP.glob("*.md"), *TOP.glob("[a-z]*/*.md"), *TOP.glob("deploy/*.*"), TOP / "Makefile"]
     marks = re.compile(r"^(<{7}|={7}|>{7})( |$)", re.MULTILINE)
     assert TOP / "SECURITY.md" in texts

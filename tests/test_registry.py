@@ -37,47 +37,25 @@ def plug_in(path: Path, text: str) -> Path:
     return path
 
 
-def test_every_module_with_the_marker_is_found_in_the_order_of_names(package: Path) -> None:
-    plug_in(package / "first.py", "ANIMAL = 'zebra'")
-    plug_in(package / "second.py", "ANIMAL = 'ape'")
+# --------------------------------------------------------------------- a folder of plug-ins
+
+
+def test_names_titles_and_definitions_are_read_without_importing(package: Path) -> None:
+    plug_in(package / "first.py", "ANIMAL = 'zebra'\ndef stripes(): ...\nfrom os import sep as dot")
+    plug_in(package / "second.py", "ANIMAL: str = 'ape'\nTITLE = ('An ' 'ape')\nimport missing")
     plug_in(package / "third.py", "PLANT = 'fern'")
-    found = registry.scan("zoo", "ANIMAL")
-    assert list(found) == ["ape", "zebra"]
-    assert found["ape"].__name__ == "zoo.second"
-
-
-def test_two_of_one_name_are_an_error(package: Path) -> None:
-    for name in ("first.py", "second.py"):
-        plug_in(package / name, "ANIMAL = 'ape'")
-    with pytest.raises(ValueError, match="two plug-ins are called 'ape'"):
-        registry.scan("zoo", "ANIMAL")
-
-
-def test_names_and_titles_are_read_without_importing(package: Path) -> None:
-    plug_in(package / "first.py", "ANIMAL: str = 'ape'\nTITLE = ('An ' 'ape')\nimport nothing_here")
-    plug_in(
-        package / "second.py", "ANIMAL = 'zebra'\ndef stripes(): ...\nfrom os import sep as dot"
-    )
     found = registry.scan("zoo", "ANIMAL")
     assert list(found) == ["ape", "zebra"]
     assert "ape" in found
     assert "bear" not in found
-    assert found.title("ape") == "An ape"
-    assert found.title("zebra") == "zebra", "the name where there is no title"
-    assert [found.defines("zebra", what) for what in ("stripes", "dot", "spots")] == [
-        True, True, False,
-    ]  # fmt: skip
+    assert [found.title(name) for name in found] == ["An ape", "zebra"]
+    defined = [found.defines("zebra", what) for what in ("stripes", "dot", "spots")]
+    assert defined == [True, True, False]
     assert not [name for name in sys.modules if name.startswith("zoo.")]
-
-
-def test_one_module_is_imported_when_it_is_asked_for(package: Path) -> None:
-    plug_in(package / "first.py", "ANIMAL = 'ape'")
-    plug_in(package / "second.py", "ANIMAL = 'zebra'\nimport nothing_of_that_name")
-    found = registry.scan("zoo", "ANIMAL")
-    assert found["ape"].ANIMAL == "ape"
+    assert found["zebra"].ANIMAL == "zebra"
     assert [name for name in sys.modules if name.startswith("zoo.")] == ["zoo.first"]
-    with pytest.raises(registry.LoadError, match="nothing_of_that_name"):
-        found["zebra"]
+    with pytest.raises(registry.LoadError, match="missing"):
+        found["ape"]
     with pytest.raises(KeyError, match="bear"):
         found["bear"]
 
@@ -85,57 +63,16 @@ def test_one_module_is_imported_when_it_is_asked_for(package: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("ANIMAL = 'ape'\n1 +", r"first\.py"),
-        ("ANIMAL = 'a' + 'pe'", r"zoo\.first: ANIMAL must be a plain string"),
+        ("ANIMAL = 'ape'", "two plug-ins are called 'ape'"),
+        ("ANIMAL = 'zebra'\n1 +", r"first\.py"),
+        ("ANIMAL = 'zeb' + 'ra'", r"zoo\.first: ANIMAL must be a plain string"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_an_error_and_not_a_gap(
-    text: str, words: str, package: Path
-) -> None:
+def test_a_folder_with_a_bad_plug_in_is_an_error(text: str, words: str, package: Path) -> None:
     plug_in(package / "first.py", text)
+    plug_in(package / "second.py", "ANIMAL = 'ape'")
     with pytest.raises((SyntaxError, ValueError), match=words):
         registry.scan("zoo", "ANIMAL")
-
-
-def test_a_file_joins_at_once(tmp_path: Path) -> None:
-    before = simulators.names()
-    path = plug_in(tmp_path / "mine.py", "SCENARIO = 'mine'")
-    module = registry.add_file(path)
-    assert module.SCENARIO == "mine"
-    assert simulators.names() == sorted([*before, "mine"])
-    assert registry.plugged_in() == [module.__name__]
-    assert registry.texts[module.__name__] == path.read_bytes()
-
-
-DATACLASS = """
-from __future__ import annotations
-from dataclasses import dataclass
-EXPERIMENT = "mine"
-@dataclass
-class Params:
-    n: int = 1
-"""
-
-
-@pytest.mark.parametrize("name", ["mine.py", "numpy.py"])
-def test_a_file_may_hold_what_any_module_may(tmp_path: Path, name: str) -> None:
-    # Dataclasses look up the module they are in, which must not be another of that name.
-    module = registry.add_file(plug_in(tmp_path / name, DATACLASS))
-    assert module.Params().n == 1
-    assert sys.modules[module.Params.__module__] is module
-
-
-def test_a_file_that_is_missing_or_no_plug_in_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"missing\.py: no such file"):
-        registry.add_file(tmp_path / "missing.py")
-    with pytest.raises(ValueError, match="not a Python file"):
-        registry.add_file(plug_in(tmp_path / "notes.txt", "SCENARIO = 'mine'"))
-    with pytest.raises(ValueError, match="has none of SCENARIO, MECHANISMS, EXPERIMENT"):
-        registry.add_file(plug_in(tmp_path / "empty.py", ""))
-    with pytest.raises(ZeroDivisionError):
-        registry.add_file(plug_in(tmp_path / "broken.py", "1 / 0"))
-    assert "mine" not in simulators.names()
-    assert not any("broken" in name for name in sys.modules)
 
 
 def test_installed_packages_join_through_their_entry_point(
@@ -153,7 +90,106 @@ def test_installed_packages_join_through_their_entry_point(
     assert registry.plugged_in() == ["other"]
 
 
-def test_what_a_mechanism_is_unless_it_says_otherwise() -> None:
+# ---------------------------------------------------------------------------- single files
+
+
+def test_a_file_joins_at_once(tmp_path: Path) -> None:
+    before = simulators.names()
+    path = plug_in(tmp_path / "mine.py", "SCENARIO = 'mine'")
+    module = registry.add_file(path)
+    assert simulators.names() == sorted([*before, "mine"])
+    assert registry.plugged_in() == [module.__name__]
+    assert registry.texts[module.__name__] == path.read_bytes()
+
+
+DATACLASS = """
+from __future__ import annotations
+from dataclasses import dataclass
+EXPERIMENT = "mine"
+@dataclass
+class Params:
+    n: int = 1
+"""
+
+
+def test_a_file_with_the_name_of_a_module_may_hold_dataclasses(tmp_path: Path) -> None:
+    """They look up their own module by its name."""
+    module = registry.add_file(plug_in(tmp_path / "numpy.py", DATACLASS))
+    assert module.Params().n == 1
+    assert sys.modules[module.Params.__module__] is module
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("missing.py", None, r"missing\.py: no such file"),
+        ("notes.txt", "SCENARIO = 'mine'", "not a Python file"),
+        ("empty.py", "", "has none of SCENARIO, MECHANISMS, EXPERIMENT"),
+        ("broken.py", "SCENARIO = 'mine'\n1 / 0", "division"),
+    ],
+)
+def test_a_file_that_is_not_a_plug_in_is_refused(
+    name: str, text: str | None, words: str, tmp_path: Path
+) -> None:
+    file = tmp_path / name if text is None else plug_in(tmp_path / name, text)
+    with pytest.raises((FileNotFoundError, ValueError, ZeroDivisionError), match=words):
+        registry.add_file(file)
+    assert "mine" not in simulators.names()
+    assert "abcdp_plugin_broken" not in sys.modules
+
+
+@pytest.fixture
+def by_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A function that names files in the environment, as an operator does."""
+    for name, value in (("_added", []), ("texts", {}), ("_asked", {""})):
+        monkeypatch.setattr(registry, name, value)
+
+    def put(*files: Path) -> None:
+        monkeypatch.setenv(registry.PLUGINS, os.pathsep.join(map(str, files)))
+        registry.forget()
+
+    yield put
+    monkeypatch.undo()
+    registry.forget()
+
+
+def test_operators_add_files_by_the_environment(tmp_path: Path, by_environment: Any) -> None:
+    files = [plug_in(tmp_path / f"{name}.py", f"SCENARIO = '{name}'") for name in ("mine", "ours")]
+    by_environment(*files)
+    assert {"mine", "ours", "uniform-mixture"} <= set(simulators.names())
+    registry.forget()
+    assert simulators.names().count("mine") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("none.py", None, "cannot be"),
+        ("none.py", "SCENARIO = 'none'\n{}['key']\n", r"loaded \(line 2: KeyError: 'key'\)\.$"),
+        ("ends.py", "import sys; sys.exit()", r"cannot be loaded \("),
+        # Results of the first file would be cached under the text of the second.
+        ("mine.py", "SCENARIO = 'theirs'", r"cannot be loaded \("),
+    ],
+)
+def test_a_file_in_the_environment_that_cannot_be_loaded_is_refused_each_time(
+    name: str, text: str | None, words: str, tmp_path: Path, by_environment: Any
+) -> None:
+    (tmp_path / "theirs").mkdir()
+    first = plug_in(tmp_path / "mine.py", "SCENARIO = 'mine'")
+    second = tmp_path / "theirs" / name
+    if text is not None:
+        plug_in(second, text)
+    by_environment(first, first, second)
+    for _ in range(2):
+        with pytest.raises(registry.LoadError, match=rf"ABCDP_PLUGINS = .*{name}: .*{words}"):
+            simulators.names()
+    assert [module.__name__ for module in registry._added] == ["abcdp_plugin_mine"]
+
+
+# ---------------------------------------------------------------- what mechanisms have in common
+
+
+def test_defaults_of_a_mechanism() -> None:
     every = mechanisms.every()
     assert mechanisms.Budget(2.0).delta == 0.0
     assert every["sparse-vector"].spends(mechanisms.Budget(2.0, 1e-5)) == Cost(2.0, 0.0)
@@ -167,7 +203,7 @@ def test_what_a_mechanism_is_unless_it_says_otherwise() -> None:
     ]
 
 
-def test_a_mean_is_what_was_released_or_known_and_else_of_the_sample() -> None:
+def test_the_mean_of_a_release_is_its_estimate_its_exact_mean_or_that_of_the_sample() -> None:
     theta, otherwise = np.array([[1.0], [2.0], [4.0]]), np.array([9.0])
     some = mechanisms.Release(np.array([0, 2]), np.array([0.25, 0.75]), 3, NonPrivate())
     assert some.parameters(theta).tolist() == [[1.0], [4.0]]
@@ -182,7 +218,7 @@ def test_a_mean_is_what_was_released_or_known_and_else_of_the_sample() -> None:
     assert empty.mean(theta, otherwise) is otherwise
 
 
-def test_without_a_budget_the_data_are_used_as_they_are() -> None:
+def test_an_infinite_budget_adds_no_noise() -> None:
     mechanism = mechanisms.load("sparse-vector")
     public = public_side("uniform-mixture", 100, 60, 1)
     prepared = mechanism.prepare(public, mechanism.options, mechanisms.Budget(math.inf))
@@ -191,51 +227,3 @@ def test_without_a_budget_the_data_are_used_as_they_are() -> None:
     release = prepared.release(data, np.random.default_rng(1))
     assert isinstance(release, mechanisms.Release)
     assert release.indices.tolist() == [1, 2]
-
-
-@pytest.fixture
-def by_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """What puts files into the environment, as an operator does."""
-    for name, value in (("_added", []), ("texts", {}), ("_asked", {""})):
-        monkeypatch.setattr(registry, name, value)
-
-    def put(*files: Path) -> None:
-        monkeypatch.setenv(registry.PLUGINS, os.pathsep.join(map(str, files)))
-        registry.forget()
-
-    yield put
-    monkeypatch.undo()
-    for name in [name for name in sys.modules if name.startswith("abcdp_plugin_")]:
-        del sys.modules[name]
-    registry.forget()
-
-
-def test_whoever_runs_it_adds_files_by_the_environment(tmp_path: Path, by_environment: Any) -> None:
-    files = [plug_in(tmp_path / f"{name}.py", f"SCENARIO = '{name}'") for name in ("mine", "ours")]
-    by_environment(*files)
-    assert {"mine", "ours", "uniform-mixture"} <= set(simulators.names())
-    registry.forget()
-    assert len([name for name in simulators.names() if name == "mine"]) == 1
-    by_environment(tmp_path / "none.py")
-    for _ in range(2):
-        with pytest.raises(registry.LoadError, match=r"ABCDP_PLUGINS = .*none\.py: cannot be"):
-            simulators.names()
-    (tmp_path / "none.py").write_text("SCENARIO = 'none'\n{}['key']\n")
-    with pytest.raises(registry.LoadError, match=r"loaded \(line 2: KeyError: 'key'\)\.$"):
-        simulators.names()
-
-
-@pytest.mark.parametrize(
-    ("name", "text"), [("model.py", "SCENARIO = 'theirs'"), ("ends.py", "import sys; sys.exit()")]
-)
-def test_a_second_file_of_one_name_is_refused_and_so_is_one_that_ends_the_program(
-    name: str, text: str, tmp_path: Path, by_environment: Any
-) -> None:
-    # What the first one makes would be kept under the text of the second.
-    (tmp_path / "theirs").mkdir()
-    first = plug_in(tmp_path / "model.py", "SCENARIO = 'mine'")
-    second = plug_in(tmp_path / "theirs" / name, text)
-    by_environment(first, first, second)
-    with pytest.raises(registry.LoadError, match=rf"{second.name}: cannot be loaded \("):
-        simulators.names()
-    assert [module.__name__ for module in registry._added] == ["abcdp_plugin_model"]

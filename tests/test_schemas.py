@@ -1,4 +1,4 @@
-"""Files that people write: an error is one line with its place, the value and what is allowed."""
+"""Files that people write: an error is one line with place, value and allowed range."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Whole(Schema):
         ("n = ", "is not TOML (Invalid value (at end of document))."),
     ],
 )
-def test_what_is_wrong_is_one_line_with_its_place(text: str, line: str, tmp_path: Path) -> None:
+def test_an_error_is_one_line_with_its_place(text: str, line: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ParameterError) as caught:
@@ -76,12 +76,12 @@ def test_what_is_wrong_is_one_line_with_its_place(text: str, line: str, tmp_path
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"a = " + b"[" * 9000, b"a = " + b"9" * 5000])
-def test_bytes_that_no_reader_can_take_are_refused_as_no_toml(content: bytes) -> None:
+def test_bytes_that_are_not_toml_are_refused(content: bytes) -> None:
     with pytest.raises(ParameterError, match=r"^it: is not TOML \("):
         schemas.parse(content, Whole, "it")
 
 
-def test_what_is_right_is_read_in_its_types(tmp_path: Path) -> None:
+def test_values_are_read_as_their_types(tmp_path: Path) -> None:
     text = '\ufefftheta.a = { low = 2, names = ["b"] }\nlaws = [{ law = "wide", scale = 3 }]'
     found: Any = schemas.parse(text.encode(), Whole, "it")
     assert found.theta["a"] == Unknown(low=2.0, names=("b",))

@@ -1,4 +1,4 @@
-"""Pieces of sentences: numbers, shares and comparisons, none of which may say too much."""
+"""Numbers, shares and comparisons in words, rounded so that none claims too much."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from abcdp_core import sentences as s
 
-SAID: dict[Callable[..., str], list[tuple[tuple[object, ...], str]]] = {
+WORDS: dict[Callable[..., str], list[tuple[tuple[object, ...], str]]] = {
     s.counted: [
         ((0, "run"), "0 runs"),
         ((1, "person", "people"), "1 person"),
@@ -35,7 +35,7 @@ SAID: dict[Callable[..., str], list[tuple[tuple[object, ...], str]]] = {
         ((999.7,), "1,000"),
         ((99.7, 2), "100"),
     ],
-    # Rates of a model of one's own may be between 1e-9 and 1e-6, and so may their errors.
+    # Rates of your own model, and their errors, may be as small as 1e-9.
     s.amount: [
         ((2.8867e-7,), "0.000000289"),
         ((-912345.6,), "\u2212912,346"),
@@ -75,7 +75,7 @@ SAID: dict[Callable[..., str], list[tuple[tuple[object, ...], str]]] = {
         ((-1416.3, 1234.6), "[\u22121416, 1235]"),
         ((-3.352e6, 3.352e6), "[\u22123.352e+06, 3.352e+06]"),
     ],
-    # Also where noise does good.
+    # Also where noise helps.
     s.noise_cost: [
         ((15.0, 9.5, 10.0), "the estimate is hardly better than the prior, even without noise"),
         ((9.5, 15.0, 10.0), "the estimate is no better than the prior, even without noise"),
@@ -92,7 +92,6 @@ SAID: dict[Callable[..., str], list[tuple[tuple[object, ...], str]]] = {
 }
 
 
-@pytest.mark.parametrize("function", SAID, ids=lambda function: function.__name__)
-def test_a_piece_of_a_sentence_is_as_it_should_be(function: Callable[..., str]) -> None:
-    said = [(given, function(*given)) for given, _ in SAID[function]]
-    assert said == SAID[function]
+@pytest.mark.parametrize("function", WORDS, ids=lambda function: function.__name__)
+def test_words_of_a_number(function: Callable[..., str]) -> None:
+    assert [(given, function(*given)) for given, _ in WORDS[function]] == WORDS[function]

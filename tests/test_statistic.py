@@ -1,4 +1,4 @@
-"""Sensitivities are exact and rounded up; what is stated of a statistic fits together."""
+"""Sensitivities are exact and rounded up; attributes of a statistic must fit together."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def test_sensitivities_are_never_below_the_exact_ones(cases: list[tuple[Fraction
     assert Fraction(1.0 / 3.0) < THIRD < Fraction(largest_sum([(THIRD,)]))
 
 
-def test_counts_of_two_parts_add_up_and_other_numbers_have_to_say_how() -> None:
+def test_counts_of_two_parts_add_up_and_other_numbers_need_their_own_rule() -> None:
     first, second = np.array([1.0, 2.0]), np.array([3.0, 5.0])
     counts = dataclasses.replace(FITTING, combine=added)
     assert counts.combine(first, 3, second, 8).tolist() == [4.0, 7.0]
-    with pytest.raises(ValueError, match="2 parts do not tell those of the whole"):
+    with pytest.raises(ValueError, match="2 parts do not determine those of the whole"):
         FITTING.combine(first, 3, second, 8)
 
 
@@ -57,6 +57,6 @@ def test_counts_of_two_parts_add_up_and_other_numbers_have_to_say_how() -> None:
         ({"whole": (1, 0)}, "must be 1 or more"),
     ],
 )
-def test_what_does_not_fit_is_refused(changed: dict[str, Any], message: str) -> None:
+def test_attributes_that_do_not_fit_are_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"statistic two: .*{message}"):
         dataclasses.replace(FITTING, **changed)

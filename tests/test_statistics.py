@@ -1,4 +1,4 @@
-"""The checks by chance, themselves checked: exactly, by adding up over all outcomes."""
+"""The statistical checks have their stated error rates, exactly or on known distributions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUNS = 60
 
 
 def failing(assumed: float, actual: float, false_alarm: float) -> float:
-    """Probability that the check of one frequency fails, over all counts."""
+    """Return the probability that the check of one frequency fails, over all counts."""
     assumptions = np.array([assumed, 1.0 - assumed])
     fails = [
         rejects(assert_frequencies, np.array([k, RUNS - k]), assumptions, false_alarm)
@@ -31,28 +31,30 @@ def failing(assumed: float, actual: float, false_alarm: float) -> float:
 
 @pytest.mark.parametrize("probability", [0.001, 0.1, 0.5, 0.93])
 @pytest.mark.parametrize("false_alarm", [0.2, 0.01, 1e-6])
-def test_frequencies_fail_no_more_often_than_asked(probability: float, false_alarm: float) -> None:
+def test_false_alarms_of_frequencies_are_no_more_frequent_than_stated(
+    probability: float, false_alarm: float
+) -> None:
     assert failing(probability, probability, false_alarm) <= false_alarm
 
 
-def test_the_miss_probability_is_what_it_says() -> None:
+def test_the_miss_probability_bounds_misses() -> None:
     assumed, actual = np.array([0.3, 0.7]), np.array([0.6, 0.4])
     missed = miss_probability(assumed, actual, RUNS, 0.01)
     assert missed == pytest.approx(1.0 - failing(0.3, 0.6, 0.01), rel=1e-9)
     assert 0.0 < missed < 0.1
 
 
-def test_outcomes_that_cannot_be_must_not_come_up() -> None:
+def test_impossible_outcomes_are_rejected() -> None:
     assert_frequencies(np.array([0, 100]), np.array([0.0, 1.0]))
     assert rejects(assert_frequencies, np.array([1, 99]), np.array([0.0, 1.0]))
 
 
-def test_probabilities_that_do_not_sum_to_one_are_a_mistake_of_the_test() -> None:
+def test_probabilities_must_sum_to_one() -> None:
     with pytest.raises(ValueError, match=r"sum to 0\.9"):
         assert_frequencies(np.array([1, 1]), np.array([0.5, 0.4]))
 
 
-def test_distributions_are_told_apart_where_they_should_be() -> None:
+def test_a_wrong_distribution_is_rejected() -> None:
     sample = np.random.default_rng(1).laplace(size=20_000)
     assert_distribution(sample, stats.laplace.cdf)
     assert rejects(assert_distribution, sample, stats.laplace(scale=np.sqrt(2.0)).cdf)
@@ -62,8 +64,8 @@ def test_distributions_are_told_apart_where_they_should_be() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 5])
-def test_distributions_fail_no_more_often_than_asked(n: int) -> None:
-    # A false alarm that can be seen: 5 %.
+def test_false_alarms_of_distributions_are_no_more_frequent_than_stated(n: int) -> None:
+    # At a false-alarm rate large enough to count: 5 %.
     rng = np.random.default_rng(3)
     fails = sum(
         rejects(assert_distribution, rng.random(n), stats.uniform.cdf, 0.05) for _ in range(500)
@@ -71,7 +73,7 @@ def test_distributions_fail_no_more_often_than_asked(n: int) -> None:
     assert_frequencies(np.array([fails, 500 - fails]), np.array([0.05, 0.95]))
 
 
-def test_means_are_told_apart_where_they_should_be() -> None:
+def test_a_wrong_mean_is_rejected() -> None:
     sample = np.random.default_rng(1).random(20_000)
     assert_mean(sample, 0.5, 0.0, 1.0)
     assert rejects(assert_mean, sample, 0.54, 0.0, 1.0)
@@ -79,7 +81,7 @@ def test_means_are_told_apart_where_they_should_be() -> None:
         assert_mean(sample, 0.5, 0.2, 1.0)
 
 
-def test_means_of_repeats_are_told_apart_where_they_should_be() -> None:
+def test_a_wrong_mean_of_repeats_is_rejected() -> None:
     expected, bias = np.array([1.0, -2.0]), np.array([0.05, 0.0])
     values = expected + np.random.default_rng(1).standard_normal((24, 2))
     assert_mean_of_repeats(values, expected, bias)
@@ -88,8 +90,8 @@ def test_means_of_repeats_are_told_apart_where_they_should_be() -> None:
         assert_mean_of_repeats(values + wrong, expected, np.array([5.0, 5.0]))
 
 
-def test_means_of_repeats_fail_no_more_often_than_asked() -> None:
-    # A false alarm that can be seen: 5 %, for independent normal estimates.
+def test_false_alarms_of_means_of_repeats_have_the_stated_rate() -> None:
+    # At 5 %, for independent normal estimates.
     rng, zeros = np.random.default_rng(3), np.zeros(3)
     fails = sum(
         rejects(assert_mean_of_repeats, rng.standard_normal((5, 3)), zeros, zeros, 0.05)

@@ -5,8 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from abcdp_core import registry, runner
@@ -27,7 +25,7 @@ def counting(done: list[int]) -> Experiment:
 
 
 @pytest.mark.usefixtures("every_result")
-def test_a_later_run_does_only_what_is_missing_and_every_bit_is_kept(tmp_path: Path) -> None:
+def test_a_later_run_does_only_the_missing_tasks(tmp_path: Path) -> None:
     store = Store(tmp_path / "store", keep_all=True)
     done: list[int] = []
     results = runner.run(counting(done), Params(size=6), 1, store=store)
@@ -44,10 +42,10 @@ def test_a_later_run_does_only_what_is_missing_and_every_bit_is_kept(tmp_path: P
 
 @dataclasses.dataclass(frozen=True)
 class Lookalike(Task):
-    """Another kind of task, of the same fields."""
+    """Another kind of task with the same fields."""
 
 
-def test_another_seed_study_or_kind_of_task_takes_nothing_from_the_store(tmp_path: Path) -> None:
+def test_another_seed_study_or_kind_of_task_reuses_nothing(tmp_path: Path) -> None:
     store, done = Store(tmp_path), list[int]()
     for seed in (1, 2, 1):
         last(runner.run(counting(done), Params(size=1), seed, store=store))
@@ -71,7 +69,7 @@ def test_a_damaged_file_and_one_of_another_task_are_done_again(tmp_path: Path) -
     assert done == [0, 1, 2]
 
 
-def test_a_changed_study_resumes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_study_reuses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = Path(toy_experiment.__file__).read_text(encoding="utf-8")
     file, store = tmp_path / "mine.py", Store(tmp_path / "store")
     monkeypatch.setattr(registry, "_added", [])
@@ -82,33 +80,11 @@ def test_a_changed_study_resumes_nothing(tmp_path: Path, monkeypatch: pytest.Mon
         assert list(result.tables["main"]["square"]) == expected
 
 
-def test_a_column_may_have_any_name(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    (entry,) = store.entries(TOY, toy_experiment.tasks(Params(size=1), 1))
-    store.save(entry, {"main": pd.DataFrame({"a/b/c": [1], "": [2]})})
-    found = store.load(entry)
-    assert found is not None
-    assert list(found["main"].columns) == ["a/b/c", ""]
-
-
-def test_a_full_disk_costs_no_result_and_is_said_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "savez", full)
-    result = last(runner.run(TOY, Params(size=3), 1, store=Store(tmp_path / "store")))
-    assert_same(result, runner.run_to_end(TOY, Params(size=3), 1))
-    (said,) = caplog.messages
-    assert "(No space left on device)" in said
-
-
 @pytest.mark.usefixtures("every_result")
-def test_a_stopped_chain_starts_again_and_a_finished_one_is_kept(tmp_path: Path) -> None:
+def test_a_stopped_chain_starts_again_and_a_finished_one_does_not(tmp_path: Path) -> None:
     store, begun = Store(tmp_path / "store"), list[tuple[int, int]]()
     results = runner.run(recording(begun), toy_chain.Params(), 1, store=store)
-    # The first chain has 4 links; two more are of the second.
+    # The first chain has 4 links; the last two are of the second.
     assert [next(results).done for _ in range(6)] == [1, 2, 3, 4, 5, 6]
     results.close()
     begun.clear()

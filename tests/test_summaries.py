@@ -11,14 +11,14 @@ from abcdp_core import summaries
 from abcdp_core.streams import generator
 
 
-def test_the_effective_sample_size_counts_equal_weights() -> None:
+def test_the_effective_sample_size_of_equal_weights_is_their_number() -> None:
     assert summaries.effective_sample_size(np.full(8, 1.0 / 8)) == pytest.approx(8.0)
     assert summaries.effective_sample_size(np.array([1.0, 0.0, 0.0])) == 1.0
     assert summaries.effective_sample_size(np.array([3.0, 1.0])) == pytest.approx(16.0 / 10.0)
     assert summaries.effective_sample_size(np.array([])) == 0.0
 
 
-def test_binomial_intervals_are_clopper_and_pearsons() -> None:
+def test_binomial_intervals_are_those_of_clopper_and_pearson() -> None:
     successes, trials = np.array([0, 3, 10, 0]), np.array([10, 10, 10, 0])
     low, high = summaries.binomial_interval(successes, trials)
     for k, n, lower, upper in zip(successes[:3], trials[:3], low[:3], high[:3], strict=True):
@@ -29,37 +29,34 @@ def test_binomial_intervals_are_clopper_and_pearsons() -> None:
 
 @pytest.mark.parametrize("probability", [0.01, 0.3, 0.5, 0.97])
 @pytest.mark.parametrize("level", [0.05, 1e-4])
-def test_binomial_intervals_cover_at_least_as_often_as_they_say(
-    probability: float, level: float
-) -> None:
-    # Exact: over all counts out of 40, each with its probability.
+def test_binomial_intervals_cover_at_least_at_their_level(probability: float, level: float) -> None:
+    # Exactly: all counts out of 40, each with its probability.
     counts = np.arange(41)
     low, high = summaries.binomial_interval(counts, 40, level)
     covered = (low <= probability) & (probability <= high)
     assert stats.binom.pmf(counts, 40, probability)[covered].sum() >= 1.0 - level
 
 
-def test_bootstrap_intervals_are_those_of_the_mean() -> None:
+def test_bootstrap_intervals_are_close_to_normal_intervals_of_the_mean() -> None:
     values = np.random.default_rng(1).normal(5.0, 2.0, (400, 3))
     low, high = summaries.mean_interval(values, np.random.default_rng(2), resamples=20_000)
     error = values.std(axis=0) / math.sqrt(400)
-    # For 400 runs the bootstrap is close to the normal interval around the mean.
     assert low == pytest.approx(values.mean(axis=0) - 1.96 * error, abs=0.1 * error.min())
     assert high == pytest.approx(values.mean(axis=0) + 1.96 * error, abs=0.1 * error.min())
 
 
-def test_bootstrap_draws_whole_runs() -> None:
+def test_the_bootstrap_draws_whole_runs() -> None:
     column = np.random.default_rng(1).normal(size=30)
     low, high = summaries.mean_interval(
         np.stack([column, -column], axis=1), np.random.default_rng(2)
     )
-    # What happens to one column happens to the other, mirrored.
+    # The second column mirrors the first in every resample.
     assert low[1] == pytest.approx(-high[0], abs=1e-12)
     assert high[1] == pytest.approx(-low[0], abs=1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 7])
-def test_weighted_quantiles_of_equal_weights_are_hazens(size: int) -> None:
+def test_weighted_quantiles_with_equal_weights_are_those_of_hazen(size: int) -> None:
     values = np.random.default_rng(size).normal(size=(size, 3))
     wanted = [0.0, 0.05, 0.5, 0.8, 1.0]
     found = summaries.weighted_quantile(values, np.full(size, 1.0 / size), wanted)
@@ -67,8 +64,8 @@ def test_weighted_quantiles_of_equal_weights_are_hazens(size: int) -> None:
     assert found == pytest.approx(np.quantile(values, wanted, axis=0, method="hazen"), abs=1e-12)
 
 
-def test_a_weight_counts_as_often_as_its_value_would() -> None:
-    # Far inside a block of equal values it makes no difference how the block came about.
+def test_a_weight_counts_like_repeated_values() -> None:
+    # Inside a long block of equal values, quantiles of both definitions agree.
     values, times = np.array([[5.0], [1.0], [50.0], [3.0]]), np.array([300, 100, 0, 200])
     many = np.repeat(values, times, axis=0)
     wanted = [1 / 12, 1 / 3, 3 / 4, 1.0]
@@ -77,24 +74,24 @@ def test_a_weight_counts_as_often_as_its_value_would() -> None:
     assert np.quantile(many, wanted).tolist() == [1.0, 3.0, 5.0, 5.0]
 
 
-def test_runs_that_accepted_nothing_are_counted_in_words() -> None:
+def test_runs_that_kept_no_draw_are_counted_in_words() -> None:
     assert summaries.empty_note([3, 1]) == ""
     assert summaries.empty_note([0, 1]) == (
-        " 1 run of 2 accepted nothing; its estimate is the prior mean."
+        " 1 run of 2 kept no draw; its estimate is the prior mean."
     )
     assert summaries.empty_note(np.zeros(1200)) == (
-        " 1,200 runs of 1,200 accepted nothing; their estimates are the prior mean."
+        " 1,200 runs of 1,200 kept no draw; their estimates are the prior mean."
     )
 
 
 def runs_of(values: dict[tuple[str, float], list[float]]) -> pd.DataFrame:
-    """A table of runs, of (method, budget) -> values of run 0, 1, ...; rows in no order."""
+    """Return a table of runs from (method, budget) -> values of runs 0, 1, ...; rows shuffled."""
     rows = [(*key, run, value) for key, each in values.items() for run, value in enumerate(each)]
     table = pd.DataFrame(rows, columns=["method", "budget", "run", "error"])
     return table.sample(frac=1.0, random_state=1)
 
 
-def test_over_runs_are_means_of_each_setting_with_the_interval_of_all_together() -> None:
+def test_over_runs_gives_means_by_setting_and_resamples_all_settings_together() -> None:
     values = {("b", 1.0): [1.0, 2.0, 6.0], ("a", 2.0): [0.5, 0.0, 1.0], ("a", 1.0): [3.0, 3.0, 3.0]}
     found = summaries.over_runs(runs_of(values), "error", ("method", "budget"))
     assert list(zip(found.method, found.budget, strict=True)) == sorted(values)
@@ -108,7 +105,7 @@ def test_over_runs_are_means_of_each_setting_with_the_interval_of_all_together()
     assert found.empty_share.tolist() == pytest.approx([1 / 3, 1 / 3, 0.0])
 
 
-def test_a_run_without_a_value_at_a_setting_does_not_count_there() -> None:
+def test_a_run_without_a_value_does_not_count_at_that_setting() -> None:
     nan = math.nan
     values = {
         ("a", 1.0): [1.0, nan, 3.0],
@@ -118,8 +115,8 @@ def test_a_run_without_a_value_at_a_setting_does_not_count_there() -> None:
     }
     found = summaries.over_runs(runs_of(values), "error", ("method", "budget"))
     assert found["mean"].tolist()[:2] == [2.0, 1.5]
-    assert math.isnan(found["mean"][2]), "a setting without any value is there"
+    assert math.isnan(found["mean"][2]), "a setting without any value has its row"
     assert found["mean"][3] == 7.0
     low, high = summaries.mean_interval(np.array([[1.0], [3.0]]), generator(0, "bootstrap"))
     assert (found.low[0], found.high[0]) == (low[0], high[0])
-    assert found.low[2:].isna().all(), "no interval of a single run"
+    assert found.low[2:].isna().all(), "one run gives no interval"

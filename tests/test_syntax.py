@@ -7,14 +7,14 @@ import pytest
 from abcdp_core import syntax
 
 
-def test_the_tree_of_a_text_and_an_error_that_names_it() -> None:
+def test_source_is_parsed_and_an_error_names_it() -> None:
     assert ast.unparse(syntax.parse("ε = 1".encode())) == "ε = 1"
     with pytest.raises(SyntaxError, match="mine"):
         syntax.parse(b"1 +", "mine")
 
 
-def test_who_is_disturbed_by_another_thread_reads_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of what other modules parse, as of the head of an array, no lock of ours keeps them apart."""
+def test_a_parser_race_is_retried_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy parses the head of an array without our lock."""
     parse, times = ast.parse, 0
 
     def disturbed(*text: object) -> ast.Module:

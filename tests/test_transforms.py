@@ -1,4 +1,4 @@
-"""Supports: what is moved on their scale stays inside, and away from edges is moved straight."""
+"""Bijectors: values moved on their scale stay inside, and far from edges the scale is linear."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROOM = np.minimum(INSIDE - LOW, HIGH - INSIDE)
     [(SIMPLEX, WEIGHTS, WEIGHTS, NEAR)]
     + [(BOX, INSIDE, ROOM, part * (HIGH - LOW)) for part in (1e-6, 0.3, 10.0)],
 )
-def test_there_and_back_is_where_it_was(
+def test_from_unconstrained_inverts_to_unconstrained(
     support: Bijector, theta: Array, room: Array, distance: Array
 ) -> None:
     far = theta[(room > NEAREST * distance).all(axis=1)]
@@ -39,7 +39,7 @@ def test_there_and_back_is_where_it_was(
 @pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
 @pytest.mark.parametrize("part", [1e-9, 0.01, 1.0])
 @pytest.mark.parametrize(("support", "width"), [(SIMPLEX, np.ones(5)), (BOX, HIGH - LOW)])
-def test_whatever_comes_back_is_inside(
+def test_any_real_values_come_back_inside(
     support: Bijector, width: Array, part: float, size: float
 ) -> None:
     values = size * np.random.default_rng(2).standard_normal((500, len(width)))
@@ -52,17 +52,17 @@ def test_whatever_comes_back_is_inside(
     ("support", "edge", "distance"),
     [(SIMPLEX, np.eye(5), NEAR), (BOX, np.array([LOW, HIGH]), 0.01 * (HIGH - LOW))],
 )
-def test_an_edge_is_neither_an_infinity_nor_far_from_its_neighbours(
+def test_an_edge_is_finite_and_near_its_neighbors(
     support: Bijector, edge: Array, distance: Array
 ) -> None:
     values = support.to_unconstrained(edge, distance)
     assert np.isfinite(values).all()
-    # A prior draw this far from the others would lead a regression alone.
+    # A draw much farther from the others would dominate a regression.
     assert (np.abs(values - edge) / distance).max() < 8.0
     assert support.from_unconstrained(values, distance) == pytest.approx(edge, rel=1e-2, abs=1e-3)
 
 
-def test_between_log_ratios_and_no_change() -> None:
+def test_the_scale_is_a_log_ratio_near_edges_and_linear_far_from_them() -> None:
     moved = np.array([0.3, -0.2, 0.1, 0.0, -0.1])
 
     def shifted(distance: float, shift: Array) -> Array:
@@ -70,26 +70,26 @@ def test_between_log_ratios_and_no_change() -> None:
         values = SIMPLEX.to_unconstrained(WEIGHTS, distances) + shift
         return SIMPLEX.from_unconstrained(values, distances)
 
-    # Within a large distance of every edge: weights are multiplied.
+    # Near every edge, weights are multiplied.
     ratio = WEIGHTS * np.exp(moved)
     ratio /= ratio.sum(axis=1, keepdims=True)
     inside = (WEIGHTS > 0.01).all(axis=1)
     assert shifted(10.0, 10.0 * moved)[inside] == pytest.approx(ratio[inside], rel=0.05)
-    # Far from all of them: weights are added to, and keep adding up to 1.
+    # Far from every edge, weights are shifted and still add up to 1.
     small = 0.01 * (moved - moved.mean())
     assert shifted(1e-4, small)[inside] == pytest.approx((WEIGHTS + small)[inside], abs=1e-6)
 
 
-def test_a_box_changes_nothing_far_from_its_edges() -> None:
+def test_far_from_its_edges_a_box_changes_nothing() -> None:
     distance = 0.01 * (HIGH - LOW)
     middle = (LOW + HIGH) / 2.0 + 0.2 * (INSIDE - (LOW + HIGH) / 2.0)
     assert BOX.to_unconstrained(middle, distance) == pytest.approx(middle, rel=1e-12)
-    # Order is kept where it does change something.
+    # Near the edges it keeps the order.
     line = np.linspace(LOW + 1e-3, HIGH - 1e-3, 100)
     assert (np.diff(BOX.to_unconstrained(line, 100.0 * distance), axis=0) > 0.0).all()
 
 
-def test_what_is_outside_is_known() -> None:
+def test_contains_tells_inside_from_outside() -> None:
     weights = np.array([[0.5, 0.5], [1.0, 0.0], [1.1, -0.1], [0.5, 0.4]])
     assert SIMPLEX.contains(weights).tolist() == [True, True, False, False]
     assert ALL_REALS.contains(weights).all()

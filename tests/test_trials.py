@@ -1,4 +1,4 @@
-"""What studies that score releases say of themselves."""
+"""Texts of studies that score releases are true."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from abcdp_core import simulators, trials
 
 
 @pytest.mark.parametrize("scenario", simulators.names())
-def test_what_the_knob_says_of_sensitivities_is_true_of_every_distance(scenario: str) -> None:
+def test_the_help_of_sensitivity_is_true_for_every_distance(scenario: str) -> None:
     source = simulators.load(scenario)
     for name in source.DISTANCES:
         distance, n = source.distance(None, name), source.N_DEFAULT

@@ -1,4 +1,4 @@
-"""A toy experiment in chains, also a plug-in file: sums of 1, 2, 3, ..., one row per link."""
+"""A toy study in chains, also a plug-in file: sums of 1, 2, 3, ..., one row per link."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PRESETS: dict[str, BaseParams] = {"two": Params(size=2)}
 
 @dataclass(frozen=True)
 class Task:
-    """One chain; each is a link longer than the one before it."""
+    """One chain, a link longer than the chain before it."""
 
     chain: int
     length: int
@@ -43,13 +43,13 @@ class Task:
 
     @property
     def links(self) -> int:
-        """Parts it is done in."""
+        """Number of links."""
         return self.length + self.chain
 
 
 @dataclass(frozen=True)
 class Continuation:
-    """The rest of a chain, with the sum so far."""
+    """The rest of a chain after some links, with the sum so far."""
 
     task: Task
     done: int
@@ -57,12 +57,12 @@ class Continuation:
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
-    """One per chain."""
+    """Return one task per chain."""
     return [Task(chain, params.length, params.pause, seed) for chain in range(params.size)]
 
 
 def work(task: Task | Continuation) -> Chunk:
-    """Add the next number; the last link alone has a row of ``ends``."""
+    """Add the next number; only the last link has a row of ``ends``."""
     here = task if isinstance(task, Continuation) else Continuation(task, 0, task.seed)
     whole, done = here.task, here.done + 1
     time.sleep(whole.pause)
@@ -76,12 +76,12 @@ def work(task: Task | Continuation) -> Chunk:
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """The rows as they are."""
+    """Return the rows unchanged."""
     return Result(EXPERIMENT, params, rows, f"{len(rows['main'])} links.", "Nothing private.")
 
 
 def figures(result: Result) -> dict[str, CaptionedFigure]:
-    """Sums against links."""
+    """Plot sums against links."""
     main = result.tables["main"]
     trace = go.Scatter(x=main["link"].to_numpy(), y=main["total"].to_numpy(), name="total")
     chart = fig.figure(TITLE, "link", "total").add_trace(trace)

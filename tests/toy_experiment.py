@@ -1,4 +1,4 @@
-"""A toy experiment, also a plug-in file: squares of whole numbers, one task each."""
+"""A toy study, also a plug-in file: squares of whole numbers, one task each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """How many, how slowly, and which one fails."""
+    """How many numbers, how slow, and which task fails."""
 
     size: int = Parameter("integer", "Size", low=1, high=1000).field(5)
     pause: float = Parameter("real", "Seconds per task", low=0.0, high=10.0).field(0.0)
@@ -47,12 +47,12 @@ class Task:
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
-    """One per number."""
+    """Return one task per number."""
     return [Task(i, params.pause, params.fails, seed) for i in range(params.size)]
 
 
 def work(task: Task) -> Tables:
-    """Square it."""
+    """Square the number."""
     time.sleep(task.pause)
     if task.index == task.fails:
         raise ArithmeticError(f"task {task.index} was told to fail")
@@ -66,12 +66,12 @@ def work(task: Task) -> Tables:
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """The rows as they are."""
+    """Return the rows unchanged."""
     return Result(EXPERIMENT, params, rows, f"{len(rows['main'])} squares.", "Nothing private.")
 
 
 def figures(result: Result) -> dict[str, CaptionedFigure]:
-    """Squares against numbers."""
+    """Plot squares against numbers."""
     main = result.tables["main"]
     trace = go.Scatter(x=main["index"].to_numpy(), y=main["square"].to_numpy(), name="square")
     chart = fig.figure(TITLE, "index", "square").add_trace(trace)

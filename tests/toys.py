@@ -1,4 +1,4 @@
-"""How the runner's tests use the toy experiments: with other work, and compared."""
+"""Toy studies with other work, and comparison of their results."""
 
 from __future__ import annotations
 
@@ -19,21 +19,26 @@ CHAIN = cast(Experiment, toy_chain)
 
 
 def toy_with(**changes: Any) -> Experiment:
-    """The toy experiment with other work or other tasks."""
+    """Return the toy study with other work or other tasks."""
     return cast(Experiment, SimpleNamespace(**vars(toy_experiment) | changes))
 
 
 def chain_with(work: Callable[[Any], Any]) -> Experiment:
-    """The toy chains with other work."""
+    """Return the toy chains with other work."""
     return cast(Experiment, SimpleNamespace(**vars(toy_chain) | {"work": work}))
 
 
+def place(task: Any) -> tuple[int, int]:
+    """Return the chain of what ``work`` is given, and how many of its links are done."""
+    onward = isinstance(task, toy_chain.Continuation)
+    return (task.task.chain, task.done) if onward else (task.chain, 0)
+
+
 def recording(begun: list[tuple[int, int]]) -> Experiment:
-    """The toy chains; (chain, link) of what was begun goes to a list."""
+    """Return toy chains that append the place of each link they begin to a list."""
 
     def work(task: Any) -> Chunk:
-        onward = isinstance(task, toy_chain.Continuation)
-        begun.append((task.task.chain, task.done) if onward else (task.chain, 0))
+        begun.append(place(task))
         return toy_chain.work(task)
 
     return chain_with(work)
@@ -52,5 +57,5 @@ def assert_same(first: Result, second: Result) -> None:
 
 @functools.cache
 def chains_alone() -> Result:
-    """The toy chains, done in this thread."""
+    """Return the result of the toy chains computed in this thread."""
     return runner.run_to_end(CHAIN, toy_chain.Params(), 1)

@@ -24,17 +24,17 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 SEED = 7
-"""Another one than that of the problems."""
+"""Root seed, not that of the problems."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How one answer is made.
+    """Importance sampling for one answer.
 
     Attributes:
-        draws: how many.
-        mean, sd: of independent normal draws ``(d,)``, on the scale on which the prior is standard
-            normal; from the prior if empty.
+        draws: number of draws.
+        mean, sd: of a normal proposal ``(d,)`` on the scale on which the prior is standard normal;
+            the prior itself if empty.
     """
 
     draws: int
@@ -47,19 +47,14 @@ PLANS = {
     "log_linear": Plan(20_000_000),
     "sir_epidemic": Plan(200_000, (0.561, -1.947), (0.212, 0.168)),
 }
-"""Problem, which is a file of the folder of examples -> how its answer is made."""
+"""Problem, a file in the folder of examples -> its plan."""
 
 
 def answer(problem: Problem, plan: Plan, seed: int = SEED) -> pd.DataFrame:
-    """Rows of the table for one problem.
-
-    Args:
-        problem: of a model.
-        plan: how.
-        seed: root seed.
+    """Return the rows of the table for one problem.
 
     Raises:
-        ValueError: the problem has a pool instead.
+        ValueError: the problem has a pool instead of a model.
     """
     model = problem.source
     if not isinstance(model, Model):
@@ -87,13 +82,13 @@ def answer(problem: Problem, plan: Plan, seed: int = SEED) -> pd.DataFrame:
 def _sums(
     problem: Problem, model: Model, plan: Plan, seed: int, chunk: int
 ) -> tuple[float, float, Array, Array]:
-    """Sums over one chunk of w, of w², of w θ ``(d,)`` and of w θ² ``(d,)``."""
+    """Return the sums over one chunk of w, w², w θ ``(d,)`` and w θ² ``(d,)``."""
     rng = generator(seed, "published-reference", chunk)
     if plan.mean:
         mean, sd = np.array(plan.mean), np.array(plan.sd)
         normal = rng.standard_normal((model.chunk, len(mean)))
         x = mean + sd * normal
-        # Both are normal, so the constant is the same.
+        # Proposal and prior are normal, so their constants cancel.
         log_proposal = (-0.5 * normal**2 - np.log(sd)).sum(axis=1)
         log_base = model.prior.log_density(x) - log_proposal
     else:
@@ -102,12 +97,8 @@ def _sums(
     theta = model.prior.theta(x)
     log_noise = problem.noise.log_density(problem.query, model.simulate(rng, theta))
     weights = np.exp(log_base + log_noise)
-    return (
-        float(weights.sum()),
-        float((weights**2).sum()),
-        weights @ theta,
-        weights @ theta**2,
-    )
+    sums = float(weights.sum()), float((weights**2).sum())
+    return *sums, weights @ theta, weights @ theta**2
 
 
 def main(names: Sequence[str] = tuple(PLANS)) -> None:

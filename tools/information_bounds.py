@@ -1,7 +1,6 @@
-"""Bounds of what an answer on the cells of the best table tells, for ``assets/ceiling``.
+"""Upper bounds of the information in one answer, for ``assets/ceiling``.
 
-``python -m tools.information_bounds`` finds those that the file does not have yet: up to half a
-minute of one core each.
+``python -m tools.information_bounds`` adds missing bounds, up to half a minute of one core each.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from abcdp_core.adaptive.information_bound import BUDGETS, FILE
 COLUMNS = ("family", "score", "epsilon_total", "cells", "bound")
 
 BOUNDED = (*itertools.product(("mu",), FAMILIES), ("sigma", "normal"), ("sigma", "laplace"))
-"""Scores and families that have a bound."""
+"""Scores and families with a bound."""
 
 
 def found(epsilon_total: float, family: str, score: str) -> tuple[int, float]:
-    """How many cells the best table has, and the bound on them, computed now."""
+    """Return the number of cells of the best table, and the bound for these cells."""
     count = best_channel.best(epsilon_total, family, score).cells
     grid = best_channel.cells(FAMILIES[family], count)
     return count, best_channel.upper_bound(grid, epsilon_total, score)
 
 
 def make(file: Path) -> None:
-    """Find all bounds that a file does not have yet."""
+    """Add the bounds that a file lacks."""
     known = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=list(COLUMNS))
     done = set(zip(known.family, known.score, known.epsilon_total, strict=True))
     for (score, family), epsilon_total in itertools.product(BOUNDED, BUDGETS):

@@ -1,6 +1,6 @@
-"""What each way of asking one person tells, at all budgets, for ``assets/ceiling``.
+"""Information in one answer for each way of asking and all budgets, for ``assets/ceiling``.
 
-``python -m tools.information_curves`` makes the curves of every score without a weight again: a
+``python -m tools.information_curves`` makes the curves of all scores without a weight again: a
 minute of one core.
 """
 
@@ -18,7 +18,7 @@ from abcdp_core.studies.ways_of_asking import CURVES, Params, told
 
 
 def make(file: Path) -> None:
-    """Compute the table ``main`` of every family, score and budget."""
+    """Compute the table ``main`` for every family, score and budget."""
     rows = []
     for family, best_for, budget in itertools.product(FAMILIES, SCORES, BUDGETS):
         if best_for != "weights":

@@ -1,15 +1,14 @@
-r"""The public pool of the tuberculosis studies: how far simulated outbreaks are from observed ones.
+r"""The public pool of the tuberculosis studies: distances of simulated from observed outbreaks.
 
-For each draw $t$ from the prior, $n$ outbreaks are simulated and compared, in pairs, with $n$
-observed ones ([P21] Section 6.3; MATH M7, M8). The observed outbreaks are simulated at the truth,
-several sets of them, so that a study of the private step can show what chance in the data does.
+For each prior draw $t$, $n$ outbreaks are simulated and compared, in pairs, with $n$ observed ones
+([P21] Section 6.3; MATH M7, M8). The observed outbreaks are simulated at the truth, in several
+sets, so that studies can show the effect of chance in the data.
 
-Everything has a generator of its own: each draw, its outbreaks, each observed set. So a larger pool
-begins with a smaller one, and the first 100 of 1000 outbreaks are those of $n = 100$.
+Each draw, its outbreaks and each observed set have their own generators. So a larger pool begins
+with a smaller one, and the first 100 of 1000 outbreaks are those of $n = 100$.
 
 ``python -m tools.tuberculosis_pool`` makes ``assets/tuberculosis`` again, in some minutes for each
-of the two priors, and goes on where it was stopped: finished parts are kept in the folder
-``parts``.
+of the two priors. It resumes from finished parts in the folder ``parts``.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ COLUMNS = {
 }
 
 DRAWS_PER_TASK = 5
-"""Some seconds of work at n = 1000."""
+"""A few seconds of work at n = 1000."""
 
 N = Parameter(
     kind="integer",
@@ -75,7 +74,7 @@ Task = cut.Part[Params]
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
-    """A few draws each."""
+    """Return tasks of a few draws each."""
     smallest = cut.with_values(params, pool_size=int(tuberculosis.POOL_SIZE.low))
     return [
         cut.Part(smallest, first, min(DRAWS_PER_TASK, params.pool_size - first), seed)
@@ -84,7 +83,7 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 
 def work(task: Task) -> Tables:
-    """Simulate some draws and compare them with all observed sets."""
+    """Simulate outbreaks at some draws and compare them with all observed sets."""
     params, draws = task.params, task.pieces
     largest = max(params.n)
     sets = [
@@ -116,47 +115,42 @@ OBSERVED_AGAIN = "observed outbreaks drawn again"
 
 
 def _theta(draws: range, task: Task) -> tuple[Array, dict[str, int]]:
-    """Parameters ``(k, 4)`` of some draws, and how many tries were refused for which reason."""
-    drawn = [
-        tuberculosis.draw_prior(
-            generator(task.seed, "tuberculosis-prior", t),
-            1,
-            tuberculosis.PRIORS[task.params.burden].deviation[3],
-        )
-        for t in draws
-    ]
+    """Return parameters ``(k, 4)`` of some draws, and reason -> number of refused tries."""
+    deviation = tuberculosis.PRIORS[task.params.burden].deviation[3]
+    rngs = (generator(task.seed, "tuberculosis-prior", t) for t in draws)
+    drawn = [tuberculosis.draw_prior(rng, 1, deviation) for rng in rngs]
     refused = np.sum([counts for _, counts in drawn], axis=0)
     theta = np.concatenate([theta for theta, _ in drawn])
     return theta, dict(zip(tuberculosis.REFUSALS, refused.tolist(), strict=True))
 
 
 def _outbreaks(theta: Array, t: int, n: int, task: Task) -> Array:
-    """Outbreaks ``(n, 8)`` of draw ``t`` with parameters ``(1, 4)``."""
+    """Simulate outbreaks ``(n, 8)`` of draw ``t`` with parameters ``(1, 4)``."""
     return tuberculosis.simulate(generator(task.seed, "tuberculosis-outbreaks", t), theta, n)[0]
 
 
 def _distances(outbreaks: Array, data: Array) -> list[float]:
-    """Distances of sets of outbreaks ``(k, n, 8)`` to a data set ``(n, 8)``."""
+    """Return distances of sets of outbreaks ``(k, n, 8)`` from a data set ``(n, 8)``."""
     distance = tuberculosis.distance()
     compared = distance.compare(distance.statistic(outbreaks), distance.statistic(data))
     return [float(rho) for rho in compared]
 
 
 def _long(draws: range, column: str, names: tuple[str, ...], values: Array) -> pd.DataFrame:
-    """One row per draw and name of ``values (k, p)``."""
+    """Return one row per draw and name of ``values (k, p)``."""
     rows = {"t": np.repeat(list(draws), len(names)), column: list(names) * len(draws)}
     return pd.DataFrame(rows | {"value": values.ravel()})
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """The result so far."""
+    """Return the result so far."""
     tables = dict(rows) | {"counts": _total(rows["counts"])}
     privacy = "Nothing private is used: the observed outbreaks are simulated, too."
     return Result(EXPERIMENT, params, tables, "", privacy)
 
 
 def _total(counts: pd.DataFrame) -> pd.DataFrame:
-    """Counts over all tasks; each of them tells the same about the observed sets."""
+    """Sum counts over all tasks, which all have the same observed sets."""
     groups = counts.groupby("what", sort=False)["count"]
     total = groups.sum()
     total[OBSERVED_AGAIN] = groups.max()[OBSERVED_AGAIN]
@@ -164,7 +158,7 @@ def _total(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def main(folder: Path, store: Path) -> None:
-    """Make the pools of both priors; what is in the store is not computed again."""
+    """Make the pools of both priors; stored tasks are not computed again."""
     with workers.executor_for(workers.processor_count()) as executor:
         for burden in tuberculosis.PRIORS:
             params = Params(burden=burden)

@@ -1,7 +1,7 @@
-"""Streams with the usual settings, other people and other noise in each, for ``assets/typical``.
+"""Streams with default settings, each with its own people and noise, for ``assets/typical``.
 
-``python -m tools.typical_streams`` runs those that the table does not have yet: about a quarter of
-an hour of one core for all.
+``python -m tools.typical_streams`` adds the missing streams; all take a quarter of an hour of one
+core.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from abcdp_core.adaptive.typical import BUDGETS, COLUMNS, FILE, PEOPLE, RUNS, SA
 def stream(
     epsilon_total: float, interval: str, run: int, people: Sequence[int] = PEOPLE
 ) -> Iterator[tuple[float, int, int, str, float, float]]:
-    """What is known in one stream after so many people, as rows of the table."""
+    """Yield rows of the table: the posterior in one stream after so many people."""
     params = StreamParams(n=max(people))
     asked = params.stream(epsilon_total, SAMPLER, interval, SEED, run)
     for _, row in asked.ask(None, 0, *params.people(SEED, run)):
@@ -28,7 +28,7 @@ def stream(
 
 
 def make(file: Path, budgets: Sequence[float] = BUDGETS, runs: int = RUNS) -> None:
-    """Run all streams that a file does not have yet; run 0 is the one on the page."""
+    """Add the streams that a file lacks; run 0 is the one on the page."""
     known = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=list(COLUMNS))
     for budget in budgets:
         done = set(known[known.epsilon_total == budget].run)

@@ -1,8 +1,7 @@
-"""The public step: draw parameters, simulate, reduce each data set once, compare with one.
+"""Public pools of draws, and distances of data sets from them.
 
-:mod:`~abcdp_core.pool.key` says which pool, :mod:`~abcdp_core.pool.making` draws, simulates and has
-the pools in memory and on disk, and :mod:`~abcdp_core.pool.comparing` measures data sets against
-them.
+:mod:`~abcdp_core.pool.key` identifies a pool, :mod:`~abcdp_core.pool.making` makes and keeps pools,
+and :mod:`~abcdp_core.pool.comparing` computes distances.
 """
 
 from abcdp_core.pool.comparing import (

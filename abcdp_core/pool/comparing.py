@@ -1,4 +1,4 @@
-"""Data sets, and how far they are from a pool's."""
+"""Data sets and their distances from the data sets of a pool."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DistanceTable:
-    """One data set against one pool: the only object that knows private data.
+    """Distances of one data set from one pool: the only object that holds private data.
 
     Attributes:
         theta: parameters of the pool ``(T, d)``.
-        rho: distances ``(T,)`` of the data set to each simulated one.
-        statistic: the data set's own, ``(D,)``.
-        n: its number of points.
-        distance: knows sensitivity, bound and error.
-        synthetic: whether the data are synthetic or published; only then it may touch a disk.
-        statistics: those of the simulated data sets ``(T, D)``, public; ``None`` where the pool is
-            not at hand any more.
-        summaries: the data set's own, private: name of one of the scenario's ``STATISTICS`` ->
-            numbers ``(k,)``.
+        rho: distances ``(T,)`` of the data set from each simulated one.
+        statistic: the distance's statistic of the data set ``(D,)``, private.
+        n: number of points of the data set.
+        distance: the distance, with its sensitivity and bound.
+        synthetic: whether the data are synthetic or published; only then may it be stored.
+        statistics: those of the simulated data sets ``(T, D)``, public; ``None`` if the pool was
+            not kept.
+        summaries: name of one of the scenario's ``STATISTICS`` -> numbers ``(k,)`` of the data set,
+            private.
     """
 
     theta: Array = field(repr=False)
@@ -49,10 +49,10 @@ class DistanceTable:
     summaries: Mapping[str, Array] = field(default_factory=dict, repr=False)
 
     def sensitivity(self, which: str = "sharp") -> float:
-        """Most that one data point can change any of the distances (MATH M2).
+        """Return the most that one record can change any of the distances (MATH M2).
 
         Args:
-            which: ``sharp``, the smallest correct value, or ``published``, for kernels that of
+            which: ``sharp``, the smallest correct value, or ``published``, for kernels the value of
                 [P21] Lemma 1.
         """
         return self.distance.sensitivity(self.n, which)
@@ -60,14 +60,14 @@ class DistanceTable:
 
 @dataclass(frozen=True)
 class PublicSide:
-    """All that is public about data of ``n`` points against one pool.
+    """The public side of a comparison of data of ``n`` points with one pool.
 
-    It opens the pool when somebody asks for its draws, and not before.
+    The pool is opened when its draws are first needed.
 
     Attributes:
-        key: of the pool.
+        key: key of the pool.
         n: points of the data.
-        pseudo_n: points of each simulated data set; as many as the data have if not given.
+        pseudo_n: points of each simulated data set; as many as the data if ``None``.
     """
 
     key: PoolKey
@@ -76,22 +76,22 @@ class PublicSide:
 
     @property
     def scenario(self) -> simulators.Scenario:
-        """The scenario itself."""
+        """The scenario."""
         return self.key.source
 
     @property
     def pool_size(self) -> int:
-        """Draws of the pool, T."""
+        """Number of draws in the pool, T."""
         return self.key.pool_size
 
     @property
     def distance(self) -> Distance:
-        """Between data sets; knows sensitivity and bound."""
+        """The distance between data sets."""
         return self.key.metric()
 
     @property
     def support(self) -> Bijector:
-        """Where the prior's draws can lie."""
+        """The support of the prior."""
         return getattr(self.scenario, "SUPPORT", ALL_REALS)
 
     @property
@@ -105,23 +105,23 @@ class PublicSide:
         return open_pool(self.key).statistics[self.pseudo_n or self.n]
 
     def statistic(self, name: str) -> Statistic:
-        """One of the scenario's ``STATISTICS``.
+        """Return one of the scenario's ``STATISTICS``.
 
         Raises:
-            KeyError: it has none of that name.
+            KeyError: there is no such statistic.
         """
         return self.key.statistics[name]
 
     def summaries(self, name: str) -> Array:
-        """The numbers ``(T, k)`` that one of these keeps of each data set of the pool."""
+        """Return a statistic ``(T, k)`` of each data set in the pool."""
         return open_pool(self.key).summaries[name][self.pseudo_n or self.n]
 
     def simulated(self, index: int) -> DistanceTable:
-        """The ``index``-th data set simulated from a prior draw, against the pool."""
+        """Return the comparison of the ``index``-th further simulated data set with the pool."""
         return _simulated(self, index)
 
     def simulated_theta(self, index: int) -> Array:
-        """The prior draw ``(d,)`` it is simulated at."""
+        """Return the parameters ``(d,)`` at which it is simulated."""
         return predictive_theta(self.key, self.n, index)
 
 
@@ -129,17 +129,17 @@ class PublicSide:
 def _simulated(public: PublicSide, index: int) -> DistanceTable:
     data = predictive_data(public.key, public.n, index)
     made = compare(open_pool(public.key), data, synthetic=True, pseudo_n=public.pseudo_n)
-    # Without the pool's own numbers, which would stay in memory as long as this does.
+    # Without the pool's statistics, which would otherwise stay in memory.
     return replace(made, statistics=None)
 
 
 def public_side(scenario: str, n: int, pool_size: int, seed: int) -> PublicSide:
-    """Return what is public about ``n`` points of a scenario against its pool of a seed.
+    """Return the public side of data of ``n`` points of a scenario.
 
     Args:
         scenario: its name.
         n: points of the data.
-        pool_size: prior draws T.
+        pool_size: number of draws T.
         seed: root seed of the pool.
 
     Raises:
@@ -149,10 +149,7 @@ def public_side(scenario: str, n: int, pool_size: int, seed: int) -> PublicSide:
 
 
 def order(seed: int, run: int, pool_size: int) -> NDArray[np.int64]:
-    """Return the order ``(T,)`` in which a run meets the draws of a pool, if each has its own.
-
-    That of run 0 is the pool's own.
-    """
+    """Return the order ``(T,)`` of a pool's draws for a run; run 0 keeps the pool's order."""
     return generator(seed, "order", run).permutation(pool_size) if run else np.arange(pool_size)
 
 
@@ -160,7 +157,7 @@ def order(seed: int, run: int, pool_size: int) -> NDArray[np.int64]:
 
 
 def observed_data(key: PoolKey, n: int) -> Array:
-    """Return the data of a run, ``(n, p)``: the published ones, or drawn at the true parameters."""
+    """Return the data ``(n, p)`` of a run: published, or simulated at the true parameters."""
     source = key.source
     if source.OBSERVED is not None:
         return source.OBSERVED
@@ -181,7 +178,7 @@ def predictive_theta(key: PoolKey, n: int, index: int) -> Array:
 
 
 def predictive_data(key: PoolKey, n: int, index: int) -> Array:
-    """Return public data ``(n, p)`` simulated from the ``index``-th prior draw beyond the pool."""
+    """Return public data ``(n, p)`` simulated at the ``index``-th prior draw beyond the pool."""
     predictive = functools.partial(_predictive, key, n, index)
     return predictive(*unfailed(key.source, predictive))
 
@@ -197,28 +194,28 @@ def _further_draw(key: PoolKey, index: int, *again: int) -> Array:
 
 
 TRIES = 1000
-"""Data sets of which one should not fail."""
+"""Largest number of simulations to find a data set that does not fail."""
 
 
 def unfailed(source: simulators.Scenario, draw: Callable[..., Array]) -> tuple[int, ...]:
-    """Return what to add to an address so that a data set drawn there does not fail, if anything.
+    """Return the suffix of an address at which a simulation does not fail; empty if possible.
 
     Args:
-        source: says which data sets ``failed``, if any may.
-        draw: makes a data set ``(n, p)``, with what is added.
+        source: scenario; its function ``failed``, if any, tells which data sets failed.
+        draw: simulates a data set ``(n, p)`` for a suffix.
 
     Raises:
-        ParameterError: all that were drawn fail.
+        ParameterError: :data:`TRIES` simulations failed.
     """
     failed = getattr(source, "failed", None)
     for again in ((), *((number,) for number in range(TRIES))):
         if failed is None or not failed(draw(*again)[None])[0]:
             return again
-    raise ParameterError(f"{source.SCENARIO}: {TRIES:,} simulations fail, one after the other.")
+    raise ParameterError(f"{source.SCENARIO}: {TRIES:,} simulations in a row failed.")
 
 
 def _data(key: PoolKey, n: int, role: str, address: tuple[int, ...], theta: Array) -> Array:
-    """A data set in layers, so that a smaller one is the beginning of a larger one."""
+    """Simulate a data set in layers, so that a smaller one is the beginning of a larger one."""
     simulate = key.source.simulate
     layers = [
         simulate(generator(key.seed, role, *address, layer), theta[None], high - low)[0]
@@ -233,13 +230,13 @@ def _data(key: PoolKey, n: int, role: str, address: tuple[int, ...], theta: Arra
 def compare(
     pool: Pool, data: Array, *, synthetic: bool, pseudo_n: int | None = None
 ) -> DistanceTable:
-    """Measure a data set ``(n, p)`` against a pool.
+    """Compute the distances of a data set ``(n, p)`` from a pool.
 
     Args:
-        pool: holds statistics at the size asked for.
+        pool: has statistics at the size needed.
         data: the data set.
         synthetic: whether it is synthetic or published.
-        pseudo_n: points of each simulated data set; as many as the data have if not given.
+        pseudo_n: points of each simulated data set; as many as the data if ``None``.
     """
     distance = pool.key.metric()
     statistic = distance.statistic(data)
@@ -253,15 +250,15 @@ def compare(
 
 @functools.lru_cache(maxsize=32)
 def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> DistanceTable:
-    """Return the synthetic or published data of a run against its pool; kept on disk.
+    """Return the comparison of a run's synthetic or published data with its pool; kept on disk.
 
-    The pool of run 0, which pages work on, is kept too. Pools of further runs are compared at every
-    size and dropped: a comparison is 25 times smaller.
+    The pool of run 0, which pages use, is kept too. Pools of further runs are compared at every
+    size and dropped, because a comparison is 25 times smaller.
 
     Args:
-        key: of the pool.
+        key: key of the pool.
         n: points of the data.
-        pseudo_n: points of each simulated data set; as many as the data have if not given.
+        pseudo_n: points of each simulated data set; as many as the data if ``None``.
     """
     distance = key.metric()
     precomputed = getattr(key.source, "precomputed", None)
@@ -283,7 +280,7 @@ def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Di
 
 
 def _compared(key: PoolKey, n: int | None = None, pseudo_n: int | None = None) -> cache.Arrays:
-    """The data of a run against its pool: at one pair of sizes, or at every size of the pool."""
+    """Compare a run's data with its pool at one pair of sizes, or at every size of the pool."""
     pool = open_pool(key) if key.run == 0 else build(key)
     arrays = {"theta": pool.theta}
     for size in pool.statistics if n is None else [n]:
@@ -295,7 +292,7 @@ def _compared(key: PoolKey, n: int | None = None, pseudo_n: int | None = None) -
 
 @functools.lru_cache(maxsize=32)
 def distances(key: PoolKey, n: int, run: int) -> Array:
-    """Return distances ``(T,)`` of the ``n`` points of a run to the pool of another; kept."""
+    """Return distances ``(T,)`` of a run's data of ``n`` points from a pool; kept on disk."""
     if run == key.run:
         return observed_comparison(key, n).rho
 
@@ -307,18 +304,18 @@ def distances(key: PoolKey, n: int, run: int) -> Array:
 
 
 def lacking_distances(key: PoolKey, n: int, runs: int) -> bool:
-    """Whether :func:`distances` of any of the first runs cannot be had without the pool."""
+    """Return whether :func:`distances` of some of the first runs need the pool."""
     others = (run for run in range(runs) if run != key.run)
     kept = all(cache.holds(key.entry("distances", n=n, data=run)) for run in others)
     return not (kept and is_ready(key))
 
 
 def forget() -> None:
-    """Forget all pools, comparisons and bandwidths in memory; what is on disk stays."""
+    """Clear all pools, comparisons and bandwidths from memory; files stay."""
     close_all()
     for kept in (_simulated, observed_comparison, distances, median_of_simulated):
         kept.cache_clear()
 
 
-# A scenario may have changed under its name.
+# The scenario of a name may have changed.
 registry.emptied_by(forget)

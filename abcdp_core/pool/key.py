@@ -1,4 +1,4 @@
-"""Which pool: what determines its numbers."""
+"""Keys of pools, which determine their numbers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from abcdp_core.statistic import Statistic, stated_by
 from abcdp_core.streams import generator
 
 CHUNK = 50
-"""Parameter draws that share a generator: 4 MB of points at n = 10 000."""
+"""Draws that share a generator: 4 MB of points at n = 10 000."""
 
 KEPT_SIZE = 5000
-"""A pool is made at least to this size (the default n), so that smaller n need no new one."""
+"""Pools are made for data of at least this size (the default n), so smaller n share them."""
 
 
 @dataclass(frozen=True)
 class PoolKey:
-    """What determines a pool: equal keys, equal numbers.
+    """Key of a pool: equal keys give equal numbers.
 
-    A size of data sets that is none of the scenario's has a pool for itself alone.
+    A size of data that is not among the scenario's sizes has its own pool.
     """
 
     scenario: str
@@ -38,33 +38,33 @@ class PoolKey:
 
     @property
     def source(self) -> simulators.Scenario:
-        """The scenario itself."""
+        """The scenario."""
         return simulators.load(self.scenario)
 
     @property
     def is_shipped(self) -> bool:
-        """Whether the pool comes with its scenario: the same for every seed and run."""
+        """Whether the pool is shipped with its scenario, the same for every seed and run."""
         return hasattr(self.source, "precomputed_pool")
 
     @property
     def statistics(self) -> dict[str, Statistic]:
-        """What the pool keeps of data sets besides the distance's own, by name."""
+        """Name -> statistic that the pool keeps besides those of the distance."""
         return dict(stated_by(self.source))
 
     def metric(self) -> Distance:
-        """The distance between its data sets."""
+        """Return the distance between data sets."""
         return self.source.distance(self.bandwidth, self.distance)
 
     def layers(self, largest: int) -> list[int]:
-        """The ends of a stream's layers: the scenario's sizes up to ``largest``, which is one.
+        """Return the ends of a stream's layers: the scenario's sizes up to ``largest``.
 
-        Where it is none of them, it is the only one.
+        A size that the scenario does not have is a single layer.
         """
         options = [int(size) for size in self.source.N.options]
         return [size for size in options if size <= largest] if largest in options else [largest]
 
     def entry(self, kind: str, **more: int | None) -> cache.Entry:
-        """What is kept for the pool, made by this package and by the scenario's code."""
+        """Return a cache entry of the pool, valid for this package and the scenario's code."""
         code = fingerprint.of(str(__package__), self.source.__name__)
         return cache.entry(kind, asdict(self) | more, code)
 
@@ -78,24 +78,24 @@ def key_for(
     bandwidth: float | str | None = None,
     distance: str | None = None,
 ) -> PoolKey:
-    """Return the key of the pool that serves data sets of ``n`` points, and of fewer.
+    """Return the key of the pool for data sets of ``n`` points or fewer.
 
     Args:
         scenario: its name.
         n: points of a data set, a size that the scenario allows.
-        pool_size: prior draws T.
+        pool_size: number of draws T.
         seed: root seed of all its random numbers.
-        run: pools of one seed that differ in their run are independent.
-        bandwidth: of the kernel; ``median`` for the median heuristic on simulated data (MATH M6),
-            ``None`` for the scenario's default.
-        distance: name of one of the scenario's; ``None`` for its default.
+        run: pools of different runs are independent.
+        bandwidth: bandwidth of the kernel; ``median`` for the median heuristic on simulated data
+            (MATH M6), ``None`` for the scenario's default.
+        distance: name of one of the scenario's distances; ``None`` for its default.
 
     Raises:
         ParameterError: ``n * pool_size`` is above the limit.
     """
     source = simulators.load(scenario)
     check_work(n, pool_size)
-    # Of a model of one's own nobody knows what larger data sets would cost.
+    # For your own model, larger data sets may take unknown time.
     reach = n if hasattr(source, "MODEL") else max(n, KEPT_SIZE)
     within = [int(size) for size in source.N.options if float(size) <= reach]
     largest = max(size for size in within if size == n or size * pool_size <= WORK_LIMIT)
@@ -121,5 +121,5 @@ def median_of_simulated(scenario: str, seed: int) -> float:
     size = int(source.N.options[0])
     values = source.simulate(rng, source.prior(rng, 2000), size)[..., -1]
     chosen = values[np.arange(2000), rng.integers(size, size=2000), None]
-    # Without those of simulations that failed.
+    # Simulations that failed are NaN.
     return median_bandwidth(chosen[~np.isnan(chosen[:, 0])])

@@ -1,9 +1,9 @@
-"""Pools: draw parameters, simulate a data set at each, reduce it, and keep what was made.
+"""Make pools: draw parameters, simulate a data set for each, and reduce it to statistics.
 
 A data set of size n is the first n points of one stream, so one pass to the largest n serves all
-smaller ones. (They are nested, hence not independent across n.) The stream of a draw is made of
-layers, one per step of the scenario's sizes, each with its own generator: so results at a size do
-not depend on how large a pool they were computed in.
+smaller sizes. (They are nested, hence not independent across n.) A stream consists of layers, one
+per step between the scenario's sizes, each with its own generator, so results at a size do not
+depend on the largest size of the pool.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 Progress = Callable[[float], None]
 Makers = Callable[[], Executor]
-"""Gives an executor for the parts of one pool, which is shut down when the pool is there."""
+"""Function that gives an executor for one pool, to be shut down when the pool is made."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Public.
+    """A pool, which is public.
 
     Attributes:
-        key: which pool.
+        key: its key.
         theta: parameters ``(T, d)``.
         statistics: size -> statistics of the distance ``(T, D)``.
         summaries: name of one of the scenario's ``STATISTICS`` -> size -> numbers ``(T, k)``.
@@ -51,15 +51,15 @@ class Pool:
     summaries: Mapping[str, Mapping[int, Array]] = field(repr=False)
 
 
-def _as_many_threads_as_processors() -> Executor:
+def _threads() -> Executor:
     return ThreadPoolExecutor(libraries.available_threads())
 
 
-_makers: Makers = _as_many_threads_as_processors
+_makers: Makers = _threads
 
 
 def use(makers: Makers) -> Makers:
-    """Have all pools of this process made by others, and return those who made them before."""
+    """Choose the executors that make the pools of this process; return the former choice."""
     global _makers
     former, _makers = _makers, makers
     return former
@@ -67,7 +67,7 @@ def use(makers: Makers) -> Makers:
 
 @contextlib.contextmanager
 def used(makers: Makers) -> Iterator[None]:
-    """Have the pools of this process made by others within the block."""
+    """Choose the executors that make pools within the block."""
     former = use(makers)
     try:
         yield
@@ -76,14 +76,14 @@ def used(makers: Makers) -> Iterator[None]:
 
 
 def build(key: PoolKey, progress: Progress | None = None) -> Pool:
-    """Make a pool, by as many threads as there are processors, or by whom :func:`use` named.
+    """Make a pool, in one thread per processor unless :func:`use` chose other executors.
 
     Args:
-        key: which pool.
+        key: key of the pool.
         progress: called with the fraction done.
 
     Raises:
-        BrokenExecutor: the system has no thread or process left for it.
+        BrokenExecutor: the system cannot start a thread or process.
     """
     if key.is_shipped:
         return shipped(key)
@@ -106,7 +106,7 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
             if progress is not None:
                 progress(1.0 - len(waiting) / len(starts))
     finally:
-        # After Ctrl-C or an error nobody waits for what a simulator is doing meanwhile.
+        # After Ctrl-C or an error, do not wait for a running simulator.
         all_done = sys.exception() is None
         with held():
             executor.shutdown(wait=all_done, cancel_futures=True)
@@ -114,7 +114,7 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
 
 
 def shipped(key: PoolKey) -> Pool:
-    """Return the pool that comes with a scenario."""
+    """Return the pool that is shipped with a scenario."""
     source: Any = key.source
     theta, numbers = source.precomputed_pool(key.pool_size)
     statistics, kept = source.from_numbers(numbers)
@@ -123,7 +123,7 @@ def shipped(key: PoolKey) -> Pool:
 
 
 def _place(arrays: cache.Arrays, pool_size: int, start: int, part: cache.Arrays) -> None:
-    """Copy a chunk to its rows, so that the parts need not all be held beside the whole."""
+    """Copy a chunk to its rows, so that memory does not hold all parts beside the whole."""
     for name, values in part.items():
         if name not in arrays:
             arrays[name] = np.empty((pool_size, *values.shape[1:]))
@@ -131,11 +131,11 @@ def _place(arrays: cache.Arrays, pool_size: int, start: int, part: cache.Arrays)
 
 
 WORTH_KEEPING = 1.0
-"""Seconds from which a chunk of a model of one's own is kept by itself."""
+"""Seconds from which a chunk of your own model is cached by itself."""
 
 
 def _chunk(key: PoolKey, start: int) -> cache.Arrays:
-    """One chunk of draws; where it takes long kept, so that a stopped pool goes on from there."""
+    """Make one chunk of draws; cache a slow one, so that a stopped pool can resume."""
     if not hasattr(key.source, "MODEL"):
         return simulate_chunk(key, start)
     entry = key.entry("chunk", start=start)
@@ -149,13 +149,13 @@ def _chunk(key: PoolKey, start: int) -> cache.Arrays:
 
 
 def simulate_chunk(key: PoolKey, start: int) -> cache.Arrays:
-    """Return one chunk of draws, and all that is kept of their data sets at each size.
+    """Return one chunk of draws with the statistics of their data sets at each size.
 
-    Each data set is simulated once and reduced part by part, as its points come. A draw that fails
-    at any size makes way for a copy of one that does not.
+    Each data set is simulated once and reduced layer by layer. A draw that fails at any size is
+    replaced by a copy of one that does not.
 
     Raises:
-        ParameterError: all of them fail.
+        ParameterError: all draws fail.
     """
     source, distance = key.source, key.metric()
     address = (key.run, start)
@@ -175,7 +175,7 @@ def simulate_chunk(key: PoolKey, start: int) -> cache.Arrays:
             failed |= failing(points)
             if failed.all():
                 raise ParameterError(f"{key.scenario}: all {size} draws of a part of a pool fail.")
-            # Any numbers, as no statistic has to know a data set that failed.
+            # Any valid numbers, so that statistics need not handle failures.
             points[failed] = points[np.argmin(failed)]
         for name, (reduce, combine) in reductions.items():
             part = reduce(points)
@@ -191,16 +191,16 @@ def simulate_chunk(key: PoolKey, start: int) -> cache.Arrays:
 
 
 DISTANCE = ""
-"""Goes for the name of what the distance keeps, beside the names of a scenario's statistics."""
+"""Name of the distance's own statistic, beside those of the scenario."""
 
 
 def _label(n: int, name: str) -> str:
-    """Under which numbers of data sets of size ``n`` are stored."""
+    """Return the label of a statistic at size ``n`` in a file."""
     return f"{n} {name}".rstrip()
 
 
 def to_arrays(pool: Pool) -> cache.Arrays:
-    """Return a pool's numbers as they are kept."""
+    """Return a pool as arrays for a file."""
     kept = {DISTANCE: pool.statistics, **pool.summaries}
     return {"theta": pool.theta} | {
         _label(n, name): values for name, sizes in kept.items() for n, values in sizes.items()
@@ -208,7 +208,7 @@ def to_arrays(pool: Pool) -> cache.Arrays:
 
 
 def from_arrays(key: PoolKey, arrays: cache.Arrays) -> Pool:
-    """Return the pool of numbers as they are kept."""
+    """Return the pool of arrays from a file."""
     kept: dict[str, dict[int, Array]] = {DISTANCE: {}}
     for label, values in arrays.items():
         if label != "theta":
@@ -217,22 +217,22 @@ def from_arrays(key: PoolKey, arrays: cache.Arrays) -> Pool:
     return Pool(key, arrays["theta"], kept.pop(DISTANCE), kept)
 
 
-# ------------------------------------------------------- at hand: two in memory, the others on disk
+# ----------------------------------------------------------------------- in memory and on disk
 
 KEPT_OPEN = 2
 """Pools kept in memory, 26 MB each at the defaults."""
 
 _open: dict[PoolKey, Pool] = {}
 _opening: weakref.WeakValueDictionary[PoolKey, threading.Lock] = weakref.WeakValueDictionary()
-"""A lock for each pool that is being opened; gone with the last who holds or waits for it."""
+"""A lock for each pool that is being opened, dropped with its last user."""
 _guard = threading.Lock()
-"""For the two tables above; never held while a pool is read or made."""
+"""Guards the two tables above; never held while a pool is read or made."""
 
 
 def open_pool(key: PoolKey, progress: Progress | None = None) -> Pool:
-    """Return the pool of a key: from memory, else from disk, else made and kept on disk.
+    """Return the pool of a key from memory or disk, else make and keep it.
 
-    Anyone who asks for a pool that another thread is opening waits for that one only.
+    A pool that another thread is opening is waited for; others are not held up.
     """
     if (pool := _open.get(key)) is not None:
         return pool
@@ -250,19 +250,17 @@ def open_pool(key: PoolKey, progress: Progress | None = None) -> Pool:
 
 
 def _kept(key: PoolKey, progress: Progress | None) -> Pool:
-    """The pool of a key from disk, else made and kept there."""
-    entry = key.entry("pool")
-    arrays = cache.load_or_make(entry, lambda: to_arrays(build(key, progress)))
+    arrays = cache.load_or_make(key.entry("pool"), lambda: to_arrays(build(key, progress)))
     return from_arrays(key, arrays)
 
 
 def is_kept(key: PoolKey) -> bool:
-    """Whether the pool itself can be had without making it."""
+    """Return whether the pool is shipped or on disk."""
     return key.is_shipped or cache.holds(key.entry("pool"))
 
 
 def is_ready(key: PoolKey) -> bool:
-    """Whether the pool's comparison with its own data can be had without making the pool."""
+    """Return whether the comparison with the scenario's own data needs no new pool."""
     shipped = hasattr(key.source, "precomputed") or cache.holds(key.entry("comparison"))
     return shipped or is_kept(key)
 
@@ -273,7 +271,7 @@ def close_all() -> None:
 
 
 def make(keys: Sequence[PoolKey], progress: Progress) -> None:
-    """Make pools and keep them, and report the fraction done."""
+    """Make and keep pools, reporting the fraction done."""
     for done, key in enumerate(keys):
 
         def so_far(share: float, done: int = done) -> None:

@@ -1,4 +1,4 @@
-"""What the project promises in numbers, and studies longer than a test that measure it.
+"""Numeric goals of the project, and long studies that measure them.
 
 A goal is a function in a module of this folder, found by scanning, that measures one number::
 
@@ -10,9 +10,9 @@ A goal is a function in a module of this folder, found by scanning, that measure
         ...
         return ratio(ours, theirs)
 
-``make studies`` measures all of them, ``make studies ARGS=my-mechanism`` those whose name begins
-so, and writes them to ``benchmarks/goals.csv``; other rows stay as they are. A test reads that
-file: every goal has its row there and keeps its bounds.
+``make studies`` measures all goals, ``make studies ARGS=my-mechanism`` those whose names begin like
+that, and writes them to ``benchmarks/goals.csv``; other rows stay the same. A test checks that
+every goal has a row there and is met.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FILE = Path(__file__).resolve().parents[1] / "goals.csv"
 """The committed table."""
 
 COLUMNS = ("goal", "measured", "low", "high", "runs", "date")
-"""``low`` and ``high`` are the ends of a 95 % interval of what was measured."""
+"""``low`` and ``high`` are the 95 % interval of the measured number."""
 
 SEED = 1
 """Root seed of every study."""
@@ -46,7 +46,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Measured:
-    """A number, its 95 % interval (NaN where there is none) and how many runs it is made of."""
+    """A number, its 95 % interval (NaN if there is none) and its number of runs."""
 
     value: float
     low: float
@@ -56,13 +56,13 @@ class Measured:
 
 @dataclass(frozen=True)
 class Goal:
-    """A number to be measured and the bounds it must keep.
+    """A number to measure, and its bounds.
 
     Attributes:
-        name: unique; begins with the name of what is measured.
-        what: metric, Δ, runs and the like, in words: the docstring of what measures it.
-        measure: measures it.
-        at_least, at_most: bounds of the measured number itself, not of its interval.
+        name: unique name.
+        what: metric, settings and runs in words: the docstring of the measuring function.
+        measure: the measuring function.
+        at_least, at_most: bounds of the number itself, not of its interval.
     """
 
     name: str
@@ -72,11 +72,11 @@ class Goal:
     at_most: float
 
     def is_kept(self, value: float) -> bool:
-        """Whether a measured number is within the bounds; NaN never is."""
+        """Return whether a measured number is within the bounds; NaN is not."""
         return self.at_least <= value <= self.at_most
 
     def bounds(self) -> str:
-        """The bounds in words."""
+        """Return the bounds in words."""
         if math.isinf(self.at_most):
             return f"at least {self.at_least:g}"
         if math.isinf(self.at_least):
@@ -92,20 +92,12 @@ Measure = TypeVar("Measure", bound=Callable[..., Measured])
 def goal(
     name: str, *, at_least: float = -math.inf, at_most: float = math.inf, **arguments: Any
 ) -> Callable[[Measure], Measure]:
-    """Declare what the decorated function measures, called with these arguments, to be a goal.
-
-    Raises:
-        ValueError: there is no bound or no docstring, or there is a goal of that name.
-    """
-    if math.isinf(at_least) and math.isinf(at_most):
-        raise ValueError(f"goal {name!r} has no bound.")
+    """Declare a goal: the number that the decorated function returns for these arguments."""
+    assert math.isfinite(at_least) or math.isfinite(at_most), f"goal {name} has no bound"
 
     def declare(measure: Measure) -> Measure:
-        if name in _goals:
-            raise ValueError(f"two goals are called {name!r}.")
-        what = inspect.getdoc(measure)
-        if what is None:
-            raise ValueError(f"goal {name!r} does not say what it measures.")
+        assert name not in _goals, f"two goals are called {name}"
+        what = inspect.getdoc(measure) or ""
         _goals[name] = Goal(name, what, functools.partial(measure, **arguments), at_least, at_most)
         return measure
 
@@ -113,9 +105,9 @@ def goal(
 
 
 def goals() -> dict[str, Goal]:
-    """Name -> goal, of all modules of this folder, in the order of names."""
+    """Return name -> goal for all modules in this folder, sorted by name."""
     for module in pkgutil.iter_modules(__path__):
-        if not module.name.startswith("_"):
+        if module.name != "__main__":
             importlib.import_module(f"{__name__}.{module.name}")
     return dict(sorted(_goals.items()))
 
@@ -125,13 +117,13 @@ def goals() -> dict[str, Goal]:
 
 @functools.cache
 def study(experiment: str, preset: str | None = None, seed: int = SEED, **settings: Any) -> Result:
-    """The complete result of a study, computed once for all goals that rest on it.
+    """Return the complete result of a study, computed once for all goals.
 
     Args:
-        experiment: its name.
-        preset: where its parameters start; at the defaults if ``None``.
+        experiment: name of the study.
+        preset: preset to start from; the defaults if ``None``.
         seed: root seed.
-        settings: parameters that differ, as on the command line; lists as tuples.
+        settings: parameters that differ; lists as tuples.
     """
     module = studies.load(experiment)
     base = None if preset is None else studies.preset(module, preset)
@@ -143,14 +135,14 @@ def study(experiment: str, preset: str | None = None, seed: int = SEED, **settin
 
 
 def mean(values: ArrayLike) -> Measured:
-    """Mean of one number per run ``(runs,)`` with its bootstrap interval."""
+    """Return the mean of one number per run ``(runs,)`` with its bootstrap interval."""
     each = np.asarray(values, dtype=float)
     low, high = summaries.mean_interval(each, np.random.default_rng(SEED))
     return Measured(float(each.mean()), float(low), float(high), len(each))
 
 
 def ratio(above: ArrayLike, below: ArrayLike) -> Measured:
-    """Ratio of two means over the same runs ``(runs,)``, bootstrapped by drawing whole runs."""
+    """Return the ratio of two means over the same runs ``(runs,)``; the bootstrap draws runs."""
     pairs = np.column_stack([np.asarray(above, dtype=float), np.asarray(below, dtype=float)])
     runs = len(pairs)
     rng = np.random.default_rng(SEED)
@@ -160,7 +152,7 @@ def ratio(above: ArrayLike, below: ArrayLike) -> Measured:
 
 
 def share(successes: int, runs: int) -> Measured:
-    """Share of independent runs, with its Clopper-Pearson interval."""
+    """Return the share of successful independent runs with its Clopper-Pearson interval."""
     low, high = summaries.binomial_interval(successes, runs)
     return Measured(successes / runs, float(low), float(high), runs)
 
@@ -169,15 +161,13 @@ def share(successes: int, runs: int) -> Measured:
 
 
 def read(file: Path) -> dict[str, dict[str, str]]:
-    """Name of a goal -> its row; empty if there is no file."""
-    if not file.exists():
-        return {}
+    """Return name of a goal -> its row."""
     with file.open(encoding="utf-8", newline="") as stream:
         return {row["goal"]: row for row in csv.DictReader(stream)}
 
 
 def write(rows: Mapping[str, Mapping[str, str]], names: Iterable[str], file: Path) -> None:
-    """Write the rows of these goals, as far as there are any, in this order."""
+    """Write the rows of these goals in this order; goals without a row are left out."""
     with file.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -185,6 +175,6 @@ def write(rows: Mapping[str, Mapping[str, str]], names: Iterable[str], file: Pat
 
 
 def row(name: str, measured: Measured, date: str) -> dict[str, str]:
-    """A row of the table, numbers to four significant digits."""
+    """Return a row of the table with numbers to four significant digits."""
     numbers = [f"{each:.4g}" for each in (measured.value, measured.low, measured.high)]
     return dict(zip(COLUMNS, (name, *numbers, str(measured.runs), date), strict=True))

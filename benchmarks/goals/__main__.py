@@ -1,4 +1,4 @@
-"""``python -m benchmarks.goals [NAME ...]`` measures the goals whose names begin so, or all."""
+"""``python -m benchmarks.goals [NAME ...]``: measure goals whose names begin with NAME, or all."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from benchmarks import goals
 
 
 def main(arguments: Sequence[str] | None = None, file: Path = goals.FILE) -> int:
-    """Measure, print and write goal after goal; 1 if one was missed, 2 if there is none."""
+    """Measure, print and write each goal; return 1 if one was missed, 2 if there is none."""
     parser = argparse.ArgumentParser(prog="make studies", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="beginning of a goal's name")
-    parser.add_argument("--list", action="store_true", help="say what there is, measure nothing")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="beginning of the goals' names")
+    parser.add_argument("--list", action="store_true", help="list the goals without measuring")
     options = parser.parse_args(arguments)
     known = goals.goals()
     chosen = [name for name in known if name.startswith(tuple(options.names) or "")]
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None, file: Path = goals.FILE) -> int
 
 
 def _measure(known: dict[str, goals.Goal], name: str, file: Path) -> bool:
-    """Measure one goal and write its row at once, so that Ctrl-C loses nothing that is done."""
+    """Measure one goal and write its row at once, so that Ctrl-C loses no finished goal."""
     started = time.monotonic()
     measured = known[name].measure()
     row = goals.row(name, measured, datetime.date.today().isoformat())

@@ -1,6 +1,6 @@
-"""What a better question to each person buys: optimal symbols against adaptive truncation.
+"""Optimal symbols against adaptive truncation.
 
-On two processors of one's own about an hour: 9000 streams of known σ and 3000 of unknown σ.
+About an hour on two quiet processors: 9000 streams with known σ and 3000 with unknown σ.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 BUDGETS = (1.0, 2.0, 5.0)
 RUNS = {True: 1500, False: 500}
-"""By whether σ is known."""
+"""Whether σ is known -> number of runs."""
 
 MIDDLE_90 = 1.6449
 """Standard deviations to either side of the mean that hold 90 % of a normal posterior."""
@@ -30,7 +30,7 @@ MIDDLE_90 = 1.6449
 
 @functools.cache
 def _last(known_sigma: bool, epsilon_total: float, channel: str) -> tuple[Array, Array]:
-    """Errors of μ and standard deviations of its posterior after the last person, by run."""
+    """Return errors and posterior standard deviations of μ after the last person, by run."""
     result = study(
         "estimation-accuracy",
         epsilon_total=BUDGETS,
@@ -52,7 +52,7 @@ def _last(known_sigma: bool, epsilon_total: float, channel: str) -> tuple[Array,
 @goal("asking-mse-unknown-sigma-2", at_most=0.86, known_sigma=False, epsilon_total=2.0)
 @goal("asking-mse-unknown-sigma-5", at_most=0.82, known_sigma=False, epsilon_total=5.0)
 def mean_squared_error(known_sigma: bool, epsilon_total: float) -> Measured:
-    """Mean squared error of μ by optimal symbols as a share of that by adaptive truncation.
+    """Mean squared error of μ by optimal symbols relative to adaptive truncation.
 
     Sampler smc, N = 1000, both best for μ, the same people; 1500 runs of known σ, 500 of unknown.
     """
@@ -71,14 +71,14 @@ def coverage(epsilon_total: float) -> Measured:
     return share(int(np.sum(errors <= MIDDLE_90 * spreads)), len(errors))
 
 
-# ---------------------------------------------------------------------------- truths of the prior
+# --------------------------------------------------------------------------- truths from the prior
 
 TRUTHS = 1000
 PEOPLE = 100
 
 
 def _holds(epsilon_total: float, run: int) -> bool:
-    """Whether the middle 90 % of a posterior of μ hold the truth, where σ has to be learnt too."""
+    """Return whether the 90 % interval of μ holds the truth if σ is unknown, too."""
     params = StreamParams(n=PEOPLE)
     mu, log_sigma = params.prior().draw(generator(SEED, "asking-truth", run), 1)[0].tolist()
     params = dataclasses.replace(params, mu=mu, sigma=math.exp(log_sigma))
@@ -92,10 +92,10 @@ def _holds(epsilon_total: float, run: int) -> bool:
 @goal("asking-coverage-unknown-sigma-2", at_least=0.875, at_most=0.925, epsilon_total=2.0)
 @goal("asking-coverage-unknown-sigma-5", at_least=0.875, at_most=0.925, epsilon_total=5.0)
 def coverage_over_the_prior(epsilon_total: float) -> Measured:
-    """Share of 90 % intervals of μ by optimal symbols that hold it, of truths from the prior.
+    """Share of 90 % intervals of μ by optimal symbols that hold the truth, for prior draws.
 
-    σ unknown, N = 100, 1000 truths, quantiles of the particles. At one truth the share depends on
-    the prior of σ: at ε_total = 1 its answers say little about σ.
+    σ unknown, N = 100, 1000 truths, quantiles of the particles. For a single truth the share
+    depends on the prior of σ, because answers at ε_total = 1 carry little information about it.
     """
     executor: Executor | None
     with workers.executor_for(workers.processor_count()) as executor:

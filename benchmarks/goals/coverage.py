@@ -1,4 +1,4 @@
-"""Intervals that know the noise: how often they hold the truth."""
+"""Coverage of intervals that model the noise."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ def noise_aware(epsilon_total: float) -> Measured:
     """Share of 90 % intervals of the private embedding that hold the truth.
 
     Uniform mixture, truths from the prior, N = 5000, 10 000 draws in the pool, sharp Δ; mean over
-    five weights and 1000 data sets, the interval as if the weights of a data set were covered all
-    together.
+    five weights and 1000 data sets. The interval treats the weights of a data set as one.
     """
     result = study("coverage", preset="full-size", runs=1000, mechanism="embedding-noise-aware")
     table = result.tables["summary"]

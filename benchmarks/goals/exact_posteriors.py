@@ -1,25 +1,24 @@
-r"""Families of models whose posterior given noisy numbers is known by quadrature or sums (MATH E8).
+r"""Families of models with exact posteriors given noisy numbers, by quadrature or sums (MATH E8).
 
-What the engine finds by draws and weights is found here without a draw. With $f$ the noise,
-$L(\theta) = \sum_s P(s \mid \theta) f(z - s)$. On the scale x, on which priors are standard
-normal, the posterior is $\varphi(x) L(\theta(x))$: trapezoid rule on a grid where that matters.
+With noise density $f$, the likelihood is $L(\theta) = \sum_s P(s \mid \theta) f(z - s)$. On a scale
+x on which priors are standard normal, the posterior density is $\varphi(x) L(\theta(x))$; the
+trapezoid rule integrates it where it is not negligible.
 
-| family | parameters | released | law of the numbers | error in posterior deviations |
+| family | parameters | released | distribution | error in posterior standard deviations |
 |---|---|---|---|---|
 | normal-mean | one | clipped mean | records in steps of 1/8, FFT | 0.001 |
 | poisson-log-uniform, poisson-gamma | one | sum | Poisson, incomplete gamma functions | 1e-4 |
 | product-identified | two factors | sum | as above, the other integrated out | 1e-4 |
 | heavy-tails | location, scale | two clipped means | records in steps of 0.1 to 1, FFT | 0.02 |
-| beta-binomial, dirichlet-shares | shares | counts | mixture of beta laws, convolutions | 1e-4 |
+| beta-binomial, dirichlet-shares | shares | counts | beta mixtures, convolutions | 1e-4 |
 | whole-number | trials | sum | binomial, sum | none |
 
-Budget: one record is replaced by another, n is public. A mean of records in [a, b] moves by
-(b − a)/n, a sum by b − a, a count by 1, a histogram by 2: the noise has that scale over the budget.
-*heavy-tails* releases the mean of one half of the records and the mean of absolute values of the
-other half. So the two are independent given the parameters, and each has the scale that it would
-have if it were of all records and had half of the budget.
-Sums are clipped at a bound per record that is never reached in practice, and simulated without:
-200 for rates up to 100 (probability 1e-18), 120 for rates up to 50, 50 for Gamma(2, 2).
+One record is replaced by another, and n is public. A mean of records in [a, b] changes by
+(b − a)/n, a sum by b − a, a count by 1, a histogram by 2; the noise scale is that over the budget.
+*heavy-tails* releases the mean of one half of the records and the mean absolute value of the other
+half, so both are independent given the parameters. Each has the scale of a mean of all records with
+half the budget. Sums are clipped at a bound per record that is never reached in practice: 200 for
+rates up to 100 (probability 1e-18), 120 for rates up to 50, 50 for Gamma(2, 2).
 """
 
 from __future__ import annotations
@@ -45,13 +44,13 @@ Names = tuple[str, ...]
 Simulate = Callable[..., Array]
 
 FARTHEST = 7.0
-"""Ends of the scale x; a prior's probability beyond is 1e-12."""
+"""Ends of the scale x; the prior probability beyond them is 1e-12."""
 
 NEGLIGIBLE = 30.0
-"""Densities lower than the highest by this in their logarithm are left out; 18 of two at once."""
+"""Largest drop of the log density that counts, for one parameter; for two it is 18."""
 
 CLIP, FAR = 4.0, 10.0
-"""Records of normal-mean and of heavy-tails are clipped to this on either side."""
+"""Records of normal-mean and of heavy-tails are clipped to plus or minus these."""
 
 SUCCESS = 0.4
 """Probability of success in each of a whole number of trials."""
@@ -69,9 +68,9 @@ class SimulatedModel:
     Attributes:
         parameters: names of the p parameters.
         numbers: names of the k numbers.
-        prior: of the parameters.
+        prior: prior of the parameters.
         simulate: generator and parameters ``(m, p)`` to numbers ``(m, k)``.
-        chunk: draws in one go.
+        chunk: draws per call.
     """
 
     parameters: tuple[str, ...]
@@ -88,7 +87,7 @@ class Marginal:
     Attributes:
         values: rising grid, or atoms, ``(g,)``.
         cumulative: distribution function at them ``(g,)``, from 0 to 1 on a grid.
-        whole: whether values are atoms; if not, the law is even between neighbours of the grid.
+        whole: whether values are atoms; if not, the density is constant between grid points.
     """
 
     values: Array
@@ -96,7 +95,7 @@ class Marginal:
     whole: bool = False
 
     def quantile(self, probability: float) -> float:
-        """The value below which this much probability is."""
+        """Return the value with this probability below it."""
         if self.whole:
             place = int(np.searchsorted(self.cumulative, probability))
             return float(self.values[min(place, len(self.values) - 1)])
@@ -122,10 +121,10 @@ class Marginal:
 
 @dataclass(frozen=True)
 class Family:
-    """Models with an exact posterior, of any number of records and any budget.
+    """Models with exact posteriors for any number of records and any budget.
 
     Attributes:
-        exact: released numbers ``(k,)``, the budget and n to one posterior for each parameter.
+        exact: released numbers ``(k,)``, budget and n to one posterior for each parameter.
         whole: whether the parameters are whole numbers.
     """
 
@@ -139,14 +138,14 @@ class Family:
 def released(
     family: Family, epsilon_total: float, n: int, level: float, rng: np.random.Generator
 ) -> Array:
-    """Released numbers ``(k,)`` of data whose parameters all have this prior probability below."""
+    """Return released numbers ``(k,)`` of data with all parameters at this prior quantile."""
     model = family.model(n)
     theta = model.prior.theta(np.full((1, model.prior.dimensions), ndtri(level)))
     return family.noise(epsilon_total, n).noisy(rng, model.simulate(rng, theta))[0]
 
 
 def _marginal(law: Law, log_likelihood: Callable[[Array], Array], nodes: int = 2001) -> Marginal:
-    """Posterior of one parameter, of logarithms ``(g,)`` of the likelihood at values ``(g,)``."""
+    """Return the posterior of one parameter from its log likelihood at values ``(g,)``."""
     x = np.linspace(-FARTHEST, FARTHEST, nodes)
 
     def log_density() -> Array:
@@ -160,13 +159,13 @@ def _marginal(law: Law, log_likelihood: Callable[[Array], Array], nodes: int = 2
 
 
 def _narrowed(x: Array, kept: NDArray[np.bool_], nodes: int) -> Array:
-    """A grid from the last node before those that are kept to the first one after them."""
+    """Return a grid that just covers the kept nodes."""
     places = np.flatnonzero(kept)
     return np.linspace(x[max(places[0] - 1, 0)], x[min(places[-1] + 1, len(x) - 1)], nodes)
 
 
 def _added_up(law: Law, x: Array, density: Array) -> Marginal:
-    """Posterior of a density ``(g,)`` on the scale x."""
+    """Return the posterior with a density ``(g,)`` on the scale x."""
     steps = np.diff(x) * (density[1:] + density[:-1]) / 2.0
     cumulative = np.concatenate(([0.0], np.cumsum(steps)))
     return Marginal(Prior((law,)).theta(x[:, np.newaxis])[:, 0], cumulative / cumulative[-1])
@@ -175,7 +174,7 @@ def _added_up(law: Law, x: Array, density: Array) -> Marginal:
 def _two_marginals(
     laws: tuple[Law, Law], log_likelihood: Callable[[Array], Array]
 ) -> tuple[Marginal, ...]:
-    """Posteriors of two parameters; the likelihood takes them ``(m, 2)``."""
+    """Return the posteriors of two parameters from their log likelihood at ``(m, 2)``."""
     axes = [np.linspace(-FARTHEST, FARTHEST, 17)] * 2
     log = np.empty((0, 0))
     for nodes in (17, 17, 61, 0):
@@ -190,16 +189,16 @@ def _two_marginals(
 
 
 def _smooth(law: Law, x: Array, density: Array) -> Marginal:
-    """Posterior of a density on few nodes, with a spline between them."""
+    """Return the posterior with a density on few nodes, interpolated by a spline."""
     fine = np.linspace(x[0], x[-1], 2001)
     return _added_up(law, fine, np.maximum(CubicSpline(x, density)(fine), 0.0))
 
 
 def _expected(cells: Array, low: float, step: float, n: int, z: float, scale: float) -> float:
-    """Density of z, but for a constant: Laplace noise on the mean of n records.
+    """Return the density of z up to a constant: Laplace noise on the mean of n records.
 
-    A record is ``low + step * j`` with probability ``cells[j]``. Their sum is found modulo a number
-    that is larger than all sums that have a probability.
+    A record is ``low + step * j`` with probability ``cells[j]``. The distribution of their sum is
+    computed modulo a number larger than the range of probable sums.
     """
     places = np.arange(len(cells))
     mean = float(cells @ places)
@@ -213,19 +212,19 @@ def _expected(cells: Array, low: float, step: float, n: int, z: float, scale: fl
 
 
 def _cells(below: Callable[[Array], Array], low: float, high: float, step: float) -> Array:
-    """Probabilities of the steps from low to high, of records with this distribution function."""
+    """Return the probabilities of the steps from low to high for a distribution function."""
     edges = np.arange(low + step / 2.0, high, step)
     return np.diff(below(edges), prepend=0.0, append=1.0)
 
 
 def _logarithm(values: NDArray[np.floating[Any]]) -> Array:
-    """Logarithms, minus infinity at 0."""
+    """Return logarithms, minus infinity at 0."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(values), dtype=np.float64)
 
 
 def _log_each(likelihood: Callable[..., float], theta: Array) -> Array:
-    """Logarithms ``(m,)`` at parameters ``(m, p)``."""
+    """Return log likelihoods ``(m,)`` at parameters ``(m, p)``."""
     return _logarithm(np.array([likelihood(*each) for each in theta.tolist()]))
 
 
@@ -250,7 +249,7 @@ def _exact_normal(z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ...
 
 
 def _poisson_sums(rng: np.random.Generator, theta: Array, n: int) -> Array:
-    """Sums of n records at the rate that is the product of all parameters."""
+    """Simulate sums of n records; the rate is the product of all parameters."""
     return rng.poisson(n * theta.prod(axis=1, keepdims=True)).astype(np.float64)
 
 
@@ -259,10 +258,10 @@ def _sum_noise(width: float, count: int, epsilon_total: float, _n: int) -> Noise
 
 
 def _log_poisson(z: float, scale: float, expected: Array) -> Array:
-    r"""Logarithms ``(g,)`` of $\sum_s e^{-m} m^s/s!\, e^{-|z - s|/b}$ at expectations m ``(g,)``.
+    r"""Return logarithms ``(g,)`` of $\sum_s e^{-m} m^s/s!\, e^{-|z - s|/b}$ at means m ``(g,)``.
 
-    Up to z, $m^s e^{s/b}$ are terms of a Poisson law of expectation $m e^{1/b}$, after it of
-    $m e^{-1/b}$; sums of those are incomplete gamma functions.
+    Up to z, the terms are those of a Poisson distribution with mean $m e^{1/b}$, beyond it with
+    mean $m e^{-1/b}$; their sums are incomplete gamma functions.
     """
     lifted, lowered = expected * math.exp(1.0 / scale), expected * math.exp(-1.0 / scale)
     last = max(z + 1.0, 0.0)
@@ -279,9 +278,9 @@ def _exact_poisson(
 
 
 def _exact_product(z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ...]:
-    """Of two log-uniform factors: the logarithm of the other one is integrated out in closed form.
+    """Return the posteriors of two log-uniform factors; the other one is integrated out exactly.
 
-    Its integral is what the posterior would be if the product were log-uniform itself.
+    The integral is the posterior of a product that is log-uniform itself.
     """
     law = LogUniform(FIRST.low * SECOND.low, FIRST.high * SECOND.high)
     (product,) = _exact_poisson(z, epsilon_total, n, law, 120.0)
@@ -296,7 +295,7 @@ def _exact_product(z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ..
 
 
 def _robust_means(rng: np.random.Generator, theta: Array, n: int) -> Array:
-    """Of location and scale ``(m, 2)``: Student's t of 2 degrees of freedom by its quantiles."""
+    """Simulate means for location and scale ``(m, 2)``: Student's t with 2 degrees of freedom."""
     share = rng.uniform(1e-16, 1.0 - 1e-16, (len(theta), n))
     records = (share - 0.5) / np.sqrt(share * (1.0 - share) / 2.0)
     records = np.clip(theta[:, :1] + theta[:, 1:] * records, -FAR, FAR)
@@ -333,10 +332,10 @@ def _multinomial_counts(rng: np.random.Generator, theta: Array, n: int) -> Array
 def _exact_shares(
     z: Array, epsilon_total: float, n: int, concentration: tuple[float, ...], moved: float
 ) -> tuple[Marginal, ...]:
-    """Of shares with a Dirichlet prior, whose first k counts have noise; of those k shares.
+    """Return the posteriors of the first k shares with a Dirichlet prior and k noisy counts.
 
-    The counts have probability proportional to the product over cells of Γ(c + α)/c! times the
-    noise, where they add up to n.
+    Counts that add up to n have probability proportional to the product over cells of Γ(c + α)/c!
+    times the noise.
     """
     counts, alphas = np.arange(n + 1.0), np.array(concentration)[:, np.newaxis]
     log = gammaln(counts + alphas) - gammaln(counts + 1.0)
@@ -350,7 +349,7 @@ def _exact_shares(
 
 
 def _beta_mixture(weights: Array, first: float, second: float) -> Marginal:
-    """A share whose count c out of n has weights ``(n + 1,)``: Beta(c + first, n − c + second)."""
+    """Return the mixture of Beta(c + first, n − c + second) with weights ``(n + 1,)`` of c."""
     counts = np.flatnonzero(weights > 1e-11 * weights.max())
     shares = weights[counts] / weights[counts].sum()
     a, b = first + counts, second + len(weights) - 1.0 - counts
@@ -435,4 +434,4 @@ _ALL = (
 )
 
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}
-"""All families by their names."""
+"""Name -> family."""

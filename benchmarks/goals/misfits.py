@@ -1,4 +1,4 @@
-"""Models with data that follow them, and data that do not, to judge the fit by (MATH E9)."""
+"""Models with data that follow them and data that do not, to test the misfit check (MATH E9)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ DAYS = 14
 RECORDS = 200
 
 JAGGED = 3.0
-"""Times the spread of second differences that the model has."""
+"""Spread of second differences, in multiples of the model's."""
 
 
 @dataclass(frozen=True)
 class SeriesModel:
-    """Counts of days that grow exponentially, with a Poisson number each."""
+    """Daily counts that grow exponentially, with Poisson noise."""
 
     parameters: tuple[str, ...] = ("log of the first day", "growth")
     numbers: tuple[str, ...] = tuple(f"day {day}" for day in range(1, DAYS + 1))
@@ -34,32 +34,32 @@ class SeriesModel:
     is_series: bool = True
 
     def rates(self, theta: Array) -> Array:
-        """Expected counts ``(m, DAYS)``."""
+        """Return expected counts ``(m, DAYS)``."""
         rates: Array = np.exp(theta[:, :1] + theta[:, 1:] * np.arange(DAYS))
         return rates
 
     def simulate(self, rng: np.random.Generator, theta: Array) -> Array:
-        """Counts ``(m, DAYS)``."""
+        """Simulate counts ``(m, DAYS)``."""
         return rng.poisson(self.rates(theta)).astype(float)
 
 
 @dataclass(frozen=True)
 class MeanModel:
-    """A mean of records that are normal with standard deviation 1."""
+    """The mean of normal records with standard deviation 1."""
 
-    parameters: tuple[str, ...] = ("mean of the law",)
+    parameters: tuple[str, ...] = ("mean of the distribution",)
     numbers: tuple[str, ...] = ("mean",)
     chunk: int = 5000
     prior: Prior = field(default=Prior((Uniform(-2.0, 2.0),)))
 
     def simulate(self, rng: np.random.Generator, theta: Array) -> Array:
-        """Means ``(m, 1)``."""
+        """Simulate means ``(m, 1)``."""
         return theta + rng.standard_normal(theta.shape) / np.sqrt(RECORDS)
 
 
 @dataclass(frozen=True)
 class CorrelatedModel:
-    """Two numbers that are the same parameter, seen twice."""
+    """Two noisy measurements of the same parameter."""
 
     parameters: tuple[str, ...] = ("level",)
     numbers: tuple[str, ...] = ("first", "second")
@@ -67,19 +67,19 @@ class CorrelatedModel:
     prior: Prior = field(default=Prior((Normal(0.0, 1.0),)))
 
     def simulate(self, rng: np.random.Generator, theta: Array) -> Array:
-        """Numbers ``(m, 2)``."""
+        """Simulate numbers ``(m, 2)``."""
         return theta + 0.1 * rng.standard_normal((len(theta), 2))
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model, with data of two kinds.
+    """A model with data that follow it and data that do not.
 
     Attributes:
-        name: of the case.
+        name: name of the case.
         model: prior and simulator.
-        noise: on its numbers.
-        wrong: a truth ``(1, p)`` to numbers ``(k,)`` of data that do not follow the model.
+        noise: noise on its numbers.
+        wrong: truth ``(1, p)`` to numbers ``(k,)`` of data that do not follow the model.
     """
 
     name: str
@@ -91,31 +91,31 @@ class Case:
         return self.model.prior.theta(self.model.prior.draw(rng, 1))
 
     def own(self, rng: np.random.Generator) -> Array:
-        """Released numbers ``(k,)`` of data that follow the model."""
+        """Release numbers ``(k,)`` of data that follow the model."""
         return self.noise.noisy(rng, self.model.simulate(rng, self._truth(rng)))[0]
 
     def other(self, rng: np.random.Generator) -> Array:
-        """Released numbers ``(k,)`` of data that do not."""
+        """Release numbers ``(k,)`` of data that do not."""
         return self.noise.noisy(rng, self.wrong(rng, self._truth(rng))[None])[0]
 
 
 def _jagged(rng: np.random.Generator, theta: Array) -> Array:
-    """Counts that are up and down by turns, so that second differences are spread as stated."""
+    """Simulate counts that alternate up and down, so that second differences are too large."""
     rates = SeriesModel().rates(theta)[0]
     counts = rng.poisson(rates).astype(float)
-    # Of independent numbers of variance v second differences have 6 v; turns of ±a have 16 a².
+    # Second differences of independent numbers of variance v have variance 6 v; ±a adds 16 a².
     turns = np.sqrt((JAGGED**2 - 1.0) * 6.0 * rates / 16.0) * (-1.0) ** np.arange(DAYS)
     jagged: Array = np.rint(np.maximum(counts + turns, 0.0))
     return jagged
 
 
 def _far(rng: np.random.Generator, theta: Array) -> Array:  # noqa: ARG001
-    """A mean beyond all that the prior allows."""
+    """Simulate a mean far outside the prior."""
     return np.array([3.0]) + rng.standard_normal(1) / np.sqrt(RECORDS)
 
 
 def _apart(rng: np.random.Generator, theta: Array) -> Array:  # noqa: ARG001
-    """Two numbers that are usual each and never so far apart."""
+    """Simulate two numbers that are plausible alone but not together."""
     return np.array([0.6, -0.6]) + 0.1 * rng.standard_normal(2)
 
 

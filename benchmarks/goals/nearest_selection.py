@@ -1,4 +1,4 @@
-"""Selecting the nearest privately, against sparse vectors whose threshold was tuned."""
+"""Nearest selection against sparse vectors with a tuned threshold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POOL_SIZE = 10_000
 BUDGET = Budget(1.0, 1e-6)
 RUNS = 48
 NOISES = 10
-"""Noise draws that the error of a run is the mean of."""
+"""Noise draws per run."""
 
 THRESHOLDS = (0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
@@ -34,34 +34,34 @@ THRESHOLDS = (0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.
     rival="sparse-vector-approximate",
 )
 def selection_with_a_delta(rival: str) -> Measured:
-    """MSE of a sparse vector over that of the selection with a δ, ε_abc tuned in hindsight.
+    """MSE of a sparse vector relative to the selection with a δ, ε_abc tuned in hindsight.
 
     Uniform mixture, N = 5000, 10 000 draws, ε_total = 1, δ = 1e-6, c = 100, sharp Δ for all; 48
-    data sets with a pool each, the mean of ten noise draws. In hindsight the sparse vector has the
-    ε_abc that is best for these very runs. ``sparse-vector`` is pure with its threshold kept,
-    ``sparse-vector-approximate`` redrawn, at its best split and composed optimally with this δ.
+    data sets with a pool each, mean of ten noise draws. In hindsight means the ε_abc that is best
+    for these runs. ``sparse-vector`` is pure and keeps its threshold;
+    ``sparse-vector-approximate`` redraws it, with the best split and optimal composition.
     """
     return ratio(best_in_hindsight(rival, c=100), errors("nearest-selection-approximate", c=100))
 
 
 @goal("nearest-selection-pure-ratio-1-10", at_most=1.15)
 def pure_selection() -> Measured:
-    """MSE of the pure selection over that of a pure sparse vector, ε_abc tuned in hindsight.
+    """MSE of the pure selection relative to a pure sparse vector, ε_abc tuned in hindsight.
 
     Uniform mixture, N = 5000, 10 000 draws, ε_total = 1, c = 10, sharp Δ for both; 48 data sets
-    with a pool each, the mean of ten noise draws. The selection has no threshold to choose.
+    with a pool each, mean of ten noise draws. The selection has no threshold.
     """
     return ratio(errors("nearest-selection", c=10), best_in_hindsight("sparse-vector", c=10))
 
 
 def best_in_hindsight(name: str, c: int) -> Array:
-    """Errors ``(RUNS,)`` at the threshold with the smallest mean."""
+    """Return errors ``(RUNS,)`` at the threshold with the smallest mean."""
     return min((errors(name, c=c, epsilon_abc=each) for each in THRESHOLDS), key=np.mean)
 
 
 @functools.cache
 def errors(name: str, **options: Any) -> Array:
-    """Mean squared errors ``(RUNS,)`` of a mechanism, each run with its own data and pool."""
+    """Return mean squared errors ``(RUNS,)``; each run has its own data and pool."""
     mechanism = mechanisms.load(name)
     asked = dataclasses.replace(mechanism.options, **options)
     ready = mechanism.prepare(pool.PublicSide(key_of(0), N), asked, BUDGET)
@@ -79,5 +79,5 @@ def errors(name: str, **options: Any) -> Array:
 
 
 def key_of(run: int) -> pool.PoolKey:
-    """The pool of a run."""
+    """Return the key of the pool of a run."""
     return pool.key_for(uniform_mixture.SCENARIO, N, POOL_SIZE, SEED, run)

@@ -1,14 +1,14 @@
-r"""Attacks on releases by pairs of neighbouring files, through the command.
+r"""Exact privacy loss of releases from pairs of neighboring files, through the command.
 
-Both files of a pair go all the way, from bytes to document, with noise from one seed. What is
-released is what was measured plus noise that depends on the seed alone; so the difference of two
-documents is that of what was measured, without noise, and the privacy loss of a pair is exact:
+Both files of a pair are released in full, from bytes to record, with noise from one seed. A release
+is the measured numbers plus noise that depends on the seed alone, so two records differ by their
+measured numbers, and the privacy loss of a pair is exact:
 
 $$\max_z \log \frac{P(z \mid Y)}{P(z \mid Y')} = \sum_j \frac{|m_j(Y) - m_j(Y')|}{t_j},$$
 
-with whole numbers $m_j$ and noise of scale $t_j$ in their steps. It must not be above
-$\epsilon_{total}$. That the noise has the scale which the document states is found exactly too: the
-same seed draws it once more here, and what is left is the same for every seed.
+with whole numbers $m_j$ and noise of scale $t_j$ in their steps. It must not exceed
+$\epsilon_{total}$. The stated scale is tested exactly too: the same seed draws the noise again, and
+after its removal the numbers are the same for every seed.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ EPSILON_TOTAL = 1.0
 PAIRS = 200
 
 Pair = tuple[str, str]
-"""Contents of two neighbouring files."""
+"""Contents of two neighboring files."""
 
 # ------------------------------------------------------------------------------ pairs of files
 
 EDGES = (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
-"""Of the five cells of values from 0 to 100."""
+"""Edges of the five cells of values from 0 to 100."""
 
 
 def _values(rng: random.Random) -> Pair:
-    """One value is replaced by any other, at edges and far outside too."""
+    """Replace one value by any other, also at edges and far outside."""
     values = [_value(rng) for _ in range(rng.randint(10, 40))]
     other = list(values)
     other[rng.randrange(len(values))] = _value(rng)
@@ -58,7 +58,7 @@ def _value(rng: random.Random) -> float:
 
 
 def _labels(rng: random.Random) -> Pair:
-    """A patient is left out, wherever in the file, whatever the label."""
+    """Leave out a patient anywhere in the file, with any label."""
     names = rng.sample(NAMES, rng.randint(1, len(NAMES)))
     patients = [rng.choice(names) for _ in range(rng.randint(2, 40))]
     out = rng.randrange(len(patients))
@@ -67,11 +67,11 @@ def _labels(rng: random.Random) -> Pair:
 
 
 NAMES = ("A", "B-2", "1", "2.5", "NA", "none", "patient", "a label", "ß", "中")
-"""Labels of strains: some look like numbers, headers or nothing at all."""
+"""Labels of strains; some look like numbers, headers or missing values."""
 
 
 def _sizes(rng: random.Random) -> Pair:
-    """A patient is alone, or in a cluster of any size, and left out."""
+    """Leave out a patient, alone or in a cluster of any size."""
     sizes = [rng.choice((1, 1, 2, 2, 3, 4, 30, 81)) for _ in range(rng.randint(2, 30))]
     place = rng.randrange(len(sizes))
     fewer = list(sizes)
@@ -80,7 +80,7 @@ def _sizes(rng: random.Random) -> Pair:
 
 
 def _days(rng: random.Random) -> Pair:
-    """A person is counted on some day, or not."""
+    """Count one more person on some day."""
     counts = [rng.choice((0, 0, 1, 7, 499, 500, 501, 10**6)) for _ in range(18)]
     day = rng.randrange(len(counts))
     more = [count + (each == day) for each, count in enumerate(counts)]
@@ -88,7 +88,7 @@ def _days(rng: random.Random) -> Pair:
 
 
 def _file(rng: random.Random, rows: Iterator[str], name: str) -> str:
-    """A file as people write them; what its form is must make no difference."""
+    """Return a file in one of several formats, which must make no difference."""
     end = rng.choice(("\n", "\r\n"))
     quote = rng.choice(("", '"'))
     header = rng.choice(([], [name]))
@@ -104,20 +104,20 @@ CASES: dict[str, tuple[list[str], Callable[[random.Random], Pair]]] = {
     "sizes": (["tuberculosis-patients", "--kind", "sizes", "--draws", "100"], _sizes),
     "days": (["covid-people", "--draws", "100"], _days),
 }
-"""Name -> what the command is asked for, and neighbouring files for it."""
+"""Name -> arguments of the command, and a function that makes neighboring files."""
 
 
 # ---------------------------------------------------------------------------------- the attack
 
 
 def released(asked: list[str], text: str, seed: int) -> dict[str, Any]:
-    """The document that the command writes of a file, with noise from a seed."""
+    """Return the record that the command writes for a file, with noise from a seed."""
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         data, out = Path(folder, "data.csv"), Path(folder, "out.json")
         data.write_text(text, encoding="utf-8", newline="")
         line = ["release", *asked, "--data", str(data), "--out", str(out), "--yes"]
         spend = functools.partial(procedure.spend, randbelow=random.Random(seed).randrange)
-        # What follows from the numbers is post-processing, and takes long.
+        # The posterior is post-processing, and slow.
         with (
             mock.patch.object(procedure, "spend", spend),
             mock.patch.object(procedure, "complete", lambda document, *_: document),
@@ -130,28 +130,28 @@ def released(asked: list[str], text: str, seed: int) -> dict[str, Any]:
 
 
 def scales(document: dict[str, Any]) -> list[float]:
-    """Scale t of the noise on each whole number, from what the document states."""
+    """Return the scale t of the noise on each whole number, as the record states it."""
     event = document["event"]
     steps = event.get("whole") or [1] * event["cells"]
     return [step * event["scale"] for step in steps]
 
 
 def whole_numbers(document: dict[str, Any]) -> list[int]:
-    """What was released."""
+    """Return the released whole numbers."""
     found = document["release"]
     numbers: list[int] = found["counts"] if "counts" in found else found["whole_numbers"]
     return numbers
 
 
 def without_noise(document: dict[str, Any], seed: int) -> list[int]:
-    """What is left once noise of the stated scales is drawn again and taken away."""
+    """Return the numbers after removing noise of the stated scales, drawn again."""
     randbelow = random.Random(seed).randrange
     noise = [laplace(int(scale * PARTS), randbelow, PARTS) for scale in scales(document)]
     return [number - each for number, each in zip(whole_numbers(document), noise, strict=True)]
 
 
 def loss(case: str, pair: Pair, seed: int) -> float:
-    """Privacy loss of a pair, as a share of ε_total; infinite if its noise is not as stated."""
+    """Return the privacy loss of a pair as a share of ε_total; infinite if the noise is wrong."""
     asked = CASES[case][0]
     one, other = (released(asked, text, seed) for text in pair)
     again = released(asked, pair[0], seed + 1)
@@ -165,7 +165,7 @@ def loss(case: str, pair: Pair, seed: int) -> float:
 
 
 def worst(case: str, pairs: int) -> float:
-    """The largest loss over random pairs, as a share of ε_total."""
+    """Return the largest loss over random pairs, as a share of ε_total."""
     rng = random.Random(f"{SEED} {case}")
     return max(loss(case, CASES[case][1](rng), number) for number in range(pairs))
 
@@ -175,5 +175,5 @@ def worst(case: str, pairs: int) -> float:
 @goal("own-data-pairs-sizes", at_most=1.0, case="sizes")
 @goal("own-data-pairs-days", at_most=1.0, case="days")
 def pairs_of_files(case: str) -> Measured:
-    """Largest exact privacy loss found, as a share of ε_total = 1, over 200 neighbouring files."""
+    """Largest exact privacy loss over 200 pairs of files, as a share of ε_total = 1."""
     return Measured(worst(case, PAIRS), math.nan, math.nan, PAIRS)

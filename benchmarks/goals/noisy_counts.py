@@ -1,4 +1,4 @@
-"""The rival that needs no simulation: its error is what the others are measured by."""
+"""Error of noisy counts, the rival that needs no simulation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def error(epsilon_total: float) -> Measured:
     """Mean squared error of the exact posterior mean given five counts with noise.
 
     Uniform mixture at its true weights, N = 5000, sensitivity 2; mean over five weights and 400
-    data sets. Of the shares of the points, without noise, (1 − Σθ²)/(5N) = 0.0284e-3 is expected.
+    data sets. Without noise, (1 − Σθ²)/(5N) = 0.0284e-3 is expected.
     """
     result = study(
         "compare-mechanisms",

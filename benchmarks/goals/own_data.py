@@ -1,9 +1,7 @@
-"""Releases from a person's own file: their error, and whether their intervals hold.
+"""Releases from your own data: errors, and coverage of intervals.
 
-Files of values are simulated and go the whole way of a release, from values to document; only their
-noise is from a seed instead of the operating system. The public pool of the sparse vector is made
-once. Of reports of tuberculosis and of daily cases, which go no other way, only the numbers that
-are released are made.
+Files of values are simulated and released in full, from values to record, but with seeded noise.
+For reports of tuberculosis and daily cases only the released numbers are simulated.
 """
 
 from __future__ import annotations
@@ -17,15 +15,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import pool, registry, simulators
+from abcdp_core import registry
 from abcdp_core.mechanisms.private_summary import law, noisy
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.rounds import Effort, Question
 from abcdp_core.release import procedure
-from abcdp_core.release.exact_noise import release_exactly
 from abcdp_core.release.noisy_counts import NoisyCountsRecord, NoisyCountsRequest
 from abcdp_core.release.simulated import model_of
-from abcdp_core.release.sparse_vector import SparseVectorRequest, noise_of, pool_key
 from abcdp_core.release.summary_posterior import Told
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
 from abcdp_core.simulators import covid_people, tuberculosis_patients, uniform_mixture
@@ -38,9 +34,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 N = 2000
 FILES = 2000
-FILES_OF_POOL = 200
 DOMAIN = {"low": 0.0, "high": 100_000.0}
-"""Incomes, say."""
+"""Range of the values, such as incomes."""
 
 
 @goal("own-data-error-noisy-counts-file", at_most=0.002, against="file")
@@ -48,28 +43,14 @@ DOMAIN = {"low": 0.0, "high": 100_000.0}
 def counts_error(against: str) -> Measured:
     """Mean absolute error of five shares released by noisy counts, ε_total = 1, 2000 values.
 
-    Uniform mixture at its true weights; 2000 files. Against the file's own shares, which the
-    release tells but for its noise, and against the population's, from which sampling alone moves
-    them by 0.0062.
+    Uniform mixture at its true weights; 2000 files. The error is from the file's own shares, where
+    only noise counts, or from the population's, where sampling alone gives 0.0062.
     """
     errors = [
-        np.abs(made.told.own_mean - own if against == "file" else made.told.mean - theta).mean()
+        np.abs(
+            made.told.own.mean - own if against == "file" else made.told.population.mean - theta
+        ).mean()
         for theta, own, made in _by_counts("truth")
-    ]
-    return mean(errors)
-
-
-@goal("own-data-error-sparse-vector-file", at_least=0.02, at_most=0.04, against="file")
-@goal("own-data-error-sparse-vector-population", at_least=0.02, at_most=0.04, against="population")
-def sparse_vector_error(against: str) -> Measured:
-    """The same of the mean of what the sparse vector accepts: why it is not the recommended one.
-
-    The scenario's ε_abc = 0.1, c = 10 and 10,000 draws; the prior's mean where nothing was
-    accepted; 200 files.
-    """
-    errors = [
-        np.abs(estimate - (own if against == "file" else theta)).mean()
-        for theta, own, estimate in _by_sparse_vector()
     ]
     return mean(errors)
 
@@ -77,13 +58,13 @@ def sparse_vector_error(against: str) -> Measured:
 @goal("own-data-coverage-truth", at_least=0.87, at_most=0.93, weights="truth")
 @goal("own-data-coverage-prior", at_least=0.87, at_most=0.93, weights="prior")
 def coverage(weights: str) -> Measured:
-    """How often 90 % intervals of noisy counts hold the population's shares, ε_total = 1.
+    """Coverage of 90 % intervals of noisy counts for the population's shares, ε_total = 1.
 
-    2000 values, 2000 files; the share of five intervals each that hold. Weights: the scenario's
-    true ones, or drawn from the prior for each file, which is what the intervals are made for.
+    2000 values, 2000 files, five intervals each. Weights are the scenario's true ones, or prior
+    draws for each file, for which the intervals are made.
     """
     held = [
-        np.mean((made.told.low <= theta) & (theta <= made.told.high))
+        np.mean((made.told.population.low <= theta) & (theta <= made.told.population.high))
         for theta, _, made in _by_counts(weights)
     ]
     return mean(held)
@@ -91,22 +72,22 @@ def coverage(weights: str) -> Measured:
 
 FILES_OF_CASE, FILES_OF_SUMMARY, FILES_OF_MODEL = 1000, 60, 200
 DAYS = {"people": 18, "people-60": 60}
-"""Name in a goal -> days of a series of cases: as in the Netherlands, and the most."""
+"""Name in a goal -> days of a series of cases: as in the Netherlands, and the largest number."""
 
 
 def case_error(case: str, epsilon_total: float) -> Measured:
-    """Mean absolute error of all that is inferred, in prior standard deviations.
+    """Mean absolute error of everything inferred, in prior standard deviations.
 
-    Incomes: five shares of the population, 2000 values; patients: a report of tuberculosis, four
-    parameters and its share of recent transmission; people: 18 or 60 days of cases, four
-    parameters and the growth rate. Truths from the prior, beyond the pool; 1000 files of incomes,
-    60 of the others with 30,000 simulations each. The prior's own is about 0.8.
+    Incomes: five shares of the population, 2000 values. Patients: a report of tuberculosis, four
+    parameters and the share of recent transmission. People: 18 or 60 days of cases, four parameters
+    and the growth rate. Truths are prior draws beyond the pool; 1000 files of incomes, 60 of the
+    others with 30,000 simulations each. The prior's error is about 0.8.
     """
     return mean(_case(case, epsilon_total)[0])
 
 
 def case_coverage(case: str, epsilon_total: float) -> Measured:
-    """Share of 90 % intervals, over all that is inferred, that hold the truth; as above."""
+    """Share of 90 % intervals that hold the truth, over everything inferred, as for the error."""
     return mean(_case(case, epsilon_total)[1])
 
 
@@ -132,12 +113,11 @@ for (_name, _budget), _most in LARGEST_ERRORS.items():
 
 @functools.cache
 def _case(case: str, epsilon_total: float) -> tuple[list[float], list[float]]:
-    """Mean error in prior standard deviations, and share of intervals that hold, of each file."""
+    """Return for each file the mean error in prior standard deviations, and the coverage."""
     if case == "incomes":
         found = _by_counts("prior", epsilon_total, FILES_OF_CASE)
         spread = uniform_mixture.prior(generator(SEED, "own-data-prior"), 10_000).std(axis=0)
-        return _scored([(made.told.mean, made.told.low, made.told.high, theta) for theta, _, made
-                        in found], spread)  # fmt: skip
+        return _scored([(*made.told.population, theta) for theta, _, made in found], spread)
     theta, numbers = _held_out(case)
     n = DAYS.get(case, tuberculosis_patients.OWN_SIZES[1])
     scenario = "covid-people" if case in DAYS else "tuberculosis-patients"
@@ -146,13 +126,13 @@ def _case(case: str, epsilon_total: float) -> tuple[list[float], list[float]]:
 
 
 SIMULATIONS = 30_000
-"""Of each of these releases: fewer than usual, so that 60 take minutes."""
+"""Simulations per release: fewer than usual, so that 60 releases take minutes."""
 
 
 def _by_summary(
     request: PrivateSummaryRequest, n: int, theta: Array, numbers: Array
 ) -> tuple[list[float], list[float]]:
-    """Release the numbers ``(m, k)`` of each truth ``(m, p)``, and infer from them."""
+    """Release the numbers ``(m, k)`` of each truth ``(m, p)`` and infer the parameters."""
     public = pool_of(request, n)
     released = noisy(numbers, request.event(n), generator(SEED, "own-data-noise"))
     with ProcessPoolExecutor() as processes:
@@ -179,39 +159,33 @@ def _inferred(request: PrivateSummaryRequest, n: int, z: Array) -> Told:
 def _scored(
     rows: list[tuple[Array, Array, Array, Array]], spread: Array
 ) -> tuple[list[float], list[float]]:
-    """Of means, lower ends, upper ends and truths."""
+    """Return errors and coverage of rows of means, lower ends, upper ends and truths."""
     errors = [float(np.mean(np.abs(middle - truth) / spread)) for middle, _, _, truth in rows]
     held = [float(np.mean((low <= truth) & (truth <= high))) for _, low, high, truth in rows]
     return errors, held
 
 
 MODELS = {"gaussian-2d": ("gaussian", 1000), "sir": ("sir", 500)}
-"""Model of one's own -> its file in ``examples`` and records of a data set."""
+"""Own model -> its file in ``examples`` and its number of records."""
 
 
 @goal("own-model-coverage-gaussian-2d", at_least=0.86, at_most=0.94, model="gaussian-2d")
 @goal("own-model-coverage-sir", at_least=0.86, at_most=0.94, model="sir")
 def own_model_coverage(model: str) -> Measured:
-    """Share of 90 % intervals that hold the truth, of the models in ``examples``; ε_total = 1.
+    """Share of 90 % intervals that hold the truth, for the models in ``examples``; ε_total = 1.
 
     Truths from the prior; 200 data sets; all parameters.
     """
-    return mean(_of_model(model)[1])
-
-
-@functools.cache
-def _of_model(name: str) -> tuple[list[float], list[float]]:
-    """Mean error in prior standard deviations, and share of intervals that hold, of data sets."""
-    stem, n = MODELS[name]
+    stem, n = MODELS[model]
     source = cast(Any, registry.add_file(EXAMPLES / f"{stem}.py"))
-    request = PrivateSummaryRequest(name, epsilon_total=1.0)
+    request = PrivateSummaryRequest(model, epsilon_total=1.0)
     rng = generator(SEED, "own-model-data")
     theta = source.prior(rng, FILES_OF_MODEL)
-    return _by_summary(request, n, theta, source.OWN_TABLE.simulate(rng, theta, n))
+    return mean(_by_summary(request, n, theta, source.OWN_TABLE.simulate(rng, theta, n))[1])
 
 
 def _held_out(case: str) -> tuple[Array, Array]:
-    """Truths from the prior and the numbers of their data."""
+    """Return truths from the prior and the numbers of their data."""
     if case == "patients":
         theta, numbers = tuberculosis_patients.held_out()
         return theta[:FILES_OF_SUMMARY], numbers[:FILES_OF_SUMMARY]
@@ -222,12 +196,12 @@ def _held_out(case: str) -> tuple[Array, Array]:
 
 @goal("own-data-coverage-file", at_least=0.87)
 def coverage_of_file() -> Measured:
-    """How often 90 % intervals of noisy counts hold the file's own share in the first interval.
+    """Coverage of 90 % intervals of noisy counts for the file's own share in the first interval.
 
-    As above, weights from the prior. Counts are whole, so an interval holds 90 % or more.
+    Weights from the prior, 2000 files. Counts are whole, so the coverage is 90 % or more.
     """
     held = [
-        bool(made.told.own_low[0] <= own[0] <= made.told.own_high[0])
+        bool(made.told.own.low[0] <= own[0] <= made.told.own.high[0])
         for _, own, made in _by_counts("prior")
     ]
     return share(sum(held), len(held))
@@ -237,7 +211,7 @@ def coverage_of_file() -> Measured:
 def _by_counts(
     weights: str, epsilon_total: float = 1.0, files: int = FILES
 ) -> list[tuple[Array, Array, NoisyCountsRecord]]:
-    """Weights, the file's own shares and the document of each file."""
+    """Return weights, the file's own shares and the record for each file."""
     request = NoisyCountsRequest("uniform-mixture", epsilon_total=epsilon_total, **DOMAIN)
     noise = random.Random(SEED).randrange
     found = []
@@ -248,25 +222,8 @@ def _by_counts(
     return found
 
 
-@functools.cache
-def _by_sparse_vector() -> list[tuple[Array, Array, Array]]:
-    """Weights, the file's own shares and the estimate of each file."""
-    usual = SparseVectorRequest.defaults("uniform-mixture")
-    request = SparseVectorRequest("uniform-mixture", epsilon_total=1.0, **DOMAIN, **usual)
-    public = pool.build(pool_key(request, N))
-    noise, randbelow = noise_of(request, N), random.Random(SEED).randrange
-    prior_mean, found = simulators.load("uniform-mixture").PRIOR_MEAN, []
-    for file in range(FILES_OF_POOL):
-        theta, values = _file("truth", file)
-        data = (values / DOMAIN["high"] * 5.0)[:, None]
-        comparison = pool.compare(public, data, synthetic=False)
-        made = release_exactly(comparison, request.epsilon_abc, noise, randbelow)
-        found.append((theta, _own(values), made.mean(comparison.theta, prior_mean)))
-    return found
-
-
 def _file(weights: str, file: int) -> tuple[Array, Array]:
-    """Weights, and values of a file that is drawn with them."""
+    """Return weights, and the values of a file simulated with them."""
     rng = generator(SEED, "own-data", file)
     theta = uniform_mixture.TRUTH if weights == "truth" else uniform_mixture.prior(rng, 1)[0]
     points = uniform_mixture.simulate(rng, theta[None], N)[0, :, 0]
@@ -274,6 +231,6 @@ def _file(weights: str, file: int) -> tuple[Array, Array]:
 
 
 def _own(values: Array) -> Array:
-    """Shares of the values in each fifth of the domain."""
+    """Return the shares of the values in each fifth of the domain."""
     fifths = np.minimum(values // (DOMAIN["high"] / 5.0), 4).astype(int)
     return np.bincount(fifths, minlength=5) / len(values)

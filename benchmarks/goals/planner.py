@@ -1,4 +1,4 @@
-"""What is predicted against what releases from freshly simulated data and pools come to."""
+"""Predicted errors against errors of releases from fresh data and pools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 SETTINGS = 20
 CASES = 256
-"""Of a prediction."""
+"""Simulated cases per prediction."""
 
 POOLS, RUNS = 50, 4
 """Fresh pools, and fresh data sets against each."""
@@ -28,7 +28,7 @@ POOLS, RUNS = 50, 4
 POOL_SIZE = 10_000
 DELTA = 1e-6
 WITHIN = 0.1
-"""Relative difference that is allowed."""
+"""Allowed relative difference."""
 
 BOUNDS = {"epsilon_total": (0.05, 10.0), "c": (1.0, 300.0), "n": (300.0, 20_000.0),
           "epsilon_abc": (0.03, 0.5)}  # fmt: skip
@@ -36,12 +36,12 @@ BOUNDS = {"epsilon_total": (0.05, 10.0), "c": (1.0, 300.0), "n": (300.0, 20_000.
 
 @goal("planner-within-10-percent", at_least=18)
 def within_ten_percent() -> Measured:
-    """Of 20 random settings, those whose predicted root mean squared error is within 10 % of runs.
+    """Number of 20 random settings whose predicted RMSE is within 10 % of simulated releases.
 
     Uniform mixture, truths from the prior, T = 10 000, sharp Δ, δ = 1e-6. ε_total, c, N and ε_abc
-    are log-uniform over 0.05-10, 1-300, 300-20 000 and 0.03-0.5, mechanisms in a random order, all
-    of them before one comes again. Predicted by 256 cases; compared with 200 releases from data and
-    pools simulated point by point, 4 data sets against each of 50 pools.
+    are log-uniform over 0.05-10, 1-300, 300-20 000 and 0.03-0.5; mechanisms are in random order,
+    and none repeats before all were used. Predictions use 256 cases. They are compared with 200
+    releases from data and pools simulated point by point, 4 data sets for each of 50 pools.
     """
     kept = 0
     print(
@@ -67,7 +67,7 @@ def within_ten_percent() -> Measured:
 
 
 def drawn() -> list[Setting]:
-    """The random settings, of every mechanism at least one."""
+    """Return the random settings, at least one for every mechanism."""
     rng = generator(SEED, "planner-settings")
     serving = list(mechanisms.for_scenario(uniform_mixture))
     names = [*rng.permutation(serving), *rng.permutation(serving)][:SETTINGS]
@@ -86,7 +86,7 @@ def _setting(name: str, rng: np.random.Generator) -> Setting:
 
 
 def prediction(setting: Setting, cases: int = CASES) -> planning.Estimate:
-    """Root mean squared error, as plans predict it."""
+    """Return the root mean squared error that a plan predicts."""
     every = [
         planning.table([(0, setting)], SEED, index, planning.NOISES, exact=True)
         for index in range(cases)
@@ -95,7 +95,7 @@ def prediction(setting: Setting, cases: int = CASES) -> planning.Estimate:
 
 
 def fresh(setting: Setting, number: int) -> Array:
-    """Mean squared errors ``(POOLS * RUNS,)`` of releases from what is simulated point by point."""
+    """Return mean squared errors ``(POOLS * RUNS,)`` of releases from simulated points."""
     source = simulators.load(setting.scenario)
     mechanism, errors = mechanisms.load(setting.mechanism), []
     for run in range(POOLS):
@@ -118,7 +118,7 @@ def fresh(setting: Setting, number: int) -> Array:
 
 @dataclasses.dataclass(frozen=True)
 class _Public(pool.PublicSide):
-    """The public side of a pool that is at hand; on disk it would take gigabytes."""
+    """The public side of a pool in memory; on disk, all pools would take gigabytes."""
 
     made: pool.Pool = dataclasses.field(kw_only=True, compare=False, repr=False)
 

@@ -1,4 +1,4 @@
-"""Posteriors of released numbers against exact ones, whether misfit is told, and their time."""
+"""Posteriors of released numbers: accuracy, coverage, detection of misfit, and time."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.posterior import outcome, rounds
@@ -30,26 +31,26 @@ from benchmarks.goals.misfits import CASES
 Array = NDArray[np.float64]
 
 BUDGETS, RECORDS, LEVELS, SEEDS = (0.1, 1.0, 10.0), (200, 2000), (0.005, 0.5, 0.995), (1, 2)
-"""ε_total, records, the truth's place in its prior, and releases of each."""
+"""ε_total, records, prior quantile of the truth, and seeds of the releases."""
 
 EFFORT = Effort(wanted=2500, simulations=300_000)
-"""At an effective sample size of 2500 one end has a Monte Carlo error of about 0.05."""
+"""At an effective sample size of 2500, the Monte Carlo error of an end is about 0.05."""
 
 FEW = 20.0
-"""A share of fewer records than this is a known exception of the regression."""
+"""Shares of fewer records than this are a known exception of the regression."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One parameter of one release, beside its exact posterior.
+    """One parameter of one release compared with its exact posterior.
 
     Attributes:
-        family: which.
-        way: which rung answered.
+        family: name of the family.
+        way: method of the posterior, ``weights`` or ``regression``.
         effective: effective sample size of the weights.
-        width: of the 90 % interval, in that of the exact one.
-        off: how far the farther of its ends is off, in exact standard deviations.
-        apart: Kolmogorov distance, of whole numbers.
+        width: width of the 90 % interval relative to the exact one.
+        off: larger error of its two ends, in exact standard deviations.
+        apart: Kolmogorov distance, for whole numbers.
         few: whether it is a share of few records.
     """
 
@@ -64,7 +65,7 @@ class Compared:
 
 @functools.cache
 def _compared() -> list[Compared]:
-    """All families at all settings."""
+    """Compare all families at all settings."""
     asked = list(itertools.product(FAMILIES, BUDGETS, RECORDS, LEVELS, SEEDS))
     with ProcessPoolExecutor() as processes:
         return list(itertools.chain.from_iterable(processes.map(_compare, asked)))
@@ -113,11 +114,10 @@ def _worst(values: list[float]) -> Measured:
 
 @goal("posterior-weights-width-median", at_most=0.03)
 def weights_width_median() -> Measured:
-    """How far the median width of 90 % intervals by weights is from that of exact ones.
+    """Difference from 1 of the median relative width of 90 % intervals by weights.
 
-    Eight families with an exact posterior, ε_total 0.1, 1, 10, N 200 and 2000, truths in the middle
-    and the outermost half per cent of their prior at both ends, two releases each; effective sample
-    size 2500 or more.
+    Eight families with an exact posterior, ε_total 0.1, 1, 10, N 200 and 2000, truths at prior
+    quantiles 0.005, 0.5 and 0.995, two releases each; effective sample size at least 2500.
     """
     widths = [each.width for each in _weighted(whole=False)]
     return Measured(abs(float(np.median(widths)) - 1.0), math.nan, math.nan, len(widths))
@@ -125,7 +125,7 @@ def weights_width_median() -> Measured:
 
 @goal("posterior-weights-width-worst", at_most=0.2)
 def weights_width_worst() -> Measured:
-    """How far the width of any of them is from that of the exact one; the aim is 0.1."""
+    """Largest difference from 1 of their relative widths; the aim is 0.1."""
     return _worst([abs(each.width - 1.0) for each in _weighted(whole=False)])
 
 
@@ -138,7 +138,7 @@ def weights_ends_near() -> Measured:
 
 @goal("posterior-weights-ends-worst", at_most=0.5)
 def weights_ends_worst() -> Measured:
-    """How far any end of them is off, in posterior standard deviations; the aim is 0.35."""
+    """Largest error of an end of these intervals, in posterior standard deviations; aim 0.35."""
     return _worst([each.off for each in _weighted(whole=False)])
 
 
@@ -150,23 +150,23 @@ def weights_whole() -> Measured:
 
 @goal("posterior-regression-width-worst", at_most=0.25)
 def regression_width_worst() -> Measured:
-    """How far the width of any 90 % interval by regression is from that of the exact one.
+    """Largest difference from 1 of the relative widths of 90 % intervals by regression.
 
-    The same settings, where weights do not carry; shares of fewer than 20 records apart. The aim is
-    0.15.
+    The same settings where weights do not suffice, without shares of fewer than 20 records. The aim
+    is 0.15.
     """
     return _worst([abs(each.width - 1.0) for each in _regressed(few=False)])
 
 
 @goal("posterior-regression-ends-worst", at_most=0.8)
 def regression_ends_worst() -> Measured:
-    """How far any end of them is off, in posterior standard deviations; the aim is 0.3."""
+    """Largest error of an end of these intervals, in posterior standard deviations; aim 0.3."""
     return _worst([each.off for each in _regressed(few=False)])
 
 
 @goal("posterior-regression-few-ends-worst", at_most=2.0)
 def regression_few_ends_worst() -> Measured:
-    """The same of shares of fewer than 20 records, the known exception; the bound is wide."""
+    """The same for shares of fewer than 20 records, the known exception; the bound is wide."""
     return _worst([each.off for each in _regressed(few=True)])
 
 
@@ -183,10 +183,10 @@ TRUTHS = 200
 @goal("posterior-coverage-beta-binomial", at_least=-0.03, family="beta-binomial")
 @goal("posterior-coverage-dirichlet-shares", at_least=-0.03, family="dirichlet-shares")
 def coverage(family: str) -> Measured:
-    """Coverage of 90 % intervals less that of exact ones on the same 200 truths.
+    """Coverage of 90 % intervals minus the coverage of exact ones on the same 200 truths.
 
-    Truths from the outermost 5 % of the prior at either end, ε_total = 1, N = 200; over all
-    parameters of a family.
+    Truths from the outermost 5 % of the prior on either side, ε_total = 1, N = 200, all parameters
+    of a family.
     """
     with ProcessPoolExecutor() as processes:
         held = np.array(list(processes.map(functools.partial(_held, family), range(TRUTHS))))
@@ -196,11 +196,11 @@ def coverage(family: str) -> Measured:
 
 
 def _held(name: str, run: int) -> tuple[float, float]:
-    """Share of intervals that hold the truth, ours and exact ones."""
+    """Return the share of intervals that hold the truth, for ours and exact ones."""
     family, rng = FAMILIES[name], generator(run, "posterior-coverage")
     model, noise = family.model(200), family.noise(1.0, 200)
     level = 0.05 * rng.random()
-    x = np.full((1, model.prior.dimensions), _normal(level if run % 2 else 1.0 - level))
+    x = np.full((1, model.prior.dimensions), ndtri(level if run % 2 else 1.0 - level))
     truth = model.prior.theta(x)
     z = noise.noisy(rng, model.simulate(rng, truth))[0]
     found = rounds.infer(Question(model, noise, z, run), Effort())
@@ -214,12 +214,6 @@ def _held(name: str, run: int) -> tuple[float, float]:
     return float(ours.mean()), float(np.mean(theirs))
 
 
-def _normal(probability: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(probability))
-
-
 # ------------------------------------------------------------------------------------ misfit
 
 DATA_SETS = {"own": 1000, "other": 200}
@@ -230,10 +224,10 @@ DATA_SETS = {"own": 1000, "other": 200}
 @goal("posterior-misfit-other-mean", at_least=0.95, place=1, kind="other")
 @goal("posterior-misfit-other-correlation", at_least=0.95, place=2, kind="other")
 def misfit(place: int, kind: str) -> Measured:
-    """Share of data sets that are told not to fit.
+    """Share of data sets reported as a misfit.
 
-    ``own``: 1000 of a series that follow the model. ``other``: 200 of a series three times as
-    jagged as the model allows, of a mean far outside, of a correlation that the model cannot make.
+    ``own``: 1000 series that follow the model. ``other``: 200 series three times as jagged as the
+    model allows, 200 means far outside the prior, or 200 correlations that the model cannot make.
     At most 15,000 simulations each.
     """
     asked = functools.partial(_is_misfit, place, kind)
@@ -255,7 +249,7 @@ def _is_misfit(place: int, kind: str, run: int) -> bool:
 @goal("posterior-seconds-patients", at_most=60.0, scenario="tuberculosis-patients", n=1000)
 @goal("posterior-seconds-people", at_most=60.0, scenario="covid-people", n=18)
 def seconds(scenario: str, n: int) -> Measured:
-    """Seconds of a posterior from released numbers, fit included, on all cores; ε_total = 1."""
+    """Seconds of a posterior with its fit check, on all cores; ε_total = 1."""
     request = PrivateSummaryRequest(scenario=scenario, epsilon_total=1.0)
     public_pool(scenario, n, request.pool_seed, request.first)
     model: Any = model_of(scenario, n)
@@ -271,7 +265,7 @@ def seconds(scenario: str, n: int) -> Measured:
 
 @dataclass(frozen=True)
 class Slow:
-    """A model that takes a millisecond for a data set, and is otherwise another one."""
+    """A model slowed to a millisecond per data set."""
 
     inner: Any
     chunk: int = 100
@@ -280,7 +274,7 @@ class Slow:
         return getattr(object.__getattribute__(self, "inner"), name)
 
     def simulate(self, rng: np.random.Generator, theta: Array) -> Array:
-        """Numbers ``(m, k)``, late."""
+        """Simulate numbers ``(m, k)`` slowly."""
         time.sleep(0.001 * len(theta))
         found: Array = self.inner.simulate(rng, theta)
         return found
@@ -289,9 +283,9 @@ class Slow:
 @goal("posterior-seconds-own-model-usual", at_most=30.0, epsilon_total=1.0)
 @goal("posterior-seconds-own-model-narrow", at_most=120.0, epsilon_total=10.0)
 def own_model(epsilon_total: float) -> Measured:
-    """Seconds of a posterior, fit included, of a model of 1 ms a data set, by two at a time.
+    """Seconds of a posterior with its fit check, on two cores, for a model of 1 ms per data set.
 
-    Heavy tails, N = 200; at ε_total = 10 as many are simulated as are allowed.
+    Heavy tails, N = 200; at ε_total = 10 it takes as many simulations as allowed.
     """
     family = FAMILIES["heavy-tails"]
     z = released(family, epsilon_total, 200, 0.5, generator(1, "posterior-seconds"))

@@ -1,17 +1,17 @@
-"""A few numbers released once: what privacy for one person costs, and whether intervals hold."""
+"""Private summary: error for the privacy of one person, and coverage of intervals."""
 
 from __future__ import annotations
 
 from benchmarks.goals import Measured, goal, ratio, share, study
 
 NO_NOISE = 1000.0
-"""At this ε_total noise in whole steps is 0, but for a probability below 1e-90."""
+"""At this ε_total, whole-numbered noise is 0 except with a probability below 1e-90."""
 
 
 @goal("private-summary-error-ratio-patients", at_most=1.12, scenario="tuberculosis-patients")
 @goal("private-summary-error-ratio-people", at_most=1.10, scenario="covid-people")
 def error_ratio(scenario: str) -> Measured:
-    """Mean absolute error at ε_total = 1 over that of the same posterior without noise.
+    """Mean absolute error at ε_total = 1 relative to the same posterior without noise.
 
     In prior standard deviations, over all parameters; 1000 truths from the prior, beyond the pool
     of 20 000 draws; one person is added or removed.

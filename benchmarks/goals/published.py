@@ -1,4 +1,4 @@
-"""Posteriors from queries that others released: against exact ones, their time, their intervals."""
+"""Posteriors from published queries: accuracy, time and coverage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from benchmarks.goals import SEED, Measured, goal, share
 Array = NDArray[np.float64]
 
 WITHIN = 0.1
-"""Of exact standard deviations, means and standard deviations."""
+"""Allowed error of means and standard deviations, in exact standard deviations."""
 
 
 def _problem(name: str) -> Problem:
@@ -37,7 +37,7 @@ def _problem(name: str) -> Problem:
 
 @functools.cache
 def _timed(name: str) -> tuple[Posterior, float]:
-    """The posterior of an example on two workers, and the seconds that it took."""
+    """Return the posterior of an example on two workers, and its seconds."""
     problem = _problem(name)
     started = time.monotonic()
     with done_by("2") as each:
@@ -69,19 +69,11 @@ def sd_error(problem: str) -> Measured:
     return Measured(float(apart.max()), math.nan, math.nan, 1)
 
 
-@goal("published-size-linear-regression", at_least=2000, problem="linear_regression")
-@goal("published-size-log-linear", at_least=2000, problem="log_linear")
-@goal("published-size-sir-epidemic", at_least=2000, problem="sir_epidemic")
-def exact_size(problem: str) -> Measured:
-    """Effective sample size of the exact answer that is shipped."""
-    return Measured(float(_exact(problem).effective_sample_size.min()), math.nan, math.nan, 1)
-
-
 @goal("published-seconds-linear-regression", at_most=120, problem="linear_regression")
 @goal("published-seconds-log-linear", at_most=120, problem="log_linear")
 @goal("published-seconds-sir-epidemic", at_most=120, problem="sir_epidemic")
 def seconds(problem: str) -> Measured:
-    """Seconds on two workers, their start and all simulations included."""
+    """Seconds on two workers, including their start and all simulations."""
     return Measured(_timed(problem)[1], math.nan, math.nan, 1)
 
 
@@ -95,27 +87,26 @@ EFFORTS = {
     "log_linear": Effort(1000, 500_000),
     "sir_epidemic": Effort(400, 60_000),
 }
-"""What the posterior of a query may take."""
+"""Largest effort for the posterior of a query."""
 
 COARSE = 0.1
-"""Days of a leap of epidemics whose intervals are counted."""
-
+"""Days of a leap in epidemics for the coverage of intervals."""
 
 COMPARED = 20
-"""Queries of which intervals by long and by short leaps are compared."""
+"""Queries whose intervals with long and short leaps are compared."""
 
 
 def _coarse(rng: np.random.Generator, theta: Array) -> Array:
-    """Infected ``(m, 10)`` by leaps of :data:`COARSE` days."""
+    """Simulate infected people ``(m, 10)`` with leaps of :data:`COARSE` days."""
     people, exact_below = sir_epidemic.PEOPLE, sir_epidemic.EXACT_BELOW
     return sir_epidemic.epidemics(rng, np.exp(theta), people, exact_below, COARSE)
 
 
 def _quick(problem: Problem) -> Problem:
-    """The problem with a simulator that is quick enough for a thousand queries.
+    """Return the problem with a simulator fast enough for a thousand queries.
 
-    Of the epidemic with leaps five times as long: data and posteriors have the same simulator, so
-    its intervals are to hold the truth as often, and it is five times as fast.
+    The epidemic has leaps five times as long and is five times as fast. Data and posteriors use the
+    same simulator, so intervals should have the same coverage.
     """
     if problem.simulator != sir_epidemic.PUBLISHED_MODEL:
         return problem
@@ -125,7 +116,7 @@ def _quick(problem: Problem) -> Problem:
 
 @functools.cache
 def _from_prior(name: str) -> Draws:
-    """The first round, which knows nothing of a query, for all queries."""
+    """Return the first round, which does not depend on the query."""
     return rounds.many(_question(_quick(_problem(name))), Proposal(), 0, rounds.FIRST)
 
 
@@ -138,11 +129,11 @@ def _question(problem: Problem) -> Question:
 def _inferred(
     problem: Problem, effort: Effort, run: int, first: Draws | None = None
 ) -> tuple[Array, Summary]:
-    """Parameters ``(d,)`` drawn from the prior, and the posterior from a query simulated there."""
+    """Return a prior draw ``(d,)`` and the posterior of a query simulated there."""
     question, rng = _question(problem), generator(SEED, "published-coverage", run)
     model = question.model
     truth = model.prior.theta(model.prior.draw(rng, 1))
-    # Of the queries by long and by short leaps, both are simulated by long ones.
+    # All queries are simulated with long leaps.
     by = _question(_quick(problem)).model
     z = problem.noise.noisy(rng, by.simulate(rng, truth))[0]
     found = rounds.infer(dataclasses.replace(question, z=z), effort, first=first)
@@ -151,7 +142,7 @@ def _inferred(
 
 
 def _held(name: str, run: int) -> tuple[NDArray[np.bool_], bool]:
-    """Which 90 % intervals ``(d,)`` hold the truth for one query, and whether weights carried."""
+    """Return which 90 % intervals ``(d,)`` hold the truth, and whether weights sufficed."""
     quick = _quick(_problem(name))
     truth, posterior = _inferred(quick, EFFORTS[name], run, _from_prior(name))
     found = posterior.found
@@ -160,7 +151,7 @@ def _held(name: str, run: int) -> tuple[NDArray[np.bool_], bool]:
 
 @functools.cache
 def _widths() -> Array:
-    """Widths of intervals of the epidemic, quick over slow ``(queries, d)``."""
+    """Return widths of intervals of the epidemic, quick over slow ``(queries, d)``."""
     problem, effort = _problem("sir_epidemic"), EFFORTS["sir_epidemic"]
     found = []
     for run in range(COMPARED):
@@ -171,7 +162,7 @@ def _widths() -> Array:
 
 @functools.cache
 def _all_held(name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The same for all queries: ``(queries, d)`` and ``(queries,)``."""
+    """Return the same for all queries: ``(queries, d)`` and ``(queries,)``."""
     executor: Executor | None
     with workers.executor_for(workers.processor_count()) as executor:
         every = map if executor is None else executor.map
@@ -181,11 +172,10 @@ def _all_held(name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 
 
 def coverage(problem: str, parameter: int) -> Measured:
-    """Share of 90 % intervals that hold the truth, over queries simulated at draws of the prior.
+    """Share of 90 % intervals that hold the truth, over queries simulated at prior draws.
 
-    1000 queries and an effective sample size of 1000; of the SIR epidemic, which takes a second for
-    each, a size of 400, at most 60 000 simulations, and leaps of 0.1 days for queries and
-    posteriors alike.
+    1000 queries and an effective sample size of 1000. The SIR epidemic takes a second per query, so
+    its size is 400, with at most 60 000 simulations and leaps of 0.1 days throughout.
     """
     held = _all_held(problem)[0][:, parameter]
     return share(int(held.sum()), len(held))
@@ -198,22 +188,17 @@ PARAMETERS = {
 }
 for _name, _parameters in PARAMETERS.items():
     for _index, _parameter in enumerate(_parameters):
-        declare = goal(
-            f"published-coverage-{_name}-{_parameter}",
-            at_least=0.87,
-            at_most=0.93,
-            problem=_name.replace("-", "_"),
-            parameter=_index,
-        )
-        declare(coverage)
+        _asked = {"problem": _name.replace("-", "_"), "parameter": _index}
+        _title = f"published-coverage-{_name}-{_parameter}"
+        goal(_title, at_least=0.87, at_most=0.93, **_asked)(coverage)
 
 
 @goal("published-leaps-sir-epidemic-beta", at_least=0.9, at_most=1.1, parameter=0)
 @goal("published-leaps-sir-epidemic-gamma", at_least=0.9, at_most=1.1, parameter=1)
 def widths_by_long_leaps(parameter: int) -> Measured:
-    """Width of intervals of the epidemic by leaps of 0.1 days over that by leaps of 0.02.
+    """Width of intervals of the epidemic with leaps of 0.1 days relative to leaps of 0.02.
 
-    The geometric mean over 20 of the queries whose intervals are counted.
+    Geometric mean over 20 of the queries.
     """
     ratios = np.log(_widths()[:, parameter])
     error = float(ratios.std(ddof=1)) / math.sqrt(len(ratios))
@@ -226,6 +211,6 @@ def widths_by_long_leaps(parameter: int) -> Measured:
 @goal("published-carried-log-linear", at_least=0.99, problem="log_linear")
 @goal("published-carried-sir-epidemic", at_least=0.8, problem="sir_epidemic")
 def carried(problem: str) -> Measured:
-    """Share of the same queries whose importance weights carried; the others by regression."""
+    """Share of these queries for which importance weights sufficed; others use a regression."""
     found = _all_held(problem)[1]
     return share(int(found.sum()), len(found))

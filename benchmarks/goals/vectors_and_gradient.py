@@ -1,6 +1,6 @@
-"""What page and docstrings say of people with several values, and of a step for each answer.
+"""Adaptive truncation for people with several values, and with stochastic gradients.
 
-On two quiet processors about four minutes.
+About four minutes on two quiet processors.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from benchmarks.goals import Measured, goal, ratio, study
 Array = NDArray[np.float64]
 
 VALUES = 10
-"""Of each person."""
+"""Values per person."""
 
 
 def _vectors(epsilon_total: float) -> dict[int, Array]:
-    """Number of values asked for -> mean absolute errors over the coordinates followed, by run."""
+    """Return number of values asked for -> mean absolute errors over coordinates, by run."""
     result = study(
         "vector-truncation", n=1000, dimension=(VALUES,), epsilon_total=epsilon_total, runs=200
     )
@@ -31,7 +31,7 @@ def _vectors(epsilon_total: float) -> dict[int, Array]:
 @goal("vectors-one-over-all-1", at_most=1.0, epsilon_total=1.0)
 @goal("vectors-one-over-all-100", at_least=1.0, epsilon_total=100.0)
 def one_over_all(epsilon_total: float) -> Measured:
-    """Error of μ if one of ten values is asked for, as a share of that if all ten are.
+    """Error of μ if one of ten values is asked for, relative to the error if all ten are.
 
     Mean absolute error, truncation, N = 1000, σ known, sampler smc, the same people; 200 runs.
     """
@@ -42,7 +42,7 @@ def one_over_all(epsilon_total: float) -> Measured:
 @goal("vectors-one-over-formula-10", at_least=0.9, at_most=1.1, epsilon_total=10.0, asked=1)
 @goal("vectors-all-over-formula-10", at_least=0.9, at_most=1.1, epsilon_total=10.0, asked=VALUES)
 def over_formula(epsilon_total: float, asked: int) -> Measured:
-    """Mean absolute error of μ over the dotted line of the figure, where answers tell enough.
+    """Mean absolute error of μ relative to the dotted line of the figure, for large budgets.
 
     Truncation, ten values, N = 1000, σ known, sampler smc; 200 runs.
     """
@@ -56,7 +56,7 @@ def over_formula(epsilon_total: float, asked: int) -> Measured:
 @goal("gradient-over-bound-2", at_most=1.5, epsilon_total=2.0)
 @goal("gradient-over-bound-5", at_most=1.5, epsilon_total=5.0)
 def gradient_over_bound(epsilon_total: float) -> Measured:
-    """Mean absolute error of the gradient's average over that of all information used.
+    """Mean absolute error of the averaged gradient relative to the information bound.
 
     Truncation, N = 1000, σ known, the paper's prior; 500 runs.
     """

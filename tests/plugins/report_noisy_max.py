@@ -1,7 +1,7 @@
-"""A mechanism in one file: report noisy max, c times, each on its share of the budget.
+"""A mechanism in one file: report noisy max in c rounds that share the budget equally.
 
-Each round adds Laplace noise of scale 2Δ/ε₀ to every distance that is left and releases the index
-of the smallest: ε₀-differentially private (Dwork & Roth, 2014, Claim 3.9), so c rounds cost c ε₀.
+Each round adds Laplace noise of scale 2Δ/ε₀ to every remaining distance and releases the index of
+the smallest. It is ε₀-differentially private (Dwork & Roth, 2014, Claim 3.9), so c rounds use c ε₀.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def release(prepared, comparison, rng):
         chosen.append(int(np.argmin(left + scale * rng.laplace(size=len(left)))))
         left[chosen[-1]] = np.inf
     weights = np.full(len(chosen), 1.0 / len(chosen))
-    return Release(np.array(chosen), weights, len(left), prepared.event), None
+    return Release(np.array(chosen), weights, len(left), prepared.event)
 
 
 def parts(prepared):
@@ -60,7 +60,7 @@ MECHANISMS = (
     Mechanism(
         name="report-noisy-max",
         title="Report noisy max",
-        description="The indices of c draws: Laplace noise on every distance, anew for each.",
+        description="The indices of c draws, with fresh Laplace noise on all distances for each.",
         source="[DR14] Claim 3.9",
         options=Options(),
         takes=("c",),

@@ -1,4 +1,4 @@
-"""What comes with the program for the first page: current, sound, and what is computed."""
+"""Shipped files of the first page are current and equal to computed ones."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_the_first_page_makes_no_pool(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("empty_cache")
-def test_what_is_shipped_is_what_is_computed() -> None:
-    """A chunk of draws against every data set, and a point of every curve's first setting."""
+def test_shipped_distances_and_errors_are_those_computed() -> None:
+    """Compare a chunk of draws with every data set, and one point of the error curve."""
     some = making.simulate_chunk(KEY, 0)
     metric, n = KEY.metric(), PARAMS.n
     np.testing.assert_array_equal(
@@ -47,7 +47,7 @@ def test_what_is_shipped_is_what_is_computed() -> None:
 
 
 @pytest.mark.usefixtures("empty_cache")
-def test_what_other_code_made_is_as_if_not_there() -> None:
+def test_files_made_by_other_code_are_not_loaded() -> None:
     entry = KEY.entry("comparison")
     assert cache.holds(entry), REMAKE
     other = cache.Entry(entry.path, entry.label + " ")
