@@ -1,4 +1,4 @@
-"""Adaptive truncation: people answer one after the other, each where it should help most."""
+"""Show people who answer one after the other, each where the answer should help most."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -29,7 +29,7 @@ def main(view: View) -> None:
         "vectors": several_values,
         "gradient": gradient,
     }
-    shown[blocks.head(view)](view)
+    shown[blocks.shown(view)](view)
 
 
 def live(view: View) -> None:
@@ -48,34 +48,37 @@ def live(view: View) -> None:
     )
     blocks.heading(
         "What happens here",
-        "A city wants to know what its people earn, and nobody wants to tell. So everybody answers "
-        "once: the value is cut off at the ends of an interval, and gets noise in proportion to "
-        "its width. A narrow interval in the right place tells most about the mean, but nobody "
-        "knows that place at first. So each person is asked where the answers of the people "
-        "before suggest. An answer need not be a number with noise: **symbols** cut the line at a "
-        "few places, and the person says in which part the value lies, now and then wrongly on "
-        "purpose, so that nobody can be sure.",
+        "A city wants to know what its people earn, and nobody wants to say. So everyone answers "
+        "once: the value is clipped to an interval, and noise in proportion to the interval's "
+        "width is added. A narrow interval in the right place reveals most about the mean, but at "
+        "first nobody knows the place. So each person is asked where the earlier answers suggest. "
+        "An answer need not be a noisy number: **symbols** cut the line at a few places, and each "
+        "person names the part that contains their value, sometimes wrongly on purpose, so that "
+        "nobody can be sure.",
     )
     blocks.small_print(player.STUDY.no_symbols(asked.params))
     st.markdown(
-        "**At first** the interval jumps about, because little is known, and an answer from far "
-        "away tells little more than on which side the mean lies. Changing places teaches, too: "
-        "an interval that never moves tells how many people lie on either side of it, but not how "
-        "far away they are.  \n"
-        "**Without noise** is how well the values themselves would tell it: ±1.96 σ/√t after t "
-        "people for μ, ±1.96 σ/√(2t) for σ.  \n"
-        "**The spread σ** is hardly learnt at a small ε_total. *The interval is best for* sigma or "
-        "trace helps; σ is grey until log σ is known clearly better than before the first "
-        "answer.  \n"
-        "**One run is one draw of chance.** "
-        f"{locks.if_free(view, 'noise_draw', '*New noise* draws another; ')}*Is this run typical?* "
-        "does 30 with these settings; *repeats* does them at several budgets."
+        "**At first** the interval jumps about, because little is known: an answer from far away "
+        "shows little more than the side on which the mean lies. Moving helps, too: an interval "
+        "that never moves shows how many people are on either side of it, but not how far away "
+        "they are.  \n"
+        "**Without noise** is the precision of the values themselves: after t people, ±1.96 σ/√t "
+        "for μ and ±1.96 σ/√(2t) for σ.  \n"
+        "**The spread σ** is hardly learned at a small ε_total. Setting *The interval is best for* "
+        "to sigma or trace helps. σ is gray until log σ is known clearly better than before the "
+        "first answer.  \n"
+        "**A single run can be lucky.** "
+        f"{locks.if_free(view, 'noise_draw', '*New noise* starts another; ')}*Is this run "
+        "typical?* repeats it 30 times with these settings, and *repeats* does so at several "
+        "budgets."
     )
-    with blocks.folded("Is this run typical? Other people, other noise", "other-runs") as is_open:
+    with blocks.folded(
+        "Is this run typical? Repeat it with other people and other noise", "other-runs"
+    ) as is_open:
         if is_open:
             others = params.ask(view, REPEATS, **player.STUDY.others(asked.params))
             progress.growing(others, partial(draw_others, view), "other-runs")
-    with blocks.folded("Numbers, and the figures as the download has them", "for-print") as is_open:
+    with blocks.folded("Data, and the figures as they are in the download", "for-print") as is_open:
         for way, job in jobs.items() if is_open else ():
             if job.result is not None:
                 blocks.figure(view, f"{way}-stream", job.result, of="stream")
@@ -103,7 +106,7 @@ def ask_budgets(view: View, study: str) -> Request:
 
 
 def budgets(view: View) -> None:
-    blocks.title("Several budgets", "The same people with the same noise in every column.")
+    blocks.heading("Several budgets", "The same people with the same noise in every column.")
     job = progress.growing(ask_budgets(view, BUDGETS), partial(draw_budgets, view))
     blocks.verdicts(view, BUDGETS, job.result)
     blocks.theory(BUDGETS)
@@ -112,14 +115,15 @@ def budgets(view: View) -> None:
 
 def draw_budgets(view: View, found: Result) -> None:
     blocks.figure(view, "streams", found, ("main", "particles"))
-    st.markdown("σ is grey until log σ is clearly known better than before the first answer.")
+    st.markdown("σ is gray until log σ is known clearly better than before the first answer.")
     labels.show(found)
 
 
 def ways_of_asking(view: View) -> None:
     weight = ["weight"] if view["ways-of-asking.score"] == "weights" else []
     keys = [f"ways-of-asking.{name}" for name in ("family", "score", *weight)]
-    blocks.titled(view, "Ways of asking", *keys)
+    blocks.heading("Ways of asking")
+    controls.own(view, *keys)
     found, pinned = compare.result(view, lambda view: params.ask(view, WAYS))
     draw_ways(view, found, pinned)
     blocks.theory(WAYS)
@@ -148,10 +152,10 @@ def draw_ways(view: View, found: Result, pinned: compare.Pinned) -> None:
 
 
 def best_interval(view: View) -> None:
-    blocks.title(
+    blocks.heading(
         "The best interval",
-        "In which interval would one ask, if one knew μ and σ? Lines join intervals whose "
-        "answers tell 50 %, 90 % and 99 % as much as those in the best interval.",
+        "If you knew μ and σ, which interval should you ask in? Lines join intervals whose answers "
+        "carry 50 %, 90 % and 99 % of the information of answers in the best interval.",
     )
     found, pinned = compare.result(view, lambda view: params.ask(view, INTERVAL))
     blocks.main_figure(view, "surface", found, pinned, ("main", "plane", "surface"))
@@ -164,24 +168,25 @@ def best_interval(view: View) -> None:
         )
     blocks.heading(
         "For μ, narrower can be better",
-        "Clipping loses little about μ: most of what a value tells about μ is which side of μ it "
-        "lies on. The noise falls with the width. So at a small ε_total the best interval for μ is "
-        "narrow, and the curve is flat there; at a large one, where noise counts little, it is "
-        "wide. Of Laplace values the side is all that tells about μ, so there it stays narrow.",
+        "Clipping loses little about μ, because most of what a value reveals about μ is the side "
+        "it is on, and a narrower interval needs less noise. So at a small ε_total the best "
+        "interval for μ is narrow, and the curve is flat there; at a large ε_total, where noise "
+        "matters little, it is wide. For Laplace-distributed values the side is all that matters, "
+        "so the best interval stays narrow.",
     )
     blocks.figure(view, "width", found, ("width", "main"))
     st.markdown(
         "The paper reports the half-widths 0.06, 0.12, 0.54 and 0.96 for ε_total = 1, 2, 5 and 10, "
-        "from a search in steps of 0.06 with Monte Carlo noise. The exact maximisers are 0.0706, "
-        "0.2234, 0.7281 and 1.2244. As the curve is flat, little was lost. More important: the "
-        "published script draws its noise too small by the factor √2, so its runs spent √2 times "
+        "from a search in steps of 0.06 with Monte Carlo noise. The exact maximizers are 0.0706, "
+        "0.2234, 0.7281 and 1.2244. Because the curve is flat, little was lost. More important: "
+        "the published script's noise is too small by a factor of √2, so its runs spent √2 times "
         "the ε_total they state."
     )
     blocks.heading(
         "And σ?",
-        "At a small ε_total an answer in the best interval for μ is a noisy sign, which tells next "
-        "to nothing about σ, even less than a wide fixed interval does. An interval beside "
-        "the middle helps: how many people lie beyond it depends on σ. But it tells less about μ.",
+        "At a small ε_total an answer in the best interval for μ is a noisy sign. It reveals next "
+        "to nothing about σ, even less than a wide fixed interval. An off-center interval helps, "
+        "because σ decides how many people lie beyond it, but it reveals less about μ.",
     )
     blocks.figure(view, "ways", found, ("ways",))
     labels.show(found, stamp="")
@@ -191,7 +196,7 @@ def best_interval(view: View) -> None:
 
 
 def repeats(view: View) -> None:
-    blocks.title("Many repeats", "Other people and other noise in every run.")
+    blocks.heading("Many repeats", "Other people and other noise in every run.")
     if not view.has_preset:
         controls.own(view, "estimation-accuracy.runs")
     job = progress.growing(ask_budgets(view, REPEATS), partial(draw_repeats, view))
@@ -215,11 +220,11 @@ def draw_values(view: View, found: Result) -> None:
     blocks.figure(view, "error", found, ("main",))
     blocks.figure(view, "told", found, ("told",))
     st.markdown(
-        "One budget protects all values of a person. Is it better split among them, or spent on a "
-        "few of them, drawn by lot? What an answer tells grows with the square of a small budget "
-        "and hardly any more with a large one. So a small budget split in ten tells a hundredth "
-        "ten times over, and is better "
-        "spent on one value of each person; a large one is better split among several."
+        "One budget protects all values of a person. Should it be split among them, or spent on a "
+        "few chosen at random? The information in an answer grows with the square of a small "
+        "budget and levels off at a large one. So a small budget split in ten gives a hundredth "
+        "of the information ten times; it is better spent on one value of each person. A large "
+        "budget is better split among several."
     )
     labels.show(found)
 
@@ -229,8 +234,9 @@ def gradient(view: View) -> None:
 
 
 def by_channel(view: View, study: str, title: str, draw: progress.DrawOne) -> None:
-    """A study that asks by the channel chosen beside its title."""
-    blocks.titled(view, title, f"{study}.channel")
+    """Show a study that asks through the channel chosen below its title."""
+    blocks.heading(title)
+    controls.own(view, f"{study}.channel")
     job = progress.growing(params.ask(view, study), draw)
     blocks.theory(study)
     downloads.block(view, study, job)
@@ -240,8 +246,8 @@ def draw_steps(view: View, found: Result) -> None:
     for name in blocks.names(found):
         blocks.figure(view, name, found, ("main", "cost"))
     st.markdown(
-        "In place of a posterior, an estimate that moves a little along the score of each answer, "
-        "and keeps none of them."
+        "Instead of a posterior, this keeps one estimate that moves a little along the score of "
+        "each answer, and stores no answer."
     )
     labels.show(found)
 

@@ -1,4 +1,4 @@
-"""Case studies: real epidemics, what a private fit says about them, and what it cannot say."""
+"""Show private fits of two real epidemics: what they can say, and what they cannot."""
 
 import streamlit as st
 
@@ -13,14 +13,14 @@ COVID, TUBERCULOSIS, UNIT = "covid-fit", "tuberculosis-posterior", "unit-of-priv
 
 
 INTRODUCTION = (
-    "Two epidemics that the paper fits privately: eighteen days of COVID-19 cases, and a model of "
-    "how tuberculosis spreads. Both have few data points, and then privacy costs most."
+    "The paper fits two epidemics privately: 18 days of COVID-19 cases, and a model of how "
+    "tuberculosis spreads. Both have few records, which is where privacy costs most."
 )
 
 
 def main(view: View) -> None:
     shown = {"COVID-19": covid, "tuberculosis": tuberculosis}
-    shown[blocks.head(view, "Case studies")](view)
+    shown[blocks.shown(view)](view)
 
 
 def covid(view: View) -> None:
@@ -29,22 +29,21 @@ def covid(view: View) -> None:
     found, pinned = compare.result(view, lambda view: params.ask_budget_first(view, COVID))
     blocks.main_figure(view, "curves", found, pinned)
     st.markdown(
-        "**What is protected is one day's national count, not a person.** The counts are "
-        "cumulative: who is counted on one day is counted on every later day too, so replacing "
-        "one day does not hide the people in it. And there are only 18 days: each matters much, so "
-        "a small budget leaves little but the prior. Each curve is simulated from one accepted "
-        "set of coefficients: a synthetic data set, at no further cost."
+        "**This protects one day's national count, not a person.** The counts are cumulative: "
+        "anyone counted one day is counted on every later day, so replacing one day does not hide "
+        "the people in it. With only 18 days each one matters a lot, so a small budget leaves "
+        "little but the prior. Each curve is simulated from one draw that was kept."
     )
     if view.has_preset:
         st.markdown(
-            "The paper does not say where the bandwidth of the kernel comes from; here simulated "
-            "data give it. The published script computes it from the private series. That is **not "
-            "private**: no budget covers it."
+            "The paper does not say how it chose the bandwidth of the kernel; here it comes from "
+            "simulated data. The published script computes it from the private series, which is "
+            "**not private**: no budget covers it."
         )
     blocks.heading(
-        "How far they spread at each budget",
-        "Every run has its own noise and its own order of the pool. The spread without noise is "
-        "that of ABC itself; what the noise adds to it is the price of privacy.",
+        "How far the curves spread at each budget",
+        "Every run has its own noise and its own order of the pool. The spread without noise comes "
+        "from ABC itself; the rest is the cost of privacy.",
     )
     blocks.figure(view, "spread", found, ("spread",))
     labels.show(found)
@@ -53,10 +52,10 @@ def covid(view: View) -> None:
         found,
         "covid-people",
         "The unit decides: one person, or one day",
-        "A person is confirmed on one day, so one person changes one of the *daily* counts by one "
-        "case. Another day could change it by all the cases that a day may have, here at most 500, "
-        "and to hide that takes 500 times as much noise. The cubic above does not model people; "
-        "this one is: a stochastic epidemic in which one in ten infections is confirmed.",
+        "Each person is confirmed on one day, so one person changes one *daily* count by one case. "
+        "A different day could change it by all the cases a day may have, here at most 500, and "
+        "hiding that takes 500 times the noise. The cubic above does not model people. This model "
+        "does: a stochastic epidemic in which one in ten infections is confirmed.",
     )
     blocks.verdicts(view, COVID, found)
     st.markdown(INTRODUCTION)
@@ -76,19 +75,19 @@ def tuberculosis(view: View) -> None:
     found, pinned = compare.result(view, lambda view: params.ask(view, TUBERCULOSIS, **sizes))
     blocks.main_figure(view, "posterior", found, pinned, ("main", "prior"))
     st.markdown(
-        "**What is protected is one of the N outbreaks:** two years of one city may be replaced "
-        "by any other two years. All outbreaks are simulated with the same true parameters; the "
-        "pool of 1000 draws and all its distances come with the program. Where an interval is "
-        "that of the prior, nothing was learnt."
+        "**This protects one of the N outbreaks:** two years of one city may be replaced by any "
+        "other two years. All outbreaks are simulated with the same true parameters; the pool of "
+        "1,000 draws and all its distances come with the program. An interval as wide as the "
+        "prior's means that nothing was learned."
     )
     blocks.heading(
-        "How far single releases are off",
-        "*By noise*: runs of the same data with other noise. *By data*: how much ten observed "
-        "data sets, each with its *own* order of the pool or all with the *same*, differ after "
-        "averaging over noise. With the same order this nearly vanishes as long as c is small: "
-        "then it matters more which draws come first than which data they meet. The paper does "
-        "not say how many runs its numbers rest on. Where a box reaches the dotted line, a "
-        "release may say no more than the prior does.",
+        "The error of single releases",
+        "*By noise*: runs on the same data with different noise. *By data*: how much ten observed "
+        "data sets differ after averaging over noise, each with its *own* order of the pool or all "
+        "with the *same* order. With the same order this difference nearly vanishes while c is "
+        "small, because which draws come first matters more than the data. The paper does not say "
+        "how many runs its numbers average. Where a box reaches the dotted line, a release may be "
+        "no better than the prior.",
     )
     blocks.figure(view, "error", found, ("errors", "non_private"))
     st.markdown(captions.counts(found))
@@ -98,11 +97,11 @@ def tuberculosis(view: View) -> None:
         found,
         "tuberculosis-patients",
         "The unit decides: one patient of San Francisco, or the whole outbreak",
-        "Six numbers are kept of the real report: patients, clusters, clusters of one and of two "
+        "Six numbers summarize the real report: patients, clusters, clusters of one and of two "
         "patients, the largest cluster, and how much larger it is than the fourth. One patient "
-        "moves them by at most 13/3 in all, and another outbreak could move them by 2760. So at "
-        "the same ε_total a health office that promises privacy to each *patient* adds 1/637 of "
-        "the noise that hides the whole outbreak.",
+        "changes them by at most 13/3 in all; a different outbreak could change them by 2,760. So "
+        "at the same ε_total, a health office that protects each *patient* adds 1/637 of the noise "
+        "that hides the whole outbreak.",
     )
     blocks.verdicts(view, TUBERCULOSIS, found)
     st.markdown(INTRODUCTION)
@@ -112,7 +111,7 @@ def tuberculosis(view: View) -> None:
 
 
 def who_is_protected(view: View, beside: Result, scenario: str, heading: str, text: str) -> Result:
-    """The same published numbers, released for one person and for the paper's unit."""
+    """Show the same published numbers, released for one person and for the paper's unit."""
     blocks.heading(heading, text)
     found = progress.result(params.ask_as_published(view, UNIT, scenario))
     blocks.figure(view, UNIT, found, ("main", "widths"))
@@ -123,10 +122,10 @@ def who_is_protected(view: View, beside: Result, scenario: str, heading: str, te
 def san_francisco(view: View, outbreaks: Result) -> Result:
     blocks.heading(
         "And San Francisco itself?",
-        "The real data are one outbreak: N = 1. One data point is then all the data, and Δ is as "
-        "large as the largest distance, 200. At any usual budget the noise hides everything, and "
-        "it has to: whatever is learnt from one outbreak is learnt about that outbreak. What the "
-        "line *truth* shows here is the posterior mean reported by the model's authors.",
+        "The real data are a single outbreak, N = 1. The protected record is then all the data, "
+        "and Δ is the largest possible distance, 200. At any usual budget the noise hides "
+        "everything, as it must: anything learned from one outbreak is learned about that "
+        "outbreak. The line *truth* is the posterior mean reported by the model's authors.",
     )
     fixed = {"scenario": "tuberculosis", "n": 1}
     found = progress.result(params.ask(view, "posterior", **fixed))

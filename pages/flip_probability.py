@@ -1,4 +1,4 @@
-"""Flip probability: how often the noise changes a decision, and how large c may be."""
+"""Show how often the noise changes a decision, and how large c may be."""
 
 from functools import partial
 
@@ -13,12 +13,7 @@ from ui.widgets import compare, controls
 
 
 def main(view: View) -> None:
-    blocks.titled(view, "Flip probability", "preset")
-    blocks.preset_note(view)
-    st.markdown(
-        "A decision is *flipped* when noise wrongly keeps a draw that is too far from the data, or "
-        "wrongly rejects one that is close enough."
-    )
+    blocks.choosers(view)
     if view.has_preset:
         preset(view)
     else:
@@ -54,18 +49,18 @@ def one_setting(view: View) -> None:
 def agreement(found: Result) -> None:
     st.markdown(found.summary)
     st.markdown(
-        "*Fresh threshold*: its noise is drawn for this decision alone, as the formula assumes. "
-        "*In a run*: given that the run got as far as this draw. Runs with a low threshold last "
-        "longer, so inside a run draws are wrongly kept less often, and wrongly rejected more "
-        "often, than the formula says."
+        "*Fresh threshold*: the threshold's noise is drawn for this decision alone, as the formula "
+        "assumes. *In a run*: given that the run got as far as this draw. Runs with a low "
+        "threshold last longer, so inside a run draws are wrongly kept less often and wrongly "
+        "rejected more often than the formula predicts."
     )
 
 
 def guideline(view: View, found: Result) -> None:
     blocks.heading(
         "Guideline: how large may c be?",
-        "A kept draw is *false* if it is farther from the data than ε_abc. Choose the share "
-        "that you allow. The expected share is computed from public simulations, so it costs no "
+        "A kept draw is *false* if it is farther from the data than ε_abc. Choose the largest "
+        "share you accept. The expected share comes from public simulations, so it costs no "
         "privacy.",
     )
     controls.own(view, "flip-guideline.false_level")

@@ -1,4 +1,4 @@
-"""Gaussian noise: the older versions of ABCDP, and the figures of their paper."""
+"""Show the older versions of ABCDP, and the figures of their paper."""
 
 from functools import partial
 
@@ -17,8 +17,8 @@ LOSS, METRIC = "gaussian-loss", "mse-curves.metric"
 
 INTRODUCTION = (
     "Before the sparse vector technique, ABCDP added Gaussian noise to the distance of every draw "
-    "of the pool: to weight all of them softly, or to decide about each. Both pay for the whole "
-    "pool, so more draws mean more noise."
+    "in the pool, either to weight all draws softly or to decide about each. Both pay for the "
+    "whole pool, so more draws mean more noise."
 )
 
 
@@ -29,7 +29,7 @@ def main(view: View) -> None:
         "what it costs": loss,
         "San Francisco": san_francisco,
     }
-    shown[blocks.head(view, "Gaussian noise")](view)
+    shown[blocks.shown(view)](view)
 
 
 def soft(view: View) -> None:
@@ -39,9 +39,9 @@ def soft(view: View) -> None:
 def draw_soft(view: View, found: Result, pinned: compare.Pinned) -> None:
     blocks.main_figure(view, params.error_metric(view), found, pinned, draw=errors.by_metric)
     st.markdown(
-        f"{INTRODUCTION} *Accountant*: how the costs of all draws are added up. At ε_total = 1, "
-        "δ = 0.0001 the paper's classic conversion adds 38 % more noise than is needed and today's "
-        "tight conversion 10 % more. The exact account adds no more than is needed."
+        f"{INTRODUCTION} *Accountant*: how the privacy losses of all draws are added up. At "
+        "ε_total = 1, δ = 0.0001 the paper's classic conversion adds 38 % more noise than needed, "
+        "and today's tight conversion 10 % more. The exact account adds no more than needed."
     )
     for name in blocks.names(found, without=("mse", "mae")):
         blocks.figure(view, name, found)
@@ -55,9 +55,9 @@ def rejection(view: View) -> None:
 def draw_rejection(view: View, found: Result, pinned: compare.Pinned) -> None:
     blocks.main_figure(view, params.error_metric(view), found, pinned, draw=errors.by_metric)
     st.markdown(
-        f"{INTRODUCTION} Every draw of the pool gets a decision, and every decision has to be "
-        "paid for: compare the noise below with the thresholds. Where some runs accept nothing "
-        "the mark is open; their estimate is the prior mean."
+        f"{INTRODUCTION} Every draw in the pool gets a decision, and every decision costs "
+        "privacy: compare the noise below with the thresholds. An open mark means that some runs "
+        "kept nothing, so their estimate is the prior mean."
     )
     blocks.figure(view, "noise", found, ("noise",))
     labels.show(found)
@@ -71,10 +71,9 @@ def loss(view: View) -> None:
     found, pinned = compare.result(view, ask_loss)
     blocks.main_figure(view, "loss", found, pinned)
     st.markdown(
-        "**Is a larger ε_abc more private?** With the same σ: yes for soft weights, where σ is "
-        "counted in thresholds. For decisions only up to half the clipping bound: beyond that the "
-        "outcome that reveals most is the rejection of a draw at distance 0, and a larger ε_abc "
-        "makes it rarer."
+        "**Is a larger ε_abc more private?** With the same σ, yes for soft weights, where σ is "
+        "measured in thresholds. For decisions, only up to half the clipping bound. Beyond that, "
+        "rejecting a draw at distance 0 reveals most, and a larger ε_abc makes that rarer."
     )
     blocks.figure(view, "noise", found, ("noise",))
     labels.show(found, stamp="")
@@ -89,9 +88,9 @@ def san_francisco(view: View) -> None:
 def draw_san_francisco(view: View, found: Result, pinned: compare.Pinned) -> None:
     blocks.main_figure(view, "error", found, pinned, ("errors", "non_private"))
     st.markdown(
-        "**What is protected is the only outbreak there is.** All that is used of it is its "
-        "distance to each draw, clipped at 200, and another outbreak can change that by the full "
-        "200. So at any usual budget the weights are nearly those of noise alone."
+        "**This protects the only outbreak there is.** Only its distance to each draw is used, "
+        "clipped at 200, and a different outbreak can change that by the full 200. So at any usual "
+        "budget the weights are almost pure noise."
     )
     blocks.figure(view, "posterior", found, ("shares",))
     labels.show(found)

@@ -1,4 +1,4 @@
-"""Mechanisms: what each makes of the same privacy budget."""
+"""Compare what each mechanism achieves with the same privacy budget."""
 
 from functools import partial
 
@@ -17,15 +17,15 @@ ACCOUNTING = "accounting"
 
 
 INTRODUCTION = (
-    "Many ways to answer from the same data with the same privacy budget. The published ones pay "
-    "for every accepted draw, or for every draw they look at; others pay once, for a few noisy "
-    "numbers, and everything else follows from those without further cost."
+    "Each mechanism answers from the same data with the same privacy budget. The published ones "
+    "pay for every draw they keep, or for every draw they look at. Others pay once, for a few "
+    "noisy numbers; everything computed from those is free."
 )
 
 
 def main(view: View) -> None:
     shown = {"error": error, "what a budget buys": budget, "coverage": coverage}
-    shown[blocks.head(view, "Mechanisms")](view)
+    shown[blocks.shown(view)](view)
 
 
 def error(view: View) -> None:
@@ -55,11 +55,11 @@ def draw_error(view: View, found: Result, pinned: compare.Pinned) -> None:
     errors.of_mechanisms(view, found, pinned, ("summary", "grid", "main"), click)
     st.markdown(
         f"{INTRODUCTION} Each mechanism is at its own best ε_abc, chosen on simulated data sets "
-        f"and never on those it is scored on. {click_it}A mark is "
-        "open where some runs accepted nothing; their estimate is the prior mean. Mechanisms with "
-        "a δ promise (ε, δ)-differential privacy, which is less than the pure kind.\n\n"
-        "**Why an embedding's noise does not grow with c.** It asks the data one question, what "
-        "their mean features are, and pays once; draws are then chosen by looking at the answer. "
+        f"other than those it is scored on. {click_it}An open mark means that some runs kept "
+        "nothing, so their estimate is the prior mean. Mechanisms with a δ promise "
+        "(ε, δ)-differential privacy, a weaker guarantee.\n\n"
+        "**Why an embedding's noise does not grow with c.** An embedding asks the data one "
+        "question, their mean features, and pays once; draws are then compared with the answer. "
         "The sparse vector pays for every *yes*. It is still the right choice where nothing can be "
         "embedded, as with the clipped distances of outbreaks, or for a single question."
     )
@@ -68,7 +68,7 @@ def draw_error(view: View, found: Result, pinned: compare.Pinned) -> None:
 
 
 def other_budgets(view: View) -> Job | None:
-    """The same at many budgets, for who asks: it takes a while."""
+    """Show the same at many budgets once unfolded: it takes a while."""
     with blocks.folded("At other budgets", key="mechanisms-budgets") as unfolded:
         if not unfolded:
             return None
@@ -82,7 +82,7 @@ def draw_budgets(view: View, found: Result) -> None:
 
 
 def described(found: Result) -> None:
-    """What each of the mechanisms is, by their names in the figures."""
+    """Describe each mechanism under its name in the figures."""
     with blocks.folded("What the mechanisms are", key="mechanisms-described") as unfolded:
         if unfolded:
             names = captions.mechanisms_of(found)
@@ -95,8 +95,7 @@ def described(found: Result) -> None:
 def one_release(view: View, compared: Result | None) -> Result:
     blocks.heading(
         "One release",
-        "The posterior that a single release stands for, at the sidebar's ε_total, beside prior "
-        "and truth.",
+        "The posterior from a single release at the sidebar's ε_total, beside prior and truth.",
     )
     controls.own(view, "mechanism-posterior.mechanism")
     asked = params.ask(view, POSTERIOR)
@@ -112,26 +111,26 @@ def budget(view: View) -> None:
     found, pinned = compare.result(view, lambda view: params.ask_budget_first(view, ACCOUNTING))
     blocks.main_figure(view, "noise", found, pinned)
     st.markdown(
-        "Each mark compares a way to add up the costs with the best one here for its mechanism. "
-        "The extra noise buys no privacy. Pure guarantees and those with a δ are compared apart."
+        "Each mark compares one way of adding up privacy losses with the best one for the same "
+        "mechanism. The extra noise buys no privacy. Pure guarantees and those with a δ are "
+        "compared separately."
     )
     blocks.heading(
         "What the budget is spent on",
-        "The cost of one part is the most that one person can move it, in units of its noise: ε "
-        "for Laplace noise, μ for Gaussian noise. The sparse vector pays for the threshold and "
-        "for each accepted sample, rejected draws are free; the embedding pays for its vector, "
-        "and any number of samples from it is free.",
+        "The loss of one part is the most that one person can change it, in units of its noise: ε "
+        "for Laplace noise, μ for Gaussian noise. The sparse vector pays for the threshold and for "
+        "each draw it keeps; rejected draws are free. The embedding pays for its vector; any "
+        "number of draws from it is free.",
     )
     blocks.table(found, "price")
     blocks.heading(
         "What an attacker gets",
-        "An attacker who has to tell two neighbouring data sets apart raises false alarms (type I "
-        "errors) and misses (type II errors). Each line is what the best one misses; nearer to the "
-        "diagonal is more private. "
-        "Guarantees that share ε can lie far apart, which is why one pair (ε, δ) is not enough to "
-        "compare them. *Exact* is the truth about the noise; a *bound* lies below it; *attained* "
-        "is the best attack found. It lies on the truth or above it, because a better attack may "
-        "exist, but none below *any pure ε*.",
+        "An attacker who tries to tell two neighboring data sets apart raises false alarms (type I "
+        "errors) and misses (type II errors). Each line shows how often the best attacker misses; "
+        "closer to the diagonal is more private. Guarantees with the same ε can be far apart, so "
+        "one pair (ε, δ) is not enough to compare them. *Exact* is the true curve; a *bound* lies "
+        "below it. *Attained* is the best attack found: it lies on the true curve or above, since "
+        "a better attack may exist, but never below *any pure ε*.",
     )
     blocks.figure(view, "tradeoff", found, ("tradeoff",))
     described(found)
@@ -162,11 +161,11 @@ def draw_coverage(view: View, found: Result, pinned: compare.Pinned) -> None:
     blocks.main_figure(view, "coverage", found, pinned, ("summary", "main"))
     st.markdown(
         "A private posterior can be trusted if its 90 % intervals contain the truth nine times in "
-        "ten, on average over truths from the prior. The *noise-aware* one is made for that, as it "
-        "takes the noise that was added into account. The *noise-ignored* one does not, and can be "
-        "far too sure where noise is larger than what the data leave open. Where noise alone "
-        "decides what the sparse vector accepts, its draws are a sample of the prior: intervals "
-        "from many such draws contain the truth as often, but nothing was learnt."
+        "ten, on average over truths from the prior. The *noise-aware* posterior accounts for the "
+        "noise that was added. The *noise-ignored* posterior does not, and can be far too sure "
+        "where the noise exceeds the uncertainty of the data. Where noise alone decides what the "
+        "sparse vector keeps, its draws come from the prior: their intervals contain the truth as "
+        "often as they should, but nothing was learned."
     )
     if caution := captions.cautions(found):
         st.warning(caution, icon="⚠️")

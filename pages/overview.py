@@ -1,4 +1,4 @@
-"""Overview: what the four knobs do, in one headline and four pictures."""
+"""Show what the four knobs do, in one headline and four pictures."""
 
 import streamlit as st
 
@@ -8,7 +8,7 @@ from ui.parts import overview
 from ui.view import params, router
 from ui.view.view import View
 
-POSTERIOR = "The kept draws of each parameter: with noise above its line, without below."
+ESTIMATE = "The draws kept for each share: with noise above its line, without noise below."
 
 
 def main(view: View) -> None:
@@ -16,14 +16,14 @@ def main(view: View) -> None:
     runs = overview.gather(found)
     with st.container(key="overview"):
         top = st.container()
-        decisions, posterior = st.columns(2, gap="xsmall", border=True)
-        error, promise = st.columns(2, gap="xsmall", border=True)
-        with decisions:
-            overview.decisions(view, found, runs)
-        with posterior:
-            overview.of_result(view, "posterior", found, POSTERIOR, "posterior")
+        promise, decisions = st.columns(2, gap="xsmall", border=True)
+        estimate, error = st.columns(2, gap="xsmall", border=True)
         with promise:
             overview.promise(view, found.params)
+        with decisions:
+            overview.decisions(view, found, runs)
+        with estimate:
+            overview.of_result(view, "posterior", found, ESTIMATE, "posterior", "This run")
         with error:
             job = progress.growing(
                 params.ask(view, "expected-error"),
@@ -34,9 +34,9 @@ def main(view: View) -> None:
     labels.show(found)
     blocks.heading(
         "What this is",
-        "Approximate Bayesian computation (ABC) learns parameters by simulation: draw parameters, "
-        "simulate data, keep the draws whose data look like yours. ABCDP keeps them *with noise*, "
-        "which limits how much any one person's record can change what is kept.",
+        "Approximate Bayesian computation (ABC) learns by simulation: draw parameters, simulate "
+        "data, and keep the draws whose data look like yours. ABCDP adds *noise* to each decision, "
+        "which limits how much any one person's record can change which draws are kept.",
     )
     st.header("What ε_total promises")
     blocks.promise(view, found.params)

@@ -1,4 +1,4 @@
-"""Plan: with so many people and such a budget, what is to be run?"""
+"""Recommend a mechanism for a number of people and a budget."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ GOAL = "plan.goal"
 
 
 def main(view: View) -> None:
-    blocks.titled(view, "Plan", "plan.scenario", GOAL)
+    blocks.choosers(view, "plan.scenario", GOAL)
     if view[GOAL] != "smallest-error":
         controls.own(view, "plan.wanted", "plan.probability")
     job = compare.growing(view, lambda view: params.ask(view, STUDY), partial(draw, view))
@@ -30,8 +30,8 @@ def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
         blocks.figure(view, name, found, ("enough", "curve"))
     st.markdown(
         "The error to expect from each mechanism with your number of people and your budget. "
-        "Only simulated data are looked at, so planning costs no privacy, and you may use the "
-        "settings it names for a release."
+        "Planning uses only simulated data, so it costs no privacy, and you may use the suggested "
+        "settings for a release."
     )
     labels.show(found)
 

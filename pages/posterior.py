@@ -1,4 +1,4 @@
-"""Posterior: one private release beside the non-private one, draw by draw."""
+"""Show one private release beside the result without noise, draw by draw."""
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from ui.widgets import compare, controls
 
 
 def main(view: View) -> None:
-    blocks.titled(view, "Posterior", "scenario", "posterior.view")
+    blocks.choosers(view, "scenario", "posterior.view")
     show = {
         "one release": one_release,
         "many releases": many_releases,
@@ -25,8 +25,8 @@ def one_release(view: View) -> None:
     blocks.main_figure(view, "posterior", result, pinned, ("errors", "main"))
     blocks.heading(
         "Every decision",
-        "Each mark is a draw that the private run looked at. Noise moves it up or down: near ε_abc "
-        "that decides whether it is kept."
+        "Each mark is a draw that the private run looked at. Noise moves it up or down, and near "
+        "ε_abc that decides whether it is kept."
         + locks.if_free(view, "noise_draw", " *New noise* draws the noise again."),
     )
     blocks.figure(view, "decisions", result, ("decisions",))
@@ -40,7 +40,7 @@ def many_releases(view: View) -> None:
     blocks.main_figure(view, "many-releases", result, pinned, ("errors", "references", "main"))
     another = locks.if_free(view, "noise_draw", ", and *New noise* adds another")
     st.markdown(
-        "Each dot is one release of the same data with its own noise; the large one is the "
+        "Each dot is one release of the same data with its own noise; the large dot is the "
         f"newest{another}. In practice you release only once."
     )
     labels.show(result)
@@ -69,8 +69,8 @@ def change_one_person(view: View) -> None:
         blocks.below("person", result, ("person", "data"))
         st.markdown(
             "This is the definition of differential privacy: for two data sets that differ in one "
-            "person, the probabilities of any outcome differ at most by the factor e^ε_total. All "
-            "probabilities are exact: averaged over all possible noise. " + result.summary
+            "person, the probabilities of any outcome differ by at most the factor e^ε_total. All "
+            "probabilities are exact averages over all possible noise. " + result.summary
         )
     labels.show(result)
     blocks.theory("change-one-person")
@@ -82,9 +82,9 @@ def synthetic_data(view: View) -> None:
     blocks.main_figure(view, "synthetic-data", result, pinned, ("compared", "main"))
     controls.own(view, "synthetic-data.data_sets")
     st.markdown(
-        "The draws that a private run keeps are released, and simulating from them costs no "
-        "further privacy: such data sets may be published in place of the real data. The observed "
-        "data are shown beside them because they are synthetic or published themselves."
+        "A private run releases the draws that it keeps. Simulating from them costs no further "
+        "privacy, so such data sets may be published in place of the real data. The real data are "
+        "shown here only because they are simulated, or published already."
     )
     blocks.rows_as_csv("Private synthetic data as CSV", result, "main", source="private")
     labels.show(result)

@@ -1,4 +1,4 @@
-"""Privacy and accuracy: what a privacy budget costs in error, exactly and by simulation."""
+"""Show how the error depends on the privacy budget, exactly and by simulation."""
 
 from functools import partial
 
@@ -17,11 +17,7 @@ NOISES = 25
 
 
 def main(view: View) -> None:
-    blocks.title(
-        "Privacy and accuracy",
-        "How far the answer is from the truth, against the privacy budget.",
-    )
-    blocks.presets(view)
+    blocks.choosers(view)
     if view.has_preset:
         preset(view)
     else:
@@ -51,24 +47,24 @@ def own_setting(view: View) -> None:
 
 
 def simulation(view: View) -> list[Job]:
-    """The study of errors, which runs once it is unfolded."""
+    """Show the study of errors, which runs once it is unfolded."""
     blocks.heading(
         "The same by simulation",
-        "Every run has its own data, pool and noise; bands are 95 % intervals of the mean over "
-        "runs. A mark is open where some runs accepted nothing: their estimate is the prior mean.",
+        "Every run has its own data, pool and noise. Bands are 95 % intervals of the mean over "
+        "runs. An open mark means that some runs kept nothing, so their estimate is the prior "
+        "mean.",
     )
     controls.own(view, "mse-curves.lines", "mse-curves.metric", "mse-curves.runs")
     asked = params.ask_error_lines(view)
-    with blocks.folded("Run the simulation: seconds to minutes", "simulation") as unfolded:
+    with blocks.folded("Run the simulation (seconds to minutes)", "simulation") as unfolded:
         return [progress.growing(asked, partial(draw, view))] if unfolded else []
 
 
 def theorem_2(view: View) -> list[Result]:
     blocks.heading(
-        "How far from the non-private posterior mean?",
-        "Theorem 2 bounds the distance between the private and the non-private posterior mean of "
-        "a run that goes through the whole pool and never stops, so the runs here do not stop "
-        "either.",
+        "Distance from the posterior mean without noise",
+        "Theorem 2 bounds the distance between the posterior means with and without noise for a "
+        "run that never stops early. So the runs here go through the whole pool.",
     )
     found = progress.result(params.ask(view, BOUND, n=params.with_sidebar(view, BOUND, "n")))
     blocks.figure(view, BOUND, found)

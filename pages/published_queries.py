@@ -1,4 +1,4 @@
-"""Published queries: what noisy numbers that somebody else released say of their model."""
+"""Show what noisy numbers that others released say about a model."""
 
 from functools import partial
 
@@ -15,8 +15,7 @@ STUDY = "published-query"
 
 
 def main(view: View) -> None:
-    blocks.titled(view, "Published queries", "published-query.problem")
-    controls.own(view, "published-query.simulations")
+    controls.own(view, "published-query.problem", "published-query.simulations")
     job = compare.growing(view, lambda view: params.ask(view, STUDY), partial(draw, view))
     with blocks.folded("Infer from a release of your own", "own-query") as unfolded:
         if unfolded:
@@ -28,17 +27,17 @@ def main(view: View) -> None:
 def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
     blocks.main_figure(view, STUDY, found, pinned, ("main", "way", "reference", "sample"))
     st.markdown(
-        "Nothing private is read here. The page uses the released numbers below, the distribution "
-        "of their noise, and a public simulator. What follows from a release cannot weaken its "
-        "privacy, however often you compute with it."
+        "No private data are used here. The page uses the released numbers below, the distribution "
+        "of their noise, and a public simulator. Nothing computed from a release can weaken its "
+        "privacy, however often you compute."
     )
     labels.show(found, stamp="")
     blocks.heading("What was released", captions.released(found))
     blocks.table(found, "released")
     st.markdown(
-        "A release of your own, with one of these simulators or with simulations of yours: below, "
-        "or, larger and longer, by `abcdp infer problem.toml --out DIR`. The three "
-        "files of the folder `examples` that end in `.toml` are the queries of this page."
+        "To learn from another release, with one of these simulators or your own simulations, use "
+        "the form below, or `abcdp infer problem.toml --out DIR` for larger problems. The three "
+        "`.toml` files in the folder `examples` are the releases of this page."
     )
 
 

@@ -1,4 +1,4 @@
-"""Your own data: one private release, in earnest."""
+"""Make one private release from a visitor's own data."""
 
 import streamlit as st
 
@@ -11,11 +11,6 @@ from ui.widgets import controls
 
 def main(view: View) -> None:
     with st.container(key="own-data"):
-        blocks.title(
-            "Your own data",
-            "A real private release: one file goes in, one document comes out, and "
-            "the budget is spent.",
-        )
         asked, expected = st.columns((6, 7), gap="medium")
         with asked:
             st.header("1 · Choose before you look")
@@ -33,8 +28,8 @@ def main(view: View) -> None:
             own_data.confirm(request, series, planned, enough)
     if not released.show(view):
         labels.plain(
-            "Nothing is spent before you press *Release*. What to expect is computed from what is "
-            "public, not from your data."
+            "No budget is spent before you press *Release*. The expected error is computed from "
+            "public information, not from your data."
         )
     st.markdown(own_data.STAMP)
     st.markdown(own_data.OWN_MODEL)

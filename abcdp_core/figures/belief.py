@@ -1,4 +1,4 @@
-"""What ε means to a person: a belief before and after a release, drawn."""
+"""Draw what ε means to a person: a belief before and after a release."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ TRACK = 10.0  # Part of the axis, in per cent, that a text at the end of the ran
 
 @functools.lru_cache(maxsize=32)
 def icons(epsilon: float) -> CaptionedFigure:
-    """How far a belief of 50 % can move: on a scale, and as a hundred icons, rounded outwards."""
+    """Draw how far a belief of 50 % can move: on a scale and as 100 icons, rounded outwards."""
     low, high = ends(epsilon)
     figure = fig.figure(f"What ε_total = {epsilon:g} promises one person", "", "")
     figure.add_trace(_bar(0.0, 100.0, fig.translucent(fig.GUIDE.color, 0.3), "0 to 100 %"))
-    figure.add_trace(_bar(low, high, fig.PRIVATE.color, "belief afterwards"))
+    figure.add_trace(_bar(low, high, fig.THEORY.color, "belief afterwards"))
     half = fig.line(np.full(2, 50.0), np.array([0.55, 1.45]), fig.TRUTH)
     figure.add_trace(half.update(name="50 % before", hoverinfo="name"))
     fig.note(figure, 50.0, 1.45, "50 % before", fig.TRUTH.color, "bottom center")
@@ -39,15 +39,19 @@ def icons(epsilon: float) -> CaptionedFigure:
         at = float(np.clip(at, 0.0, 100.0))
         edge = "left" if at < TRACK else "right" if at > 100.0 - TRACK else "center"
         words = f"<b>{text}</b>"
-        fig.note(figure, at, 0.6, words, fig.PRIVATE.color, f"top {edge}")
+        fig.note(figure, at, 0.6, words, fig.THEORY.color, f"top {edge}")
     least, most = math.floor(low), math.ceil(high)
     number = np.arange(ICONS)
     x = (number % IN_A_ROW + 0.5) * 100.0 / IN_A_ROW
     y = -1.1 - 0.62 * (number // IN_A_ROW)
     groups = (
-        (number < least, fig.PRIVATE.color, f"at least {least} of 100"),
-        ((number >= least) & (number < most), fig.translucent(fig.PRIVATE.color, 0.4), "possible"),
-        (number >= most, fig.translucent(fig.REJECTED.color, 0.5), f"never: at most {most} of 100"),
+        (number < least, fig.THEORY.color, f"at least {least} of 100"),
+        ((number >= least) & (number < most), fig.translucent(fig.THEORY.color, 0.4), "possible"),
+        (
+            number >= most,
+            fig.translucent(fig.REJECTED.color, 0.5),
+            f"more than {most} of 100: never",
+        ),
     )
     for chosen, color, name in groups:
         marks = go.Scatter(
@@ -59,18 +63,16 @@ def icons(epsilon: float) -> CaptionedFigure:
             hoverinfo="name",
         )
         figure.add_trace(marks)
-    words = (
-        f"Of 100 such statements at least {least}<br>are true (full), at most {most} (pale, too)."
-    )
+    words = f"Full: at least {least} of 100. Pale: at most {most}."
     fig.note(figure, 0.0, -3.3, words, fig.TRUTH.color, "top left")
     figure.layout.annotations[-1].align = "left"
     figure.update_xaxes(visible=False, range=[-1.0, 101.0])
-    figure.update_yaxes(visible=False, range=[-4.8, 2.2])
+    figure.update_yaxes(visible=False, range=[-4.4, 2.2])
     return CaptionedFigure(figure.update_layout(showlegend=False), promise_in_short(epsilon))
 
 
 def _bar(low: float, high: float, color: str, name: str) -> go.Scatter:
-    """A thick stretch of the scale."""
+    """Return a thick stretch of the scale."""
     return go.Scatter(
         x=np.array([low, low, high, high]),
         y=np.array([0.7, 1.3, 1.3, 0.7]),
@@ -86,7 +88,7 @@ def _bar(low: float, high: float, color: str, name: str) -> go.Scatter:
 
 @functools.lru_cache(maxsize=32)
 def belief_figure(epsilon: float) -> go.Figure:
-    """Belief after against belief before, as a band between the two bounds."""
+    """Draw belief after against belief before, as a band between the two bounds."""
     prior = np.linspace(0.0, 1.0, 201)
     low, high = belief(prior, epsilon)
     figure = fig.figure(
@@ -96,7 +98,7 @@ def belief_figure(epsilon: float) -> go.Figure:
         height=400,
         settings=f"ε_total = {epsilon:g}, for someone who knows everybody else's record",
     )
-    after = dataclasses.replace(fig.PRIVATE, name="belief after the release")
+    after = dataclasses.replace(fig.THEORY, name="belief after the release")
     unchanged = dataclasses.replace(fig.GUIDE, name="nothing learnt")
     figure.add_traces(
         [
@@ -107,15 +109,15 @@ def belief_figure(epsilon: float) -> go.Figure:
             _half(epsilon),
         ]
     )
-    fig.note(figure, 0.0, 1.0, " most that one can then believe", after.color, "top left")
-    fig.note(figure, 1.0, 0.0, "least that one can then believe ", after.color, "bottom right")
+    fig.note(figure, 0.0, 1.0, " the most they can then believe", after.color, "top left")
+    fig.note(figure, 1.0, 0.0, "the least they can then believe ", after.color, "bottom right")
     ticks = {"tickvals": [0.0, 0.25, 0.5, 0.75, 1.0], "tickformat": ".0%", "range": [0, 1]}
     figure.update_xaxes(**ticks)
     return figure.update_yaxes(**ticks).update_layout(showlegend=False)
 
 
 def _half(epsilon: float) -> go.Scatter:
-    """The case of 50 % before as an upright interval."""
+    """Return the case of 50 % before as an upright interval."""
     low, high = (end / 100.0 for end in ends(epsilon))
     style = dataclasses.replace(fig.TRUTH, name="50 % before", marker="square")
     trace = fig.line(np.array([0.5, 0.5]), np.array([low, high]), style)

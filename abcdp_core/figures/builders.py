@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core.figures.looks import GROUND, PRIOR, PRIVATE, TEMPLATE, Style, translucent
+from abcdp_core.figures.looks import GROUND, PRIOR, TEMPLATE, TRUTH, Style, translucent
 
 Array = NDArray[np.float64]
 
@@ -82,8 +83,10 @@ def points(
 
 
 def own_mark(x: float, y: float, name: str) -> go.Scatter:
-    """A large mark at what a person has set."""
-    return points(np.array([x]), np.array([y]), PRIVATE.called(name)).update(marker={"size": 14})
+    """Return a large ring around what a person has set."""
+    return points(np.array([x]), np.array([y]), TRUTH.called(name)).update(
+        marker={"size": 16, "symbol": "circle-open", "line": {"width": 3, "color": TRUTH.color}}
+    )
 
 
 def note(figure: go.Figure, x: float, y: float, text: str, color: str, place: str) -> None:
@@ -95,30 +98,67 @@ def note(figure: go.Figure, x: float, y: float, text: str, color: str, place: st
     figure.add_annotation(words(math.log10(x) if logarithmic else x, y, text, color, place))
 
 
-def named_apart(
-    figure: go.Figure, x: Array, first: tuple[Array, Style], second: tuple[Array, Style]
+LONGEST = 31
+"""Characters of a line of a name: longer ones break, so that marks have room on a telephone."""
+
+
+def end_labels(
+    figure: go.Figure,
+    labels: Sequence[tuple[float, str, str]],
+    shown: tuple[float, float],
+    gap: float = 0.06,
 ) -> None:
-    """Name two falling lines in the gap between them, where that is widest in the middle.
+    """Names of lines in the margin right of their ends, moved apart where they would touch.
+
+    The names are those of an axis of their own, for which plotly makes room however long they are.
 
     Args:
-        figure: gets the names; its axes have ranges, the horizontal one is logarithmic.
-        x: places along that axis, ascending, of both ``(k,)``.
-        first, second: heights ``(k,)`` and style of a line.
+        figure: gets them; has no second vertical axis.
+        labels: where a line ends, its name and its colour.
+        shown: ends of the vertical axis, in its units.
+        gap: smallest distance of two names, as part of the axis.
     """
-    left, right = figure.layout.xaxis.range
-    across = (np.log10(x) - left) / (right - left)
-    off = np.abs(across - 0.5)
-    heights = [y.clip(max=figure.layout.yaxis.range[1]) for y, _ in (first, second)]
-    gap = heights[0] - heights[1]
-    at = int(np.where(off <= max(1.0 / 6.0, off.min()), np.abs(gap), -1.0).argmax())
-    places = ["top right", "bottom left"]
-    if across[at] < 0.25:
-        # Left of a line that is so short a name would leave the plot.
-        places = ["bottom left", "top left"]
-    if gap[at] < 0.0:
-        places.reverse()
-    for (_, style), height, place in zip((first, second), heights, places, strict=True):
-        note(figure, x[at], height[at], style.name, style.color, place)
+    low, high = (_position(figure, end) for end in shown)
+    ordered = sorted(labels)
+    wanted = [min(max(_position(figure, y), low), high) for y, _, _ in ordered]
+    nowhere = np.full(1, np.nan)
+    figure.add_trace(go.Scatter(x=nowhere, y=nowhere, yaxis="y2", name="names", showlegend=False))
+    figure.update_layout(
+        yaxis2={
+            **{"overlaying": "y", "side": "right", "range": [low, high], "showgrid": False},
+            **{"ticks": "", "showline": False, "zeroline": False, "automargin": True},
+            "tickvals": spread(wanted, gap * (high - low), low, high),
+            "ticktext": [
+                f'<span style="color:{color}">{in_short_lines(name)}</span>'
+                for _, name, color in ordered
+            ],
+        }
+    )
+
+
+def in_short_lines(name: str) -> str:
+    """A name in short lines; one with markup as it is."""
+    if "<" in name:
+        return name
+    return "<br>".join(textwrap.wrap(name, LONGEST))
+
+
+def spread(wanted: Sequence[float], step: float, low: float, high: float) -> list[float]:
+    """Sorted places at least ``step`` apart, near those wanted and within both ends if they fit."""
+    placed: list[float] = []
+    for place in wanted:
+        placed.append(max(place, placed[-1] + step) if placed else place)
+    over = max(0.0, placed[-1] - high) if placed else 0.0
+    for index in reversed(range(len(placed))):
+        limit = high if index == len(placed) - 1 else placed[index + 1] - step
+        if over:
+            placed[index] = max(min(placed[index], limit), low)
+    return placed
+
+
+def _position(figure: go.Figure, value: float) -> float:
+    """A value on the vertical axis: of a logarithmic one its exponent."""
+    return math.log10(value) if figure.layout.yaxis.type == "log" else value
 
 
 def words(x: float, y: float, text: str, color: str, place: str) -> dict[str, Any]:

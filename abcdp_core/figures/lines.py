@@ -19,6 +19,7 @@ from abcdp_core.figures.builders import (
     ABOVE,
     Array,
     band,
+    end_labels,
     figure,
     line,
     no_better,
@@ -27,7 +28,6 @@ from abcdp_core.figures.builders import (
     plain_ticks,
 )
 from abcdp_core.figures.looks import GREY, NON_PRIVATE, Style, styles
-from abcdp_core.figures.ranked import end_labels
 from abcdp_core.figures.statistics import (
     PRIOR_MEAN,
     RIVAL,

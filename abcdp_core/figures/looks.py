@@ -1,9 +1,9 @@
-"""How every figure looks: colors, the one template, and what a screen or paper asks for.
+"""Define how every figure looks: colors, the one template, and what a screen or paper needs.
 
-Colors are Okabe and Ito's, which people with color blindness tell apart; lines and marks keep a
-contrast of 3:1 on white and on dark. Every series also has its own dash or marker.
+Colors are Okabe and Ito's, which people with color blindness can tell apart; lines and marks keep
+a contrast of 3:1 on white and on dark. Every series also has its own dash or marker.
 
-A study decides what is in a figure and how high it is; fonts, margins, title and legend are set
+A study decides what is in a figure and how high it is. Fonts, margins, title and legend are set
 here, by :func:`as_seen`, for the medium.
 """
 
@@ -29,13 +29,25 @@ BLACK = "#16181C"
 PALE = "#868E97"
 OLIVE = "#6B7300"
 PURPLE = "#6A3D9A"
-"""Seven that have one meaning each, see the styles below, and the first of the categories."""
+
+ROLES = {
+    VERMILLION: "with noise: private results, and what noise decides",
+    BLUE: "without noise",
+    GREEN: "theory: exact, or a bound",
+    GREY: "the prior: nothing learned",
+    BLACK: "given: truth, data, your setting; and what is the same with and without noise",
+    PALE: "rejected draws, and guide lines",
+    OLIVE: "counts with noise, without ABC",
+}
+"""Color -> its one meaning. Controls, links and focus have none of these colors: theirs is the
+accent of the theme."""
 
 GROUND = "#FFFFFF"
-"""Behind the words in a plot."""
+"""Color behind the words in a plot."""
 
 CATEGORIES = (PURPLE, "#A0703A", "#B5338A", "#8B1E3F", "#3F5F6B")
-"""Colours of budgets, values of c, mechanisms, intervals, samplers: none of them has a meaning."""
+"""Colors of what a figure compares, in order (budgets, mechanisms, intervals, ...), each labeled in
+the figure."""
 
 ON_DARK = {
     VERMILLION: "#FF8C42",
@@ -109,7 +121,7 @@ PRIOR = Style("prior", GREY, "dot", "diamond")
 TRUTH = Style("truth", BLACK, "solid", "line-ns")
 REJECTED = Style("rejected", PALE, "", "circle")
 BOTH = Style("both", BLACK, "", "circle")
-GUIDE = Style("guide", PALE, "dot", "circle")  # The meanings that a colour has, on every page
+GUIDE = Style("guide", PALE, "dot", "circle")
 
 
 def styles(names: Sequence[str]) -> list[Style]:

@@ -6,7 +6,6 @@ Names stand in the margin and never over marks, however narrow the page is.
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from abcdp_core.figures.builders import (
     Array,
     figure,
     hollow,
+    in_short_lines,
     no_better,
     panel,
     panels,
@@ -27,9 +27,6 @@ from abcdp_core.figures.looks import PRIOR, Style
 
 if TYPE_CHECKING:
     import pandas as pd
-
-LONGEST = 31
-"""Characters of a line of a name: longer ones break, so that marks have room on a telephone."""
 
 AROUND = 132  # Pixels of a figure that are not rows: title, settings and axis
 
@@ -48,7 +45,7 @@ def row_axis(names: Sequence[str]) -> dict[str, object]:
     return {
         "range": [len(names) - 0.5, -0.5],
         "tickvals": list(range(len(names))),
-        "ticktext": [_broken(name) for name in names],
+        "ticktext": [in_short_lines(name) for name in names],
         **{"ticks": "", "showline": False, "zeroline": False, "title": None},
     }
 
@@ -171,61 +168,3 @@ def upright(figure: go.Figure, x: float, style: Style, text: str, place: str) ->
     figure.add_shape(ends, type="line", layer="below", line=look)
     at = math.log10(x) if figure.layout.xaxis.type == "log" else x
     figure.add_annotation(ABOVE, x=at, text=text, font={"color": style.color}, xanchor=place)
-
-
-def end_labels(
-    figure: go.Figure,
-    labels: Sequence[tuple[float, str, str]],
-    shown: tuple[float, float],
-    gap: float = 0.06,
-) -> None:
-    """Names of lines in the margin right of their ends, moved apart where they would touch.
-
-    The names are those of an axis of their own, for which plotly makes room however long they are.
-
-    Args:
-        figure: gets them; has no second vertical axis.
-        labels: where a line ends, its name and its colour.
-        shown: ends of the vertical axis, in its units.
-        gap: smallest distance of two names, as part of the axis.
-    """
-    low, high = (_position(figure, end) for end in shown)
-    ordered = sorted(labels)
-    wanted = [min(max(_position(figure, y), low), high) for y, _, _ in ordered]
-    nowhere = np.full(1, np.nan)
-    figure.add_trace(go.Scatter(x=nowhere, y=nowhere, yaxis="y2", name="names", showlegend=False))
-    figure.update_layout(
-        yaxis2={
-            **{"overlaying": "y", "side": "right", "range": [low, high], "showgrid": False},
-            **{"ticks": "", "showline": False, "zeroline": False, "automargin": True},
-            "tickvals": spread(wanted, gap * (high - low), low, high),
-            "ticktext": [
-                f'<span style="color:{color}">{_broken(name)}</span>' for _, name, color in ordered
-            ],
-        }
-    )
-
-
-def _broken(name: str) -> str:
-    """A name in short lines; one with markup as it is."""
-    if "<" in name:
-        return name
-    return "<br>".join(textwrap.wrap(name, LONGEST))
-
-
-def spread(wanted: Sequence[float], step: float, low: float, high: float) -> list[float]:
-    """Sorted places at least ``step`` apart, near those wanted and within both ends if they fit."""
-    placed: list[float] = []
-    for place in wanted:
-        placed.append(max(place, placed[-1] + step) if placed else place)
-    over = max(0.0, placed[-1] - high) if placed else 0.0
-    for index in reversed(range(len(placed))):
-        limit = high if index == len(placed) - 1 else placed[index + 1] - step
-        if over:
-            placed[index] = max(min(placed[index], limit), low)
-    return placed
-
-
-def _position(figure: go.Figure, value: float) -> float:
-    """A value on the vertical axis: of a logarithmic one its exponent."""
-    return math.log10(value) if figure.layout.yaxis.type == "log" else value

@@ -1,4 +1,4 @@
-"""Numbers in a text: where they are in the tables of a step's runs, and how uncertain they are.
+"""Compute the numbers in a lesson's text from the tables of its runs, with their uncertainty.
 
 A number is written in one of three ways::
 
@@ -6,25 +6,24 @@ A number is written in one of three ways::
     = sqrt(private / without)
     within times
 
-The first takes a column of a table of a run (``RUN.TABLE``, or ``RUN`` for its table ``main``) and
-makes one number of its rows: ``mean, median, sum, min, max, first, last, count``, or a quantile
-such as ``q10``. After *where* comes a condition as pandas reads it. The second computes with the
-numbers above it, the step's knobs (``n``, ``c``, ``epsilon_total``) and the usual functions.
+The first reduces a column of a table of a run (``RUN.TABLE``, or ``RUN`` for its table ``main``) to
+one number: ``mean, median, sum, min, max, first, last, count``, or a quantile such as ``q10``; a
+pandas condition follows *where*. The second computes with earlier numbers, the step's knobs (``n``,
+``c``, ``epsilon_total``) and the usual functions.
 
-The third is the uncertainty of a number above that was measured over repeats: ``low`` and ``high``
-are the ends of its 95 % interval, ``within`` is the distance to the farther end, so that ± never
-says too little. The interval depends on what was measured:
+The third is the uncertainty of an earlier number that was measured over repeats: ``low`` and
+``high`` are the ends of its 95 % interval, and ``within`` is the distance to the farther end, so
+that ± is never too small. The interval depends on the number:
 
-* one row with ``COLUMN_low`` and ``COLUMN_high`` beside the value: the study's own ends;
+* one row with ``COLUMN_low`` and ``COLUMN_high`` beside the value: the study's own interval;
 * a mean over runs, data sets or releases, one row each: the bootstrap interval that studies draw
-  (:func:`abcdp_core.summaries.mean_interval`, and the same draws);
-* computed (``= ...``) from one of these: the same expression of its ends, if it is monotonic
-  between them;
+  (:func:`abcdp_core.summaries.mean_interval`, with the same resamples);
+* computed (``= ...``) from one of these: the expression at both ends, if it is monotonic;
 * computed from several means over the same repeats, such as a ratio: the bootstrap interval of the
-  expression itself. The repeats are drawn together, as one that is hard for the numerator is hard
-  for the denominator.
+  expression. Repeats are resampled together, because one that is hard for the numerator is hard for
+  the denominator.
 
-Anything else has no interval, and a lesson that asks for one is refused. Knobs are exact.
+Nothing else has an interval, and a lesson that asks for one is refused. Knobs are exact.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ NAMED = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 """A number in a text, with its format."""
 
 BETWEEN = 101
-"""Places between two ends at which an expression is checked for being monotonic."""
+"""Points between two ends at which an expression is checked for monotonicity."""
 
 
 def named_in(text: str) -> frozenset[str]:
@@ -76,18 +75,18 @@ def named_in(text: str) -> frozenset[str]:
 def fill(text: str, numbers: Mapping[str, float]) -> str:
     """Write numbers into a text.
 
-    Formats are Python's, but for shares: ``{x:.0%}`` writes 7 %, with a space, and ``{x:.0p}`` the
-    7 alone, for the first end of a range.
+    Formats are Python's, except that ``{x:.0%}`` writes 7 % (with a space) and ``{x:.0p}`` only the
+    7, for the first end of a range.
 
     Raises:
-        LessonError: a number is missing, or is not a number.
+        LessonError: a number is missing or NaN.
     """
 
     def written(found: re.Match[str]) -> str:
         name, form = found[1], found[2] or "g"
         value = numbers.get(name, float("nan"))
         if np.isnan(value):
-            raise LessonError(f"{name}: there is no such number.")
+            raise LessonError(f"{name}: this number does not exist.")
         if form.endswith(("%", "p")):
             return format(100.0 * value, f"{form[:-1]}f") + (" %" if form.endswith("%") else "")
         return format(round(value) if form == ",d" else value, form)
@@ -114,11 +113,7 @@ def of_knobs(step: Step) -> dict[str, float]:
 
 
 def of(step: Step, tables: Tables) -> dict[str, float]:
-    """Compute all numbers of a step, its knobs among them.
-
-    Args:
-        step: which.
-        tables: of its runs.
+    """Compute all numbers of a step, including its knobs.
 
     Raises:
         LessonError: a number cannot be found or computed.
@@ -140,15 +135,15 @@ def of(step: Step, tables: Tables) -> dict[str, float]:
 
 
 def broken(step: Step, found: Mapping[str, float]) -> list[str]:
-    """Return the conditions of a step that its numbers do not meet."""
+    """Return the conditions of a step that its numbers violate."""
     return [each for each in step.holds if not _computed(f"={each}", found)]
 
 
 def check(told: str) -> str:
-    """Return the run that a number is read from; empty for one that is made from others.
+    """Return the run that a number is read from, or an empty text if it comes from other numbers.
 
     Raises:
-        LessonError: it is written in none of the three ways.
+        LessonError: the number is written in none of the three ways.
     """
     if told.startswith("=") or END.fullmatch(told):
         return ""
@@ -163,14 +158,14 @@ def _computed(told: str, found: Mapping[str, Any]) -> Any:
 
 
 def _place(told: str, tables: Tables) -> tuple[str, pd.DataFrame, str]:
-    """Return what is taken, of which rows, from which column."""
+    """Return the operation, the rows and the column of a number."""
     found = PLACE.fullmatch(told)
-    assert found is not None, "was checked when the lesson was read"
+    assert found is not None, "checked when the lesson was read"
     rows = tables[found["run"]][found["table"] or "main"]
     if found["where"]:
         rows = rows.query(found["where"], engine="python")
     if rows.empty:
-        raise LessonError("no row is so.")
+        raise LessonError("no row meets the condition.")
     return found["take"], rows, found["column"]
 
 
@@ -187,13 +182,7 @@ def _taken(take: str, values: pd.Series[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Interval:
-    """A number that was measured over repeats, and its 95 % interval.
-
-    Attributes:
-        value: the number.
-        low, high: the ends.
-        repeats: for a mean, the values by repeat; otherwise ``None``.
-    """
+    """A number with its 95 % interval and, for a mean, the values by repeat."""
 
     value: float
     low: float
@@ -201,27 +190,27 @@ class Interval:
     repeats: pd.Series[float] | None = None
 
     def end(self, which: str) -> float:
-        """Return ``low``, ``high``, or for ``within`` the distance to the farther one."""
+        """Return ``low``, ``high``, or the distance to the farther end (``within``)."""
         if which == "within":
             return max(self.value - self.low, self.high - self.value)
         return self.low if which == "low" else self.high
 
 
 def _interval(step: Step, name: str, found: Mapping[str, float], tables: Tables) -> Interval:
-    """Return the interval of a number above.
+    """Return the interval of an earlier number.
 
     Raises:
         LessonError: it has none.
     """
     if name not in found or name not in step.numbers:
-        raise LessonError(f"there is no number {name} above it.")
+        raise LessonError(f"no earlier number is called {name}.")
     parts = [part for part in step.numbers if part in _parts(step, name)]
     computed = [part for part in parts if step.numbers[part].startswith("=")]
     measured = {p: _measured(p, step.numbers[p], tables) for p in parts if p not in computed}
     if name in measured:
         return measured[name]
     if not measured:
-        raise LessonError(f"{name} is exact: nothing in it was measured over repeats.")
+        raise LessonError(f"{name} is exact: it rests on no repeats.")
     values: dict[str, Any] = {**found, **_together(measured)}
     for part in computed:
         values[part] = _computed(step.numbers[part], values)
@@ -231,12 +220,12 @@ def _interval(step: Step, name: str, found: Mapping[str, float], tables: Tables)
         return Interval(found[name], float(low), float(high))
     steps = np.diff(drawn)
     if not ((steps >= 0).all() or (steps <= 0).all()):
-        raise LessonError(f"{name} rises and falls between the ends of what it is computed from.")
+        raise LessonError(f"{name} is not monotonic between the ends of the number it rests on.")
     return Interval(found[name], float(drawn.min()), float(drawn.max()))
 
 
 def _parts(step: Step, name: str) -> set[str]:
-    """Return a number and all that it is computed from, without knobs."""
+    """Return a number and all numbers that it is computed from, without knobs."""
     told = step.numbers.get(name, "")
     if not told.startswith("="):
         return {name} & step.numbers.keys()
@@ -246,13 +235,13 @@ def _parts(step: Step, name: str) -> set[str]:
 
 
 def _measured(name: str, told: str, tables: Tables) -> Interval:
-    """Return the interval of a number that is taken from a table.
+    """Return the interval of a number from a table.
 
     Raises:
-        LessonError: nothing says how uncertain it is.
+        LessonError: its uncertainty is unknown.
     """
     if END.fullmatch(told):
-        raise LessonError(f"{name} is an end itself.")
+        raise LessonError(f"{name} is itself an end of an interval.")
     take, rows, column = _place(told, tables)
     own = [column, f"{column}_low", f"{column}_high"]
     if len(rows) == 1 and {*own} <= {*rows.columns}:
@@ -260,21 +249,21 @@ def _measured(name: str, told: str, tables: Tables) -> Interval:
     counted = [repeat for repeat in REPEATS if repeat in rows]
     if take != "mean" or not counted or rows[counted[0]].duplicated().any():
         raise LessonError(
-            f"{name} has no interval: it is not a mean over rows that are repeats, one for each "
-            f"{', '.join(REPEATS)}, nor one row with {own[1]} and {own[2]}."
+            f"{name} has no interval: it is neither a mean with one row per repeat "
+            f"({' or '.join(REPEATS)}) nor a single row with {own[1]} and {own[2]}."
         )
     values = rows.set_index(counted[0])[column].dropna().sort_index().astype(float)
     if len(values) < 2:
-        raise LessonError("an interval needs two repeats or more.")
+        raise LessonError("an interval needs at least two repeats.")
     low, high = summaries.mean_interval(np.asarray(values), generator(0, "bootstrap"))
     return Interval(float(values.mean()), float(low), float(high), values)
 
 
 def _together(measured: Mapping[str, Interval]) -> Mapping[str, Array]:
-    """Return possible values: of one number, from end to end; of several means, resampled alike.
+    """Return possible values: one number from end to end, or several means resampled together.
 
     Raises:
-        LessonError: several that are not means over the same repeats.
+        LessonError: several numbers are not means over the same repeats.
     """
     if len(measured) == 1:
         ((name, one),) = measured.items()

@@ -1,9 +1,8 @@
-"""A lesson on paper: the questions to write on, and after a page break the answers.
+"""Print a lesson: the questions to write on and, after a page break, the answers.
 
-The page is HTML that needs no script, no network and no other file (``assets/templates``); a
-browser prints it on A4 or Letter. A step without a question is in its place as long as nothing was
-asked before it. Later ones build on answers, so their texts are among the answers, and the sheet
-asks what you see instead.
+The page is HTML that works offline and without scripts (``assets/templates``); a browser prints it
+on A4 or Letter. A step that comes before the first question is in its place. Later steps may give
+away answers, so their texts are among the answers, and the sheet asks what you see instead.
 """
 
 from __future__ import annotations
@@ -30,24 +29,19 @@ from abcdp_core.results import Result
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure on the sheet of answers.
-
-    Attributes:
-        svg: the file.
-        sentence: what it shows; its caption and its alternative text.
-    """
+    """A figure among the answers."""
 
     svg: bytes
     sentence: str
 
     @property
     def source(self) -> str:
-        """Its address: an image of its own, as names inside one SVG must not meet another's."""
+        """Data URL, so that names inside one SVG cannot clash with another's."""
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg).decode()}"
 
 
 def pictures(drawn: Mapping[int, tuple[Result, CaptionedFigure]]) -> dict[int, Picture]:
-    """Return figures by their places, as SVG drawn by one browser; none where that fails."""
+    """Return place -> figure as SVG, drawn by one browser; empty if that fails."""
     if not drawn or images.obstacle() is not None:
         return {}
     with TemporaryDirectory() as folder:
@@ -67,17 +61,7 @@ def pictures(drawn: Mapping[int, tuple[Result, CaptionedFigure]]) -> dict[int, P
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a step needs on paper.
-
-    Attributes:
-        step: which.
-        numbers: all of its numbers.
-        page: name of the page that it opens.
-        settings: its knobs, in words.
-        address: that opens it; empty if there is none.
-        code: QR code of the address as SVG; empty if there is none.
-        picture: for the answers, if there is one.
-    """
+    """A step on paper; ``code`` is the QR code of its ``address`` as SVG."""
 
     step: Step
     numbers: Mapping[str, float]
@@ -88,25 +72,19 @@ class Sheet:
     picture: Picture | None = None
 
     def filled(self, text: str) -> str:
-        """Return a text of the step with its numbers."""
+        """Fill numbers into a text of the step."""
         return numbers.fill(text, self.numbers)
 
     def answer_scale(self) -> dict[str, Any]:
-        """Return the scale of the step's question with the answer on it."""
+        """Return the scale of the step's question with the answer."""
         question = self.step.question
-        assert question is not None, "is called for questions only"
+        assert question is not None, "called for questions only"
         words = numbers.answer_in_words(self.step, self.numbers)
         return scale(question, self.numbers[question.answer], words)
 
 
 def page(lesson: Lesson, number: int, sheets: Sequence[Sheet], seed: int) -> str:
-    """Return the lesson as a page in HTML.
-
-    Args:
-        lesson: which.
-        number: its place among the lessons, from 1.
-        sheets: of its steps, in their order.
-        seed: of the runs that its numbers are from.
+    """Return a lesson as an HTML page.
 
     Raises:
         LessonError: a number is missing.
@@ -129,21 +107,15 @@ def page(lesson: Lesson, number: int, sheets: Sequence[Sheet], seed: int) -> str
 # ------------------------------------------------------------------------------------- the scale
 
 LENGTH, MARGIN = 600, 22
-"""Width of a scale's line, and the room beside it for the numbers at its ends."""
+"""Length of a scale, and the room for the numbers at its ends."""
 
 MOST_STEPS = 10
 ROOM = 0.4
-"""Part of a step that a tick is away from an end."""
+"""Least distance of a tick from an end, in steps."""
 
 
 def scale(question: Question, answer: float | None = None, words: str = "") -> dict[str, Any]:
-    """Return what the template draws of the scale of a question, with an answer on it if given.
-
-    Args:
-        question: whose.
-        answer: on the scale.
-        words: that name it.
-    """
+    """Return what the template draws for the scale of a question."""
 
     def at(value: float) -> float:
         return MARGIN + LENGTH * (value - question.low) / (question.high - question.low)
@@ -154,13 +126,13 @@ def scale(question: Question, answer: float | None = None, words: str = "") -> d
     if answer is None:
         return drawn
     mark = at(answer)
-    # Near an end the words would leave the drawing.
+    # Near an end, a centered text would leave the drawing.
     side = "start" if mark < LENGTH / 4 else "end" if mark > LENGTH * 3 / 4 else "middle"
     return drawn | {"mark": f"{mark:.1f}", "side": side, "label": f"{said}; the answer is {words}"}
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Return round values from end to end, both included, with at most ten steps.
+    """Return both ends and round values between them, in at most ten steps.
 
     Steps that divide the range are preferred; values too near an end are left out.
     """

@@ -1,4 +1,4 @@
-"""What a lesson is, read from its file and checked."""
+"""Read a lesson from its file, and check it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Run(Schema):
     """A study whose tables a step reads.
 
     Attributes:
-        experiment: its name.
-        settings: its parameters, as texts, where they differ from the step's knobs.
+        experiment: name of the study.
+        settings: parameters, as texts, that differ from the step's knobs.
     """
 
     experiment: str
@@ -35,7 +35,7 @@ class Run(Schema):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _of_table(cls, given: Any) -> Any:
-        """In a file settings are beside the experiment, each in its own type."""
+        """Gather the settings, which a file states beside the experiment, as texts."""
         if not isinstance(given, dict) or "settings" in given:
             return given
         settings = {
@@ -47,14 +47,14 @@ class Run(Schema):
 
 
 class Question(Schema):
-    """What a person guesses before the answer is shown.
+    """A question to guess before the answer is shown.
 
     Attributes:
         ask: the question, with numbers in braces.
         answer: name of the number that is the answer.
-        low, high: ends of the scale of guesses; the answer is drawn on it too.
-        step: of the scale.
-        unit: said after a number.
+        low, high: ends of the scale, which contains the answer.
+        step: step of the scale.
+        unit: unit after a number.
     """
 
     ask: str
@@ -71,14 +71,14 @@ class Step(Schema):
     Attributes:
         title: its heading.
         page: file name of the page that it opens, without its ending.
-        text: Markdown with numbers in braces; with a question, what is read before the guess.
+        text: Markdown with numbers in braces; with a question, the part before the guess.
         knobs: key in a link -> its value; ``set`` in a file.
-        look: key of the element that stands out; empty if none.
+        look: key of the element to highlight, if any.
         runs: name -> the study.
         numbers: name -> where it is in the tables.
-        holds: conditions on the numbers without which the words would not be true.
-        question: what to guess, if anything.
-        reveal: what is read after the guess.
+        holds: conditions on the numbers that the text relies on.
+        question: the question, if any.
+        reveal: the part after the guess.
     """
 
     title: str
@@ -93,9 +93,9 @@ class Step(Schema):
     reveal: str = ""
 
     def params(self, name: str) -> Params:
-        """Return the parameters of a run: the step's knobs, then the run's own settings.
+        """Return the parameters of a run: the step's knobs, overridden by the run's settings.
 
-        A page asks for the same ones while its knobs are as the step sets them.
+        They are the page's parameters while its knobs are as the step sets them.
 
         Raises:
             ParameterError: the study does not allow them.
@@ -114,14 +114,7 @@ class Step(Schema):
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson.
-
-    Attributes:
-        name: of its file, without number and ending; it is used in a link.
-        title: what it says.
-        lead: what it is about, in Markdown.
-        steps: one or more.
-    """
+    """A lesson."""
 
     name: str
     title: str
@@ -133,7 +126,7 @@ def read(file: Path) -> Lesson:
     """Read a lesson.
 
     Raises:
-        LessonError: names the file, the step and what is wrong.
+        LessonError: the file is wrong.
     """
     try:
         return parsed(name_of(file.stem), file.read_text(encoding="utf-8"))
@@ -142,7 +135,7 @@ def read(file: Path) -> Lesson:
 
 
 def parsed(name: str, text: str) -> Lesson:
-    """Return a lesson from the text of its file.
+    """Parse the text of a lesson's file.
 
     Raises:
         LessonError, ParameterError: the text is not a lesson.
@@ -151,23 +144,23 @@ def parsed(name: str, text: str) -> Lesson:
     usual, before = _block(before, "the lesson")
     titles = TITLE.findall(before)
     if len(titles) != 1 or not parts:
-        raise LessonError("a lesson has one title (# ...) and at least one step (## ...).")
+        raise LessonError("a lesson needs one title (# ...) and at least one step (## ...).")
     if usual.keys() - {"set"}:
-        raise LessonError("before the first step, TOML may hold `set` only.")
+        raise LessonError("before the first step, TOML may contain only `set`.")
     steps = zip(parts[::2], parts[1::2], strict=True)
     knobs, lead = usual.get("set", {}), TITLE.sub("", before).strip()
     return Lesson(name, titles[0].strip(), lead, tuple(_step(*each, knobs) for each in steps))
 
 
 def _block(text: str, name: str) -> tuple[dict[str, Any], str]:
-    """Return the TOML of a part and the rest of it."""
+    """Return the TOML of a part, and its text."""
     blocks = BLOCK.findall(text)
     if len(blocks) > 1:
-        raise LessonError(f"{name}: a part has at most one block of TOML.")
+        raise LessonError(f"{name}: has more than one block of TOML.")
     try:
         return tomllib.loads("".join(blocks)), BLOCK.sub("", text)
     except tomllib.TOMLDecodeError as error:
-        raise LessonError(f"{name}: is not TOML ({error}).") from error
+        raise LessonError(f"{name}: the TOML is invalid ({error}).") from error
 
 
 def _step(title: str, text: str, usual: Mapping[str, Any]) -> Step:
@@ -184,13 +177,13 @@ def _step(title: str, text: str, usual: Mapping[str, Any]) -> Step:
 
 
 def _check(step: Step) -> None:
-    """Refuse what would be found only when somebody reads the step."""
+    """Refuse a step whose text could not be filled."""
     if (step.question is None) != (not step.reveal):
-        raise LessonError("a question has an answer below ### Answer, and an answer a question.")
+        raise LessonError("a question and ### Answer need each other.")
     for told in step.numbers.values():
         run = numbers.check(told)
         if run and run not in step.runs:
-            raise LessonError(f"{told}: there is no run {run}.")
+            raise LessonError(f"{told}: run {run} does not exist.")
     asked = step.question
     before = numbers.named_in(step.text + (asked.ask if asked else ""))
     wanted = before | numbers.named_in(step.reveal) | ({asked.answer} if asked else set())

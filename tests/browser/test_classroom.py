@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SIZE, Visit
 
+FLIPS = "When noise flips a decision"
+
 pytestmark = [
     pytest.mark.xdist_group("browser"),
     # A browser that is being closed leaves sockets for the collector.
@@ -67,8 +69,8 @@ def what_is_locked_is_shown_and_what_is_hidden_is_not(look: Visit) -> None:
 
 
 def it_stays_on_another_page(look: Visit) -> None:
-    look.page.get_by_role("link", name="Flip probability").click()
-    expect(look.page.get_by_role("heading", name="Flip probability", exact=True)).to_be_visible()
+    look.page.get_by_role("link", name=FLIPS).click()
+    expect(look.page.get_by_role("heading", name=FLIPS, exact=True)).to_be_visible()
     expect(look.page.locator(".st-key-locked-c")).to_contain_text("c = 20")
     expect(look.page).to_have_url(re.compile("flip_probability.*lock=c"))
 

@@ -21,6 +21,8 @@ from tests.browser import screens
 from tests.browser.conftest import PATIENCE, ROOT, SIZE, Visit, watched
 from ui.view import controls_spec, page_table
 
+FLIPS = "When noise flips a decision"
+
 pytestmark = [
     pytest.mark.xdist_group("browser"),
     # A browser that is being closed leaves sockets for the collector.
@@ -42,7 +44,7 @@ def a_deep_link_is_the_first_request_to_a_fresh_server(visit: Visit) -> None:
     visit.open("posterior", epsilon_total="0.03", c="37", **{"mse-curves.runs": "1000"})
     assert "ε_total = 0.03" in visit.title
     assert "c = 37" in visit.title
-    expect(visit.page.get_by_role("link", name="Flip probability")).to_be_visible()
+    expect(visit.page.get_by_role("link", name=FLIPS)).to_be_visible()
     expect(visit.page.get_by_role("heading", name="Posterior")).to_be_visible()
 
 
@@ -108,8 +110,8 @@ def the_zip_holds_figures_data_settings_and_command(visit: Visit) -> None:
 
 
 def another_page_keeps_the_knobs(visit: Visit) -> None:
-    visit.page.get_by_role("link", name="Flip probability").click()
-    expect(visit.page.get_by_role("heading", name="Flip probability", exact=True)).to_be_visible()
+    visit.page.get_by_role("link", name=FLIPS).click()
+    expect(visit.page.get_by_role("heading", name=FLIPS, exact=True)).to_be_visible()
     shows(visit, "ε_total = 0.02")
     # What the address leaves out is this version's default, so the version stays in it.
     expect(visit.page).to_have_url(re.compile("flip_probability.*epsilon_total=0.02"))
@@ -245,7 +247,7 @@ def test_nothing_for_axe_to_find_on_a_projector_and_in_what_share_opens(look: Vi
     look.open("", n="100", projector="true")
     assert not screens.outside(look, SIZE["width"], SIZE["height"])
     expect(look.page.locator(".modebar-btn")).to_have_count(0)
-    expect(look.page.get_by_role("link", name="Flip probability", exact=True)).to_have_count(0)
+    expect(look.page.get_by_role("link", name=FLIPS, exact=True)).to_have_count(0)
     for scheme in ("light", "dark"):
         look.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         look.settle()
@@ -352,7 +354,7 @@ def test_back_and_forward_show_knobs_and_a_picture_that_agree_with_the_address(
     posterior, flip = "/posterior", "/flip_probability"
     visit.open("posterior", epsilon_total="0.5", c="20")
     left = []
-    for path, link in ((posterior, ""), (flip, "Flip probability"), (posterior, "Posterior")):
+    for path, link in ((posterior, ""), (flip, FLIPS), (posterior, "Posterior")):
         if link:
             visit.page.get_by_role("link", name=link, exact=True).click()
         before = screens.agreed(visit, path)
@@ -371,7 +373,7 @@ def test_back_and_forward_show_knobs_and_a_picture_that_agree_with_the_address(
     visit.page.get_by_role("radio", name="many releases").click()
     expect(visit.page).to_have_url(re.compile(MANY))
     visit.settle()
-    visit.page.get_by_role("link", name="Flip probability").click()
+    visit.page.get_by_role("link", name=FLIPS).click()
     screens.agreed(visit, flip)
     go_until(visit, visit.page.go_back, left[0])
     expect(visit.page.get_by_role("radio", name="one release")).to_be_checked()
@@ -401,10 +403,10 @@ def test_a_preset_leads_to_its_page_and_view_and_another_view_lets_go_of_it(visi
     visit.open("posterior", preset="y23-intervals")
     expect(visit.page).to_have_url(re.compile("/adaptive_truncation.*preset=y23-intervals"))
     shows(visit, "The best interval around μ is ")
-    expect(visit.page.get_by_text("A preset is in force")).to_be_visible()
+    expect(visit.page.get_by_text("A preset sets some knobs")).to_be_visible()
     visit.page.get_by_role("radio", name="live").click()
     expect(visit.page.get_by_role("button", name="Step forward")).to_be_visible()
-    expect(visit.page.get_by_text("A preset is in force")).to_have_count(0)
+    expect(visit.page.get_by_text("A preset sets some knobs")).to_have_count(0)
 
 
 def shows(visit: Visit, text: str) -> None:

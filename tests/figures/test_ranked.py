@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from abcdp_core import figures as fig
-from abcdp_core.figures.ranked import spread
+from abcdp_core.figures.builders import spread
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ Read from the source, so that no figure is forgotten and none has to be computed
 from __future__ import annotations
 
 import ast
+import json
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +16,11 @@ import pytest
 
 from abcdp_core import figures as fig
 from abcdp_core import mechanisms
-from abcdp_core.figures import looks, ranked
+from abcdp_core.figures import looks
 from tests.figures.contrast import contrast
 
 ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "tests" / "reference" / "kept" / "figures"
 STUDIES = ROOT / "abcdp_core" / "studies"
 DRAWING = sorted([*STUDIES.rglob("*.py"), *(ROOT / "ui").glob("*.py")])
 BARE = {"BLUE", "VERMILLION", "GREEN", "GREY", "BLACK", "PURPLE", "OLIVE", "PALE"}
@@ -88,6 +91,63 @@ def test_every_mechanism_has_a_look_of_its_own_and_its_name_can_be_taken_back() 
     assert fig.mechanism("non-private") == fig.NON_PRIVATE
 
 
+# --------------------------------------------------------------------------- roles in all figures
+
+NAMED = {
+    looks.VERMILLION: r"private|noise|noisy threshold|posterior|kept|their mean|simulated|answer|"
+    r"interval asked in|draws|false|released",
+    looks.BLUE: r"non-private|no noise|without noise|noise decides|threshold|close enough|"
+    r"too few close draws|kept|their mean|the value itself|draws",
+    looks.GREEN: r"theory|formula|bound|ceiling|any pure ε|allows|median \(band|all information|"
+    r"\d+ %|belief|at least|possible|most|least|attained",
+    looks.GREY: r"prior|σ not clearly learned|without any data|nothing",
+    looks.BLACK: r"truth|true|observed|reference|the data|these data|your|exact ratio|private|"
+    r"draws|fresh threshold|in a run|50 % before",
+    looks.OLIVE: r"counts with noise",
+}
+"""Color of a role -> what series with it are called in the figures that are kept."""
+
+DATA = re.compile(r"(.+\.data\.\d+)\.(.*color.*|name)")
+
+
+def colors_of(kept: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Name and color of each series of the kept figures of a command."""
+    names = {found[1]: str(value) for path, value in kept.items() if (found := named(path, "name"))}
+    for path, value in kept.items():
+        if (found := DATA.fullmatch(path)) and found[2] != "name":
+            for color in value if isinstance(value, list) else [value]:
+                yield names.get(found[1], ""), hexadecimal(str(color))
+
+
+def named(path: str, what: str) -> re.Match[str] | None:
+    found = DATA.fullmatch(path)
+    return found if found and found[2] == what else None
+
+
+def hexadecimal(color: str) -> str:
+    found = re.match(r"rgba\((\d+),(\d+),(\d+)", color)
+    return "#" + "".join(f"{int(part):02X}" for part in found.groups()) if found else color
+
+
+def misused(series: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Series whose color has another role than their name says."""
+    return {
+        (name, color)
+        for name, color in series
+        if color in NAMED and name and not re.search(NAMED[color], name)
+    }
+
+
+@pytest.mark.parametrize("file", sorted(KEPT.glob("*.json")), ids=lambda file: file.stem)
+def test_each_color_is_used_for_its_role_only(file: Path) -> None:
+    assert misused(colors_of(json.loads(file.read_text(encoding="utf-8")))) == set()
+
+
+def test_a_color_in_another_role_would_be_seen() -> None:
+    figure = {"f.data.0.name": "one patient", "f.data.0.line.color": looks.VERMILLION}
+    assert misused(colors_of(figure)) == {("one patient", looks.VERMILLION)}
+
+
 # ------------------------------------------------------------------------------------ contrast
 
 
@@ -121,7 +181,7 @@ def test_words_get_their_own_colour_and_marks_keep_theirs() -> None:
     one = np.ones(1)
     chart.add_trace(fig.points(one, one, fig.PRIVATE))
     fig.note(chart, 1.0, 1.0, "private", fig.PRIVATE.color, "top left")
-    ranked.end_labels(chart, [(1.0, "private", fig.PRIVATE.color)], (0.0, 2.0))
+    fig.end_labels(chart, [(1.0, "private", fig.PRIVATE.color)], (0.0, 2.0))
     dressed = fig.dressed(chart, fig.SCREENS["light"])
     assert dressed.data[0].marker.color == fig.PRIVATE.color
     assert dressed.layout.annotations[0].font.color == looks.WORDS[fig.PRIVATE.color]

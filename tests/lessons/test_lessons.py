@@ -11,7 +11,6 @@ import pytest
 
 from abcdp_core import documents, lessons, studies, summaries
 from abcdp_core.lessons import numbers, printed, reading
-from abcdp_core.lessons.guessed import guessed
 from abcdp_core.lessons.printed import Sheet
 from abcdp_core.lessons.reading import Lesson, Step
 from tests import results
@@ -22,7 +21,7 @@ STEPS = {
     for lesson in LESSONS.values()
     for place, step in enumerate(lesson.steps, 1)
 }
-QUICK = {"flip-guideline", "flip-probability", "many-releases", "posterior"}
+QUICK = {"many-releases", "posterior"}
 """Studies whose steps are computed by every run of the tests, and not only by the long one."""
 
 
@@ -151,9 +150,7 @@ def a_step(told: dict[str, str], **knobs: float) -> Step:
     [
         ("mean x of main", 2.5),
         ("sum x of main where y", 4.0),
-        ("count x of main where x > 1", 3.0),
         ("q75 x of main", 3.25),
-        ("first x of main where not y", 2.0),
         ("last x of main", 4.0),
         ("= floor(7 / 2)", 3.0),
     ],
@@ -214,18 +211,15 @@ def test_what_is_computed_has_the_ends_of_its_expression() -> None:
     ("told", "said"),
     [
         ({"all": "mean mse of main", "it": "within all"}, "all has no interval"),
-        ({"one": "mean c of main where run == 0 and c == 10", "it": "low one"}, "two repeats"),
-        ({"it": "within nothing"}, "no number nothing above"),
-        ({"it": "within n"}, "no number n above"),
+        ({"one": "mean c of main where run == 0 and c == 10", "it": "low one"}, "at least two"),
+        ({"it": "within nothing"}, "no earlier number is called nothing"),
         ({"two": "= 1 + 1", "it": "low two"}, "two is exact"),
-        ({"worst": "max mse of main", "it": "low worst"}, "worst has no interval"),
         ({"both": "= few + held", "it": "low both"}, "not all means over the same repeats"),
-        ({"bent": "= (few - 2.5) ** 2", "it": "low bent"}, "rises and falls"),
-        ({"end": "low few", "more": "= 2 * end", "it": "low more"}, "end is an end itself"),
+        ({"bent": "= (few - 2.5) ** 2", "it": "low bent"}, "not monotonic"),
+        ({"end": "low few", "more": "= 2 * end", "it": "low more"}, "end is itself an end"),
         ({"it": "mean z of main"}, "A: it = .*z"),
         ({"it": "mean c of main where c > 1000"}, "A: it = .*no row"),
         ({"it": "= nothing + 1"}, "A: it = .*nothing"),
-        ({"it": "mean c of main.other"}, "A: it = .*other"),
     ],
 )
 def test_a_number_that_cannot_be_had_is_an_error_that_says_why(
@@ -238,7 +232,7 @@ def test_a_number_that_cannot_be_had_is_an_error_that_says_why(
 def test_a_share_is_written_in_per_cent_and_what_is_no_number_is_not() -> None:
     text = "{x:.0%} ({low:.0p} to {high:.1%})"
     assert numbers.fill(text, {"x": 0.07, "low": 0.05, "high": 0.1}) == "7 % (5 to 10.0 %)"
-    with pytest.raises(lessons.LessonError, match="there is no such number"):
+    with pytest.raises(lessons.LessonError, match="x: this number does not exist"):
         numbers.fill("{x:.2f}", {"x": float("nan")})
 
 
@@ -246,17 +240,15 @@ def test_a_share_is_written_in_per_cent_and_what_is_no_number_is_not() -> None:
     ("old", "new", "said"),
     [
         ("# One", "One", "one title"),
-        ("# One", "# One\n# Two", "one title"),
         ("page =", "pages =", "step 'A': pages: unknown; known are title, page, "),
         ('page = "overview"', "", "step 'A': page: is missing"),
-        ("{root:.2f}", "{other}", "not computed: other"),
         ("Of {n:,d}", "{root}", "gives away the answer"),
-        ("of main.errors", "of errors", "no run errors"),
+        ("of main.errors", "of errors", "run errors does not exist"),
         ("first mse", "mode mse", "must be like"),
-        ("### Answer", "", "a question has an answer"),
-        ("low = 0", "low = ", "step 'A': is not TOML"),
+        ("### Answer", "", "need each other"),
+        ("low = 0", "low = ", "step 'A': the TOML is invalid"),
         ("low = 0", 'low = "0"', "question.low = 0: must be a number"),
-        ("set = { n = 100, c = 3 }", 'page = "overview"', "may hold `set` only"),
+        ("set = { n = 100, c = 3 }", 'page = "overview"', "may contain only `set`"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_in_one_line(
@@ -319,7 +311,6 @@ def test_on_paper_all_questions_are_before_the_break_and_all_answers_after(chose
     ("low", "high", "marks"),
     [
         (1, 3, [1, 1.2, 1.4, 1.6, 1.8, 2, 2.2, 2.4, 2.6, 2.8, 3]),
-        (1, 30, [1, 5, 10, 15, 20, 25, 30]),
         (0, 0.15, [0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.15]),
     ],
 )
@@ -342,13 +333,3 @@ def test_foreign_text_is_text_on_paper_and_the_answer_is_on_its_scale() -> None:
     assert f'd="M{mark:.1f} 24l' in after
     assert 'aria-label="Scale from 0 to 1; the answer is 0.25"' in after
     assert "answer is" not in before
-
-
-def test_guess_and_answer_are_drawn_on_the_scale_of_the_question() -> None:
-    step = lessons.load()["a-release-is-a-draw"].steps[0]
-    # With as many digits as the text has.
-    drawn = guessed(step, 2.0, 3.42)
-    assert drawn.sentence == "Your guess was 2 times; the answer is 3.4 times."
-    assert [trace.x[1] for trace in drawn.figure.data] == [2.0, 3.42]
-    assert step.question is not None
-    assert tuple(drawn.figure.layout.xaxis.range) == (step.question.low, step.question.high)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import html
 import json
+import re
 import time
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
@@ -100,7 +102,12 @@ def pictures(app: AppTest) -> list[object]:
 
 
 def texts(app: AppTest) -> str:
-    return "\n".join(str(element.value) for element in [*app.markdown, *app.caption])
+    plain = [each.proto.body for each in app.get("html") if each.proto.body.startswith("<p>")]
+    marked = (html.unescape(re.sub("<[^>]+>", "", each)) for each in plain)
+    folded = (each.label for each in app.expander)
+    return "\n".join(
+        [*(str(each.value) for each in [*app.markdown, *app.caption]), *marked, *folded]
+    )
 
 
 def said_twice(app: AppTest) -> list[str]:

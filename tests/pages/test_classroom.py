@@ -66,12 +66,12 @@ def test_a_locked_knob_of_another_page_is_shared_and_outlives_a_reload() -> None
     assert not again.warning
     again = gone_to(again, "posterior")
     assert again.session_state["posterior.view"] == "many releases"
-    assert "Scenario = **covid** :material/lock:" in texts(again)
+    assert "Scenario = **COVID-19, by day** :material/lock:" in texts(again)
 
 
 def test_what_would_move_a_locked_knob_is_locked_with_it() -> None:
     app = opened("posterior", lock="c")
-    assert app.selectbox(key="scenario").disabled, "another scenario has another c"
+    assert app.selectbox(key="named-scenario").disabled, "another scenario has another c"
     assert not app.button_group(key="posterior.view").disabled
     app = opened("gaussian_noise", lock="epsilon_abc")
     view = app.button_group(key="gaussian-noise.view")
@@ -203,12 +203,12 @@ def test_a_link_opens_the_pair_and_another_page_lets_go_of_it() -> None:
 def test_a_pinned_scenario_is_swapped_with_its_knobs_and_the_address_says_all_of_them() -> None:
     """What stands alike is where another scenario begins, and N has no widget there."""
     app = pressed(opened("posterior", scenario="uniform-mixture", n="100", c="100"), "pin")
-    app = settled(app.selectbox(key="scenario").set_value("tuberculosis-patients").run())
+    app = settled(app.selectbox(key="named-scenario").set_value("tuberculosis-patients").run())
     assert app.select_slider(key="c").value == 100
     assert "Scenario = uniform-mixture → tuberculosis-patients" in texts(app)
     app = pressed(app, "swap")
     assert not app.exception
-    assert app.selectbox(key="scenario").value == "uniform-mixture"
+    assert app.selectbox(key="named-scenario").value == "uniform-mixture"
     assert [app.select_slider(key=key).value for key in ("c", "n")] == [100, 100]
     assert {key: dict(app.query_params).get(key) for key in ("c", "n")} == {"c": "100", "n": "100"}
     # Where B's scenario begins with other numbers than A's, A's are within A's own limits.

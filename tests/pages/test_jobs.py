@@ -239,7 +239,7 @@ def test_a_job_gets_no_more_work_than_the_server_gives(jobs: Queue, monkeypatch:
     monkeypatch.setattr(jobs, "limit", -1.0)
     job = jobs.submit(Preparation("long", lambda progress: progress(0.5)), "a")
     assert state_of(job) == "failed"
-    assert job.error.startswith("This server works at most -1 s on one request. It may take less")
+    assert job.error.startswith("This server works at most -1 s on one request. Your own computer")
     # Only of a study, what is done is kept.
     grows(monkeypatch, part(1), then=Job.check)
     job = jobs.submit(request_of("mse-curves"), "a", long=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import html
 import re
-from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,13 +13,13 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__, lessons
-from abcdp_core.lessons.guessed import guessed
+from abcdp_core import figures as fig
+from abcdp_core.figures import CaptionedFigure
+from abcdp_core.lessons import numbers
 from abcdp_core.lessons.reading import Step
 from abcdp_core.parameters import ParameterError, text_of
 from tests.pages.app import ROOT, gone_to, linked, opened, settled, texts
 from ui.figures import charts
-from ui.jobs import progress
-from ui.jobs.job import Request
 from ui.parts import lesson, lesson_print
 from ui.view import controls_spec, page_table, steps
 
@@ -170,18 +169,9 @@ def test_a_step_on_another_page_is_opened_there_with_what_it_sets(
 
 
 @pytest.mark.parametrize(("guess", "end"), [(None, ""), (50.0, ", with its answer")])
-def test_a_question_whose_runs_have_no_result_tells_no_number_of_others(
-    guess: float | None, end: str, monkeypatch: pytest.MonkeyPatch
+def test_the_question_stays_beside_its_answer_and_assistive_technology_is_told_the_step(
+    guess: float | None, end: str
 ) -> None:
-    """Anyone who cannot see is told the step, and keeps the focus."""
-    asked: dict[str, Request] = {}
-
-    def waits(requests: Mapping[str, Request], _: object, **how: Any) -> None:
-        asked.update(requests)
-        assert how["former"] is False, "former results of these names are another step's"
-        how["waiting"]()
-
-    monkeypatch.setattr(progress, "growing_together", waits)
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.query_params.update({"lesson": "every-yes", "step": "2", "version": __version__})
     app.session_state[lesson.GUESSES] = {} if guess is None else {("every-yes", 2): guess}
@@ -191,10 +181,14 @@ def test_a_question_whose_runs_have_no_result_tells_no_number_of_others(
     told = str(next(each for each in app.get("bidi_component") if each.key == "lesson-place").proto)
     assert f"step 2 of 3: A hundred draws{end}" in told
     assert re.search(r"visit\W+4\W+buttons\W+lesson-back\W+lesson-next", told)
-    assert ("*The answer appears once it is computed.*" in texts(app)) == (guess is not None)
-    # To ask for the answer is to ask for its runs.
-    started = app.session_state[progress.STARTED] if guess is not None else set()
-    assert ({*started} >= {*asked.values()} != set()) == (guess is not None)
+    step = a_step("every-yes", 2)
+    known = lesson.numbers_of("every-yes", 2)
+    assert step.question is not None
+    assert numbers.fill(step.question.ask, known) in texts(app)
+    assert (numbers.fill(step.reveal, known) in texts(app)) == (guess is not None)
+    bars = [each.proto.body for each in app.get("html") if 'class="guess"' in each.proto.body]
+    assert len(bars) == (guess is not None)
+    assert all("<b>50" in each for each in bars)
 
 
 # -------------------------------------------------------------------------------------- print view
@@ -212,9 +206,9 @@ def test_a_lesson_without_runs_is_printed_at_once_with_links_and_settings() -> N
     assert "Page <em>Overview</em>: ε_total\u00a0=\u00a00.2, ε_abc\u00a0=\u00a00.1, " in page
     assert "c\u00a0=\u00a010, N\u00a0=\u00a05,000<" in page
     for name, number, settings in (
-        ("a-release-is-a-draw", 1, "Show: many releases"),
+        ("a-release-is-a-draw", 1, "View: many releases"),
         ("every-yes", 3, "T = 10,000"),
-        ("ask-narrow", 3, "Show: tuberculosis"),
+        ("ask-narrow", 3, "View: tuberculosis"),
     ):
         step = a_step(name, number)
         said = lesson_print.settings_of(step, page_table.by_file(step.page))
@@ -230,7 +224,7 @@ def test_equal_runs_of_a_lesson_are_asked_for_once_and_each_figure_is_printed_on
     assert len(asked) < len(runs)
     assert {*asked} == {*runs}
     large, noise = (lessons.load()[name] for name in ("large-data", "say-what-is-noise"))
-    drawn = guessed(large.steps[2], 2.0, 3.0)
+    drawn = CaptionedFigure(fig.figure("", "", ""), "")
     figures = dict.fromkeys(("decisions", "posterior", "x"), drawn)
     monkeypatch.setattr(charts, "drawn", lambda _: figures)
     result = SimpleNamespace(experiment="posterior")

@@ -43,7 +43,7 @@ MODEL = Model(
 """
 KEY = "your-data.scenario"
 FILE = "room,minutes\n" + "\n".join(f"a,{61.80339887 - each!r}" for each in range(20))
-WHOLE = "Another patient in place of one"
+WHOLE = "Replacing one patient"
 SOON = 30.0
 
 
@@ -82,11 +82,11 @@ def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     (chosen,) = [each for each in app.selectbox if each.key == f"named-{KEY}"]
     assert chosen.options[-1] == "Waiting times"
     said = texts(app)
-    assert "columns minutes: the model Waiting times of the file waiting.py" in said
+    assert "columns minutes: the model Waiting times in the file waiting.py" in said
     assert WHOLE in said
     assert "a table of 20 records" in said
     answers, sure = app.checkbox
-    assert answers.label.startswith("I answer for the sensitivity of longest, which is declared")
+    assert answers.label.startswith("I take responsibility for the declared sensitivity of longest")
     sure.check().run()
     assert button(app, "Release").disabled
     app.checkbox[0].check().run()
@@ -122,7 +122,7 @@ def test_a_slow_model_says_how_far_it_is_until_it_is_there_or_is_done_without(
     monkeypatch.setattr(contract, "_simulated", slowly)
     app = first_look()
     (line,) = app.get("progress")
-    assert "The model is simulated 200 times to place its thresholds: 40%" in line.proto.text
+    assert "Simulating the model 200 times to choose its thresholds: 40%" in line.proto.text
     assert not app.sidebar.select_slider
     (asked,) = queue.current()._jobs.values()
     # A redraw meanwhile: the simulations go on.
@@ -168,7 +168,7 @@ def test_a_pool_that_takes_long_is_made_once_while_the_page_waits_or_is_done_wit
         assert begun.wait(SOON)
     app.run()
     (line,) = app.get("progress")
-    assert line.proto.text.startswith("Simulating the public pool: 10%. It is made once")
+    assert line.proto.text.startswith("Simulating the public pool: 10%. This is done once")
     goes_on.set()
     app = settled(app)
     assert not app.exception

@@ -111,11 +111,11 @@ def test_each_scenario_keeps_the_values_of_its_knobs() -> None:
         return [app.sidebar.select_slider(key=key).value for key in ("c", "epsilon_abc")]
 
     app = opened("posterior", epsilon_abc="0.2", c="20")
-    app = settled(app.selectbox(key="scenario").set_value("covid").run())
+    app = settled(app.selectbox(key="named-scenario").set_value("covid").run())
     assert not app.exception
     assert at(app) == [5, 0.1]
     app.sidebar.select_slider(key="c").set_value(10).run()
-    app = settled(app.selectbox(key="scenario").set_value("uniform-mixture").run())
+    app = settled(app.selectbox(key="named-scenario").set_value("uniform-mixture").run())
     assert at(app) == [20, 0.2]
     # A page that chooses no scenario shows the first, with the values set for it.
     app = gone_to(app, "flip_probability")

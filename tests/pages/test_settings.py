@@ -84,8 +84,8 @@ def test_a_visitor_of_somebody_elses_server_is_told(
     app = opened("your_own_data")
     footer = "\n".join(str(each.value) for each in app.sidebar.caption)
     host = f"run by ` {SHARED.run_by} `."
-    assert ("Nothing leaves this machine." in footer) != is_shared
-    assert (f", {host} What you set goes to this server" in footer) == is_shared
+    assert ("Nothing leaves this computer." in footer) != is_shared
+    assert (f", {host} Your settings go to this server" in footer) == is_shared
     warned = [f"**This is a shared server**, {host}" in str(each.value) for each in app.warning]
     assert warned == [True] * is_shared
 

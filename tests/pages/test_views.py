@@ -52,7 +52,7 @@ def test_views_of_the_posterior_with_every_scenario_have_its_unit(scenario: str,
 
 def test_a_scenario_without_a_pool_does_not_offer_to_change_one_person() -> None:
     app = opened("posterior", **{"posterior.view": "change one person"})
-    assert "The bound holds for every data set" in texts(app)
+    assert "The bound holds for all data sets" in texts(app)
     app = settled(app.selectbox(key="scenario").set_value("tuberculosis").run())
     assert not app.exception
     assert not app.warning
@@ -69,11 +69,11 @@ SMALL = {
 """Settings that a view alone allows."""
 
 SAID = {
-    "what a budget buys": "a guess misses 90 in 100",
-    "coverage": "Over 2 data sets, the lowest share",
-    "tuberculosis": "What is protected is",
-    "COVID-19": "What is protected is",
-    "ways of asking": "**Why symbols win:** noise on a number has to hide *how far*",
+    "what a budget buys": "guarantee that every attack misses at least",
+    "coverage": "Over 2 data sets, coverage is lowest for",
+    "tuberculosis": "This protects one of the N outbreaks",
+    "COVID-19": "This protects one day",
+    "ways of asking": "**Why symbols win:** noise on a number must hide *how far*",
 }
 
 VIEWS = [

@@ -101,12 +101,12 @@ def test_a_release_needs_domain_file_and_confirmation() -> None:
     assert "spends ε_total = 50" in words
     assert "series of 200 values" in words
     assert "What you will learn:** the share of your values in 0 to 20, 20 to 40" in words
-    assert "Is this enough? **With 200 values privacy adds" in words
+    assert "**Is this precise enough?** **With 200 values, privacy adds" in words
     assert button(app, "Release").disabled
     # The recommended mechanism comes first, with its reason and error.
     chooser = app.button_group(key=MECHANISM)
     assert chooser.options == ["Noisy counts (recommended)", "Sparse vector"]
-    assert "Counts say all that the values say of the shares" in words
+    assert "Counts carry all the information in the values about the shares" in words
     app = settled(chooser.set_value("sparse-vector").run())
     assert "This is for 1,000 values; your file has 200." in texts(app)
     assert "percentage points: the typical error of each share" in texts(app)
@@ -202,8 +202,8 @@ def made(app: AppTest, label: str) -> bytes:
 
 PATIENTS = "tuberculosis-patients"
 PEOPLE = {
-    PATIENTS: ("strain\n" + "a\n" * 61 + "b\nc\nc\n", "One patient more or less"),
-    "covid-people": ("61\n" * 20, "One person more or less"),
+    PATIENTS: ("strain\n" + "a\n" * 61 + "b\nc\nc\n", "Adding or removing one patient"),
+    "covid-people": ("61\n" * 20, "Adding or removing one person"),
 }
 
 
@@ -250,7 +250,7 @@ def test_a_table_is_read_by_the_columns_that_a_person_chooses_and_totals_are_ask
     app = settled(button(app, "Read").click().run())
     assert not app.exception
     assert not app.file_uploader
-    assert "are held, for" in texts(app)
+    assert "are in memory until" in texts(app)
     held = app.session_state[uploads.TRAY].held
     assert held.use().tolist() == [61.0] * 19
     assert "4711" not in texts(app)
@@ -306,7 +306,7 @@ def test_a_file_is_taken_from_the_server_once_read_and_refused_in_a_sentence() -
         assert_no_file_is_left()
     # Each makes room for another.
     app = give(app, SERIES)
-    assert "200 values are held" in texts(app)
+    assert "200 values are in memory" in texts(app)
     assert app.checkbox
     assert not app.error
     assert not app.file_uploader
@@ -370,7 +370,7 @@ def test_numbers_are_dropped_when_the_page_is_not_used() -> None:
     assert arrays_held() == before - 1
     app = settled(app.run())
     assert not app.exception
-    assert f"not used for {uploads.MINUTES} minutes" in app.info[0].value
+    assert f"unused for {uploads.MINUTES} minutes" in app.info[0].value
     assert app.file_uploader
     assert not app.checkbox
     short = uploads.Held(VALUES, seconds=0.01)
@@ -387,12 +387,12 @@ def test_numbers_are_forgotten_at_once_when_asked_or_when_the_file_is_of_another
     assert not app.exception
     assert app.file_uploader
     app = page_of_people(PATIENTS)
-    assert "Your file is held" in texts(app)
+    assert "Your file is in memory" in texts(app)
     held = app.session_state[uploads.TRAY].held
     kind = app.button_group(key=f"own-column-{PATIENTS}")
     app = settled(kind.set_value("sizes").run())
     assert held.use() is None
-    assert "Your file is held" not in texts(app)
+    assert "Your file is in memory" not in texts(app)
 
 
 # -------------------------------------------------------------------------- what ends a release
@@ -479,7 +479,10 @@ def test_models_have_names_and_links_keep_theirs() -> None:
 @pytest.mark.parametrize(
     ("scenario", "words"),
     [
-        ("uniform-mixture", "percentage points at most: the typical error of each share"),
+        (
+            "uniform-mixture",
+            "percentage points: the most we expect the typical error",
+        ),
         ("covid", "of your range: the typical error of the curve"),
     ],
 )
@@ -512,11 +515,11 @@ def make_budget(ledger: Path, neighbours: str) -> None:
 
 def test_a_release_is_taken_once_from_the_budget_that_the_server_has(ledger: Path) -> None:
     (error,) = page().error
-    assert "there is none; `budget create` makes one" in error.value
+    assert "does not exist; `budget create` makes it" in error.value
     assert str(ledger.parent) not in error.value
     make_budget(ledger, "replace")
     app = page()
-    assert "ε = 75 is left for one more release" in texts(app)
+    assert "ε = 75 left for one more release" in texts(app)
     app = release_it(app)
     account = budget_file.account(ledger, "income")
     assert account.left() == 25

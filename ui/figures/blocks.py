@@ -1,4 +1,4 @@
-"""The blocks that recur on pages: titles with choosers, figures with what they are drawn from."""
+"""Draw the blocks that recur on pages: choosers, headings, figures with their data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
-from abcdp_core import demonstration, studies
+from abcdp_core import demonstration, glossary, studies
 from abcdp_core.figures import CaptionedFigure, belief
 from abcdp_core.parameters import Params
 from abcdp_core.privacy.promise import promise_in_full
@@ -26,8 +26,8 @@ from ui.widgets.compare import Pinned
 ROWS_SHOWN = 200
 """Rows of a table on the page; the file has all."""
 
-NARROW, BESIDE, PRESETS = 200, 250, 420
-"""Pixels: of a list beside a title, of the presets beside one at a width of 1280, and alone."""
+NARROW, PRESETS = 230, 300
+"""Pixels: the width of a list, and of the settings of papers."""
 
 SOURCES = (
     "[P21] Park, Vinaroz, Jitkrittum: ABCDP, Entropy 23(8):961, 2021. "
@@ -35,50 +35,33 @@ SOURCES = (
 )
 
 
-def title(text: str, lead: str = "") -> None:
-    """Show the page's title and, beside it where there is room, what the page shows."""
-    with st.container(horizontal=True, vertical_alignment="center", key="title"):
-        st.title(text, width="content")
-        if lead:
-            st.markdown(lead, width="content")
-
-
-def titled(view: View, text: str, *keys: str) -> None:
-    """Show the page's title with some of its own choosers beside it."""
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="title"):
-        st.title(text, width="content", anchor=False)
-        with st.container(horizontal=True, gap="medium", width="content", key="choosers-beside"):
-            for key in keys:
-                fits = controls.side_by_side(view, key) or bool(locks.reason(view, key))
-                with st.container(width="content" if fits else NARROW):
+def choosers(view: View, *keys: str) -> None:
+    """Show what chooses the picture, and the settings of papers if there are any, in one line."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="top", key="choosers"):
+        for key in keys:
+            fits = controls.side_by_side(view, key) or bool(locks.reason(view, key))
+            with st.container(width="content" if fits else NARROW):
+                if key == view.page.view:
+                    controls.view(view)
+                else:
                     controls.widget(view, key)
-
-
-def head(view: View, text: str = "") -> str:
-    """Show the choosers of view and preset, beside a title if there is one; return the view."""
-    key, align = ("head", "bottom") if text else ("choosers", "top")
-    with st.container(horizontal=True, gap="medium", vertical_alignment=align, key=key):  # type: ignore[arg-type]
-        if text:
-            st.title(text, width="content")
-        controls.view(view)
-        with st.container(width=BESIDE):
-            controls.widget(view, "preset")
+        if view.offers_presets:
+            with st.container(width=PRESETS):
+                controls.widget(view, "preset")
     preset_note(view)
+
+
+def shown(view: View, *keys: str) -> str:
+    """Show the choosers of a page with several views; return the view."""
+    choosers(view, view.page.view, *keys)
     return str(view.shown)
-
-
-def presets(view: View) -> None:
-    """Show the chooser of a paper's settings."""
-    with st.container(width=PRESETS):
-        controls.widget(view, "preset")
-    preset_note(view)
 
 
 def preset_note(view: View) -> None:
     """Say that a preset is in force, where one is."""
     if view.has_preset:
         st.info(
-            "A preset is in force: the knobs that it sets cannot be moved. "
+            "A preset sets some knobs, which cannot be moved. "
             f"Choose *{controls_spec.NO_PRESET}* to move them again."
         )
 
@@ -132,7 +115,7 @@ def below_drawn(
     name: str, drawn: CaptionedFigure, found: Result, tables: Sequence[str], apart: str = ""
 ) -> None:
     """Show what :func:`below` does for a figure that is not among its result's."""
-    st.markdown(drawn.sentence)
+    st.html(f"<p>{glossary.marked(drawn.sentence)}</p>")
     numbers(f"{apart}{found.experiment}-{name}", found, tables, name, drawn)
 
 
@@ -173,7 +156,7 @@ def numbers(
     drawn: CaptionedFigure | None = None,
 ) -> None:
     """Show the tables behind a figure, and itself as files with its caption, folded."""
-    label = "Numbers" if drawn is None else "Numbers, files and caption"
+    label = "Data" if drawn is None else "Data and downloads"
     with folded(label, f"numbers-{key}") as is_open:
         if not is_open:
             return
@@ -213,9 +196,9 @@ def promise(view: View, params: Params) -> None:
     """Show what ε_total of a release means, in words and as a figure."""
     release = cast(demonstration.ReleaseParams, params)
     epsilon = release.epsilon_total
-    text = f"{promise_in_full(epsilon)} A record here is {demonstration.protected(release)}."
+    text = f"{promise_in_full(epsilon)} Here a record is {demonstration.protected(release)}."
     st.markdown(text)
-    with folded("Belief after the release against belief before it", "belief") as is_open:
+    with folded("Belief before and after the release", "belief") as is_open:
         if is_open:
             figure = belief.belief_figure(epsilon)
             charts.show(view, "belief", CaptionedFigure(figure, text.replace("**", "")))
@@ -239,7 +222,7 @@ def verdicts(view: View, experiment: str, result: Result | None) -> None:
     claims = reading.load().for_preset(experiment, str(view["preset"]))
     if claims:
         so_far = f", after {result.done} of {result.total} parts" if result.is_partial else ""
-        st.header(f"The paper's claims and what we find{so_far}")
+        st.header(f"The paper's claims, and what we find{so_far}")
     for claim in claims:
         verdict = judge(claim, result.tables)
         outcome = report.in_words(verdict.outcome)
@@ -253,7 +236,7 @@ def verdicts(view: View, experiment: str, result: Result | None) -> None:
 
 def theory(*names: str, of: Callable[..., object] | None = None) -> None:
     """Show the theory behind a page, and the code that ran; loaded when it is unfolded."""
-    with folded("Theory, and the code that runs", "theory") as is_open:
+    with folded("Theory and code", "theory") as is_open:
         if not is_open:
             return
         works: list[tuple[str, list[Callable[..., object]]]] = []

@@ -1,4 +1,4 @@
-"""Notes on a page that are no figure's sentence: those stand in the studies, with the figures."""
+"""Write the notes of pages that belong to no figure; captions are in the studies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def counts(result: Result) -> str:
     each = "; ".join(
         f"{what} {count:,}" for what, count in zip(table.what, table["count"], strict=True)
     )
-    return f"Refused or drawn again while the pool was made: {each}."
+    return f"Refused or redrawn while the pool was made: {each}."
 
 
 def mechanisms_of(result: Result) -> tuple[str, ...]:
@@ -51,8 +51,8 @@ def fewer_points(result: Result) -> str:
     if params.n == params.points:
         return ""
     return (
-        f"The figures are of data sets with N = {params.points:,}, although N is {params.n:,}: the "
-        "definition, which all forms are compared with, visits every pair of points."
+        f"The figures use data sets with N = {params.points:,} instead of {params.n:,}, because "
+        "the definition, which all forms are compared with, visits every pair of people."
     )
 
 
@@ -60,7 +60,7 @@ def sensitivities(result: Result) -> str:
     """What one point can change by each form of the distance, as a small table."""
     table = distance_forms.sensitivities(result)
     rows = [
-        ["what one point can change", *(f"N = {n:,}" for n in table.columns)],
+        ["change by one person, at most", *(f"N = {n:,}" for n in table.columns)],
         ["---", *("---:" for _ in table.columns)],
         *([str(form), *(f"{value:.2g}" for value in row)] for form, row in table.iterrows()),
     ]
@@ -105,13 +105,13 @@ def median_warning(result: Result) -> str:
     close = result.tables["guideline"].close.iloc[0]
     far = params.pool_size - close
     what = (
-        "**This does not say what is accepted.** It says how often noise changes the decision "
-        "about a *typical* draw."
+        "**This does not describe the draws that are kept.** It is how often noise changes the "
+        "decision on a *typical* draw."
     )
     near, all_ = amount(close, 2), f"{params.pool_size:,} draws"
     if far <= close:
         return f"{what} Here {near} of {all_} are close enough anyway."
     return (
-        f"{what} {amount(far, 2)} of {all_} are too far and {near} close enough. Even where each "
-        "far one is seldom kept, so many of them can fill the c places."
+        f"{what} Here {amount(far, 2)} of {all_} are too far away and {near} close enough. Even if "
+        "each far draw is rarely kept, so many of them can fill the c places."
     )

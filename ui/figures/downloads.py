@@ -1,7 +1,7 @@
-"""Downloads: one zip per page with figures, data, settings and commands; each figure as a file.
+"""Offer downloads: a zip for each page, and each figure as a file.
 
-A file is prepared at a press, in a queue of its own, and saved at a second one. What
-writes files is loaded when somebody asks for one.
+The first press prepares a file in its own queue, the second saves it. The code that writes files
+is loaded when it is first needed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def prepare(
     last: Prepared | None = st.session_state.get(PREPARED)
     job = last.job if last is not None and last.is_of(key, sources) else None
     if job is not None and job.active:
-        progress.wait_for(job, "Making the file: some seconds", cancel=f"cancel-{key}")
+        progress.wait_for(job, "Making the file; this takes a few seconds", cancel=f"cancel-{key}")
     elif job is not None and job.state == "done":
         st.download_button(
             f"Save {file_name}", job.outcome, file_name, mime, f"save-{key}", on_click="ignore"
@@ -96,13 +96,13 @@ def block(view: View, name: str, *found: Result | Job) -> None:
         with st.container(width="content"):
             controls.widget(view, "figures.format")
     st.caption(
-        "The zip holds each figure of a run as SVG, PNG, PDF and HTML with its caption, its data "
-        "as CSV, its settings as JSON, how to cite it, and the command that makes every number "
-        "again. Pictures take a few seconds and need a browser on the server; without one a note "
-        "in the zip says so, and the cameras still work. Single figures are files too: unfold what "
-        "is below them."
+        "The zip contains each figure as SVG, PNG, PDF and HTML with its caption, the data as CSV, "
+        "the settings as JSON, how to cite it, and the command that reproduces every number byte "
+        "for byte. Pictures take a few seconds and need a browser on the server; without one, a "
+        "note in the zip says so, and the camera buttons still work. For a single figure, open "
+        "*Data and downloads* below it."
     )
-    label = "The commands that make these figures again"
+    label = "Commands that reproduce these figures"
     with st.expander(label, key="commands", on_change="rerun") as folded:
         if folded.open:
             from abcdp_core.output import bundle
@@ -141,7 +141,7 @@ def figure(
             functools.partial(single.file_of, found, name, drawn, tables, suffix),
         )
     st.caption(
-        "HTML needs no network and no other file. The tables below come as CSV."
+        "The HTML file needs no network and no other file. The tables below are CSV."
         + (f" {why_not}" if why_not else "")
     )
     title = images.title_of(found, drawn.figure)

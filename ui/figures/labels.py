@@ -1,4 +1,4 @@
-"""Privacy labels: what is protected, how much, by what noise, and what is public; who else sees."""
+"""Write privacy labels: what is protected, how strongly, by what noise, and what is public."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ui.figures.verbatim import verbatim
 from ui.server import settings
 
 STAMP = (
-    "**Demonstration.** The seed is shown, so anybody can draw the same noise again: nothing here "
+    "**Demonstration.** The seed is shown, so anyone can draw the same noise again: nothing here "
     "is private."
 )
 
@@ -78,7 +78,7 @@ def _of_answers(event: Laplace | Gaussian, delta: float) -> str:
     epsilon, kind = _guarantee(event, delta)
     noise = "Laplace, scale" if isinstance(event, Laplace) else "Gaussian, standard deviation"
     return (
-        f"- Guarantee: ε_total = {epsilon} per person and per answer, {kind}. Neighbours: "
+        f"- Guarantee: ε_total = {epsilon} per person and per answer, {kind}. Neighbors: "
         f"one person's value replaced by any other.\n"
         f"- Noise: {noise} {event.scale:.3g} times the width of the interval that the person is "
         f"asked in.\n"
@@ -103,8 +103,8 @@ def run_by() -> str:
 def where_to() -> str:
     """Return where a visitor's settings go."""
     if settings.current().to_others:
-        return "What you set goes to this server, and from there nowhere."
-    return "Nothing leaves this machine."
+        return "Your settings go to this server and nowhere else."
+    return "Nothing leaves this computer."
 
 
 def who_sees() -> str:
@@ -112,7 +112,7 @@ def who_sees() -> str:
     if not settings.current().to_others:
         return ""
     return (
-        f"**This is a shared server**{run_by()}. The people who run it can see your numbers, "
-        f"so give it none that you would not show them. To keep your numbers to yourself, run the "
-        f"program on your own machine."
+        f"**This is a shared server**{run_by()}. Its operators can see your numbers, so upload "
+        f"nothing that you would not show them. To keep your numbers to yourself, run the program "
+        f"on your own computer."
     )

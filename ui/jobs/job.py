@@ -166,7 +166,7 @@ class Job:
         if not self.wanted:
             raise UnwantedError
         if self.limit is not None and self.worked > self.limit:
-            rest = "It may take less when fewer people are here; your own machine has no limit."
+            rest = "Your own computer has no limit."
             if self.result is not None:
                 rest = "What is done is kept; the command under Download computes the rest."
             raise RefusedError(f"This server works at most {self.limit:g} s on one request. {rest}")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import registry
 from abcdp_core.results import Result
 from abcdp_core.sentences import duration
 from ui.figures.verbatim import LONGEST_BLAME, verbatim
@@ -24,10 +21,19 @@ MOMENTS, WAIT_BEFORE_PROGRESS, POLL = 0.1, 0.5, 0.5
 """Seconds that a page waits for a result with its turn to draw, then without it, then between two
 looks."""
 
+STATUS = 36
+"""Pixels of the line that says how far a study is; it is there or empty, and no picture moves."""
+
 DECLINED, STARTED, WATCHED = "_declined", "_started", "_watched"
 SHOWN, SESSION = "_shown", "_session"
 
-POOL = "Simulating the public pool: {:.0%}. It is made once and kept."
+DIMMED = (
+    "<style>[data-testid=stMain] :is([data-testid=stPlotlyChart], .finding, .st-key-headline) "
+    "{ opacity: 0.4 }</style>"
+)
+"""Dims pictures of settings that were left."""
+
+POOL = "Simulating the public pool: {:.0%}. This is done once."
 
 
 def wait_a_moment(job: Job) -> None:
@@ -67,22 +73,35 @@ def session_id() -> str:
 
 
 def result(request: Request) -> Result:
-    """Return the complete result of a quick study; until then the page ends with its progress."""
+    """Return the result of a quick study, or the former one, dimmed, until it is there.
+
+    Where there is no former one, the page ends with the progress.
+    """
     found = beside(request.experiment, request)
     if found is None:
+        st.skeleton(height=440)
         st.stop()
     return found
 
 
 def beside(name: str, request: Request) -> Result | None:
-    """Return the complete result of a quick study; until then show its progress."""
+    """Return the result of a quick study, or the former one, dimmed; else show the progress."""
     job = _job_of(request, name)
     wait_a_moment(job)
+    shown: dict[str, Result] = st.session_state.setdefault(SHOWN, {})
+    if job.state == "done" and job.result is not None:
+        shown[name] = job.result
+        return job.result
     if job.state == "failed":
         st.error(verbatim(job.error))
-    elif job.state != "done":
+        return None
+    former = shown.get(name)
+    # Over a former picture the progress takes no room.
+    with st.container(key=f"over-{name}" if former else f"waiting-{name}"):
         wait_for(job)
-    return job.result if job.state == "done" else None
+    if former:
+        st.html(DIMMED)
+    return former
 
 
 def wait_for(
@@ -123,36 +142,7 @@ def waits(job: Job) -> str:
     ahead = queue.current().ahead(job)
     if ahead is None:
         return ""
-    return "Next in line" if ahead == 0 else f"Waiting in line: {ahead} before you"
-
-
-def prepare_scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> None:
-    """Wait for the simulations by which the knobs of an added model get their bounds."""
-    model = getattr(registry.module_that_added("SCENARIO", scenario), "MODEL", None)
-    if model is None:
-        return
-    # Imported here: most servers have no added model.
-    from abcdp_core.own_model import contract
-
-    if contract.has_pilot(model):
-        return
-    words = (
-        f"The model is simulated {contract.PILOT} times to place its thresholds: {{:.0%}}. This is "
-        "done once; the command `check` does it beforehand."
-    )
-
-    asked = Preparation((scenario, model), functools.partial(contract.pilot, model))
-
-    def cancel() -> None:
-        if job := queue.current().find(asked):
-            job.leave(session_id())
-        leave()
-
-    with place.container():
-        if not is_prepared(asked, words):
-            st.button("Go on without this model", key=f"leave-{scenario}", on_click=cancel)
-            st.stop()
-    place.empty()
+    return "Next in line" if ahead == 0 else f"Waiting in line, {ahead} ahead of you"
 
 
 def is_prepared(asked: Preparation, words: str = POOL) -> bool:
@@ -213,19 +203,21 @@ def growing_together(
             job.watch(session_id())
         if polling and not going:
             st.rerun()
-        _status(next(iter(jobs)), group, going)
         shown: dict[str, Result] = st.session_state.setdefault(SHOWN, {})
         found = {name: job.result for name, job in jobs.items() if job.result is not None}
         shown.update(found)
         before = {name: shown[name] for name in jobs if name in shown}
-        if found and (not main or main in found):
-            draw(found, going)
-        elif former and before and (not main or main in before):
-            new = "Updating" if going else "The new settings are not computed"
-            st.warning(f"{new}; showing your previous settings.")
-            draw(before, False)
-        else:
-            waiting()
+        has_new = bool(found) and (not main or main in found)
+        has_former = former and bool(before) and (not main or main in before)
+        name, is_former = next(iter(jobs)), has_former and not has_new
+        _status(name, group, going, is_former=is_former)
+        with st.container(key=f"{'former' if is_former else 'shown'}-{name}"):
+            if has_new:
+                draw(found, going)
+            elif is_former:
+                draw(before, False)
+            else:
+                waiting()
 
     panel()
     return jobs
@@ -256,20 +248,20 @@ def _job_of(
     return jobs.submit(request, session_id(), long=long, unasked=unasked)
 
 
-def start(requests: Iterable[Request | Preparation | None]) -> None:
-    """Note that a person has started these: they go on to the end, however long that takes."""
-    _session_set(STARTED).update(requests)
+def _status(name: str, group: Sequence[Job], going: bool, *, is_former: bool) -> None:
+    """Show how far the jobs are, with the button that stops or resumes; keep the place of both."""
+    with st.container(
+        key=f"status-{name}",
+        height=STATUS,
+        border=False,
+        horizontal=True,
+        vertical_alignment="center",
+        wrap=False,
+    ):
+        _status_line(name, group, going, is_former)
 
 
-def unfinished(name: str) -> Job | None:
-    """Return the job that this session watches under a name, if its result is incomplete."""
-    request = st.session_state.get(WATCHED, {}).get(name)
-    job = queue.current().find(request) if request else None
-    return None if job and job.result and not job.result.is_partial else job
-
-
-def _status(name: str, group: Sequence[Job], going: bool) -> None:
-    """Show how far the jobs are and how long they take, with the button that stops or resumes."""
+def _status_line(name: str, group: Sequence[Job], going: bool, is_former: bool) -> None:
     if errors := [job.error for job in group if job.state == "failed"]:
         st.error(verbatim(errors[0]))
         return
@@ -283,18 +275,22 @@ def _status(name: str, group: Sequence[Job], going: bool) -> None:
             job.leave(session_id())
 
     shares = [result.done / result.total if result else 0.0 for result in found]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(sum(shares) / len(shares), _words(group, going))
-        if going:
-            st.button("Cancel", key=f"cancel-{name}", on_click=cancel)
-            return
-        asks = any(job.state == "asks" for job in group)
-        label, kind = ("Start", "start") if asks else ("Continue", "continue")
-        resumes = st.button(label, f"{kind}-{name}", type="primary" if asks else "secondary")
-    if resumes:
+    words = _words(group, going)
+    if is_former:
+        words = f"{words}. Until then, your previous settings are shown."
+    st.progress(sum(shares) / len(shares), words)
+    if going:
+        st.button("Cancel", key=f"cancel-{name}", on_click=cancel)
+        return
+    asks = any(job.state == "asks" for job in group)
+    label, kind = (
+        ("Finish" if any(found) else "Start", "start") if asks else ("Continue", "continue")
+    )
+    if st.button(label, f"{kind}-{name}", type="primary" if asks else "secondary"):
         asked = [job.request for job in group]
         _session_set(DECLINED).difference_update(asked)
-        start(asked)
+        # A person has started these: they go on to the end, however long that takes.
+        _session_set(STARTED).update(asked)
         st.rerun()
 
 
@@ -305,7 +301,7 @@ def _words(group: Sequence[Job], going: bool) -> str:
     if not going and (asking := [job.rest for job in group if job.state == "asks"]):
         return f"{done}; about {duration(sum(asking))} left at this speed"
     if not going:
-        return f"Stopped: {done}. What is there is shown below." if found else "Stopped."
+        return f"Stopped: {done}" if found else "Stopped"
     if all(job.state == "waiting" for job in group):
         return f"{waits(group[0])}; {done}" if found else waits(group[0])
     made = [job.fraction for job in group if job.fraction is not None]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from abcdp_core import cache, pool, runner, studies, workers
+from abcdp_core import cache, pool, runner, store, studies, workers
 from ui.jobs.job import Job, Preparation, Request
 
 if TYPE_CHECKING:
@@ -44,7 +44,11 @@ def of(request: Request | Preparation, *, long: bool) -> Callable[[Job], object]
 
 def is_heavy(request: Request | Preparation, *, long: bool, limited: bool) -> bool:
     """Return whether a request takes more than moments of this process."""
-    if long or isinstance(request, Preparation) or missing_pools(request):
+    if isinstance(request, Preparation):
+        return True
+    if store.is_shipped(request.experiment, request.params, request.seed):
+        return False
+    if long or missing_pools(request):
         return True
     may_be_long = getattr(studies.load(request.experiment), "MAY_BE_LONG", False)
     # A task in this process cannot be stopped at the limit.
@@ -63,11 +67,14 @@ def _kind(request: Request) -> tuple[str, str]:
 
 def _study(request: Request, job: Job, *, long: bool) -> None:
     asked = studies.load(request.experiment), request.params, request.seed
+    if store.is_shipped(request.experiment, request.params, request.seed):
+        job.grow(store.shipped(*asked))
+        return
     pool.make(missing_pools(request), job.progress)
     if is_heavy(request, long=long, limited=job.limit is not None):
-        store = runner.Store(cache.folder() / "tasks") if long else None
+        kept = store.Store(cache.folder() / "tasks") if long else None
         with _parts() as executor:
-            results = runner.run(*asked, executor, store, check=job.check)
+            results = runner.run(*asked, executor, kept, check=job.check)
             with contextlib.closing(results):
                 for result in results:
                     job.grow(result)

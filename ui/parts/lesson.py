@@ -1,30 +1,27 @@
-"""A lesson on the pages: what the step that is on sets, and its panel above the page.
+"""Show a lesson on the pages: set what a step sets, and draw its panel above the page.
 
-The link says lesson and step. Coming to a step opens its page with the knobs as the step sets them;
-from there everything may be moved. A person's guesses are kept in the session alone.
+The link names lesson and step. Coming to a step opens its page with the knobs as the step sets
+them; from there everything may be moved. Guesses are kept in the session alone. All numbers come
+from results that are shipped (:mod:`abcdp_core.store`), so nobody waits for an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+import functools
+import html
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import lessons
+from abcdp_core import lessons, store, studies
 from abcdp_core.lessons import numbers
-from abcdp_core.lessons.guessed import HEIGHT, guessed
 from abcdp_core.lessons.reading import Lesson, Step
 from abcdp_core.parameters import text_of
-from abcdp_core.results import Result
-from ui.figures import charts
-from ui.jobs import progress
 from ui.view import controls_spec, locks, page_table, session, steps
-from ui.view.components import component
 from ui.view.page import Page
 from ui.view.view import View
+from ui.widgets import component
 
 GUESSES = "_lesson_guesses"
 VISITS = "_lesson_visits"
@@ -68,49 +65,36 @@ def _scenario(view: View, step: Step, page: Page) -> str:
     return page.scenario(view.held(key)) if is_held else steps.scenario_of(step, page)
 
 
-def panel(view: View) -> DeltaGenerator | None:
-    """Show the step that is on above the page; return a place for what is said once it is drawn."""
+def panel(view: View) -> None:
+    """Show the current step above the page; it stays in sight, and folds to a bar."""
     if view.lesson is None or view.step is None:
-        return None
+        return
     lesson, number = view.lesson
     if view.step.page != view.page.file:
         _elsewhere(view, lesson, number)
-        return None
+        return
     if look := view.step.look:
         st.html(f"<style>.st-key-{look} {{ {OUTLINE} }}{_first(view, look)}</style>")
-    with st.container(key="lesson-panel", border=True, gap="small"):
-        _head(view, lesson, number)
-        _body(view, (lesson.name, number), view.step)
-        _say_if_moved(view, view.step)
-        return st.empty()
+    label = f"{_in_words(lesson, number)} · **{view.step.title}**"
+    with st.container(key="lesson-panel"), st.expander(label, expanded=True):
+        _body((lesson.name, number), view.step)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            _say_if_moved(view, view.step)
+            _buttons(view, lesson, number)
 
 
 def _say_if_moved(view: View, step: Step) -> None:
-    """Say that the page shows other settings than the step's, if it does."""
+    """Welcome exploring, with a way back, where the page has other settings than the step's."""
     set_by = steps.knobs_of(step, view.page)
     stands = {"seed": steps.SEED, "preset": controls_spec.NO_PRESET}
     stands |= {key: value for key, value in set_by.items() if key in step.knobs}
     usual = {key: view.knob(key).default for key in view.knobs_of_page if key != FORMAT} | stands
     moved = [key for key in view.knobs_of_page if key != FORMAT and view.held(key) != usual[key]]
-    if not moved:
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("You are exploring: this step's text uses its own settings.", width="stretch")
+    if moved:
+        st.caption("You are exploring: this step's text uses its own settings.", width="content")
         if not any(locks.is_fixed(view, key) for key in moved):
             st.button("Reset knobs", key="lesson-set", on_click=_return, type="tertiary")
-
-
-def tell_of_figure(view: View, place: DeltaGenerator | None) -> None:
-    """Say in the panel's place if the figure that a step is about is not complete."""
-    if place is None or view.step is None:
-        return
-    look, studies = view.step.look, [run.experiment for run in view.step.runs.values()]
-    study = next((each for each in studies if look.startswith(f"chart-{each}-")), "")
-    if job := progress.unfinished(study):
-        goes_on = (
-            "it grows as you read." if job.active else "the button above it computes the rest."
-        )
-        place.caption(f"The figure with the dashed frame is not complete yet: {goes_on}")
+    st.space("stretch")
 
 
 OUTLINE = (
@@ -132,23 +116,19 @@ def _first(view: View, look: str) -> str:
     )
 
 
-def _head(view: View, lesson: Lesson, number: int) -> None:
+def _buttons(view: View, lesson: Lesson, number: int) -> None:
     count, names = len(lesson.steps), [*lessons.load()]
     following = names[names.index(lesson.name) + 1 :]
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        with st.container(key="lesson-said", width="stretch", gap=None):
-            st.caption(_in_words(lesson, number))
-            st.markdown(f"**{lesson.steps[number - 1].title}**")
-        back = locks.button(view, "step", disabled=number == 1)
-        st.button("Back", key=BACK, on_click=_turn, args=(BACK, number - 1), **back)
-        if number == count and following:
-            on, label = (NEXT, 1, following[0]), "Next lesson"
-            ends = locks.button(view, "lesson")
-        else:
-            on, label = (NEXT, number + 1, ""), "Next"
-            ends = locks.button(view, "step", disabled=number == count)
-        st.button(label, key=NEXT, on_click=_turn, args=on, **ends)
-        _leave_button(view)
+    _leave_button(view)
+    back = locks.button(view, "step", disabled=number == 1)
+    st.button("Back", key=BACK, on_click=_turn, args=(BACK, number - 1), **back)
+    if number == count and following:
+        on, label = (NEXT, 1, following[0]), "Next lesson"
+        ends = locks.button(view, "lesson")
+    else:
+        on, label = (NEXT, number + 1, ""), "Next"
+        ends = locks.button(view, "step", disabled=number == count)
+    st.button(label, key=NEXT, on_click=_turn, args=on, type="primary", **ends)
 
 
 def _elsewhere(view: View, lesson: Lesson, number: int) -> None:
@@ -156,7 +136,7 @@ def _elsewhere(view: View, lesson: Lesson, number: int) -> None:
     with st.container(
         key="lesson-panel", border=True, horizontal=True, vertical_alignment="center"
     ):
-        st.caption(f"{lesson.title} · step {number} goes on elsewhere.", width="stretch")
+        st.caption(f"{lesson.title} · step {number} continues on another page.", width="stretch")
         st.button("Return to the lesson", key="lesson-return", on_click=_return)
         _leave_button(view)
 
@@ -213,56 +193,51 @@ def _say(place: tuple[str, int]) -> None:
     place_said(key="lesson-place", data={"place": words, "visit": visit, "buttons": buttons})
 
 
-def _body(view: View, place: tuple[str, int], step: Step) -> None:
-    """Show the step's text, computing its numbers first where they are needed."""
-    said: Callable[[Mapping[str, Result]], None] = partial(_said, view, place, step)
-    needs_runs = place in _guesses() or not _before(step) <= numbers.of_knobs(step).keys()
-    if not (needs_runs and step.runs):
-        said({})
-        return
-    requests = steps.requests(step)
-    if place in _guesses():
-        # Asking for the answer is asking for what it takes.
-        progress.start(requests.values())
-    # The former results of these names are another step's: other tables, other numbers.
-    progress.growing_together(
-        requests, lambda found, _: said(found), former=False, waiting=lambda: said({})
-    )
+@functools.cache
+def numbers_of(name: str, number: int) -> Mapping[str, float]:
+    """Return the numbers of a step, from the shipped results of its runs."""
+    step = lessons.load()[name].steps[number - 1]
+    asked = steps.requests(step).items()
+    tables = {
+        run: store.shipped(studies.load(each.experiment), each.params, each.seed).tables
+        for run, each in asked
+    }
+    return numbers.of(step, tables)
 
 
-def _before(step: Step) -> frozenset[str]:
-    """Return the names of the numbers that are read before a guess."""
-    return numbers.named_in(step.text + (step.question.ask if step.question else ""))
-
-
-def _said(view: View, place: tuple[str, int], step: Step, found: Mapping[str, Result]) -> None:
-    """Show the text, the question, and after the guess the answer."""
-    # With what changes by itself: a click on the answer draws nothing else.
+def _body(place: tuple[str, int], step: Step) -> None:
+    """Show the step's text and question; after the guess, the answer below both."""
     _say(place)
-    whole = step.runs.keys() == found.keys() and not any(each.is_partial for each in found.values())
-    known = numbers.of_knobs(step)
-    if whole:
-        known = numbers.of(step, {name: result.tables for name, result in found.items()})
-    if not _before(step) <= known.keys():
-        st.caption("The text appears once its numbers are ready.")
-        return
-    told, question = numbers.fill(step.text, known), step.question
+    known, question = numbers_of(*place), step.question
+    said = numbers.fill(step.text, known)
     if question is None:
-        st.markdown(told)
+        st.markdown(said)
         return
-    words, picture = st.columns([3, 2], gap="medium", vertical_alignment="center")
-    ask = numbers.fill(question.ask, known)
+    words, beside = st.columns([3, 2], gap="medium", vertical_alignment="center")
+    words.markdown(f"{said} **{numbers.fill(question.ask, known)}**")
     if place not in _guesses():
-        words.markdown(f"{told} **{ask}**")
-        with picture:
+        with beside:
             _guess(place, step)
-    elif question.answer not in known:
-        words.markdown(f"**{ask}** *The answer appears once it is computed.*")
-    else:
-        words.markdown(f"**{ask}** {numbers.fill(step.reveal, known)}")
-        drawn = guessed(step, _guesses()[place], known[question.answer])
-        with picture:
-            charts.show(view, "lesson-guess", drawn, is_kept=False, in_card=HEIGHT)
+        return
+    words.markdown(numbers.fill(step.reveal, known))
+    beside.html(_bars(step, _guesses()[place], known))
+
+
+def _bars(step: Step, guess: float, known: Mapping[str, float]) -> str:
+    """Return the guess and the answer as two bars on the question's scale, in HTML."""
+    question = step.question
+    assert question is not None, "is called for questions only"
+    rows = (
+        ("your guess", guess, f"{guess:g} {question.unit}".rstrip()),
+        ("the answer", known[question.answer], numbers.answer_in_words(step, known)),
+    )
+    length = question.high - question.low
+    bars = "".join(
+        f'<dt>{name}</dt><dd><i style="width:{100 * (value - question.low) / length:.1f}%"></i>'
+        f"<b>{html.escape(words)}</b></dd>"
+        for name, value, words in rows
+    )
+    return f'<dl class="guess">{bars}</dl>'
 
 
 def _guess(place: tuple[str, int], step: Step) -> None:
@@ -275,7 +250,8 @@ def _guess(place: tuple[str, int], step: Step) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width=GUESS_WIDTH):
             st.slider(label, *ends, start, float(question.step), format="%g", key=key)
-        st.button("Show the answer", key=f"{key}-show", on_click=_keep, args=(place, key))
+        keep = functools.partial(_keep, place, key)
+        st.button("Show the answer", key=f"{key}-show", on_click=keep, type="primary")
 
 
 GUESS_WIDTH = 230

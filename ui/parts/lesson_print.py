@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from abcdp_core import lessons
+from abcdp_core import lessons, store, studies
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.lessons import numbers, printed
 from abcdp_core.lessons.printed import Picture, Sheet
@@ -16,7 +16,6 @@ from abcdp_core.lessons.reading import Lesson, Step
 from abcdp_core.parameters import Scalar, text_of
 from abcdp_core.results import Result
 from ui.figures import charts, downloads
-from ui.jobs import progress
 from ui.jobs.job import Request
 from ui.parts import lesson
 from ui.server import settings
@@ -32,8 +31,8 @@ Found = Mapping[Request, Result]
 """The results of a lesson's runs."""
 
 ONLY_HERE = (
-    "Its codes and addresses work only on this computer. Before you print it for others, open the "
-    "program by the address that they use."
+    "Its codes and addresses work only on this computer. To print it for others, first open the "
+    "program by the address that they will use."
 )
 
 
@@ -55,38 +54,26 @@ def show(view: View) -> None:
 
 
 def _print_view(view: View, number: int, chosen: Lesson) -> None:
-    """Compute the lesson's numbers; when they are there, offer the file."""
+    """Offer the lesson as a file for the printer."""
     url = share.for_visitors(st.context.url or "", settings.current())
-    # The next lesson uses the same names, so that nothing goes on for this one.
-    requests = {f"print-{place}": each for place, each in enumerate(requests_of(chosen))}
 
-    def file(found: Found) -> bytes:
+    def file() -> bytes:
+        found = {
+            each: store.shipped(studies.load(each.experiment), each.params, each.seed)
+            for each in requests_of(chosen)
+        }
         pictures = printed.pictures(figures_of(chosen, found))
         return page(number, chosen, view.page, url, found, pictures).encode()
 
-    def offer(grown: Mapping[str, Result], _: bool) -> None:
-        found = {requests[name]: each for name, each in grown.items() if not each.is_partial}
-        if len(found) < len(requests):
-            return
-        downloads.prepare(
-            f"lesson-file-{chosen.name}",
-            "the print view",
-            f"lesson-{number}-{chosen.name}.html",
-            "text/html",
-            tuple(found.values()),
-            partial(file, found),
-        )
-        only_here = urlsplit(url).hostname in share.OWN_NAMES
-        st.caption(
-            "A page for the printer, on A4 or Letter. Open the file and print it; leave out the "
-            "last pages if the answers are to stay with you. With figures it takes a few seconds."
-            + (f" {ONLY_HERE}" if only_here else "")
-        )
-
-    if requests:
-        progress.growing_together(requests, offer, former=False, waiting=lambda: None)
-    else:
-        offer({}, False)
+    name = f"lesson-{number}-{chosen.name}.html"
+    key = f"lesson-file-{chosen.name}"
+    downloads.prepare(key, "the print view", name, "text/html", (chosen,), file)
+    only_here = urlsplit(url).hostname in share.OWN_NAMES
+    st.caption(
+        "A page for the printer, on A4 or Letter. Open the file and print it; leave out the "
+        "last pages to keep the answers to yourself. With figures it takes a few seconds."
+        + (f" {ONLY_HERE}" if only_here else "")
+    )
 
 
 def requests_of(chosen: Lesson) -> tuple[Request, ...]:

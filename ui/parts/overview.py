@@ -18,19 +18,19 @@ from abcdp_core.results import Result
 from abcdp_core.studies import expected_error, posterior
 from ui.figures import blocks, charts
 from ui.view import locks, page_table
-from ui.view.components import component
 from ui.view.view import View
+from ui.widgets import component
 
-HEIGHT = 258
-"""Pixels of a picture: two rows of them, a headline and a label fit into 900."""
+HEIGHT = 246
+"""Pixels of a picture: two rows of cards and a headline fit into 900."""
 
 LEAD = (
-    "Each draw simulates data; draws *close to the real data* are kept and averaged. Privacy noise "
-    "hides each person, and may keep wrong draws."
+    "Each draw simulates data; draws whose data are *close to the real data* are kept and "
+    "averaged. Privacy noise hides each person, but it also keeps wrong draws."
 )
 """What the method does, for a newcomer."""
 
-DECISIONS = "Each mark is a draw, kept if its distance with noise is at most the noisy threshold."
+DECISIONS = "Each mark is a draw, kept if it lies below the noisy threshold."
 
 SEEN = "_noises_seen"
 
@@ -81,14 +81,14 @@ def in_words(runs: Sequence[Run]) -> str:
 
 def headline(found: Result, grown: Result | None) -> None:
     """Show the number that says most of this run, and what is typical of many, if they are done."""
-    number, words, rest = posterior.headline(found)
-    typical = [expected_error.typical_in_words(grown)] if grown else []
-    blocks.headline(number, [words, *typical], f"{LEAD}  \n{rest}")
+    number, words = posterior.headline(found)
+    typical = expected_error.typical_in_words(grown) if grown else ""
+    blocks.headline(number, [words], f"{typical}  \n{LEAD}" if typical else LEAD)
 
 
-def of_result(view: View, name: str, found: Result, lead: str, page: str) -> None:
+def of_result(view: View, name: str, found: Result, lead: str, page: str, of: str = "") -> None:
     """Show a figure of a result in a card."""
-    _card(view, name, charts.drawn(found)[name], lead, page)
+    _card(view, name, charts.drawn(found)[name], lead, page, of)
 
 
 def decisions(view: View, found: Result, runs: Sequence[Run]) -> None:
@@ -107,20 +107,41 @@ def error(view: View, grown: Result, found: Result, runs: Sequence[Run]) -> None
     marked = charts.with_run(grown, found, tuple(earlier))
     average = expected_error.averaged_in_words(grown.tables["main"])
     marks = expected_error.marks_in_words(grown, this, earlier)
-    _card(view, "error", marked, f"{average} {marks}", "privacy_and_accuracy")
+    _card(view, "error", marked, f"{average} {marks}", "privacy_and_accuracy", "On average")
 
 
 def promise(view: View, params: Params) -> None:
     """Show what the budget promises one person."""
     epsilon = cast(ReleaseParams, params).epsilon_total
-    _card(view, "promise", belief.icons(epsilon), promise_in_short(epsilon))
+    _card(
+        view,
+        "promise",
+        belief.icons(epsilon),
+        promise_in_short(epsilon),
+        "posterior",
+        query={"posterior.view": "change one person"},
+    )
 
 
-def _card(view: View, name: str, drawn: CaptionedFigure, lead: str, page: str = "") -> None:
-    with st.container(key=f"card-{name}", horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{fig.one_line(drawn.figure)}**", width="stretch")
-        if page:
-            title = page_table.by_file(page).title
-            st.page_link(page_table.path_of(page), label=f"{title} →", width="content")
+def _card(
+    view: View,
+    name: str,
+    drawn: CaptionedFigure,
+    lead: str,
+    page: str,
+    of: str = "",
+    query: dict[str, str] | None = None,
+) -> None:
+    """Show a figure in a card, whose title leads to a page, after what the title is about."""
+    words = fig.one_line(drawn.figure)
+    title = f"**{of}: {words[0].lower()}{words[1:]}** →" if of else f"**{words}** →"
+    with st.container(key=f"card-{name}"):
+        st.page_link(
+            page_table.path_of(page),
+            label=title,
+            width="stretch",
+            query_params=query,
+            help=f"Opens the page {page_table.by_file(page).title}.",
+        )
     st.caption(lead)
     charts.show(view, f"overview-{name}", drawn, in_card=HEIGHT)

@@ -1,4 +1,4 @@
-"""The table of verdicts that came with the program, and the claim that is chosen in it."""
+"""Show the verdicts that come with the program, and one claim in full."""
 
 from __future__ import annotations
 
@@ -61,12 +61,11 @@ def stored() -> Report:
 
 
 def lead() -> str:
-    """Return what the page is, and when it was computed."""
+    """Return how claims are judged, and when the verdicts were computed."""
     details = stored().details
     return (
-        f"What four papers claim, judged by our own runs. Each claim's rule was fixed before it "
-        f"was run, unless the claim says otherwise. Computed on {details['date']}, "
-        f"{details['profile']} profile, seed {details['seed']}."
+        f"The rule that judges a claim was fixed before its run, unless the claim says otherwise. "
+        f"Computed on {details['date']}, {details['profile']} profile, seed {details['seed']}."
     )
 
 
@@ -88,7 +87,7 @@ def by_chance() -> str:
 
 
 def chosen_rows(view: View) -> pd.DataFrame:
-    """Return the rows that the filters leave, those that nothing can judge last."""
+    """Return the rows that pass the filters, those that nothing can judge last."""
     table = stored().table
     for key, column in FILTERS.items():
         if (wanted := str(view[key])) != controls_spec.find(key).default:
@@ -116,11 +115,10 @@ def table(view: View, rows: pd.DataFrame) -> None:
             .map(in_words)
             .where(rows["family_wise"] != rows["verdict"], "the same")
             .where(rows["id"] != "", ""),
-            "measured as": rows["measure"],
         }
     )
     columns = {name: st.column_config.TextColumn(width=px) for name, px in WIDTHS.items()}
-    about = "The page that shows it, set as the run is."
+    about = "The page that shows it, with the settings of the run."
     link = st.column_config.LinkColumn(width=56, display_text="open", help=about)
     st.dataframe(
         shown,
@@ -223,7 +221,7 @@ def numbers(view: View, rows: pd.DataFrame) -> None:
     """Show ours as a multiple of the paper's number, for the claims that have one."""
     comparable = pictures.comparable(rows)
     if comparable.empty:
-        st.markdown("None of the claims chosen above has a number of the paper to set ours beside.")
+        st.markdown("None of the claims above has a number of the paper to compare ours with.")
         return
     names, draw = tuple(comparable["id"]), functools.partial(_numbers, comparable)
     charts.show(view, "numbers", charts.kept(stored(), names, draw))
@@ -239,8 +237,8 @@ def _numbers(comparable: pd.DataFrame) -> CaptionedFigure:
 
 
 def retired() -> None:
-    """Show claims that are not made any more."""
-    with st.expander("Claims that are not made any more"):
+    """Show claims that were withdrawn."""
+    with st.expander("Withdrawn claims"):
         for entry in reading.load().retired:
             st.markdown(f"`{entry.id}`: {document.escaped(entry.reason)}")
 
@@ -252,5 +250,5 @@ def downloads() -> None:
         for label, name, mime in FILES:
             data = (report.FOLDER / name).read_bytes()
             st.download_button(label, data, name, mime, f"papers-{name}", on_click="ignore")
-    st.markdown("Computed again, on two cores in about ten minutes (quick) or ninety (full), by")
+    st.markdown("Compute everything again, on two cores in about 10 minutes (quick) or 90 (full):")
     st.code(stored().details["command"], language=None, wrap_lines=True)

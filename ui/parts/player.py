@@ -14,8 +14,8 @@ from abcdp_core.output.player import Runs, frames
 from abcdp_core.results import Result
 from abcdp_core.studies import adaptive_truncation as study
 from ui.figures import blocks
-from ui.view.components import component
 from ui.view.view import View
+from ui.widgets import component
 
 STUDY: Any = study
 """The study that is played, for what the page asks of it."""

@@ -1,6 +1,6 @@
 """The budget that every release on the page is taken from, where this server has one.
 
-Whoever runs the server names it, with the unit that it protects: they know whose values it is for.
+The operator of the server names it, with the unit that it protects.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ def allows(request: ReleaseRequest) -> bool:
     if (_unit(request, there), request.neighbours) != (there.unit, there.neighbours):
         st.error(
             f"Nothing can be released: the budget {verbatim(name)} is for one "
-            f"{verbatim(there.unit)} ({there.neighbours}), and this release protects "
+            f"{verbatim(there.unit)} ({there.neighbours}), but this release protects "
             f"{request.protected} ({request.neighbours})."
         )
         return False
     asked, left = claim(request), account.left()
     delta = f", δ = {there.delta}" if there.delta else ""
     st.markdown(
-        f"It is taken from the budget {verbatim(name)}, of which ε = {left:f} is left for one "
-        f"more release (ε = {there.epsilon}{delta} in all, for each {verbatim(there.unit)})."
+        f"This release is paid from the budget {verbatim(name)}, which has ε = {left:f} left for "
+        f"one more release (ε = {there.epsilon}{delta} in all, for each {verbatim(there.unit)})."
     )
     _history(account)
     if fits(account.budget, [*account.reserved.values(), asked]):
         return True
-    st.error(f"{request.spends} does not fit. Nothing can be released with it.")
+    st.error(f"{request.spends} is more than what is left, so nothing can be released.")
     return False
 
 
@@ -64,7 +64,7 @@ def _history(account: Account) -> None:
     if not reserved:
         return
     days = {each.number: each.content["day"] for each in account.entries if each.number in reserved}
-    with st.expander(f"{len(reserved)} taken so far"):
+    with st.expander(f"{len(reserved)} releases so far"):
         lines = reserved.items()
         st.table(
             [{"day": days[n], "ε": f"{each.epsilon:f}", "what": each.what} for n, each in lines]

@@ -1,4 +1,4 @@
-"""What to expect of a release of one's own, said before anything is spent."""
+"""Show the error to expect of a release before any budget is spent."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from ui.view.view import View
 
 
 def studies(view: View, by: ReleaseMechanism) -> tuple[str, ...]:
-    """The study that tells what to expect of the chosen model, if one can."""
+    """Return the study that predicts the error with the chosen model, if there is one."""
     known = by.request is SparseVectorRequest and view.scenario in error_by_size.MODELS
     return (error_by_size.EXPERIMENT,) if known else ()
 
 
 def cost(view: View, by: ReleaseMechanism) -> str:
-    """What a release costs, before it is made."""
+    """Return how much budget a release will spend, and what that means."""
     request = _usual(view, by)
-    what = f"Another {request.unit} in place of one"
+    what = f"Replacing one {request.unit}"
     if request.neighbours == "add-remove":
-        what = f"One {request.unit} more or less"
+        what = f"Adding or removing one {request.unit}"
     return (
-        f"**What it costs:** {request.spends} of these data's privacy, once and for good. "
+        f"**Budget:** this release spends {request.spends} of these data's privacy, for good. "
         f"{what} changes the probability of any result by at most "
         f"{odds(request.epsilon_total)}."
     )
@@ -52,14 +52,14 @@ def show(view: View, by: ReleaseMechanism, planned: int, width: float | None) ->
     """Show what to expect; return the sentence for the confirmation."""
     request = _usual(view, by)
     if not ready(request, planned):
-        return "What error to expect could not be computed."
+        return "The expected error could not be computed."
     known = by.expected(request, planned)
     if isinstance(known, Simulated):
         return _of_pool(request, planned, known)
     if known is not None:
         return _of_formula(view, request, planned, known)
     if not (names := studies(view, by)):
-        unknown = "Nobody has measured what error to expect with this model."
+        unknown = "The expected error with this model has not been measured."
         st.info(unknown)
         return unknown
     scenario, pool_size = view.scenario, int(view["pool_size"])
@@ -74,7 +74,7 @@ def show(view: View, by: ReleaseMechanism, planned: int, width: float | None) ->
 
     job = progress.growing(asked, draw)
     if job.result is None:
-        return "What error to expect is still being computed."
+        return "The expected error is still being computed."
     return error_by_size.said(job.result, planned)
 
 
@@ -88,17 +88,17 @@ def ready(request: ReleaseRequest, n: int) -> bool:
 
 
 def _of_formula(view: View, request: ReleaseRequest, planned: int, formula: Expected) -> str:
-    """As :func:`show`, where no series have to be simulated."""
+    """Do as :func:`show` where no series has to be simulated."""
     own, error, plain, prior = (
         points(each) for each in (formula.own, formula.error, formula.plain, formula.prior)
     )
     words = (
-        f"percentage points at most: the typical error of each share of the population with "
+        f"percentage points: the most we expect the typical error of each share to be with "
         f"{planned:,} values. **Without noise {plain}, without any data {prior}.**"
     )
     rest = (
-        f"From the shares of your own values: at most {own}. Root mean square on average over "
-        "series that follow the model, from a formula."
+        f"That is the error from the shares of the population; from the shares of your own values "
+        f"it is at most {own}. Root mean square, averaged over the model, by a formula."
     )
     blocks.headline(error, [words], rest)
     found = expectation.drawn(request, planned)
@@ -108,14 +108,16 @@ def _of_formula(view: View, request: ReleaseRequest, planned: int, formula: Expe
 
 
 def _of_pool(request: ReleaseRequest, planned: int, known: Simulated) -> str:
-    """As :func:`show`, where the public pool tells."""
+    """Do as :func:`show` where the public pool gives the error."""
     rows = known.rows()
     most = known.names.index(cast(Any, source_of(request)).OWN_HEADLINE)
     name, error, plain, prior = rows[most]
-    words = f": the typical error. **Without noise {plain}, without any data {prior}.**"
-    rest = f"Of means, root mean square over the public simulations. {known.remark}".rstrip()
+    words = f": the typical error to expect. **Without noise {plain}, without any data {prior}.**"
+    rest = (
+        f"Root mean squared error of the means over the public simulations. {known.remark}".rstrip()
+    )
     blocks.headline(error, [f"{name}{words}"], rest)
-    heads = ("error to expect", "with the noise", "without noise", "without data")
+    heads = ("expected error", "with noise", "without noise", "without data")
     st.table([dict(zip(heads, row, strict=True)) for row in rows])
     if reach := request.reach(planned):
         st.caption(reach)

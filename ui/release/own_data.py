@@ -1,4 +1,4 @@
-"""Release mode on a page: settings chosen before looking, and the confirmation.
+"""Ask for the settings of a release before the data are seen, and for the confirmation.
 
 No widget here is bound to the link.
 """
@@ -32,25 +32,24 @@ from ui.server import settings
 from ui.view.view import View
 
 PLANNED = 1000
-"""Values that a series is taken to have until somebody says."""
+"""Number of values assumed until a visitor says otherwise."""
 
 STAMP = (
-    "**Release mode.** The noise comes from the operating system and no seed is kept. There is no "
-    "non-private result to compare with. Your file is read and not kept. Its numbers stay in the "
-    "memory of the server, in no cache, no log and no link, until you press *Forget the numbers* "
-    f"or have not used this page for {MINUTES} minutes, whether it is open or closed."
+    "**Release mode.** The noise comes from the operating system and no seed is kept. No result "
+    "without noise is computed. Your file is read and not kept. Its numbers stay in the server's "
+    "memory, never in a cache, log or link, until you press *Forget the numbers* or leave this "
+    f"page unused for {MINUTES} minutes, open or closed."
 )
 
 
 OWN_MODEL = (
-    "Server operators can add models from a file: "
-    "`docs/own_model.md` says how to write one, and how to release by it, or by a pool that was "
-    "simulated anywhere, from the command line."
+    "Server operators can add models from a file. `docs/own_model.md` explains how to write a "
+    "model, and how to release from the command line with it or with a pool simulated anywhere."
 )
 
 
 def mechanism(scenario: str) -> ReleaseMechanism:
-    """The mechanism that is chosen, the recommended one to begin with."""
+    """Ask for the mechanism; the recommended one is preselected."""
     known = releasable.serving(scenario)
     first = next(iter(known))
     if len(known) == 1:
@@ -70,9 +69,9 @@ def mechanism(scenario: str) -> ReleaseMechanism:
 
 
 def chosen(view: View, by: ReleaseMechanism) -> tuple[ReleaseRequest | None, int]:
-    """What is public and chosen before looking, and how many values are planned.
+    """Ask for what is public and chosen in advance; return it with the planned number of values.
 
-    The request is ``None`` as long as something is missing.
+    The request is ``None`` while something is missing.
     """
     scenario = view.scenario
     st.markdown(model(scenario))
@@ -82,8 +81,8 @@ def chosen(view: View, by: ReleaseMechanism) -> tuple[ReleaseRequest | None, int
         planned = _planned(scenario, rows_of(scenario))
     if of_series:
         st.caption(
-            "The lowest and the highest value have to be known without looking at the data, as 0 "
-            "and 100 for a percentage. Values beyond are moved to them; how many is not said."
+            "Choose the lowest and highest possible value without looking at the data, such as 0 "
+            "and 100 for a percentage. Values outside are clipped; how many stays private."
         )
     options = _options(view, by)
     if None in domain.values():
@@ -100,7 +99,7 @@ def chosen(view: View, by: ReleaseMechanism) -> tuple[ReleaseRequest | None, int
 
 
 def _domain() -> dict[str, float | None]:
-    """The bounds of a series; ``None`` for one that was not typed yet."""
+    """Ask for the bounds of a series; ``None`` for one that was not typed yet."""
     labels = {"low": "Lowest possible value", "high": "Highest possible value"}
     return {
         name: st.number_input(label, value=None, format="%g", key=f"own-{label[:3]}", width=148)
@@ -109,7 +108,7 @@ def _domain() -> dict[str, float | None]:
 
 
 def _planned(scenario: str, what: str) -> int:
-    """How many values or days are planned, asked for where that is public."""
+    """Ask how many values or days are planned, where that number is public."""
     smallest, largest = own_sizes(scenario)
     if smallest == largest:
         return largest
@@ -120,22 +119,20 @@ def _planned(scenario: str, what: str) -> int:
         value=min(PLANNED, largest),
         key=f"own-planned-{scenario}",
         width=124,
-        help="As far as you know beforehand. The error to expect is for this number; your file "
-        "is not looked at for it.",
+        help="Your best guess. The expected error is computed for this number, without looking at "
+        "your file.",
     )
 
 
 def width(request: ReleaseRequest | None) -> float | None:
-    """Of the domain of a series, once it was typed."""
+    """Return the width of the domain of a series, once it was typed."""
     return request.high - request.low if isinstance(request, SeriesRequest) else None
 
 
 def _options(view: View, by: ReleaseMechanism) -> dict[str, Any]:
-    """What a mechanism alone takes: from the sidebar, and what few need."""
+    """Return a mechanism's own options: from the sidebar, and rarely needed ones."""
     if by.request is not SparseVectorRequest:
-        st.caption(
-            "Nothing more is to be chosen: of the knobs beside the page only ε_total counts."
-        )
+        st.caption("There is nothing else to choose. In the sidebar, only ε_total matters.")
         return {}
     knobs = ("epsilon_abc", "c", "resample", "pool_size")
     values: dict[str, Any] = {name: view[name] for name in knobs}
@@ -143,12 +140,12 @@ def _options(view: View, by: ReleaseMechanism) -> dict[str, Any]:
 
 
 def _more(scenario: str) -> dict[str, Any]:
-    """Distance and bandwidth, which few need."""
+    """Ask for distance and bandwidth, which few need."""
     known = SparseVectorRequest.specification(scenario)
     starts = SparseVectorRequest.defaults(scenario)
     distances, bandwidth = known["distance"], known["bandwidth"]
     chosen = {name: starts[name] for name in ("distance", "bandwidth")}
-    with st.expander("More settings"):
+    with st.expander("Advanced"):
         if len(distances.options) > 1:
             chosen["distance"] = st.segmented_control(
                 distances.label,
@@ -156,10 +153,10 @@ def _more(scenario: str) -> dict[str, Any]:
                 default=chosen["distance"],
                 required=True,
                 key=f"own-distance-{scenario}",
-                help="values: the set of values. pairs: each value with its place in the series.",
+                help="values: only the values. pairs: values with their place in the series.",
             )
         chosen["bandwidth"] = st.number_input(
-            f"{bandwidth.label} (after your domain is brought to the scenario's)",
+            f"{bandwidth.label} (after rescaling your domain to the scenario's)",
             min_value=bandwidth.low,
             max_value=bandwidth.high,
             value=chosen["bandwidth"],
@@ -169,7 +166,7 @@ def _more(scenario: str) -> dict[str, Any]:
 
 
 def confirm(request: ReleaseRequest, held: Held, planned: int, expected: str) -> None:
-    """Say what will be spent and what to expect, ask, and release."""
+    """Show what will be spent and what to expect, ask for confirmation, and release."""
     here = release_state.current()
     if here.release.job is not None:
         job = here.release.job
@@ -187,8 +184,8 @@ def confirm(request: ReleaseRequest, held: Held, planned: int, expected: str) ->
     if not expected_error.ready(request, n):
         return
     st.markdown(question(request, n))
-    st.markdown(f"Is this enough? {expectation.enough(request, n, planned, expected)}")
-    if little := request.drowned(n):
+    st.markdown(f"**Is this precise enough?** {expectation.enough(request, n, planned, expected)}")
+    if little := request.noise_warning(n):
         st.warning(little, icon="⚠️")
     made = [each.document for each in here.made if each.digest == held.digest]
     others = [each.document for each in here.made if each.digest != held.digest]
@@ -198,8 +195,8 @@ def confirm(request: ReleaseRequest, held: Held, planned: int, expected: str) ->
     if others:
         # Other columns of the same people, or all but one of them.
         st.markdown(
-            f"Other numbers were {_released(others)}. Where these are of the same people, that "
-            "counts on top."
+            f"Other numbers were {_released(others)}. If they come from the same people, the "
+            "budgets add up."
         )
     if not budget.allows(request):
         return
@@ -226,12 +223,12 @@ def _released(made: list[ReleaseRecord]) -> str:
 
 
 def _accepts(request: ReleaseRequest, made: int) -> bool:
-    """Whether a sensitivity that somebody declared is answered for; it is where there is none."""
+    """Ask to take responsibility for declared sensitivities; true if there are none."""
     if not request.declared:
         return True
     names = " and ".join(request.declared)
     return st.checkbox(
-        f"I answer for the sensitivity of {names}, which is declared and not derived",
+        f"I take responsibility for the declared sensitivity of {names}",
         key=f"own-declared-{made}-{_known_by(request)}",
     )
 

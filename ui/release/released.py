@@ -1,4 +1,4 @@
-"""What came out of a session's releases: figure, privacy label, and files to keep."""
+"""Show a session's releases: figure, privacy label, and files to keep."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ui.figures import charts, downloads, labels
 from ui.jobs import progress
 from ui.release import release_state
 from ui.release.release_state import Released
-from ui.view.components import component
 from ui.view.view import View
+from ui.widgets import component
 
 SETS = 5
 """Synthetic series offered."""
@@ -30,7 +30,7 @@ def show(view: View) -> bool:
     made = release_state.current().made
     if not made:
         return False
-    st.header("4 · What was released in this session")
+    st.header("4 · Released in this session")
     last = made[-1].document
     for words in last.misfit:
         st.warning(words)
@@ -57,9 +57,9 @@ def show(view: View) -> bool:
         if last.is_complete:
             _other_files(made[-1], len(made))
     st.caption(
-        "Your browser has saved the JSON: keep it, it is the only copy. "
-        f"`{verifying('FILE', last)}` computes again what follows from it. The report is for "
-        "people to read." + " Synthetic series cost no further privacy." * _offers_series(last)
+        "Your browser has saved the JSON file. Keep it: it is the only copy. "
+        f"`{verifying('FILE', last)}` checks it by computing everything again. The report is for "
+        "readers." + " Synthetic series cost no further privacy." * _offers_series(last)
     )
     return True
 

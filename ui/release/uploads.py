@@ -137,7 +137,7 @@ class UploadState:
             self.waiting = Waiting(ForMinutes(content), names, looks_cumulative=True)
         except TableError as error:
             # A browser that refuses a file says nothing to the server.
-            self.refused = f"The file that was read last cannot be used. {verbatim(error)}"
+            self.refused = f"This file cannot be used. {verbatim(error)}"
             self.held = None
 
 
@@ -156,7 +156,7 @@ def ask(scenario: str) -> Held | None:
     """Return the person's values, asked for unless they are held; say what is wrong with a file."""
     here, column = tray(), _column(scenario)
     if column is None:
-        st.info("Say what your file holds. The program does not look inside to find out.")
+        st.info("Choose what your file contains. The program does not look inside to find out.")
         return None
     held = here.held
     if held is not None and held.kind != _kind(scenario, column):
@@ -173,7 +173,7 @@ def ask(scenario: str) -> Held | None:
     smallest, largest = own_sizes(scenario)
     what = f"{held.n:,} {rows_of(scenario)} are" if smallest < largest else "Your file is"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"{what} held, for {MINUTES} minutes after your last use of this page.")
+        st.markdown(f"{what} in memory until {MINUTES} minutes after your last use of this page.")
         st.button("Forget the numbers", key="own-forget", on_click=_forget)
     return held
 
@@ -185,7 +185,7 @@ def _column(scenario: str) -> str | None:
         return known[0]
     # Without a first choice: sizes that are read as labels are a file like any other.
     return st.segmented_control(
-        "What the file holds",
+        "The file contains",
         list(known),
         format_func=columns.WORDS.__getitem__,
         key=f"own-column-{scenario}",
@@ -206,9 +206,9 @@ def _choose(scenario: str, kind: str, here: UploadState, content: bytes) -> None
             if kind in (SERIES, DAYS):
                 date = st.selectbox("Dates, if any", others, index=None, key="own-date")
             if date is not None:
-                asked = "How dates are written, as %d/%m/%Y (if not as 2020-03-31 or 31.3.2020)"
+                asked = "Format of the dates, such as %d/%m/%Y (if not 2020-03-31 or 31.3.2020)"
                 date_format = st.text_input(asked, key="own-date-format") or None
-                fill = st.checkbox("A day without a row had 0", key="own-missing-days")
+                fill = st.checkbox("Days without a row had 0", key="own-missing-days")
                 missing = "zero" if fill else None
             if kind == SIZES:
                 asked = "How many clusters have this size"
@@ -223,7 +223,7 @@ def _choose(scenario: str, kind: str, here: UploadState, content: bytes) -> None
                 thousands = MARKS[mark] if mark else ""
         totals = None
         if waiting.looks_cumulative:
-            st.markdown("These numbers never fall, so they look cumulative.")
+            st.markdown("These numbers never decrease, so they look cumulative.")
             answers = {"Take each day's difference": True, "Leave them as they are": False}
             totals = answers[str(st.radio("Totals", list(answers), label_visibility="collapsed"))]
         with st.container(horizontal=True):
@@ -251,8 +251,8 @@ def _ask(scenario: str, column: str, here: UploadState) -> None:
     """Take a file, read it, and begin again with what was read."""
     if here.held is not None:
         st.info(
-            f"Your numbers were dropped, as this page was not used for {MINUTES} minutes. Give the "
-            f"file again to go on."
+            f"Your numbers were dropped because this page was unused for {MINUTES} minutes. Upload "
+            f"the file again to continue."
         )
     # Every kind is taken: what is wrong with it is said here, in one sentence and once.
     file = st.file_uploader(
@@ -262,7 +262,7 @@ def _ask(scenario: str, column: str, here: UploadState) -> None:
     )
     if table_for(scenario) is not None:
         st.caption(
-            f"A larger table, of up to {columns.LARGEST_TABLE // 2**20} MB, is read by the command "
+            f"For a larger table, up to {columns.LARGEST_TABLE // 2**20} MB, use the command "
             f"`abcdp release`."
         )
     if file is None:

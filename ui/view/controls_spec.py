@@ -1,7 +1,7 @@
-"""What a person can set on the pages, by its key in the link.
+"""Define what a visitor can set on the pages, by its key in the link.
 
-Shared knobs are fields of an experiment's ``Params``; a page's own are called ``experiment.name``.
-Bounds, defaults and texts are the core's; only what concerns the screen alone is defined here.
+Shared knobs are fields of a study's ``Params``; a page's own are called ``study.name``. Bounds,
+defaults and texts come from the core; only what concerns the screen is defined here.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from abcdp_core import lessons, studies
+from abcdp_core import lessons, simulators, studies
 from abcdp_core.parameters import Parameter, ParameterError, Scalar, text_of
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
@@ -25,32 +25,42 @@ REFERENCE = "posterior"
 """The experiment whose parameters define the shared knobs."""
 
 STARTS: dict[str, Scalar] = {"plan.runs": 80}
-"""Where pages start elsewhere than commands do: a plan of 256 data sets takes too long for a page.
+"""Defaults of pages that differ from those of commands: 256 data sets take too long for a page.
 
-Whoever changes what a knob starts from adds the former value to :data:`ui.view.link.CHANGES`.
+A changed default needs the former value in :data:`ui.view.link.CHANGES`.
 """
 
 BY_SCENARIO = ("epsilon_abc", "c", "n", "pool_size")
-"""Shared knobs whose bounds or starting values are the scenario's."""
+"""Shared knobs whose bounds or defaults depend on the scenario."""
 
 LIMITED_BY_SCENARIO = ("posterior.view", "mechanism-posterior.mechanism", "coverage.truths")
-"""Choices of a page that not every scenario has all of."""
+"""Choices of a page that depend on the scenario."""
 
 FIRST_SCENARIO = "uniform-mixture"
 """The scenario of every page that does not choose one."""
 
 OWN_SCENARIO = "your-data.scenario"
-"""What a person's own data are compared with."""
+"""The model that a visitor's own data are compared with."""
 
 LOCK, HIDE, PIN = "lock", "hide", "pin"
 FOR_A_CLASS = (LOCK, HIDE, PIN)
 """Keys of a link that name knobs."""
 
+ENDS = {
+    "epsilon_total": ("more private", "more accurate"),
+    "epsilon_abc": ("stricter", "looser"),
+    "c": ("fewer", "more draws"),
+    "n": ("fewer", "more"),
+    "adaptive-truncation.epsilon_total": ("more private", "more accurate"),
+    "adaptive-truncation.n": ("fewer", "more people"),
+}
+"""What the low and the high end of a slider mean."""
+
 EVERYWHERE = ("projector", "lesson", "step", *FOR_A_CLASS)
-"""What concerns the screen alone and may stand in the link of every page."""
+"""What concerns only the screen; the link of every page may have it."""
 
 ALWAYS_SEEN = ("lesson", "step")
-"""What cannot be hidden: the panel of a lesson tells the way through it."""
+"""What cannot be hidden: the panel of a lesson leads through it."""
 
 NO_PRESET = "my settings"
 
@@ -83,44 +93,43 @@ def _number(label: str, text: str, low: int, high: int) -> Knob:
 SCREEN = {
     "seed": _number(
         "Seed",
-        "All random numbers follow from it: another seed gives other data, another pool and other "
-        "noise.",
+        "Every random number follows from it: another seed gives other data, another pool and "
+        "other noise.",
         0,
         2**31 - 1,
     ),
     "posterior.view": _choice(
-        "Show",
+        "View",
         "One release, many releases of the same data, one person replaced, or data "
-        "simulated from what was accepted.",
+        "simulated from the draws that were kept.",
         ("one release", "many releases", "change one person", "synthetic data"),
     ),
     "adaptive-truncation.view": _choice(
-        "Show",
-        "One stream of people, what one person may be asked, where the best interval comes from, "
-        "several budgets side by side, many repeats, people with several values, or a step for "
-        "each answer in place of a posterior.",
+        "View",
+        "One stream of people, ways to ask one person, the best interval, several budgets side by "
+        "side, many repeats, people with several values, or a gradient step after each answer.",
         ("live", "ways of asking", "best interval", "budgets", "repeats", "vectors", "gradient"),
     ),
     "mechanisms.view": _choice(
-        "Show",
-        "The error of every mechanism, the noise it needs and what that hides, or how "
-        "often private intervals hold the truth.",
+        "View",
+        "The error of every mechanism, the noise that a budget buys, or how often private "
+        "intervals contain the truth.",
         ("error", "what a budget buys", "coverage"),
     ),
     "gaussian-noise.view": _choice(
-        "Show",
+        "View",
         "A weight for every draw, a decision about every draw, what their noise costs, or the "
         "outbreak in San Francisco with weights.",
         ("soft weights", "rejection", "what it costs", "San Francisco"),
     ),
     "case-studies.view": _choice(
-        "Show",
+        "View",
         "Cases in the Netherlands in spring 2020, or outbreaks of tuberculosis.",
         ("COVID-19", "tuberculosis"),
     ),
     "mse-curves.lines": _choice(
         "One line per",
-        "What the lines of the figure stand for; the sidebar sets everything else.",
+        "What each line of the figure varies; the sidebar sets everything else.",
         ("c", "ε_abc"),
     ),
     "mse-curves.metric": _choice(
@@ -130,19 +139,18 @@ SCREEN = {
     ),
     "flip-probability.script": _switch(
         "Δ of the published script, 1/N (not private)",
-        "The paper's script uses half of the Δ in its Lemma 1, so its noise is too small for "
-        "the budget it states.",
+        "The published script uses half the Δ of the paper's Lemma 1, so its noise is too small "
+        "for the stated budget.",
     ),
     "projector": _switch(
-        "Projector",
-        "Large letters and thick lines for a lecture hall, and nothing around the page but the "
-        "knobs.",
+        "Lecture mode",
+        "Large type and thick lines for a lecture hall, and nothing around the page but the knobs.",
     ),
-    "lesson": _choice("Lesson", "The lesson that is on.", (NO_LESSON, *lessons.lengths())),
-    "step": _number("Step", "Of the lesson that is on.", 1, max(lessons.lengths().values())),
+    "lesson": _choice("Lesson", "The lesson shown.", (NO_LESSON, *lessons.lengths())),
+    "step": _number("Step", "The step of the lesson.", 1, max(lessons.lengths().values())),
     "figures.format": _choice(
         "Camera button saves",
-        "The camera above each figure saves it from the browser in this format.",
+        "The file format of the camera button above each figure.",
         ("svg", "png"),
     ),
 }
@@ -164,15 +172,14 @@ NAMES: dict[str, dict[str, str]] = {
         FIRST_SCENARIO: "Shares of five intervals",
         "covid": "A curve over time",
         "covid-people": "Daily cases, by person",
-        "tuberculosis-patients": "Tuberculosis, by patient",
     },
 }
-"""What choices are called on the screen where a link and a command have a code name."""
+"""Words on the screen for choices that have a code name in links and commands."""
 
 OWN_HELP = (
-    "What your data are compared with: the shares of five intervals (uniform-mixture), a "
-    "smooth curve over time (covid), an epidemic's daily cases (covid-people), clusters of "
-    "tuberculosis (tuberculosis-patients), or a model that whoever runs this server added."
+    "The model your data are compared with: shares of five intervals, a smooth curve over time, "
+    "an epidemic's daily cases, clusters of tuberculosis, or a model that the operator of this "
+    "server added."
 )
 
 
@@ -192,8 +199,8 @@ def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_S
         return _of_papers()[key]
     if key == "preset":
         known = [preset for name in page for preset in studies.load(name).PRESETS]
-        text = "A preset sets the exact values of a figure in a paper."
-        return _choice("Settings", text, (NO_PRESET, *known))
+        text = "A preset uses the exact settings of a figure in a paper."
+        return _choice("Preset", text, (NO_PRESET, *known))
     owner, _, name = key.rpartition(".")
     return _of_experiment(owner, name) if owner else _of_experiment(REFERENCE, name, scenario)
 
@@ -223,13 +230,13 @@ def _of_papers() -> dict[str, Knob]:
     from abcdp_core.claims import OUTCOMES, STANDINGS, document, report
 
     return {
-        "papers.paper": _choice("Paper", "Whose claims.", ("all papers", *document.PAPERS)),
+        "papers.paper": _choice("Paper", "Claims of one paper.", ("all papers", *document.PAPERS)),
         "papers.verdict": _choice(
             "Verdict", "Claims with this verdict only.", ("all verdicts", *OUTCOMES)
         ),
         "papers.standing": _choice(
-            "Standing",
-            "Whether a paper says it, it follows from what a paper says, or it is our own.",
+            "Source",
+            "Whether a paper states the claim, implies it, or it is our own.",
             ("all standings", *STANDINGS),
         ),
         "papers.claim": _claims(report.read().table),
@@ -242,7 +249,7 @@ def _claims(table: pd.DataFrame) -> Knob:
     telling = measured[measured["verdict"] != "agrees"]
     first = claim_names(telling if len(telling) else measured)[0]
     options = tuple(dict.fromkeys(claim_names(table)))
-    text = "The claim that is shown in full; to click a row of the table does the same."
+    text = "The claim to show in full. You can also click a row of the table."
     return Knob(Parameter(kind="choice", label="Claim", help=text, options=options), first)
 
 
@@ -290,17 +297,24 @@ def short(key: str) -> str:
     return find(key).parameter.label.partition(" · ")[0]
 
 
+SCENARIO_KNOBS = ("scenario", "compare-mechanisms.scenario", "plan.scenario", OWN_SCENARIO)
+"""Knobs that choose a scenario, which is shown by its title."""
+
+
 @functools.cache
 def names_of(key: str) -> Mapping[str, str]:
-    """What choices are called on the screen; empty where they are called what they are."""
+    """Return code name -> words for the choices of a knob; empty if it is shown as it is."""
     known = NAMES.get(key, {})
-    if key != OWN_SCENARIO:
-        return known
-    # Inside the function: no other page releases anything.
-    from abcdp_core.release.request import scenarios, title
+    if key == OWN_SCENARIO:
+        # Inside the function: no other page releases anything.
+        from abcdp_core.release.request import scenarios
 
-    # Models of whoever runs the server have the title that they give themselves.
-    return {name: known.get(name) or title(name) for name in (FIRST_SCENARIO, *scenarios())}
+        options: Sequence[Scalar] = (FIRST_SCENARIO, *scenarios())
+    elif key in SCENARIO_KNOBS:
+        options = find(key).parameter.options
+    else:
+        return known
+    return {str(each): known.get(str(each)) or simulators.title(str(each)) for each in options}
 
 
 def said(key: str, value: Scalar) -> str:

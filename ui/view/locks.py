@@ -17,8 +17,8 @@ from abcdp_core.parameters import Scalar
 from ui.view import controls_spec, session
 from ui.view.view import View
 
-REASON = "Set by whoever made this link."
-WOULD_MOVE = "Another choice would move what this link locks."
+REASON = "Set by the author of this link."
+WOULD_MOVE = "Another choice would change what this link locks."
 
 HARMLESS = ("noise_draw", "figures.format")
 """Knobs that no preset moves."""

@@ -23,8 +23,8 @@ class Page:
     Attributes:
         file: the file under ``pages/`` without its ending.
         title: its name in the navigation.
-        help: what it shows.
-        group: where it stands in the navigation.
+        help: what it shows, in a sentence beside its heading.
+        group: its group in the navigation.
         experiments: those that it is about, the main one first, if not all of its views'; their
             parameters tell which shared knobs it uses.
         own: keys of the knobs it asks for itself.
@@ -37,6 +37,8 @@ class Page:
         scenarios: its value -> the scenario; the value itself where that is not said.
         pins: whether its main figure can be pinned, to stay beside the next.
         own_data: whether it takes a person's own data, as not every server does.
+        heading: its heading, where that is not its title.
+        first_lesson: name of the lesson that it offers to newcomers, if it offers one.
     """
 
     file: str
@@ -54,6 +56,8 @@ class Page:
     scenarios: Mapping[str, str] = dataclasses.field(default_factory=dict)
     pins: bool = False
     own_data: bool = False
+    heading: str = ""
+    first_lesson: str = ""
 
     @functools.cached_property
     def every(self) -> tuple[str, ...]:

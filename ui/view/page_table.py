@@ -24,15 +24,24 @@ TABLE = (
     Page(
         "overview",
         "Overview",
-        "What the four knobs do, in four pictures.",
-        "Explore",
+        "shows what privacy costs when you learn from simulations.",
+        "Learn",
         ("posterior", "expected-error"),
         own=_own({}),
+        heading="ABCDP Explorer",
+        first_lesson="one-person",
+    ),
+    Page(
+        "lessons",
+        "Lessons",
+        "Eight short lessons on the other pages: you guess, then you see.",
+        "Learn",
     ),
     Page(
         "flip_probability",
-        "Flip probability",
-        "How often the noise changes a decision, and how large c may be.",
+        "When noise flips a decision",
+        "Noise flips a decision when it keeps a draw that is too far from the data, or "
+        "rejects one that is close enough.",
         "Explore",
         ("flip-probability", "flip-guideline"),
         own=_own(
@@ -41,18 +50,9 @@ TABLE = (
         pins=True,
     ),
     Page(
-        "privacy_and_accuracy",
-        "Privacy and accuracy",
-        "What a privacy budget costs in accuracy.",
-        "Explore",
-        ("mse-curves", "expected-error", "posterior", "error-bound"),
-        own=_own({"mse-curves": "lines metric runs"}),
-        pins=True,
-    ),
-    Page(
         "posterior",
         "Posterior",
-        "One private release beside the non-private one, draw by draw.",
+        "One private release beside the result without noise, draw by draw.",
         "Explore",
         ("posterior", "many-releases", "change-one-person", "synthetic-data"),
         own=("scenario", *_own(OF_POSTERIOR)),
@@ -60,10 +60,19 @@ TABLE = (
         pins=True,
     ),
     Page(
+        "privacy_and_accuracy",
+        "Privacy and accuracy",
+        "How the error grows as the privacy budget shrinks.",
+        "Explore",
+        ("mse-curves", "expected-error", "posterior", "error-bound"),
+        own=_own({"mse-curves": "lines metric runs"}),
+        pins=True,
+    ),
+    Page(
         "adaptive_truncation",
         "Adaptive truncation",
-        "People answer one after the other, each in the interval where it should help most.",
-        "Explore",
+        "People answer one after the other, each where the answer should help most.",
+        "Ask people one by one",
         (
             *("adaptive-truncation", "truncation-streams", "truncation-interval"),
             *("ways-of-asking", "estimation-accuracy", "vector-truncation", "online-gradient"),
@@ -95,34 +104,10 @@ TABLE = (
         },
         pins=True,
     ),
-    Page("lessons", "Lessons", "Eight short lessons on the other pages.", "Learn"),
-    Page(
-        "case_studies",
-        "Case studies",
-        "COVID-19 in the Netherlands and the tuberculosis outbreak model.",
-        "Compare",
-        ("covid-fit", "tuberculosis-posterior", "unit-of-privacy"),
-        own=_own(
-            {
-                "case-studies": "view",
-                "covid-fit": "distance runs",
-                "tuberculosis-posterior": "order burden runs",
-            }
-        ),
-        reasons={"n": "Set by the case study."},
-        view="case-studies.view",
-        views={
-            "COVID-19": ("covid-fit", "unit-of-privacy"),
-            "tuberculosis": ("tuberculosis-posterior", "unit-of-privacy", "posterior"),
-        },
-        chooser="case-studies.view",
-        scenarios={"COVID-19": "covid"},
-        pins=True,
-    ),
     Page(
         "mechanisms",
         "Mechanisms",
-        "What each mechanism makes of the same privacy budget.",
+        "What each mechanism achieves with the same privacy budget.",
         "Compare",
         own=_own(
             {
@@ -143,10 +128,33 @@ TABLE = (
         pins=True,
     ),
     Page(
+        "case_studies",
+        "Case studies",
+        "COVID-19 in the Netherlands and outbreaks of tuberculosis, fitted privately.",
+        "Compare",
+        ("covid-fit", "tuberculosis-posterior", "unit-of-privacy"),
+        own=_own(
+            {
+                "case-studies": "view",
+                "covid-fit": "distance runs",
+                "tuberculosis-posterior": "order burden runs",
+            }
+        ),
+        reasons={"n": "Set by the case study."},
+        view="case-studies.view",
+        views={
+            "COVID-19": ("covid-fit", "unit-of-privacy"),
+            "tuberculosis": ("tuberculosis-posterior", "unit-of-privacy", "posterior"),
+        },
+        chooser="case-studies.view",
+        scenarios={"COVID-19": "covid"},
+        pins=True,
+    ),
+    Page(
         "plan",
-        "Plan",
-        "What to run for your number of people and your budget.",
-        "Use",
+        "Choose a mechanism",
+        "Which mechanism to use for your number of people and your budget.",
+        "Apply",
         ("plan",),
         own=_own({"plan": "scenario goal wanted metric probability runs"}),
         chooser="plan.scenario",
@@ -155,8 +163,9 @@ TABLE = (
     Page(
         "your_own_data",
         "Your own data",
-        "One private release from a series of your own.",
-        "Use",
+        "One private release from your data: one file goes in, one file comes out, and "
+        "the budget is spent.",
+        "Apply",
         ("error-by-size",),
         own=_own({"your-data": "scenario"}),
         uses=("pool_size",),
@@ -170,18 +179,18 @@ TABLE = (
     ),
     Page(
         "published_queries",
-        "Published queries",
-        "What noisy numbers that somebody else released say, at no privacy cost.",
-        "Use",
+        "Learn from noisy releases",
+        "What noisy numbers that others released say about a model. This costs no privacy.",
+        "Apply",
         ("published-query",),
         own=_own({"published-query": "problem simulations"}),
         pins=True,
     ),
     Page(
         "papers",
-        "Papers",
-        "What the papers claim, and what we find.",
-        "Check",
+        "Do the papers hold up?",
+        "What four papers claim, and what our own runs find.",
+        "Verify",
         own=_own({"papers": "paper verdict standing claim"}),
         reasons={"seed": "Known when the table was computed."},
     ),
@@ -218,7 +227,8 @@ TABLE = (
     Page(
         "distances",
         "Distances",
-        "Forms of the distance: error, time, bandwidth, and what one point can change.",
+        "Several ways to compute a distance: their error, their time, and how much one "
+        "person can change them.",
         "For researchers",
         ("distance-forms",),
         own=_own({"distance-forms": "bandwidth pairs"}),

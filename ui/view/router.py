@@ -15,13 +15,12 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import __version__
+from abcdp_core import __version__, glossary, registry
 from abcdp_core.parameters import ParameterError
 from abcdp_core.places import ASSETS
 from ui.figures.verbatim import LONGEST_BLAME, verbatim
-from ui.jobs import progress
 from ui.server import render_lock
-from ui.view import controls_spec, page_table, session
+from ui.view import controls_spec, locks, page_table, session
 from ui.view.link import VERSION
 from ui.view.page import Page
 from ui.view.view import View, look
@@ -84,10 +83,10 @@ def _draw(place: DeltaGenerator) -> None:
     if (owner := session.leads_to(page)) is not None:
         st.switch_page(page_table.path_of(owner.file), query_params=st.query_params.to_dict())
     leave = functools.partial(session.leave_scenario, page)
-    session.begin(page, functools.partial(progress.prepare_scales, place, leave))
+    session.begin(page, functools.partial(_prepare_scales, place, leave))
     _follow_lesson(page)
     st.session_state[DRAWN] = True
-    compare.begin(page, functools.partial(progress.prepare_scales, place, compare.leave))
+    compare.begin(page, functools.partial(_prepare_scales, place, compare.leave))
     view = look(page)
     _style("style.css")
     if view.projector:
@@ -96,23 +95,47 @@ def _draw(place: DeltaGenerator) -> None:
         _navigation(page, pages)
     controls.sidebar(view, __version__)
     controls.notices()
-    below = None
     if view.lesson is not None:
-        # Imported here, as below: most pages are seen without a lesson.
+        # Imported here: most pages are seen without a lesson.
         from ui.parts import lesson
 
-        below = lesson.panel(view)
+        lesson.panel(view)
+    _heading(view)
     current = _current()
     current.view = view
     try:
         chosen.run()
     finally:
         current.view = None
-    if below is not None:
-        from ui.parts import lesson
-
-        lesson.tell_of_figure(view, below)
     session.follow_widgets(view)
+
+
+def _prepare_scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> None:
+    """Wait for the simulations by which the knobs of an added model get their bounds."""
+    model = getattr(registry.module_that_added("SCENARIO", scenario), "MODEL", None)
+    if model is not None:
+        # Imported here: most servers have no added model.
+        from ui.jobs import added_model
+
+        added_model.prepare_scales(place, leave, scenario, model)
+
+
+def _heading(view: View) -> None:
+    """Show the page's heading, what the page shows, and where a newcomer begins."""
+    page = view.page
+    with st.container(horizontal=True, vertical_alignment="center", key="title"):
+        st.title(page.heading or page.title, width="content", anchor=False)
+        st.html(f"<p>{glossary.marked(page.help)}</p>", width="content")
+        if page.first_lesson and view.lesson is None:
+            begin = functools.partial(_begin, page.first_lesson)
+            free = locks.button(view, "lesson")
+            st.button("New here? Start lesson 1", key="first-lesson", on_click=begin, **free)
+
+
+def _begin(name: str) -> None:
+    from ui.parts import lesson
+
+    lesson.begin_with(name)
 
 
 def _style(name: str) -> None:
@@ -144,7 +167,7 @@ def _entry(file: str, title: str, note: str) -> st.Page:
 
     Streamlit notes in it whether the page may be run, so each run has a copy.
     """
-    return st.Page(page_table.path_of(file), title=title, help=note)
+    return st.Page(page_table.path_of(file), title=title, help=note[0].upper() + note[1:])
 
 
 def _navigation(here: Page, entries: Sequence[st.Page]) -> None:

@@ -1,4 +1,4 @@
-"""*Make a class link*: a dialog that makes the link a class opens, with a QR code of it.
+"""Make the link that a class opens, in a dialog, with its QR code.
 
 It opens this page as its knobs are, or a lesson at a step. Each knob of the page that opens is
 free, locked or hidden (:mod:`ui.view.locks`). Nothing of it is kept, and this page does not change.
@@ -60,7 +60,7 @@ def _targets(view: View, values: Mapping[str, Scalar]) -> list[Target]:
         for key, value in values.items()
         if key not in (controls_spec.LOCK, controls_spec.HIDE)
     }
-    label = f"This page, {view.page.title}, with its present settings"
+    label = f"This page, {view.page.title}, with its current settings"
     found = [Target(label, view.page, own, own, view.shown)]
     for number, each in enumerate(lessons.load().values(), 1):
         for place, step in enumerate(each.steps, 1):
@@ -88,7 +88,7 @@ def _dialog(view: View, targets: list[Target]) -> None:
         chosen = st.selectbox("It opens", labels, key="class-opens")
         target = targets[labels.index(chosen)]
         kinds = _kinds(view, target)
-        projector = st.toggle("For the projector", view.projector, key="class-projector")
+        projector = st.toggle("In lecture mode", view.projector, key="class-projector")
     address = of(view.page, target, kinds, projector=projector)
     code, note = share.code(address), reachable(address)
     with made:
@@ -140,4 +140,4 @@ def reachable(address: str) -> str:
     parts = urlsplit(address)
     if parts.hostname in share.OWN_NAMES:
         return f"{share.ONLY_HERE} Start the program with abcdp app --class instead."
-    return f"The devices of the class have to reach {parts.netloc}: ask one student to try."
+    return f"The students' devices must be able to reach {parts.netloc}: ask one student to try."

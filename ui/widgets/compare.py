@@ -32,9 +32,9 @@ NAME = "pinned"
 SAID = 4
 """Differences that are shown one by one."""
 
-HELP = "Keeps this figure beside the next one, on the same axes."
-SWAP = "A becomes B, and B becomes A."
-STALE = "updating; this shows your previous settings"
+HELP = "Keep this figure beside the next one, on the same axes."
+SWAP = "Exchange A and B."
+STALE = "updating; your previous settings are shown"
 
 Ask = Callable[[View], Request]
 
@@ -209,7 +209,7 @@ def show(
 
 
 def _unpin_button() -> None:
-    st.button("Unpin", key="unpin", type="tertiary", on_click=_unpin, help="Lets go of A.")
+    st.button("Unpin", key="unpin", type="tertiary", on_click=_unpin, help="Remove A.")
 
 
 def _head(view: View, drawn: CaptionedFigure, pinned: Pinned, *, same: bool) -> None:
@@ -221,13 +221,13 @@ def _head(view: View, drawn: CaptionedFigure, pinned: Pinned, *, same: bool) -> 
         elif not view.has_preset:
             st.button("Pin", key="pin", type="tertiary", on_click=_pin, args=(view,), help=HELP)
     if view.has_preset and _held():
-        st.caption("There is no second figure while a preset is in force.")
+        st.caption("A preset shows no second figure.")
     elif pinned.note:
         st.warning(pinned.note, icon="⚠️")
     elif same:
-        st.caption(f"{_changes(view)}: this figure is the same for both.")
+        st.caption(f"{_changes(view)}: this makes no difference to the figure.")
     elif _held() and not _differences(view):
-        st.caption("Pinned as A. Move a knob: its figure, B, appears beside this one.")
+        st.caption("Pinned as A. Move a knob, and figure B appears beside it.")
 
 
 def _changes_line(view: View) -> None:

@@ -29,7 +29,7 @@ def notices() -> None:
         return
     lines = "\n".join(f"- {text}" for text in texts)
     with st.container(key="notices"):
-        st.warning(f"Not everything in the link could be used:\n\n{lines}")
+        st.warning(f"Some of the link could not be used:\n\n{lines}")
         st.button("Dismiss", on_click=forget, args=(session.NOTICES, None))
 
 
@@ -49,7 +49,7 @@ def sidebar(view: View, version: str) -> None:
         if "noise_draw" not in unused and "noise_draw" not in view.hidden:
             _new_noise(view, preset.get("noise_draw", "") or locks.reason(view, "noise_draw"))
         if not seen.isdisjoint(MORE):
-            with st.expander("More"):
+            with st.expander("Advanced"):
                 show(MORE)
         if words := locks.in_words(view):
             with st.container(key="locked-knobs", horizontal=True, vertical_alignment="center"):
@@ -106,7 +106,7 @@ def _new_noise(view: View, reason: str) -> None:
         now = int(st.session_state.get("noise_draw", 0))
         st.session_state["noise_draw"] = (now + 1) % (high + 1)
 
-    about = "Draws the privacy noise anew. Data, pool and knobs stay as they are."
+    about = "Draw new privacy noise. Data, pool and knobs stay the same."
     st.button("New noise", "new-noise", about, draw_next, disabled=bool(reason), width="stretch")
     st.caption(reason or f"Noise draw number {view.held('noise_draw')}")
 
@@ -180,6 +180,8 @@ def _movable(view: View, key: str, reason: str, on_change: Callable[[], None] | 
     elif parameter.options or parameter.steps:
         offered = controls_spec.choices(parameter, knob.default, view.held(key))
         st.select_slider(options=offered, value=knob.default, format_func=text_of, **shared)
+        if ends := controls_spec.ENDS.get(key):
+            st.html(f'<p class="ends"><span>{ends[0]}</span><span>{ends[1]}</span></p>')
     else:
         low, high = int(parameter.low), int(parameter.high)
         st.number_input(min_value=low, max_value=high, value=int(knob.default), step=1, **shared)
@@ -252,7 +254,7 @@ def own(view: View, *keys: str) -> None:
 def more(view: View, *keys: str) -> None:
     """Show the page's own knobs that few need, folded."""
     is_hidden = all(key in view.hidden for key in keys)
-    with st.container() if is_hidden else st.expander("More settings"):
+    with st.container() if is_hidden else st.expander("Advanced"):
         own(view, *keys)
 
 

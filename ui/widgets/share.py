@@ -16,8 +16,8 @@ from abcdp_core.parameters import Scalar
 from ui.server import settings
 from ui.server.settings import ServerSettings
 from ui.view import link, page_table
-from ui.view.components import component
 from ui.view.page import Page
+from ui.widgets import component
 
 OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 """Names by which a machine reaches nobody but itself."""
