@@ -19,7 +19,7 @@ run: .venv/run.stamp  ## start the app on http://localhost:8501 (PORT=..., ARGS=
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT) $(ARGS)
 
 serve: .venv/run.stamp  ## start it for others, who open http://HOSTS:8501 (HOSTS=name,address)
-	ABCDP_SERVED=1 ABCDP_HOSTS="$(HOSTS)" $(BIN)/python -m streamlit run app.py \
+	ABCDP_SERVED=1 ABCDP_POLL=1 ABCDP_HOSTS="$(HOSTS)" $(BIN)/python -m streamlit run app.py \
 	  --server.address 0.0.0.0 --server.port $(PORT) $(ARGS)
 
 test: .venv/test.stamp  ## lint, type check and all tests (ARGS="tests/pages -x")
@@ -43,7 +43,7 @@ pytest:
 bench: .venv/run.stamp  ## measure speed
 	$(BIN)/python -m benchmarks $(ARGS)
 
-studies: .venv/run.stamp  ## measure what tests have no time for, into benchmarks/goals.csv (ARGS=GOAL)
+studies: .venv/run.stamp  ## run measurements too slow for the tests, into benchmarks/goals.csv (ARGS=GOAL)
 	$(BIN)/python -m benchmarks.goals $(ARGS)
 
 load: .venv/run.stamp  ## measure what many visitors at once get (7 minutes; ARGS="--seconds 20 --only 32")
