@@ -42,6 +42,7 @@ COMMANDS = {
     "verify": "recompute everything that follows from a release",
     "report": "turn a release into a report, in HTML or PDF",
     "infer": "infer a posterior from a noisy query that someone else released",
+    "poll": "recompute what the answers of a live poll reveal",
     "reproduce": "test the papers' claims again",
 }
 """Command, a module of :mod:`abcdp_core.cli` -> one line of help."""

@@ -41,7 +41,7 @@ def narrower(widths: ArrayLike, particles: int | None) -> Array:
 
 
 def words(gained: float) -> str:
-    """Say how much narrower the posterior is than the prior, to follow "log σ"."""
+    """Say how much narrower the posterior is than the prior, to follow "is"."""
     percent = math.floor(100.0 * gained + 1e-9)
     if percent < 1:
         return "not clearly narrower than its prior"

@@ -224,7 +224,8 @@ class StreamParams(Params):
             return f"σ = {self.sigma:.3g} is known"
         gained = self.narrower(sampler, width).item()
         return (
-            f"σ = {estimate(mean, sd)} (true {self.sigma:.3g}), log σ {contraction.words(gained)}"
+            f"σ = {estimate(mean, sd)} (true {self.sigma:.3g}); the posterior of log σ is "
+            f"{contraction.words(gained)}"
         )
 
     def check_sampler(self, sampler: str) -> None:

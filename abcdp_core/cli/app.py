@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> NoReturn:
     hosts = options.host or (own_address() if options.to_class else "")
     more = []
     if hosts:
-        os.environ |= {"ABCDP_SERVED": "1", "ABCDP_HOSTS": hosts}
+        os.environ |= {"ABCDP_SERVED": "1", "ABCDP_POLL": "1", "ABCDP_HOSTS": hosts}
         more = ["--server.address", "0.0.0.0"]
         print(f"Others can open http://{hosts.partition(',')[0]}:{port}", flush=True)
     # -P: a file in the current folder must not shadow one of the app's.

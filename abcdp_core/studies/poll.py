@@ -11,9 +11,10 @@ once, each with a question based on none.
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -110,6 +111,18 @@ MAIN = "question lower upper word low high mean spread"
 def posterior_of(poll: Poll) -> pd.DataFrame:
     """Return the posterior probability of each mean on the grid."""
     return pd.DataFrame({"mean": poll.design.means(), "probability": poll.of_mean()})
+
+
+def written(poll: Poll, question: str, unit: str, version: str) -> str:
+    """Return a poll as TOML text, from which the command ``poll`` computes everything again."""
+    design = poll.design
+    answers = [[asked.lower, asked.upper, word] for asked, word in poll.answers]
+    record: dict[str, Any] = {"version": version, "question": question, "unit": unit}
+    record |= {"low": design.low, "high": design.high, "epsilon": design.epsilon}
+    lines = [
+        f"{key} = {json.dumps(value)}" for key, value in (record | {"answers": answers}).items()
+    ]
+    return "\n".join([*lines, ""])
 
 
 def says(result: Result) -> str:

@@ -8,6 +8,7 @@ This table is all there is, besides the plug-ins in ``ABCDP_PLUGINS``, which
 ``ABCDP_HOSTS``           its names and addresses besides localhost, separated by commas
 ``ABCDP_WORK_LIMIT``      seconds of work for one job, or ``none``: none (60)
 ``ABCDP_OWN_DATA``        whether visitors may release from their own data: 1 (0)
+``ABCDP_POLL``            whether it holds live polls: 1 (0)
 ``ABCDP_BUDGET``          the budget that every such release is taken from: none
 ``ABCDP_RUN_BY``          who runs the server, as visitors read it
 ========================  =============================================================
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 
 SERVED, HOSTS, WORK_LIMIT = "ABCDP_SERVED", "ABCDP_HOSTS", "ABCDP_WORK_LIMIT"
 OWN_DATA, BUDGET, RUN_BY = "ABCDP_OWN_DATA", "ABCDP_BUDGET", "ABCDP_RUN_BY"
+POLL = "ABCDP_POLL"
 
 USUAL_LIMIT, LEAST, MOST = 60.0, 1.0, 86_400.0
 """Seconds of work for one job where others use the app, and what they may be set to."""
@@ -45,6 +47,7 @@ class ServerSettings:
     hosts: tuple[str, ...] = ()
     work_limit: float | None = None
     own_data: bool = True
+    poll: bool = True
     budget: str = ""
     run_by: str = ""
     to_others: bool = False
@@ -66,7 +69,7 @@ def read(environment: Mapping[str, str]) -> ServerSettings:
     Raises:
         SettingsError: a variable has a value that is not allowed.
     """
-    names = SERVED, HOSTS, WORK_LIMIT, OWN_DATA, BUDGET, RUN_BY
+    names = SERVED, HOSTS, WORK_LIMIT, OWN_DATA, POLL, BUDGET, RUN_BY
     given = {name: environment.get(name, "").strip() for name in names}
     to_others = _switch(given, SERVED, usual=False)
     hosts = [_host(text) for each in given[HOSTS].split(",") if (text := each.strip().lower())]
@@ -79,6 +82,7 @@ def read(environment: Mapping[str, str]) -> ServerSettings:
         hosts=tuple(dict.fromkeys(hosts)),
         work_limit=_limit(given[WORK_LIMIT].lower(), USUAL_LIMIT if to_others else None),
         own_data=_switch(given, OWN_DATA, usual=not to_others),
+        poll=_switch(given, POLL, usual=not to_others),
         budget=given[BUDGET],
         run_by=given[RUN_BY],
         to_others=to_others,

@@ -53,6 +53,8 @@ ENDS = {
     "n": ("fewer", "more"),
     "adaptive-truncation.epsilon_total": ("more private", "more accurate"),
     "adaptive-truncation.n": ("fewer", "more people"),
+    "poll.epsilon_total": ("more private", "more accurate"),
+    "poll.n": ("fewer", "more people"),
 }
 """What the low and the high end of a slider mean."""
 
@@ -149,7 +151,7 @@ SCREEN = {
     "lesson": _choice("Lesson", "The lesson shown.", (NO_LESSON, *lessons.lengths())),
     "step": _number("Step", "The step of the lesson.", 1, max(lessons.lengths().values())),
     "figures.format": _choice(
-        "Camera button saves",
+        "Camera button format",
         "The file format of the camera button above each figure.",
         ("svg", "png"),
     ),

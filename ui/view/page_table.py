@@ -34,7 +34,7 @@ TABLE = (
     Page(
         "lessons",
         "Lessons",
-        "Eight short lessons on the other pages: you guess, then you see.",
+        "Eight short lessons. You guess a number, then see the answer on the pages.",
         "Learn",
     ),
     Page(
@@ -71,7 +71,7 @@ TABLE = (
     Page(
         "adaptive_truncation",
         "Adaptive truncation",
-        "People answer one after the other, each where the answer should help most.",
+        "People answer one at a time, each in the interval that should be most informative so far.",
         "Ask people one by one",
         (
             *("adaptive-truncation", "truncation-streams", "truncation-interval"),
@@ -102,6 +102,16 @@ TABLE = (
             "vectors": ("vector-truncation",),
             "gradient": ("online-gradient",),
         },
+        pins=True,
+    ),
+    Page(
+        "live_poll",
+        "Live poll",
+        "Ask a class one question. Each telephone randomizes its own answer.",
+        "Ask people one by one",
+        ("poll",),
+        own=_own({"poll": "epsilon_total n mean spread at_once"}),
+        instead={"epsilon_total": "poll.epsilon_total", "n": "poll.n"},
         pins=True,
     ),
     Page(
@@ -180,7 +190,8 @@ TABLE = (
     Page(
         "published_queries",
         "Learn from noisy releases",
-        "What noisy numbers that others released say about a model. This costs no privacy.",
+        "Others have released numbers with noise. What can you learn from them, at no privacy "
+        "cost?",
         "Apply",
         ("published-query",),
         own=_own({"published-query": "problem simulations"}),

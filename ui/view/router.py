@@ -19,7 +19,7 @@ from abcdp_core import __version__, glossary, registry
 from abcdp_core.parameters import ParameterError
 from abcdp_core.places import ASSETS
 from ui.figures.verbatim import LONGEST_BLAME, verbatim
-from ui.server import render_lock
+from ui.server import render_lock, settings
 from ui.view import controls_spec, locks, page_table, session
 from ui.view.link import VERSION
 from ui.view.page import Page
@@ -79,6 +79,9 @@ def _draw(place: DeltaGenerator) -> None:
     st.set_page_config(page_icon=ASSETS / "icon.png", layout="wide")
     pages = [copy.copy(_entry(page.file, page.title, page.help)) for page in page_table.shown()]
     chosen = st.navigation(pages, position="hidden")
+    if (code := st.query_params.get("poll")) and settings.current().poll:
+        _poll(code, st.query_params.get("host"))
+        return
     page = page_table.shown()[[entry.title for entry in pages].index(chosen.title)]
     if (owner := session.leads_to(page)) is not None:
         st.switch_page(page_table.path_of(owner.file), query_params=st.query_params.to_dict())
@@ -136,6 +139,18 @@ def _begin(name: str) -> None:
     from ui.parts import lesson
 
     lesson.begin_with(name)
+
+
+def _poll(code: str, secret: str | None) -> None:
+    """Show a live poll: to its lecturer, or to somebody who answers."""
+    # Inside the function: no page needs them.
+    from ui.poll import phone, screen
+
+    _style("style.css")
+    if secret is None:
+        phone.show(code)
+    else:
+        screen.show(look(page_table.by_file("live_poll")), code, secret)
 
 
 def _style(name: str) -> None:

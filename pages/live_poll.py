@@ -1,0 +1,35 @@
+"""Ask a class one question, privately; or rehearse it with simulated people."""
+
+import streamlit as st
+
+from ui.figures import blocks, downloads, labels
+from ui.poll import opening
+from ui.server import settings
+from ui.view import params, router
+from ui.view.view import View
+from ui.widgets import compare, controls
+
+STUDY = "poll"
+
+
+def main(view: View) -> None:
+    if settings.current().poll:
+        opening.show()
+    else:
+        st.info("This server does not hold live polls. You can rehearse one below.")
+    blocks.heading(
+        "Rehearse it",
+        "A simulated class answers, so here its mean is known. Every person is asked whether their "
+        "value is below, between or above two edges, and sends one of these three words, often a "
+        "false one on purpose.",
+    )
+    found, pinned = compare.result(view, lambda view: params.ask(view, STUDY))
+    blocks.main_figure(view, "interval", found, pinned, ("main",))
+    controls.own(view, "poll.mean", "poll.spread", "poll.at_once")
+    blocks.figure(view, "posterior", found, ("posterior",))
+    labels.show(found)
+    blocks.theory(STUDY)
+    downloads.block(view, "live-poll", found)
+
+
+router.run(main)

@@ -1,0 +1,150 @@
+"""A class in the browser: each telephone sends a word, and what was typed stays on it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import struct
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, WebSocket, expect
+
+from abcdp_core.adaptive.poll import CHANCES, chances
+from abcdp_core.places import ASSETS
+from tests.browser.conftest import Visit
+from tests.statistics import assert_frequencies, rejects
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+TELEPHONE = {"width": 390, "height": 844}
+TYPED = 7.1357924
+"""A value whose digits and bytes are nowhere else."""
+
+
+class Wire:
+    """All that a page sends to the server."""
+
+    def __init__(self, page: Page) -> None:
+        self.sent: list[bytes] = []
+        page.on("websocket", self._listen)
+        page.on("request", lambda request: self._note(request.url + (request.post_data or "")))
+
+    def _listen(self, socket: WebSocket) -> None:
+        socket.on("framesent", self._note)
+
+    def _note(self, sent: str | bytes) -> None:
+        self.sent.append(sent if isinstance(sent, bytes) else sent.encode())
+
+    def has(self, value: float) -> bool:
+        """Whether a value was sent, as text or as a number."""
+        forms = str(value).encode(), struct.pack("<d", value)
+        return any(form in sent for form in forms for sent in self.sent)
+
+
+def opened(browser: Browser, address: str) -> Page:
+    page = browser.new_context(viewport=TELEPHONE).new_page()  # type: ignore[arg-type]
+    page.goto(address)
+    return page
+
+
+def typed(page: Page, value: str) -> None:
+    page.get_by_label("Your value").fill(value)
+    page.get_by_role("button", name="Answer").click()
+
+
+def test_a_class_answers_and_nothing_typed_leaves_a_telephone(
+    look: Visit, browser: Browser, tmp_path: Path
+) -> None:
+    look.open("live_poll")
+    # What a widget of Streamlit's sends is found by the same search.
+    control = Wire(look.page)
+    look.page.reload()
+    box = look.page.get_by_label("Highest value")
+    box.fill(str(TYPED))
+    box.press("Enter")
+    look.page.get_by_role("button", name="Start the poll").click()
+    expect(look.page.get_by_text("Answered", exact=True)).to_be_visible()
+    assert control.has(TYPED)
+    code = re.search(r"poll=(\w{5})", look.page.url)
+    assert code is not None
+    address = f"{look.server}/?poll={code[1]}"
+
+    first = opened(browser, "about:blank")
+    wire = Wire(first)
+    first.goto(address)
+    typed(first, "seven")
+    expect(first.get_by_text("Type a number")).to_be_visible()
+    value = 3.1415926
+    typed(first, str(value).replace(".", ","))
+    expect(first.get_by_text("Sent:")).to_be_visible()
+    expect(first.get_by_text("It need not be true")).to_be_visible()
+    word = first.locator(".said").inner_text()
+    assert not wire.has(value)
+    assert len(wire.sent) > 1
+    # Opened again, and in a second tab, it is the same word, and the poll has one answer.
+    first.reload()
+    expect(first.locator(".said")).to_have_text(word)
+    second = first.context.new_page()
+    second.goto(address)
+    expect(second.locator(".said")).to_have_text(word)
+    found = Axe().run(first)
+    assert not [each["id"] for each in found.response["violations"] if each["impact"] != "minor"]
+
+    others = [opened(browser, address) for _ in range(3)]
+    for number, page in enumerate(others):
+        typed(page, str(number + 5))
+        expect(page.get_by_text("Sent:")).to_be_visible()
+    typed_outside = opened(browser, address)
+    typed(typed_outside, "99")
+    expect(typed_outside.get_by_text("was clipped to")).to_be_visible()
+    expect(look.page.locator(".poll-numbers")).to_contain_text("5")
+
+    look.page.get_by_role("button", name="Close the poll").click()
+    expect(look.page.get_by_text("This poll is closed.")).to_be_visible()
+    late = opened(browser, address)
+    expect(late.get_by_text("This poll is closed.")).to_be_visible()
+    with look.page.expect_download() as saved:
+        look.page.get_by_role("button", name="Save poll.toml").click()
+    file = tmp_path / "poll.toml"
+    saved.value.save_as(file)
+    assert file.read_text().count("], [") == 4
+    nobody = opened(browser, f"{look.server}/?poll=ZZZZZ")
+    expect(nobody.get_by_text("its code is wrong")).to_be_visible()
+
+
+SAMPLER = """async ([source, wrong, repeats]) => {
+  const { draw, isPromised } = await import("data:text/javascript;base64," + source);
+  const words = Array.from({ length: repeats }, () => draw(1, BigInt(wrong)));
+  const tables = JSON.parse(%r);
+  return [words, tables.map(([epsilon, w, r]) => isPromised(epsilon, BigInt(w), BigInt(r)))];
+}"""
+
+
+def test_the_telephone_draws_by_the_table_and_refuses_one_that_promises_too_little(
+    look: Visit,
+) -> None:
+    source = base64.b64encode((ASSETS / "poll.js").read_bytes()).decode()
+    offered = [(epsilon, *chances(epsilon)) for epsilon in (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)]
+    wrong = [
+        (2.0, chances(2.0)[0] - 1, chances(2.0)[1] + 2),
+        (2.0, *chances(2.001)),
+        (2.0, 0, CHANCES),
+    ]
+    tables = json.dumps([[e, str(w), str(r)] for e, w, r in (*offered, *wrong)])
+    look.open("lessons")
+    repeats, rare = 100_000, chances(2.0)[0]
+    words, promised = look.page.evaluate(SAMPLER % tables, [source, str(rare), repeats])
+    assert promised == [True] * len(offered) + [False] * len(wrong)
+    counts = Counter(words)
+    found = np.array([counts[word] for word in range(3)])
+    table = np.array([rare, CHANCES - 2 * rare, rare]) / CHANCES
+    assert_frequencies(found, table)
+    assert rejects(assert_frequencies, found, np.array([0.12, 0.76, 0.12]))

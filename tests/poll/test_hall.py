@@ -1,0 +1,124 @@
+"""Polls in memory: one ticket, one question, one word; codes, secrets, and an end."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from abcdp_core.__main__ import main
+from abcdp_core.adaptive.poll import Design, Poll, answered
+from abcdp_core.studies.poll import answers_of, posterior_of, written
+from ui.poll import hall
+from ui.poll.hall import Hall, Held, PollError
+
+DESIGN = Design(0.0, 24.0, 2.0)
+TICKETS = [f"{number:032x}" for number in range(600)]
+
+
+@pytest.fixture
+def rooms() -> Hall:
+    return Hall()
+
+
+@pytest.fixture
+def held(rooms: Hall) -> Held:
+    return rooms.open("How long?", "hours", DESIGN)
+
+
+def test_a_ticket_has_one_question_and_gives_one_word(rooms: Hall, held: Held) -> None:
+    question = rooms.ask(held, TICKETS[0])
+    assert rooms.ask(held, TICKETS[0]) is question
+    assert rooms.ask(held, TICKETS[1]).number == 1
+    assert held.waiting == 2
+    rooms.take(held, TICKETS[0], 2)
+    for word in (0, 2):
+        rooms.take(held, TICKETS[0], word)
+    assert held.poll.answers == ((question, 2),)
+    assert held.waiting == 1
+
+
+def test_the_next_question_follows_from_the_words_and_late_ones_count(rooms: Hall) -> None:
+    held, rng = rooms.open("How long?", "", DESIGN), np.random.default_rng(1)
+    for ticket in TICKETS[:60]:
+        question = rooms.ask(held, ticket)
+        rooms.take(held, ticket, answered(question, 7.0, 2.0, rng))
+    late, punctual = rooms.ask(held, TICKETS[60]), rooms.ask(held, TICKETS[61])
+    rooms.take(held, TICKETS[61], 0)
+    rooms.take(held, TICKETS[60], 1)
+    assert held.poll.answers[-2] == (punctual, 0)
+    assert held.poll.answers[-1] == (late, 1)
+    assert held.poll.of_mean() == pytest.approx(Poll.replayed(DESIGN, held.poll.answers).of_mean())
+
+
+@pytest.mark.parametrize(
+    ("ticket", "word", "why"),
+    [
+        (TICKETS[1], 0, "was not asked"),
+        (TICKETS[0], 3, "was not asked"),
+        (TICKETS[0], -1, "was not asked"),
+    ],
+)
+def test_what_was_not_asked_is_not_taken(
+    rooms: Hall, held: Held, ticket: str, word: int, why: str
+) -> None:
+    rooms.ask(held, TICKETS[0])
+    with pytest.raises(PollError, match=why):
+        rooms.take(held, ticket, word)
+    assert held.poll.answers == ()
+
+
+def test_a_poll_is_full_closed_or_asked_by_something_else(rooms: Hall, held: Held) -> None:
+    with pytest.raises(PollError, match="not a ticket"):
+        rooms.ask(held, "../../etc")
+    for ticket in TICKETS[: hall.PEOPLE]:
+        rooms.ask(held, ticket)
+    with pytest.raises(PollError, match="full"):
+        rooms.ask(held, TICKETS[hall.PEOPLE])
+    rooms.close(held)
+    for refused in (lambda: rooms.take(held, TICKETS[0], 0), lambda: rooms.ask(held, "f" * 32)):
+        with pytest.raises(PollError, match="closed"):
+            refused()
+
+
+def test_only_its_lecturer_finds_a_poll_by_its_secret(rooms: Hall, held: Held) -> None:
+    assert rooms.find(f" {held.code.lower()}") is held
+    assert rooms.hosted(held.code, held.secret) is held
+    assert rooms.hosted(held.code, held.code) is None
+    following = rooms.again(held)
+    assert held.is_closed
+    assert (following.text, following.poll.design) == (held.text, DESIGN)
+    assert following.code != held.code
+
+
+def test_polls_are_few_and_dropped_after_a_time(
+    rooms: Hall, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(hall.POLLS - 1):
+        rooms.open("?", "", DESIGN)
+    with pytest.raises(PollError, match="try again later"):
+        rooms.open("?", "", DESIGN)
+    later = time.monotonic() + hall.LIFE + 1.0
+    monkeypatch.setattr(hall.time, "monotonic", lambda: later)
+    assert rooms.find(held.code) is None
+    assert rooms.open("?", "", DESIGN)
+
+
+def test_the_command_computes_the_tables_of_the_screen_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng, poll = np.random.default_rng(2), Poll(DESIGN)
+    for number in range(12):
+        question = poll.ask(rng, number)
+        poll = poll.take(question, answered(question, 7.0, 2.0, rng))
+    file = tmp_path / "poll.toml"
+    file.write_text(written(poll, 'How "long"?\n€', "hours", "0.3.0"), encoding="utf-8")
+    assert main(["poll", str(file), "--out", str(tmp_path)]) == 0
+    assert "After 12 answers, the mean is " in capsys.readouterr().out
+    for name, table in (("poll", answers_of(poll)), ("poll.posterior", posterior_of(poll))):
+        assert (tmp_path / f"{name}.csv").read_text() == table.to_csv(index=False)
+    file.write_text(file.read_text().replace("answers = [[", "answers = [[1.0, 2.0, 7], ["))
+    assert main(["poll", str(file), "--out", str(tmp_path)]) == 2
+    assert "answers[0] = 7: must be 0, 1 or 2." in capsys.readouterr().err

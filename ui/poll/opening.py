@@ -1,0 +1,53 @@
+"""Begin a poll: the question, public bounds, and the budget of each person."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from abcdp_core.adaptive.poll import Design
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy.promise import odds
+from ui.figures.verbatim import verbatim
+from ui.poll.hall import HALL, PollError
+from ui.poll.screen import CODE, SECRET
+
+BUDGETS = {1.0: "80 people or more", 2.0: "40 people", 4.0: "20 people"}
+"""ε per person -> the size of a class that it suits."""
+
+
+def show() -> None:
+    """Show the form that begins a poll."""
+    st.markdown(
+        "Your students open a link on their telephones and type a number, which never leaves the "
+        "telephone. It sends one of three words, drawn at random. From all the words the class's "
+        "mean emerges on your screen."
+    )
+    with st.form("poll-opening"):
+        text = st.text_input("Question", "How many hours did you sleep last night?", max_chars=120)
+        with st.container(horizontal=True, gap="large"):
+            unit = st.text_input("Unit", "hours", max_chars=20, width=150)
+            low = st.number_input("Lowest value", value=0.0, format="%g", width=150)
+            high = st.number_input("Highest value", value=24.0, format="%g", width=150)
+        st.caption("The bounds are public: choose them without knowing anyone's value.")
+        epsilon = st.segmented_control(
+            "ε · budget of each person",
+            [*BUDGETS],
+            default=2.0,
+            required=True,
+            format_func=lambda each: f"{each:g} · {BUDGETS[each]}",
+        )
+        each = "; ".join(f"ε = {budget:g}: {odds(budget)}" for budget in BUDGETS)
+        st.caption(
+            f"One answer changes the odds of any statement about a person at most by: {each}."
+        )
+        if not st.form_submit_button("Start the poll", type="primary"):
+            return
+    try:
+        held = HALL.open(
+            text.strip() or "?", unit.strip(), Design(low, high, float(epsilon or 2.0))
+        )
+    except (ParameterError, PollError) as error:
+        st.error(verbatim(error))
+        return
+    st.query_params.update({CODE: held.code, SECRET: held.secret})
+    st.rerun()
