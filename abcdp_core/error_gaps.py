@@ -78,9 +78,11 @@ def agrees(table: pd.DataFrame) -> bool:
 def in_words(table: pd.DataFrame) -> str:
     """Return the outcome of the test in one sentence."""
     each, count, tested = int(table.releases.min()), len(table), int(table.gap.count())
-    begins = f"{sentences.counted(each, 'simulated release')} at each of {count} settings; "
+    where = f"each of {count} settings" if count > 1 else "one setting"
+    begins = f"{sentences.counted(each, 'simulated release')} at {where}; "
     if not tested:
         return f"{begins}they are too alike to test."
-    verdict = "agree" if agrees(table) else "do not agree"
-    where = f" of {tested}, as the others are too alike," if tested < count else ""
-    return f"{begins}they {verdict} (joint test{where} at 1 %)."
+    found = "no difference from the curves was found"
+    verdict = found if agrees(table) else "they differ from the curves"
+    which = f" of {tested}, as the others are too alike," if tested < count else ""
+    return f"{begins}{verdict} (joint test{which} at the 1 % level)."

@@ -388,7 +388,8 @@ ACCOUNTANT = choice(
 EPSILON_ABC_MMD = Parameter(
     kind="real",
     label="ε_abc · how close is close enough",
-    help="The largest distance from the data at which a draw is kept. It is not a privacy budget.",
+    help="The largest distance that counts as close enough, before noise. It is not a privacy "
+    "budget.",
     low=0.001,
     high=math.sqrt(2.0),
     steps=(

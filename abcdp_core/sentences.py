@@ -109,7 +109,7 @@ def setting(name: str, value: Any) -> str:
     if name == "bound_quantile":
         return "not clipped" if value == 1.0 else f"clipped at the {percent(value)} quantile"
     if name == "resample":
-        return f"threshold {'redrawn' if value else 'kept'}"
+        return "new noisy threshold after each kept draw" if value else "fixed noisy threshold"
     if name in ("family", "noise"):
         named = value if value in ("normal", "logistic") else value.capitalize()
         return f"{named} {'values' if name == 'family' else 'noise'}"
@@ -141,6 +141,12 @@ def from_to(values: Iterable[float], digits: int = 3) -> str:
     """Return the smallest and the largest number, or one if both look the same."""
     found = list(values)
     return " to ".join(dict.fromkeys(amount(end, digits) for end in (min(found), max(found))))
+
+
+def ranges(values: Iterable[float], digits: int = 3) -> str:
+    """Return :func:`from_to` with its verb, such as ``is 0.1`` or ``ranges from 0.1 to 0.2``."""
+    found = from_to(values, digits)
+    return f"ranges from {found}" if " to " in found else f"is {found}"
 
 
 def compared(value: float, other: float, nearly: float = 0.01) -> str:
@@ -181,13 +187,19 @@ def against_no_noise(private: float, plain: float, noun: str = "error") -> str:
     return "about the same as without noise"
 
 
-def overpaid(epsilon_total: float, accountant: str) -> str:
-    """Return a sentence about an accountant that adds more noise than needed, or nothing."""
+def overpaid(epsilon_total: float, accountant: str, exact: str) -> str:
+    """Return a sentence about an accountant that adds more noise than needed, or nothing.
+
+    Args:
+        epsilon_total: the budget that the noise was made for.
+        accountant: name of the accountant that made it.
+        exact: the exact privacy loss, in digits.
+    """
     if accountant == "exact":
         return ""
     return (
-        f" The accountant {accountant} chose the noise for ε_total = {epsilon_total:g} and adds "
-        f"more than needed."
+        f" The noise was set with the {accountant} accountant for ε_total = {epsilon_total:g}, "
+        f"which is more noise than needed; the exact loss is {exact}."
     )
 
 

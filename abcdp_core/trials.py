@@ -22,6 +22,7 @@ from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.parameters import Parameter, ParameterError, Params, choice
 from abcdp_core.pool import PublicSide
+from abcdp_core.sentences import listed
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 
@@ -138,7 +139,12 @@ def guarantees(
         mechanism = mechanisms.load(name)
         text = privacy.guarantee(mechanism.spends(budget), *mechanism.protects(scenario))
         found.setdefault(text.removesuffix(privacy.ADDS_UP).strip(), []).append(name)
-    texts = [f"{', '.join(of)}: {text}" if len(found) > 1 else text for text, of in found.items()]
+    texts = [*found]
+    if len(found) > 1:
+        named = {
+            text: listed([each.replace("-", " ") for each in of]) for text, of in found.items()
+        }
+        texts = [f"With {names}: {text}" for text, names in named.items()]
     largest = ["That is the largest budget shown."] * (budgets > 1)
     return " ".join([*texts, *largest, privacy.ADDS_UP])
 

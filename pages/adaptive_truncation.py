@@ -49,7 +49,7 @@ def live(view: View) -> None:
     blocks.heading(
         "What happens here",
         "A city wants to know what its people earn, and nobody wants to say. So everyone answers "
-        "once: the value is clipped to an interval, and noise in proportion to the interval's "
+        "once: the value is clipped to an interval, and noise proportional to the interval's "
         "width is added. A narrow interval in the right place reveals most about the mean, but at "
         "first nobody knows the place. So each person is asked where the earlier answers suggest. "
         "An answer need not be a noisy number: **symbols** cut the line at a few places, and each "
@@ -58,10 +58,10 @@ def live(view: View) -> None:
     )
     blocks.small_print(player.STUDY.no_symbols(asked.params))
     st.markdown(
-        "**At first** the interval jumps about, because little is known: an answer from far away "
-        "shows little more than the side on which the mean lies. Moving helps, too: an interval "
-        "that never moves shows how many people are on either side of it, but not how far away "
-        "they are.  \n"
+        "**At first** the interval jumps about, because little is known: an interval far from the "
+        "mean reveals little more than the side on which the mean lies. Moving helps, too: an "
+        "interval that never moves shows how many people are on either side of it, but not how far "
+        "away they are.  \n"
         "**Without noise** is the precision of the values themselves: after t people, ±1.96 σ/√t "
         "for μ and ±1.96 σ/√(2t) for σ.  \n"
         "**The spread σ** is hardly learned at a small ε_total. Setting *The interval is best for* "

@@ -24,10 +24,10 @@ def main(view: View) -> None:
 
 
 def covid(view: View) -> None:
-    if not view.has_preset:
-        controls.own(view, "covid-fit.distance", "covid-fit.runs")
     found, pinned = compare.result(view, lambda view: params.ask_budget_first(view, COVID))
     blocks.main_figure(view, "curves", found, pinned)
+    if not view.has_preset:
+        controls.own(view, "covid-fit.distance", "covid-fit.runs")
     st.markdown(
         "**This protects one day's national count, not a person.** The counts are cumulative: "
         "anyone counted one day is counted on every later day, so replacing one day does not hide "
@@ -51,11 +51,11 @@ def covid(view: View) -> None:
         view,
         found,
         "covid-people",
-        "The unit decides: one person, or one day",
+        "The unit matters: one person, or one day",
         "Each person is confirmed on one day, so one person changes one *daily* count by one case. "
         "A different day could change it by all the cases a day may have, here at most 500, and "
-        "hiding that takes 500 times the noise. The cubic above does not model people. This model "
-        "does: a stochastic epidemic in which one in ten infections is confirmed.",
+        "hiding that takes 500 times the noise. The polynomial above does not model people. This "
+        "model does: a stochastic epidemic in which one in ten infections is confirmed.",
     )
     blocks.verdicts(view, COVID, found)
     st.markdown(INTRODUCTION)
@@ -64,6 +64,9 @@ def covid(view: View) -> None:
 
 
 def tuberculosis(view: View) -> None:
+    sizes = {} if view.has_preset else {"n": (100, 1000)}
+    found, pinned = compare.result(view, lambda view: params.ask(view, TUBERCULOSIS, **sizes))
+    blocks.main_figure(view, "posterior", found, pinned, ("main", "prior"))
     if not view.has_preset:
         controls.own(
             view,
@@ -71,14 +74,11 @@ def tuberculosis(view: View) -> None:
             "tuberculosis-posterior.burden",
             "tuberculosis-posterior.runs",
         )
-    sizes = {} if view.has_preset else {"n": (100, 1000)}
-    found, pinned = compare.result(view, lambda view: params.ask(view, TUBERCULOSIS, **sizes))
-    blocks.main_figure(view, "posterior", found, pinned, ("main", "prior"))
     st.markdown(
         "**This protects one of the N outbreaks:** two years of one city may be replaced by any "
         "other two years. All outbreaks are simulated with the same true parameters; the pool of "
-        "1,000 draws and all its distances come with the program. An interval as wide as the "
-        "prior's means that nothing was learned."
+        "1,000 draws and all its distances come with the program. An interval that matches "
+        "the prior's shows that little was learned."
     )
     blocks.heading(
         "The error of single releases",
@@ -90,18 +90,18 @@ def tuberculosis(view: View) -> None:
         "no better than the prior.",
     )
     blocks.figure(view, "error", found, ("errors", "non_private"))
-    st.markdown(captions.counts(found))
+    blocks.small_print(captions.counts(found))
     labels.show(found)
     patients = who_is_protected(
         view,
         found,
         "tuberculosis-patients",
-        "The unit decides: one patient of San Francisco, or the whole outbreak",
+        "The unit matters: one patient in San Francisco, or the whole outbreak",
         "Six numbers summarize the real report: patients, clusters, clusters of one and of two "
-        "patients, the largest cluster, and how much larger it is than the fourth. One patient "
-        "changes them by at most 13/3 in all; a different outbreak could change them by 2,760. So "
-        "at the same ε_total, a health office that protects each *patient* adds 1/637 of the noise "
-        "that hides the whole outbreak.",
+        "patients, the largest cluster, and how much larger it is than the fourth largest. One "
+        "patient changes them by at most 13/3 in all; a different outbreak could change them by "
+        "2,760. So at the same ε_total, a health office that protects each *patient* adds 1/637 of "
+        "the noise that hides the whole outbreak.",
     )
     blocks.verdicts(view, TUBERCULOSIS, found)
     st.markdown(INTRODUCTION)

@@ -57,11 +57,12 @@ def draw_error(view: View, found: Result, pinned: compare.Pinned) -> None:
         f"{INTRODUCTION} Each mechanism is at its own best ε_abc, chosen on simulated data sets "
         f"other than those it is scored on. {click_it}An open mark means that some runs kept "
         "nothing, so their estimate is the prior mean. Mechanisms with a δ promise "
-        "(ε, δ)-differential privacy, a weaker guarantee.\n\n"
+        "(ε, δ)-differential privacy, a weaker guarantee. The truth is fixed and c is yours; "
+        "*Choose a mechanism* averages over truths and also chooses c, so its errors differ.\n\n"
         "**Why an embedding's noise does not grow with c.** An embedding asks the data one "
         "question, their mean features, and pays once; draws are then compared with the answer. "
-        "The sparse vector pays for every *yes*. It is still the right choice where nothing can be "
-        "embedded, as with the clipped distances of outbreaks, or for a single question."
+        "The sparse vector pays for every *yes*. It is still the right choice where no such "
+        "averages exist, as with the clipped distances of outbreaks, or for a single question."
     )
     described(found)
     labels.show(found)
@@ -112,8 +113,8 @@ def budget(view: View) -> None:
     blocks.main_figure(view, "noise", found, pinned)
     st.markdown(
         "Each mark compares one way of adding up privacy losses with the best one for the same "
-        "mechanism. The extra noise buys no privacy. Pure guarantees and those with a δ are "
-        "compared separately."
+        "mechanism. The stated guarantee does not need the extra noise. Pure guarantees and those "
+        "with a δ are compared separately."
     )
     blocks.heading(
         "What the budget is spent on",
@@ -130,7 +131,7 @@ def budget(view: View) -> None:
         "closer to the diagonal is more private. Guarantees with the same ε can be far apart, so "
         "one pair (ε, δ) is not enough to compare them. *Exact* is the true curve; a *bound* lies "
         "below it. *Attained* is the best attack found: it lies on the true curve or above, since "
-        "a better attack may exist, but never below *any pure ε*.",
+        "a better attack may exist. No attack can do better than *any pure ε* allows.",
     )
     blocks.figure(view, "tradeoff", found, ("tradeoff",))
     described(found)

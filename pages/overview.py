@@ -8,7 +8,7 @@ from ui.parts import overview
 from ui.view import params, router
 from ui.view.view import View
 
-ESTIMATE = "The draws kept for each share: with noise above its line, without noise below."
+ESTIMATE = "Each dot is a kept draw: with noise above its line, without noise below."
 
 
 def main(view: View) -> None:

@@ -41,7 +41,7 @@ def many_releases(view: View) -> None:
     another = locks.if_free(view, "noise_draw", ", and *New noise* adds another")
     st.markdown(
         "Each dot is one release of the same data with its own noise; the large dot is the "
-        f"newest{another}. In practice you release only once."
+        f"newest{another}. In practice there is only one release."
     )
     labels.show(result)
     blocks.theory("many-releases")
@@ -68,9 +68,9 @@ def change_one_person(view: View) -> None:
     with right:
         blocks.below("person", result, ("person", "data"))
         st.markdown(
-            "This is the definition of differential privacy: for two data sets that differ in one "
-            "person, the probabilities of any outcome differ by at most the factor e^ε_total. All "
-            "probabilities are exact averages over all possible noise. " + result.summary
+            "This is the definition of differential privacy: for any two data sets that differ in "
+            "one person, the probabilities of any outcome differ by at most the factor e^ε_total. "
+            "All probabilities are exact averages over all possible noise. " + result.summary
         )
     labels.show(result)
     blocks.theory("change-one-person")

@@ -66,7 +66,7 @@ CORE_ARROWS = {
     ),
     # Studies, and what runs, keeps and judges them.
     "results": "parameters privacy",
-    "trials": "mechanisms parameters pool privacy simulators streams summaries",
+    "trials": "mechanisms parameters pool privacy sentences simulators streams summaries",
     "planning": (
         "cache distances error_curve fingerprint mechanisms parameters pool privacy "
         "sentences simulators statistic streams summaries transforms"
@@ -101,24 +101,24 @@ CORE_ARROWS = {
         "statistic streams summaries tabular"
     ),
     "cli": (
-        "claims figures interruption mechanisms output own_model parameters pool posterior "
-        "published registry release results runner sentences simulators store streams "
-        "studies syntax tabular workers"
+        "adaptive claims figures interruption mechanisms output own_model parameters pool "
+        "posterior published registry release results runner schemas sentences simulators "
+        "store streams studies syntax tabular workers"
     ),
     "__main__": "cli interruption output parameters registry",
 }
 """Part of the core -> other parts that it may import."""
 
 UI_MAY_IMPORT = (
-    "cache claims demonstration figures glossary lessons mechanisms output own_model parameters "
-    "pool posterior privacy published registry release results runner sentences simulators "
-    "store studies tabular workers"
+    "adaptive cache claims demonstration figures glossary lessons mechanisms output own_model "
+    "parameters pool posterior privacy published registry release results runner sentences "
+    "simulators store studies tabular workers"
 )
 """Parts of the core that the interface may import; it reaches the others through studies."""
 
 UI_FLOORS = {
     **{"server": 0, "jobs": 1, "view": 2},
-    **{"figures": 3, "widgets": 3, "parts": 4, "release": 4},
+    **{"figures": 3, "widgets": 3, "parts": 4, "release": 4, "poll": 4},
 }
 """Room of the interface -> its floor: a room imports from its own floor and from those below."""
 

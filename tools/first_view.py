@@ -73,7 +73,10 @@ def _ship(fresh: Path, folder: Path) -> None:
     (folder / cache.LABELS).write_text(json.dumps(labels, indent=1) + "\n")
 
 
-COMPUTED = ("change-one-person", "posterior", "unit-of-privacy", "error-bound", "distance-forms")
+COMPUTED = (
+    *("change-one-person", "distance-forms", "error-bound", "poll", "posterior"),
+    "unit-of-privacy",
+)
 """Studies that a page computes: they take moments, or measure times of the computer they run on."""
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
-from abcdp_core.sentences import counted
+from abcdp_core.sentences import SYMBOLS, counted
 
 Array = NDArray[np.float64]
 Outcome = Literal["agrees", "agrees in direction", "does not", "undecided", "not testable"]
@@ -74,7 +74,8 @@ def select(table: pd.DataFrame, selection: Mapping[str, Any]) -> pd.DataFrame:
 
 def describe(selection: Mapping[str, Any]) -> str:
     """Return a selection in words."""
-    return ", ".join(f"{name} = {_show(wanted)}" for name, wanted in selection.items())
+    each = [f"{SYMBOLS.get(name, name)} = {_show(wanted)}" for name, wanted in selection.items()]
+    return ", ".join(each)
 
 
 def _show(value: Any) -> str:
@@ -94,6 +95,17 @@ def combinations(rows: pd.DataFrame, within: Columns) -> Iterator[dict[str, Any]
         yield dict(zip(within, values, strict=True))
 
 
+WORDS = {
+    "mse": "the mean squared error",
+    "mae": "the mean absolute error",
+    "error_mu": "the absolute error of μ",
+    "error_sigma": "the absolute error of σ",
+    "sd_mu": "the posterior standard deviation of μ",
+    "flip_probability": "the flip probability",
+}
+"""Column -> its name in a sentence; all other columns have their own."""
+
+
 @dataclass(frozen=True)
 class Side:
     """One side of a comparison: rows, and the column whose mean is compared."""
@@ -105,7 +117,8 @@ class Side:
     @property
     def name(self) -> str:
         """Column and selection in words."""
-        return f"{self.column} ({describe(self.selection)})" if self.selection else self.column
+        name = WORDS.get(self.column, self.column)
+        return f"{name} ({describe(self.selection)})" if self.selection else name
 
     def per_pair(self, pair: str) -> pd.Series[float]:
         """Return the mean for each value of ``pair``.
@@ -242,7 +255,8 @@ def _on_means(
         opening = f"In the {extreme} of {len(measured)} comparisons, the mean"
         if claimed == "below ":
             holding = sum(each.high < limit for each in measured)
-            opening = f"{holding} of {len(measured)} comparisons hold. In the {extreme}, the mean"
+            hold = f"{holding} of {len(measured)} comparisons hold"
+            opening = f"{hold}. In the {extreme} comparison, the mean"
         together = ", simultaneous for all comparisons"
     statement = (
         f"{opening} of {contrast.first_name} is {contrast.first.mean():.4g} and the mean of "

@@ -15,6 +15,7 @@ from abcdp_core.claims.contrasts import Outcome
 from abcdp_core.claims.report import MARKS, counts, in_words, measured, rounded
 from abcdp_core.figures import Style
 from abcdp_core.figures.ranked import AROUND
+from abcdp_core.sentences import counted
 
 Array = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.CaptionedFi
     every = counts(rows[rows["id"] != ""])
     judged, agree = sum(every.values()), every.get("agrees", 0)
     chart = figures.figure(
-        f"{agree} of {judged} claims agree with our results",
+        f"Our results agree with {agree} of {counted(judged, 'claim')}",
         "number of claims",
         "",
         height=AROUND + PAPER_ROW * len(found),

@@ -235,7 +235,7 @@ def _chance(table: pd.DataFrame, entries: Ledger) -> dict[str, Any]:
         "verdicts": len(random),
         "decided": len(decided),
         "level": LEVEL,
-        "expected_false_at_most": round(LEVEL * len(decided), 3),
+        "expected_false_at_most": round(LEVEL * len(random), 3),
         "together": entries.by_chance(),
         "changed_family_wise": dict(zip(changed["id"], changed["family_wise"], strict=True)),
     }
@@ -261,7 +261,7 @@ def total_words(table: pd.DataFrame) -> str:
             sentences.append(f"The only {one} {VERBS[rows['verdict'].iloc[0]][0]}.")
         elif len(rows):
             about = counted(rows["item"].nunique(), "statement")
-            sentences.append(f"{len(rows)} {several}, on {about}: {count_words(rows)}.")
+            sentences.append(f"{len(rows)} {several}, drawn from {about}: {count_words(rows)}.")
     if rest := int((table["id"] == "").sum()):
         what = counted(rest, "more statement")
         sentences.append(f"We cannot test {what}; the reason is given for each.")
@@ -286,11 +286,12 @@ def chance_words(report: Report) -> str:
     rest = f"{counted(chance['verdicts'], 'verdict rests', 'verdicts rest')} on random numbers"
     if not decided:
         return f"{rest}; all are undecided, so none can be false."
+    are = "is" if decided == 1 else "are"
     words = (
-        f"{rest}; {decided} {'is' if decided == 1 else 'are'} decided. A decided verdict is false "
-        f"with probability at most {level}, so we expect at most {expected:.2g} to be false. An "
-        "*undecided* verdict is never false. *Family-wise* verdicts use wider intervals, so that "
-        f"all {chance['together']} verdicts that rest on random numbers are right together with "
+        f"{rest}. Each has a probability of at most {level} to be decided wrongly, so we expect at "
+        f"most {expected:.2g} wrong verdicts among them. {decided} {are} decided; an *undecided* "
+        f"verdict cannot be wrong. *Family-wise* verdicts use wider intervals, so that all "
+        f"{chance['together']} verdicts that rest on random numbers are right together with "
         "probability at least 95 %: "
     )
     if not changed:

@@ -421,8 +421,8 @@ class Agrees(Rule):
             f"The least likely of {len(counts):,} frequencies {self.column} is "
             f"{differences[0]:.4g} in {trials[worst]:,.0f} trials, where {self.formula} = "
             f"{expected[worst]:.4g}. The joint test at {100 * joint_level:.3g} % "
-            f"{'rejects' if rejects else 'does not reject'} agreement (p from {smallest:.2g} to "
-            f"{largest:.2g}, Bonferroni). Its intervals are at most ±{reach:.2g} wide; the claim "
+            f"{'rejects' if rejects else 'does not reject'} agreement (Bonferroni-adjusted p = "
+            f"{largest:.2g}). Its intervals are at most ±{reach:.2g} wide; the claim "
             f"needs ±{self.margin:g}."
         )
         outcome: Outcome = (

@@ -63,7 +63,7 @@ def icons(epsilon: float) -> CaptionedFigure:
             hoverinfo="name",
         )
         figure.add_trace(marks)
-    words = f"Full: at least {least} of 100. Pale: at most {most}."
+    words = f"Full dots: at least {least} of 100. With the pale dots: at most {most}."
     fig.note(figure, 0.0, -3.3, words, fig.TRUTH.color, "top left")
     figure.layout.annotations[-1].align = "left"
     figure.update_xaxes(visible=False, range=[-1.0, 101.0])
@@ -99,7 +99,7 @@ def belief_figure(epsilon: float) -> go.Figure:
         settings=f"ε_total = {epsilon:g}, for someone who knows everybody else's record",
     )
     after = dataclasses.replace(fig.THEORY, name="belief after the release")
-    unchanged = dataclasses.replace(fig.GUIDE, name="nothing learnt")
+    unchanged = dataclasses.replace(fig.GUIDE, name="nothing learned")
     figure.add_traces(
         [
             fig.band(prior, low, high, after),

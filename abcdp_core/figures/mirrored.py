@@ -83,8 +83,10 @@ def mirrored(
     settings: str = "",
     *,
     bars: bool = False,
+    names: Mapping[str, str] | None = None,
+    x: str = "value of the parameter",
 ) -> go.Figure:
-    """Histograms of every parameter, a row each.
+    """Draw histograms of every parameter, a row each.
 
     Args:
         axes: parameter -> ends of its values.
@@ -93,6 +95,8 @@ def mirrored(
         title: of the figure.
         settings: below it.
         bars: also where there are few samples.
+        names: parameter -> name of its row, instead of its own.
+        x: title of the horizontal axis.
     """
     rows = _rows(axes, truth, samples)
     sizes = {style.name: next(iter(rows.values())).size(style.name) for style, _, _ in SIDES}
@@ -130,7 +134,7 @@ def mirrored(
         "bargap": 0.0,
     }
     ends = [row.ends for row in rows.values()]
-    layout |= strips(list(rows), ends, "value of the parameter", ROW)
+    layout |= strips([(names or {}).get(row, row) for row in rows], ends, x, ROW)
     return go.Figure({"data": traces, "layout": layout})
 
 

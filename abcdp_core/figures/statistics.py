@@ -34,7 +34,7 @@ RIVAL = Style("counts with noise, no ABC", OLIVE, "longdashdot", "star")
 RIVAL_WITHOUT_NOISE = dataclasses.replace(RIVAL, name="counts without noise, no ABC")
 """The error of whoever releases the sufficient counts where a likelihood exists."""
 
-UNLEARNT = Style("σ not clearly learnt", GREY, "dot", "diamond")
+UNLEARNT = Style("σ not clearly learned", GREY, "dot", "diamond")
 """What is little else than the prior."""
 
 

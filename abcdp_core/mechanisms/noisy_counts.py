@@ -70,10 +70,10 @@ from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
 Array = NDArray[np.float64]
 
 RIVAL = (
-    "You may not need ABC here: this model has a likelihood, so noisy counts, released once, give "
-    "an exact posterior. Judge other methods by that."
+    "This example does not need ABC: its likelihood can be computed, so noisy counts, released "
+    "once, give the exact posterior given those counts. Compare other methods with that."
 )
-NO_RIVAL = "ABC earns its keep when no likelihood can be computed: it needs only a simulator."
+NO_RIVAL = "ABC is useful when no likelihood can be computed: it needs only a simulator."
 
 
 def rival(scenario: Any) -> str:

@@ -44,15 +44,15 @@ def caution(pool_size: int, fewest: Collection[int]) -> str:
     largest = max(fewest, default=0)
     takes = f"{largest:,}" if len(set(fewest)) < 2 else f"{min(fewest):,} to {largest:,}"
     if pool_size < largest:
-        which = "some draws" if pool_size >= min(fewest) else "draws"
+        which = "some" if pool_size >= min(fewest) else "the"
         return (
-            f"A pool of {pool_size:,} is too small to move {which} by a regression, which takes "
-            f"{takes}; their intervals are wide."
+            f"Regression adjustment needs {takes} draws; the pool has {pool_size:,}, so {which} "
+            "intervals are wide."
         )
     if pool_size < 2 * largest:
         return (
-            f"A pool of {pool_size:,} is less than twice the {takes} draws that a regression "
-            f"takes; a larger one is safer."
+            f"A pool of {pool_size:,} is less than twice the {takes} draws that regression "
+            "adjustment needs; a larger one is safer."
         )
     return ""
 

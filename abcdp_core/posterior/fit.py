@@ -99,8 +99,8 @@ class Fit:
         """State the fit in words."""
         if not self.is_misfit:
             return (
-                f"The model makes such numbers (p = {self.p_value:.2f}), which does not prove that "
-                "it fits."
+                "The released numbers are consistent with the model's predictions (predictive "
+                f"p-value {self.p_value:.2f}); this does not prove that the model is right."
             )
         p = "p below 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
         return (
@@ -127,8 +127,8 @@ class Fit:
     def remarks(self) -> tuple[str, ...]:
         """One sentence for each edge."""
         return tuple(
-            f"The posterior is piled against the prior's {each.end} end for {each.parameter}: the "
-            "data may ask for more than the prior allows."
+            f"The posterior of {each.parameter} piles up at the {each.end} end of the prior; the "
+            f"data may favor {'larger' if each.end == 'upper' else 'smaller'} values."
             for each in self.edges
         )
 

@@ -165,8 +165,8 @@ def noise_in_words(event: Event) -> str:  # noqa: ARG001 - nothing is known of m
 
 
 NEIGHBOURS = {
-    "replace": "is replaced by any other and nothing else changes",
-    "add-remove": "is left out or added and nothing else changes",
+    "replace": "that record replaced by any other",
+    "add-remove": "that record added or removed",
 }
 """How neighboring data sets may differ, in words."""
 
@@ -207,8 +207,8 @@ def guarantee(spent: Cost, protected: str, neighbours: str = "replace") -> str:
         else f"(ε, δ)-differential privacy, δ = {spent.delta:.3g}"
     )
     return (
-        f"Protects {protected}: {kind} with ε_total = {in_digits(spent.epsilon)} when it "
-        f"{NEIGHBOURS[neighbours]}. {ADDS_UP}"
+        f"Protects {protected}: {kind} with ε_total = {in_digits(spent.epsilon)} (neighbors: "
+        f"{NEIGHBOURS[neighbours]}). {ADDS_UP}"
     )
 
 
@@ -231,12 +231,13 @@ def statement_of_largest(
     finite = [budget for budget in budgets if math.isfinite(budget)]
     if not finite:
         return statement(NonPrivate(), protected)
-    text = statement(at(max(finite)), protected, delta)
+    spent = cost(at(max(finite)), delta)
+    text = guarantee(spent, protected)
     bare = len(finite) < len(budgets)
     if len(set(finite)) > 1:
         text += f" This is the largest {'finite ' if bare else ''}budget shown."
     text = f"{text} {UNPROTECTED}" if bare else text
-    return text + overpaid(max(finite), accountant)
+    return text + overpaid(max(finite), accountant, in_digits(spent.epsilon))
 
 
 ADDS_UP = "Every further release from the same data adds to it."

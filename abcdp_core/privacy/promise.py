@@ -40,10 +40,11 @@ def promise_in_full(epsilon: float) -> str:
     strength = next(word for limit, word in STRENGTHS.items() if epsilon <= limit)
     return (
         f"ε_total = {in_digits(epsilon)} is a **{strength}** guarantee: replacing your record "
-        f"changes the probability of any result by at most {odds(epsilon)}. Take someone who knows "
-        f"everyone else's record and gives a statement about yours a 50 % chance; after the "
-        f"release, {reach(epsilon)}. Someone who knows less may learn more about you, as from any "
-        f"study of many people: ε_total limits only how much the release depends on your record."
+        f"changes the probability of any result by at most {odds(epsilon)}. Suppose someone who "
+        f"knows everyone else's record gives a statement about yours a 50 % chance. After the "
+        f"release that chance is {reach(epsilon)}. Someone who knows less may learn more about "
+        f"you, as from any study of many people: ε_total limits only how much the release depends "
+        f"on your record."
     )
 
 
@@ -77,8 +78,9 @@ def reach(epsilon: float) -> str:
 def promise_in_short(epsilon: float) -> str:
     """Return what ε_total promises, in two sentences."""
     return (
-        f"Someone who knows everyone else's record gives a statement about yours a 50 % chance; "
-        f"afterwards, {reach(epsilon)}. The odds change by at most {odds(epsilon)}."
+        f"Suppose someone who knows everyone else's record gives a statement about yours a 50 % "
+        f"chance. After the release that chance is {reach(epsilon)}: the odds change by at most "
+        f"{odds(epsilon)}."
     )
 
 

@@ -25,12 +25,12 @@ NO_COST = "This spends no privacy budget: nothing private was read."
 
 POSTERIOR = dataclasses.replace(fig.PRIVATE, name="posterior")
 
-NEIGHBOURS = {"replace": "replaced by another", "add-remove": "added or removed"}
+NEIGHBOURS = {"replace": "is replaced by another", "add-remove": "is added or removed"}
 """How neighbors differ -> what happens to one unit."""
 
 WAYS = {
-    "weights": "importance weights",
-    "regression": "regression, approximate",
+    "weights": "importance sampling",
+    "regression": "regression adjustment, approximate",
     "nearest": "nearest draws, approximate",
 }
 """Way -> the same in words."""
@@ -66,7 +66,7 @@ def spent(problem: Problem) -> str:
     stated = problem.spent
     if stated is None:
         return "The budget of the release itself is not stated."
-    whom = f" for {stated.unit} {NEIGHBOURS[stated.neighbours]}" if stated.unit else ""
+    whom = f" if {stated.unit} {NEIGHBOURS[stated.neighbours]}" if stated.unit else ""
     epsilon = in_digits(stated.epsilon_total)
     return f"The release itself spent ε_total = {epsilon}{whom}, according to its publisher."
 
@@ -89,14 +89,19 @@ def how(problem: Problem, posterior: Summary) -> str:
     """Return how the posterior was computed, with the effective sample size."""
     of_pool = "" if isinstance(problem.source, Model) else " of the pool"
     draws = counted(posterior.simulated, "draw")
-    size = f"effective sample size {posterior.effective:,.0f} from {draws}{of_pool}"
+    size, source = f"{posterior.effective:,.0f}", f"from {draws}{of_pool}"
     failed = f" {counted(posterior.failed, 'draw')} failed." if posterior.failed else ""
     if posterior.way != "weights":
         wider = " Two regressions differ; the wider result is shown." if posterior.differ else ""
-        by = "a regression" if posterior.way == "regression" else "the nearest draws"
-        return f"By {by}, which is approximate: too few draws carry weight ({size}).{wider}{failed}"
+        way = "by regression adjustment" if posterior.way == "regression" else "from nearest draws"
+        return (
+            f"Computed {way}, which is approximate, because the effective sample size is only "
+            f"{size} ({source}).{wider}{failed}"
+        )
     short = f"; {problem.wanted:,} wanted" if posterior.effective < problem.wanted else ""
-    return f"By importance weights ({size}{short}).{failed}"
+    return (
+        f"Computed by importance sampling (effective sample size {size} {source}{short}).{failed}"
+    )
 
 
 def title(problem: Problem) -> str:
@@ -126,13 +131,16 @@ def figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
 def fit_figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
     """Return the query beside the model's simulations."""
     fit = cast(Fit, posterior.fit)
-    made = "hardly ever makes" if fit.is_misfit else "makes"
+    misfit, fits = (
+        "The model hardly ever makes such numbers",
+        "The numbers are consistent with the model",
+    )
     drawn = replicates(
         problem.source.numbers,
         problem.query,
         fit.band,
         [each.name for each in fit.numbers],
-        f"The model {made} such numbers",
+        misfit if fit.is_misfit else fits,
         problem.noise.in_words(),
     )
     return CaptionedFigure(drawn, " ".join([fit.statement, *fit.remarks]))

@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from abcdp_core import documents
 from abcdp_core.output import citation
 from abcdp_core.parameters import shown
-from abcdp_core.privacy.accounting import NEIGHBOURS, in_digits
+from abcdp_core.privacy.accounting import in_digits
 from abcdp_core.privacy.promise import odds, presence_in_short, promise_in_short
 from abcdp_core.release import picture, releasable
 from abcdp_core.release.document import ReleaseRecord, axis_of, picture_rows, unit_of, verifying
@@ -112,7 +112,7 @@ def _label(content: Mapping[str, Any]) -> tuple[dict[str, str], str]:
             f"If two data sets differ only in {protected}, the probability of any set of results "
             f"changes by at most {odds(epsilon)}, plus at most δ."
         )
-    if NEIGHBOURS["add-remove"] in content["statement"]:
+    if "replaced by" not in content["statement"]:
         facts["odds change by at most"] += " (whether a person is in the data)"
         return facts, presence_in_short(epsilon)
     return facts, promise_in_short(epsilon)

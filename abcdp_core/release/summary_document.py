@@ -267,13 +267,15 @@ class PrivateSummaryRecord(ReleaseRecord):
     def how(self) -> str:
         """How the posterior was computed, and from how many draws."""
         summary, draws = self.found.summary, counted(sum(self.found.rounds), "draw")
-        size = f"effective sample size {summary.effective:,.0f}"
+        size = f"{summary.effective:,.0f}"
+        few = f"because the effective sample size is only {size}"
         way = {
-            "weights": f"Computed by importance weights from {draws} ({size}).",
-            "regression": f"Approximate: a regression on the nearest of {draws}, because too few "
-            f"draws carry weight ({size}).",
-            "nearest": f"Approximate: the nearest of {draws}. Too few draws carry weight ({size}), "
-            "and there are too few for a regression.",
+            "weights": f"Computed by importance sampling (effective sample size {size} from "
+            f"{draws}).",
+            "regression": f"Computed by regression adjustment of the nearest of {draws}, which is "
+            f"approximate, {few}.",
+            "nearest": f"Computed from the nearest of {draws}, which is approximate, {few} and "
+            "there are too few draws for regression adjustment.",
         }[summary.way]
         wider = " Two regressions differ; the wider result is shown." if summary.differ else ""
         failed = f" {counted(summary.failed, 'draw')} failed." if summary.failed else ""
@@ -377,13 +379,16 @@ class PrivateSummaryRecord(ReleaseRecord):
 def fit_figure(document: PrivateSummaryRecord) -> fig.CaptionedFigure:
     """Return the released numbers beside the model's simulations."""
     fit = document.found.fit
-    made = "hardly ever makes" if fit.is_misfit else "makes"
+    misfit, fits = (
+        "The model hardly ever makes such numbers",
+        "The numbers are consistent with the model",
+    )
     drawn = replicates(
         document.names,
         document.z,
         fit.band,
         [each.name for each in fit.numbers],
-        f"The model {made} such numbers",
+        misfit if fit.is_misfit else fits,
         document.settings,
         is_series=bool(getattr(source_of(document.request), "IS_SERIES", False)),
     )

@@ -307,7 +307,7 @@ def _too_few(request: PrivateSummaryRequest, simulations: int, numbers: int) -> 
     if simulations >= needed or table is None or table.pool is None:
         return ""
     return (
-        f"The pool has {simulations:,} draws, too few for a regression, which needs {needed:,}. If "
-        "too few draws carry weight, the nearest are used as they are, and intervals are wider "
-        "than the data allow. A larger pool helps."
+        f"The pool has {simulations:,} draws; regression adjustment needs {needed:,}. If the "
+        "effective sample size is small, the nearest draws are used as they are, and intervals are "
+        "wider than the data allow. A larger pool helps."
     )

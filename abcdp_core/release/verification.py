@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from abcdp_core.output.settings import params_from_json
 from abcdp_core.parameters import ParameterError, shown
 from abcdp_core.posterior.rounds import Each, one_by_one
+from abcdp_core.privacy.accounting import NEIGHBOURS
 from abcdp_core.release import procedure, releasable
 from abcdp_core.release.budget_file import reservation_in
 from abcdp_core.release.document import KEYS, ReleaseRecord
@@ -147,9 +148,24 @@ def _again(content: Mapping[str, Any]) -> ReleaseRecord:
     return document.taken_from(reservation_in(content)) if "ledger" in content else document
 
 
+FORMER_WORDS = {
+    "when it is replaced by any other and nothing else changes": "replace",
+    "when it is left out or added and nothing else changes": "add-remove",
+}
+"""How statements of version 0.2.0 name neighbors."""
+
+
+def _in_todays_words(statement: Any) -> Any:
+    """Return a statement of version 0.2.0 as it is written today; any other as it is."""
+    for words, neighbours in FORMER_WORDS.items():
+        statement = str(statement).replace(words, f"(neighbors: {NEIGHBOURS[neighbours]})")
+    return statement
+
+
 def compared(content: Mapping[str, Any], document: ReleaseRecord) -> list[Finding]:
     """Compare a record's content with the record that follows from it, key by key."""
     again = json.loads(document.to_json())
+    content = {**content, "statement": _in_todays_words(content["statement"])}
     skipped = {"versions", "ledger"}
     if "mechanism" not in content:
         skipped.add("mechanism")

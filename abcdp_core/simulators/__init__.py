@@ -45,6 +45,7 @@ class Scenario(Protocol):
         SUPPORT: a :class:`~abcdp_core.transforms.Bijector` for the support of the prior.
         NEIGHBOURS: ``add-remove`` if a unit is added or removed; otherwise one is replaced.
         PUBLISHED: source of the published data, for a figure.
+        AXIS_NAMES, AXIS_TITLE: parameter -> name of its row in a figure; title of their axis.
         STATISTICS: name -> :class:`~abcdp_core.statistic.Statistic`, numbers that may be released,
             with their unit and sensitivity. Several may state the same numbers for other units.
         CONJUGATE: a :class:`~abcdp_core.statistic.DirichletCounts`, for a known likelihood.
@@ -185,6 +186,12 @@ def names() -> list[str]:
 def has_several_units(scenario: Scenario) -> bool:
     """Return whether to compare errors of parameters in prior standard deviations."""
     return len(set(scenario.UNITS.values())) > 1
+
+
+def axis_words(source: Scenario) -> dict[str, Any]:
+    """Return how figures name a scenario's parameters and their axis, where it says so."""
+    stated = {"names": "AXIS_NAMES", "x": "AXIS_TITLE"}
+    return {key: getattr(source, name) for key, name in stated.items() if hasattr(source, name)}
 
 
 def title(name: str) -> str:

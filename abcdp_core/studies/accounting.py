@@ -160,7 +160,8 @@ def noise_says(result: Result) -> tuple[str, str]:
     params = cast(Params, result.params)
     return f"The papers' accountant calls for {more} more noise than soft weights need", (
         f"At ε_total = {params.epsilon_total[0]:g} and δ = {params.delta:g}, the papers' "
-        f"accountant (rdp-classic) calls for {more} more noise in soft weights than the best one."
+        f"accountant (rdp-classic) calls for {more} more noise in soft weights than the tightest "
+        "accountant."
     )
 
 
@@ -197,12 +198,12 @@ def attack_says(result: Result) -> tuple[str, str]:
     """Report the guaranteed miss rate, and the lowest rate of a known attack."""
     params, table = cast(Params, result.params), result.tables["tradeoff"]
     at = f"At a false-alarm rate of {FALSE_ALARMS} %"
-    missed = f"every attack misses at least {least_missed(params)} %"
+    missed = f"every attack misses at least {least_missed(params)} % of real differences"
     sparse, found = table[table.mechanism == "sparse-vector"], ""
     if (sparse.kind == "attained").all():
         misses = 100.0 * float(np.interp(FALSE_ALARMS / 100.0, sparse.false_alarm, sparse.miss))
         most = math.ceil(misses - ROUNDING)
-        found = f" The best attack found on the sparse vector misses at most {most} %."
+        found = f" The best attack found on the sparse vector misses at most {most} % of them."
     return f"{at}, {missed}", f"{at}, ε_total and δ guarantee that {missed}.{found}"
 
 

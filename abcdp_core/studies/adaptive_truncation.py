@@ -167,12 +167,12 @@ def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
 def _sharper(adaptive: float, fixed: float) -> tuple[str, str]:
     if not (adaptive > 0.0 and fixed > 0.0):
         return "No spread", "remains with a single particle, so there is nothing to compare."
-    ratio = fixed / adaptive
+    ratio, than = fixed / adaptive, "in this run than with one fixed interval"
     if 1.0 / ALIKE < ratio < ALIKE:
-        return "No sharper", "in this run: both ways of asking are about equally informative."
+        return "No sharper", f"{than}: both are about equally informative."
     if ratio < 1.0:
-        return f"{amount(1.0 / ratio, 2)}× less sharp", "in this run: exploring has not paid off."
-    return f"{amount(ratio, 2)}× sharper", "in this run, by asking where answers say most."
+        return f"{amount(1.0 / ratio, 2)}× less sharp", f"{than}: exploring has not paid off."
+    return f"{amount(ratio, 2)}× sharper", f"{than}, by asking where answers say most."
 
 
 def typical_in_words(params: Params) -> str:

@@ -45,7 +45,15 @@ from abcdp_core import parameters as par
 from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, PosteriorInfo, Release
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
-from abcdp_core.sentences import amount, budget_name, counted, from_to, percent, settings_line
+from abcdp_core.sentences import (
+    amount,
+    budget_name,
+    counted,
+    from_to,
+    percent,
+    ranges,
+    settings_line,
+)
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 from abcdp_core.study import Array, BaseParams, Parameter, Result, Tables, choice, columns, scale
@@ -211,8 +219,11 @@ def _over(result: Result) -> str:
 
 
 def _truth(result: Result) -> str:
-    edge = vars(result.params)["truths"] == "edge"
-    return f"a weight of at most {EDGE:g}" if edge else "the truth"
+    return f"true weights of at most {EDGE:g}" if _is_edge(result) else "the truth"
+
+
+def _is_edge(result: Result) -> bool:
+    return bool(vars(result.params)["truths"] == "edge")
 
 
 def _share(result: Result) -> tuple[str, str]:
@@ -224,9 +235,10 @@ def _share(result: Result) -> tuple[str, str]:
     title = f"No mechanism's {WHOLE} intervals clearly miss {truth} too often"
     if worst.coverage_high < LEVEL:
         title = f"{WHOLE} intervals from {name} contain {truth} only {share} of the time {at}"
+    when = f"when the true weight is at most {EDGE:g}, " if _is_edge(result) else ""
     return title, (
-        f"Over {_over(result)}, coverage is lowest for {name} {at}: {share} of its {WHOLE} "
-        f"intervals contain {truth} (95 % interval {low} to {high})."
+        f"Over {_over(result)}, coverage is lowest for {name} {at}: {when}{share} of its {WHOLE} "
+        f"intervals contain {'it' if when else truth} (95 % interval {low} to {high})."
     )
 
 
@@ -234,11 +246,12 @@ def _width(result: Result) -> tuple[str, str]:
     """Report the width of intervals at the smallest budget, and without noise."""
     table, params = result.tables["summary"], cast(Params, result.params)
     budget = min(params.epsilon_total)
-    wide = from_to(table.mean_width[table.epsilon_total == budget], 2)
+    widths = table.mean_width[table.epsilon_total == budget]
+    wide, ranging = from_to(widths, 2), ranges(widths, 2)
     bare = amount(table.mean_width[np.isinf(table.epsilon_total)].item(), 2)
     at = f"with {budget_name(budget)}"
     return f"Intervals are {wide} wide {at} and {bare} wide without noise", (
-        f"Over {_over(result)}, the mean width of {WHOLE} intervals is {wide} {at} and {bare} "
+        f"Over {_over(result)}, the mean width of {WHOLE} intervals {ranging} {at} and is {bare} "
         f"without noise{shared.in_units(params)}."
     )
 
@@ -250,8 +263,8 @@ def cautions(result: Result) -> list[str]:
     found = [shared.small_pool(params, by_regression)]
     if params.truths == "edge":
         found.append(
-            f"Even exact posterior intervals contain the truth {WHOLE} of the time only on "
-            f"average over the prior, not along an edge."
+            f"Even exact posterior intervals have {WHOLE} coverage only on average over the prior, "
+            "not for parameters near its edge."
         )
     if few := _counts(releases.draws < DRAWS_NEEDED, releases):
         found.append(

@@ -165,11 +165,15 @@ def _spread_found(result: Result) -> tuple[str, str]:
     means = table.groupby("epsilon_total").spread.mean()
     ends = {float(budget): means[budget] for budget in means.index[[0, -1]]}
     found = [f"{amount(mean)} cases {with_budget(at)}" for at, mean in ends.items() if mean >= 0.0]
-    title = f"Kept curves spread by {listed(found)}" if found else "No run kept two curves"
+    title, said = "No run kept two curves", "no run kept two curves"
+    between = "the standard deviation between"
+    if found:
+        title = f"The standard deviation between kept curves is {listed(found)}"
+        said = f"{between} kept curves, averaged over days, is {listed(found)}"
     prior = amount(float(table.prior_spread.iloc[0]))
     return title, (
         f"Over {counted(table.run.nunique(), 'run')} at c = {table.c.iloc[0]}, "
-        f"{title[0].lower()}{title[1:]}; curves from the prior spread by {prior} cases."
+        f"{said}; {between} curves from the prior is {prior} cases."
     )
 
 
@@ -180,7 +184,13 @@ def _picked(result: Result) -> str:
     kept, budget = counted(int(part.accepted.sum()), "curve"), float(part.epsilon_total.iloc[0])
     if math.isinf(budget):
         return f"Without noise, the runs kept {kept}"
-    return f"Noise picked {part.flipped.sum():,} of {kept} kept {with_budget(budget)}"
+    runs, picked = (
+        counted(len(part), "run"),
+        f"noise picked {part.flipped.sum():,} of the {kept} kept",
+    )
+    if not part.accepted.sum():
+        picked = "no curve was kept"
+    return f"Over {runs} {with_budget(budget)}, {picked}"
 
 
 CASES_SHOWN = (0.0, 4000.0)
@@ -198,7 +208,8 @@ def _curves(result: Result) -> fig.CaptionedFigure:
     titles = [budget_name(budget) for budget in budgets]
     height, same = 180 + 190 * rows, settings_line(result.params, ("c", "epsilon_abc"))
     words = _picked(result), "day", "confirmed cases"
-    settings = f"{same}, N = 18 days, one run"
+    runs = counted(vars(result.params)["runs"], "run")
+    settings = f"{same}, N = 18 days; curves of the first of {runs}"
     drawn = fig.panels(titles, *words, rows, height, settings=settings)
     for index, budget in enumerate(budgets):
         style = fig.NON_PRIVATE if math.isinf(budget) else fig.PRIVATE
@@ -221,7 +232,7 @@ def _curves(result: Result) -> fig.CaptionedFigure:
         drawn.add_traces([trace.update(fig.panel(index)) for trace in traces])
     fig.named_once(drawn)
     drawn.update_yaxes(range=list(CASES_SHOWN))
-    said = "Thin lines are the curves that one run kept; thick lines are their means."
+    said = "Thin lines are the curves that the first run kept; thick lines are their means."
     return fig.CaptionedFigure(drawn, said)
 
 
@@ -259,7 +270,7 @@ STUDY: Study[Params, None] = Study(
             settings=("c", "epsilon_abc"),
             curves=_prior,
             y_range=lambda _: (10.0, 10_000.0),
-            y_title="spread of the curves, in cases",
+            y_title="standard deviation between curves, in cases",
         ),
     },
 )

@@ -130,20 +130,24 @@ def says(result: Result) -> tuple[str, str]:
     if row.non_private == 0:
         title = f"{at}, Theorem 2 does not apply"
         return title, f"{title}: no draw is within ε_abc = {row.epsilon_abc:g}."
-    title = f"{at}, Theorem 2 allows an error of {bound}"
+    title = f"{at}, Theorem 2 allows a distance of up to {bound}"
     if row.bound >= row.trivial:
         title = f"{at}, Theorem 2's bound is vacuous"
     elif error > row.bound:
-        title = f"{at}, the simulated error exceeds Theorem 2's bound"
+        title = f"{at}, the simulated distance exceeds Theorem 2's bound"
     elif error > 0.0:
-        title = f"{at}, Theorem 2 allows {plain(row.bound / error, 2)} times the simulated error"
+        title = f"{at}, Theorem 2 allows {plain(row.bound / error, 2)} times the simulated distance"
     found = "no run kept a draw"
     if len(errors):
-        found = f"the mean over {counted(len(errors), 'run')} is {plain(error)}"
+        mean = "mean " * (len(errors) > 1)
+        found = f"the {mean}distance over {counted(len(errors), 'run')} is {plain(error)}"
         if empty := len(main) - len(errors):
             found += f" ({counted(empty, 'run')} kept no draw)"
-    proof = " The proof does not cover a redrawn threshold." if row["resample"] else ""
-    return title, f"{at}, Theorem 2 allows an error of {bound}; {found}.{proof}"
+    proof = ""
+    if row["resample"]:
+        proof = " The proof does not cover a new noisy threshold after each kept draw."
+    allowed = f"Theorem 2 allows a distance of up to {bound}"
+    return title, f"{at}, {allowed} between the estimates with and without noise; {found}.{proof}"
 
 
 LINES = Lines(

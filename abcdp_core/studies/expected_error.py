@@ -191,15 +191,15 @@ def typical_in_words(result: Result) -> str:
     table = result.tables["releases"]
     if table.empty:
         return ""
-    runs = f"**Over {counted(len(table), 'run')}:**"
+    runs = f"**Median over {counted(len(table), 'run')}:**"
     kept = table.accepted.quantile(0.5, "lower")
     if kept == 0:
         return f"{runs} typically, nothing is kept."
     false, low, high = table.false.quantile([0.5, 0.1, 0.9], "lower")
     ratio = (table.private_mse / table.non_private_mse) ** 0.5
     return (
-        f"{runs} typically, noise picks {false:,.0f} of the {kept:,.0f} draws kept (80 % of runs: "
-        f"{low:,.0f} to {high:,.0f}), and the error is {amount(ratio.median(), 2)} times the error "
+        f"{runs} noise picks {false:,.0f} of the {kept:,.0f} kept draws (middle 80 %: {low:,.0f} "
+        f"to {high:,.0f}), and the error is {amount(ratio.median(), 2)} times the error "
         f"without noise ({from_to(ratio.quantile([0.1, 0.9]), 2)})."
     )
 
@@ -208,7 +208,8 @@ def marks_in_words(result: Result, error: float, earlier: Sequence[float] = ()) 
     """Explain the marks of :func:`mark`; off the axis, report the error instead."""
     if not _is_on_axis(cast(Params, result.params).epsilon_total):
         return f"Your budget is off the axis; the error of this run is {amount(error)}."
-    return f"Ring: your setting. Dot: this run.{' Small: earlier noise.' if earlier else ''}"
+    before = " Small dots: earlier noise." if earlier else ""
+    return f"The ring marks your setting, the dot this run.{before}"
 
 
 def people(params: Params, epsilon_total: float) -> float:

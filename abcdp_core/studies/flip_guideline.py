@@ -1,19 +1,21 @@
 r"""How large may c be before noise decides?
 
 Every kept draw uses budget, so at a fixed budget more kept draws mean more noise. What matters is
-the **share of kept draws that are false**: draws at a distance $\rho_t > \epsilon_{abc}$ that were
-kept only because of noise (MATH F3). Its expectation over all noise is computed exactly (MATH E6)
-and averaged over public data sets. Each is simulated from another prior draw and compared with the
-public pool in its own order. The private data are never read, so the guideline uses no budget. It
-is the largest $c$ such that the share stays at or below a level there and at every smaller $c$
-evaluated: first round values, then those that halve the gap in which the level is crossed.
+the **share of kept draws that are wrongly kept**: draws at a distance $\rho_t > \epsilon_{abc}$
+that were kept only because of noise (MATH F3). Its expectation over all noise is computed exactly
+(MATH E6) and averaged over public data sets. Each is simulated from another prior draw and compared
+with the public pool in its own order. The private data are never read, so the guideline uses no
+budget. It is the largest $c$ such that the share stays at or below a level there and at every
+smaller $c$ evaluated: first round values, then those that halve the gap in which the level is
+crossed.
 
 Noise is not the only reason. If fewer than $c$ draws of the pool are within $\epsilon_{abc}$, only
-false ones can fill the other places.
+wrongly kept ones can fill the other places.
 
 The paper looks at the *median flip probability* $G_b$ (MATH F2) of public distances instead, the
 chance for a typical draw. It does not guide the choice of $c$: far draws often outnumber close ones
-by a hundred to one, so even a small chance for each fills the $c$ places with false draws first.
+by a hundred to one, so even a small chance for each fills the $c$ places with wrongly kept draws
+first.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from abcdp_core import flips, pool, predictive
 from abcdp_core import parameters as par
 from abcdp_core.demonstration import SparseVectorParams
 from abcdp_core.figures.lines import Curve, Lines
-from abcdp_core.sentences import from_to, percent
+from abcdp_core.sentences import percent, ranges
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study import Array, At, Result, Rows, Run, Study, scale
 from abcdp_core.theory import false_acceptance_rate, flip, sparse_vector_run
@@ -54,7 +56,7 @@ LEVEL = scale(
     (0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5),
 )
 FALSE_LEVEL = scale(
-    "Largest share of false draws",
+    "Largest share of wrongly kept draws",
     "The guideline is the largest c that keeps the expected share at or below it.",
     (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99),
 )
@@ -87,8 +89,8 @@ def look(task: Run[Params]) -> At:
 
     Returns:
         The setting, with ``rho``, the distances from the pool to each data set; ``shares``, c ->
-        share of false draws, by rising c; and ``largest_c_false`` and ``largest_c``, up to which
-        the share and the paper's median keep their levels, 0 if none does.
+        share of wrongly kept draws, by rising c; and ``largest_c_false`` and ``largest_c``, up to
+        which the share and the paper's median keep their levels, 0 if none does.
     """
     at = At.first(task)
     most = min(int(par.C.high), at.pool_size)
@@ -118,7 +120,7 @@ def flip_quartiles(at: At, c: int) -> Array:
 
 
 def by_c(at: At, _: Run[Params]) -> list[tuple[float, ...]]:
-    """Return the share of false draws and the quartiles of the flip probability at each c."""
+    """Return the share wrongly kept and the quartiles of the flip probability at each c."""
     rows = []
     for c, share in at.shares.items():
         scale = flips.event(at, c).threshold_scale
@@ -141,17 +143,17 @@ def guideline(at: At, _: Run[Params]) -> pd.DataFrame:
 
 
 def share_says(result: Result) -> tuple[str, str]:
-    """Say up to which c the share of false draws keeps the level."""
+    """Say up to which c the share of wrongly kept draws keeps the level."""
     params, table = cast(Params, result.params), result.tables["guideline"]
-    level, what = percent(params.false_level), "of the kept draws are expected to be false"
+    level, what = percent(params.false_level), "of the kept draws are expected to be wrongly kept"
     if len(table) > 1:
-        largest = from_to(table.largest_c_false)
-        title = f"The largest c with at most {level} false draws is {largest}"
+        largest = ranges(table.largest_c_false)
+        title = f"The largest c with at most {level} of kept draws wrongly kept {largest}"
         return title, f"{title}, over {len(table)} settings."
     shares, largest = result.tables["main"].set_index("c").false_share, table.largest_c_false[0]
     title = f"Up to c = {largest:,}, at most {level} {what}"
     if not math.isfinite(shares.iloc[0]):
-        title = "Hardly any draw is ever kept, false or not"
+        title = "Hardly any draw is ever kept, rightly or wrongly"
     elif largest == 0:
         title = f"Even at c = {shares.index[0]}, more than {level} {what}"
     if not math.isfinite(shares[params.c]):
@@ -161,15 +163,15 @@ def share_says(result: Result) -> tuple[str, str]:
 
 
 def median_says(result: Result) -> tuple[str, str]:
-    """Say up to which c the paper's median keeps its level, and which share is false there."""
+    """Say up to which c the paper's median keeps its level, and the share wrongly kept there."""
     largest = result.tables["guideline"].largest_c
-    title = f"The largest c that the paper's median rule allows is {from_to(largest)}"
+    title = f"The largest c that the paper's median rule allows {ranges(largest)}"
     if not largest.any():
         title = "The paper's median rule allows no c"
     elif len(largest) == 1:
         share = result.tables["main"].set_index("c").false_share[largest[0]]
         if math.isfinite(share):
-            what = "of the kept draws are expected to be false"
+            what = "of the kept draws are expected to be wrongly kept"
             return title, f"{title}; at this c, {percent(share)} {what}."
     return title, f"{title}."
 
@@ -189,13 +191,13 @@ def level_line(name: str, result: Result, _: pd.DataFrame) -> list[Curve]:
 
 SHARES = AlongC(
     {
-        "false_share": fig.PRIVATE.called("false draws"),
+        "false_share": fig.PRIVATE.called("wrongly kept"),
         "unfillable": fig.NON_PRIVATE.called("too few close draws"),
     },
     says=share_says,
     bands={"false_share": ("false_share_low", "false_share_high")},
     y_range=lambda _: (0.0, 1.04),
-    y_title="expected share of false draws",
+    y_title="expected share of wrongly kept draws",
     curves=partial(level_line, "false_level"),
 )
 MEDIAN = AlongC(
@@ -209,7 +211,7 @@ MEDIAN = AlongC(
 
 
 def shares(result: Result) -> fig.CaptionedFigure:
-    """Draw the share of false draws by c, with the chosen c marked if there is one setting."""
+    """Draw the share wrongly kept by c, with the chosen c marked if there is one setting."""
     drawn, main = SHARES(result), result.tables["main"]
     share = main.false_share[main.c == vars(result.params)["c"]]
     if len(share) == 1:

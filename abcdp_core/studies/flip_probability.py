@@ -200,8 +200,8 @@ def finding(rates: pd.DataFrame) -> str:
     flipped = found.let_in, found.lost
     kept, rejected = (amount(x, 2) if x >= NONE else "practically none" for x in flipped)
     return (
-        f"Noise would wrongly keep {kept} of {amount(found.far, 2)} far draws and wrongly reject "
-        f"{rejected} of {amount(found.close, 2)} close ones"
+        f"In the whole pool, noise would wrongly keep {kept} of {amount(found.far, 2)} far draws "
+        f"and wrongly reject {rejected} of {amount(found.close, 2)} close ones"
     )
 
 
@@ -209,7 +209,8 @@ def median(result: Result) -> tuple[str, str]:
     """Say how large the median flip probability is, and over how many draws."""
     medians = result.tables["main"].groupby(GRID).flip_probability.median()
     ends = dict.fromkeys(one_in(end) for end in (medians.min(), medians.max()))
-    title = f"The median flip probability is {' to '.join(ends)}"
+    found = f"ranges from {' to '.join(ends)}" if len(ends) > 1 else f"is {''.join(ends)}"
+    title = f"The median flip probability {found}"
     draws = counted(vars(result.params)["draws"], "draw")
     if len(medians) == 1:
         return title, f"{title} over {draws}."

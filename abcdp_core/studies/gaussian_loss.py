@@ -32,7 +32,7 @@ from abcdp_core import parameters as par
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import gaussian_rejection as rejection
 from abcdp_core.privacy import GaussianSeries, gaussian_series
-from abcdp_core.sentences import from_to, plain
+from abcdp_core.sentences import from_to, plain, ranges
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study import At, BaseParams, Cells, Result, Study, scale
 from abcdp_core.summaries import first_of
@@ -106,9 +106,11 @@ def least_loss(result: Result) -> tuple[str, str]:
     at = f"ε_abc = {least.epsilon_abc:g}"
     title = f"A decision reveals least at {at}, a weight at ε_abc = {weight.epsilon_abc:g}"
     if len(part) == 1:
-        title = f"What one draw reveals at {at}"
-    loss = f"a decision reveals ε = {plain(least.exact, 2)} at {at}"
-    return title, f"With B_ρ = {least.bound:g}, {loss}; half the bound is {least.bound / 2:g}."
+        title = f"Privacy loss of one draw at {at}"
+    loss = f"With B_ρ = {least.bound:g}, a decision reveals ε = {plain(least.exact, 2)} at {at}"
+    if len(part) > 1:
+        loss += ", the least of the thresholds shown"
+    return title, f"{loss}. The loss is smallest at ε_abc = B_ρ / 2 = {least.bound / 2:g}."
 
 
 def noise_needed(result: Result) -> tuple[str, str]:
@@ -118,8 +120,8 @@ def noise_needed(result: Result) -> tuple[str, str]:
     part = first_of(part, "bound")
     return f"Decisions need {times} times the noise of soft weights", (
         f"With ε_total = {part.epsilon_total.iloc[0]:g}, the standard deviation of the noise on a "
-        f"distance is {from_to(part.exact, 2)} for a decision with B_ρ = {part.bound.iloc[0]:g} "
-        f"and {from_to(part.soft_exact, 2)} for a weight."
+        f"distance {ranges(part.exact, 2)} for a decision with B_ρ = {part.bound.iloc[0]:g} "
+        f"and {ranges(part.soft_exact, 2)} for a weight."
     )
 
 
@@ -133,7 +135,7 @@ WEIGHTS = {
     "soft_published": SOFT.called("soft weights, published", dash="dash", marker="diamond"),
     "soft_exact": SOFT.called("soft weights, exact", marker="triangle-up"),
 }
-HALF = fig.GUIDE.called("half the bound"), lambda part: part.bound.iloc[0] / 2.0
+HALF = fig.GUIDE.called("half of B_ρ"), lambda part: part.bound.iloc[0] / 2.0
 
 STUDY = Study(
     EXPERIMENT,

@@ -23,7 +23,8 @@ from abcdp_core import demonstration, summaries
 from abcdp_core import figures as fig
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import against_no_noise, budget_name, counted, from_to
+from abcdp_core.sentences import against_no_noise, budget_name, counted, ranges
+from abcdp_core.simulators import axis_words
 from abcdp_core.streams import generator
 from abcdp_core.study import Array, columns, scale
 from abcdp_core.tasks import SingleTask, single_task
@@ -84,7 +85,7 @@ def collect(params: Params, rows: Tables) -> Result:
     """Report the spread of errors, and what all releases spend together."""
     errors, total = rows["errors"], params.releases * params.epsilon_total
     made = f"{counted(len(errors), 'release')} of the same data"
-    said = f"Over {made}, the mean absolute error is {from_to(errors.mae)}."
+    said = f"Over {made}, the mean absolute error {ranges(errors.mae)}."
     if errors.mae.isna().all():
         said = f"Shows {made}. The true parameters are unknown, so there is no error to report."
     privacy = demonstration.privacy_of(params)
@@ -128,7 +129,9 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     plain, prior, truth = (references[[name]].to_numpy(float) for name in names)
     ends = fig.shown_ends(axes, references[["prior_low", "prior_high"]].to_numpy(), truth[:, 0])
     figure = fig.figure(finding(result), "", "", settings=demonstration.settings(params))
-    figure.update_layout(fig.strips(list(references.parameter), ends, "mean of the kept draws", 66))
+    words = axis_words(params.source).get("names", {})
+    rows = [words.get(name, name) for name in references.parameter]
+    figure.update_layout(fig.strips(rows, ends, "mean of the kept draws", 66))
     number = result.tables["errors"].release_number.to_numpy()
     height, each = SPREAD * ((number * GOLDEN) % 1.0 - 0.5), means(result).T
     newest = {"size": 13, "line": {"width": 2, "color": fig.BOTH.color}}

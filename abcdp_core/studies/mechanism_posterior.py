@@ -30,6 +30,7 @@ from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.sentences import amount, budget_name, counted, little, percent, settings_line
+from abcdp_core.simulators import axis_words
 from abcdp_core.streams import generator
 from abcdp_core.study import Parameter, Result, Run, Study, samples
 from abcdp_core.study import mechanisms as shared
@@ -148,7 +149,8 @@ def posterior(result: Result) -> fig.CaptionedFigure:
         title = f"The error of this release is {percent(private / prior)} of the prior's error"
     asked = ["epsilon_total", *{"c"}.intersection(mechanisms.load(params.mechanism).takes), "n"]
     settings = f"{fig.called(params.mechanism)}, {settings_line(params, asked)}"
-    figure = fig.mirrored(source.AXES, source.TRUTH, result.tables["main"], title, settings)
+    main, words = result.tables["main"], axis_words(source)
+    figure = fig.mirrored(source.AXES, source.TRUTH, main, title, settings, **words)
     return fig.CaptionedFigure(figure, result.summary)
 
 

@@ -34,6 +34,7 @@ from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import against_no_noise, amount, counted
+from abcdp_core.simulators import axis_words
 from abcdp_core.study import Array, columns
 from abcdp_core.tasks import SingleTask, single_task
 from abcdp_core.theory import flip
@@ -102,7 +103,7 @@ def _summary(params: Params, rows: Tables) -> str:
     """Report the errors with and without noise; and the kept draws, if the pool ran out."""
     errors = rows["errors"].set_index("release")
     private, plain, c = errors.accepted["private"], errors.accepted["non-private"], params.c
-    kept = f"The run kept {private:,} of {counted(c, 'draw')} with noise and {plain:,} without."
+    kept = _kept_words(int(private), int(plain), c)
     if errors.mse.isna().all():
         return f"{kept} The true parameters are unknown, so there is no error to report."
     of_prior, of_plain, of_private = map(amount, np.sqrt(errors.mse))
@@ -111,6 +112,17 @@ def _summary(params: Params, rows: Tables) -> str:
         f"the prior mean's is {of_prior}."
     )
     return said if private == plain == c else f"{said} {kept}"
+
+
+def _kept_words(private: int, plain: int, c: int) -> str:
+    """Report how many draws the run kept, and the maximum c."""
+    without = f"{plain:,}" + ", the maximum" * (plain == c)
+    draws = counted(private, "draw") + ", the maximum" * (private == c)
+    if private == plain:
+        said = f"With and without noise, the run kept {draws}"
+    else:
+        said = f"With noise, the run kept {draws}; without noise, it kept {without}"
+    return f"{said}." if c in (private, plain) else f"{said}; the maximum is {c:,}."
 
 
 def counts(result: Result) -> tuple[int, int]:
@@ -184,7 +196,8 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     """Draw the kept draws of every parameter, and every decision with and without noise."""
     params, decisions = cast(Params, result.params), result.tables["decisions"]
     axes, truth, settings = params.source.AXES, params.source.TRUTH, demonstration.settings(params)
-    kept = fig.mirrored(axes, truth, result.tables["main"], _moved(result), settings)
+    words = axis_words(params.source)
+    kept = fig.mirrored(axes, truth, result.tables["main"], _moved(result), settings, **words)
     flipped, (_, false) = int(decisions.flipped.sum()), counts(result)
     title = f"Noise wrongly kept {counted(false, 'draw')} and wrongly rejected {flipped - false:,}"
     layout = fig.layout(title, "distance without noise", "distance with noise", 440, settings)

@@ -67,7 +67,7 @@ REPLICATES = 5000
 PUBLISHERS = "Xiong, Ju & Zhang, Transactions on Machine Learning Research, 2025"
 
 WHAT = {
-    "log-linear": "Eight counts of two binary features in two classes of 100 people",
+    "log-linear": "Eight counts of two binary features of 100 people in two classes",
     "linear-regression": "Nine bounded averages of the 100 records of a linear regression",
     "sir-epidemic": "Share of infected people in a random sample, on ten days of an epidemic",
 }

@@ -32,7 +32,7 @@ from abcdp_core import parameters as par
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import soft_weights
 from abcdp_core.privacy import Event
-from abcdp_core.sentences import budget_name, from_to, plain
+from abcdp_core.sentences import plain, ranges, with_budget
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.study import At, BaseParams, Cells, Result, Study, scale
 from abcdp_core.study.errors import RIVAL, LeastError, OwnData
@@ -108,10 +108,16 @@ def _draws_that_count(result: Result) -> tuple[str, str]:
     main = result.tables["main"]
     here = main[main.epsilon_total == main.epsilon_total.min()]
     means = here.groupby("epsilon_abc").effective_sample_size.mean()
-    at = budget_name(here.epsilon_total.iloc[0])
-    title = f"Effective sample size {plain(means.iloc[0])} at ε_abc = {means.index[0]:g} with {at}"
-    spread = from_to(means)
-    return title, f"With {at}, the mean effective sample size is {spread} at the thresholds shown."
+    budget = float(here.epsilon_total.iloc[0])
+    at, size = with_budget(budget), plain(means.iloc[0])
+    title = f"At ε_abc = {means.index[0]:g} {at}, the effective sample size is {size}"
+    shown = "thresholds" if len(means) > 1 else "threshold"
+    said = (
+        f"{at.capitalize()}, the mean effective sample size {ranges(means)} at the {shown} shown."
+    )
+    if math.isfinite(budget):
+        said += " A large value does not mean a small error if the weights are mostly noise."
+    return title, said
 
 
 STUDY = Study(

@@ -82,14 +82,25 @@ def _table(
     return table.assign(point=point, coordinate=np.array(names)[coordinate], value=data.ravel())
 
 
+MEANS = {
+    "value": "mean value",
+    "new cases": "mean number of new cases",
+    "patients in the cluster": "mean number of patients in a cluster",
+    "months with cases of the largest": "mean number of months with cases in the largest cluster",
+}
+"""Coordinate -> name of its mean."""
+
+NO_COST = "Simulating data from the release costs no further privacy."
+
+
 def collect(params: Params, rows: Tables) -> Result:
     """Compare the means of the last coordinate."""
     name, compared = params.source.COORDINATES[-1], rows["compared"]
     means = compared[compared.coordinate == name].set_index("source")["mean"]
     found = listed([f"{amount(mean)} {CALLED[str(source)]}" for source, mean in means.items()])
-    said = f"The mean of {name} is {found}."
-    privacy = f"{demonstration.privacy_of(params)} Simulating data from it adds nothing to that."
-    privacy, event = f"{privacy} {UNPROTECTED}", demonstration.event_of(params)
+    said = f"The {MEANS.get(name, f'mean of {name}')} is {found}."
+    privacy = f"{demonstration.privacy_of(params)} {NO_COST} {UNPROTECTED}"
+    event = demonstration.event_of(params)
     return Result(EXPERIMENT, params, rows, said, privacy, event)
 
 

@@ -44,7 +44,17 @@ from abcdp_core.adaptive import best_channel, information, intervals, noise
 from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive.families import FAMILIES
 from abcdp_core.figures.lines import Lines
-from abcdp_core.sentences import AXES, amount, budget_name, listed, percent, plain, settings_line
+from abcdp_core.sentences import (
+    AXES,
+    amount,
+    budget_name,
+    decimals,
+    fixed,
+    listed,
+    percent,
+    plain,
+    settings_line,
+)
 from abcdp_core.study import Array, At, BaseParams, Cells, Result, Rows, Run, Study, choice, scale
 
 EXPERIMENT = "truncation-interval"
@@ -198,6 +208,13 @@ def truncated(main: pd.DataFrame) -> pd.DataFrame:
     return main[main.channel == "truncation"].sort_values("epsilon_total")
 
 
+ALMOST_NONE = 0.0005
+"""Share of the maximum information below which an interval yields almost none."""
+
+MILLIONTH = 1e-6
+MINUS = "\u2212"
+
+
 def best_intervals(result: Result) -> tuple[str, str]:
     """Report the best intervals at the smallest and largest budget, and what the paper's lose."""
     params, main = cast(Params, result.params), result.tables["main"]
@@ -208,10 +225,12 @@ def best_intervals(result: Result) -> tuple[str, str]:
         title = f"At {budget_name(main.epsilon_total.min())}, the information is {scores}"
         return title, f"{title}."
     ends = rows.iloc[[0, -1]] if len(rows) > 1 else rows
-    each = map(_where, ends.epsilon_total, ends.a, ends.b)
+    ends_of = ends.epsilon_total, ends.a, ends.b
+    each = [_where(*end, params.symmetric) for end in zip(*ends_of, strict=True)]
     how = "" if params.integration == "exact" else ", by a noisy search,"
     around = " around μ" if params.symmetric else ""
-    title = f"The best interval{around}{how} is {listed([*each])}"
+    runs = "is" if params.symmetric else "runs"
+    title = f"The best interval{around}{how} {runs} {listed(each)}"
     known = rows.dropna(subset="paper_b")
     if known.empty or params.integration != "exact":
         return title, f"{title}."
@@ -219,12 +238,17 @@ def best_intervals(result: Result) -> tuple[str, str]:
     return title, f"{title}. The paper's intervals lose at most {lost} of the information."
 
 
-def _where(epsilon_total: float, a: float, b: float) -> str:
-    middle, half = 0.5 * (a + b), 0.5 * (b - a)
-    width = plain(half, 2)
-    place = f"μ + ({plain(middle, 2)} ± {width}) σ" if middle > 1e-9 else f"μ ± {width} σ"
+def _where(epsilon_total: float, a: float, b: float, symmetric: bool) -> str:
+    half, places = 0.5 * (b - a), decimals(b - a)
+    place = f"from {_end(a, places)} to {_end(b, places)}"
+    if symmetric:
+        place = f"μ ± {plain(half, 2)} σ"
     end = ", the narrowest tried" if half < 1.01 * intervals.NARROWEST else ""
     return f"{place} at {budget_name(epsilon_total)}{end}"
+
+
+def _end(value: float, places: int) -> str:
+    return f"μ {'+' if value >= 0.0 else MINUS} {fixed(abs(value), places)} σ"
 
 
 def narrowest(result: Result) -> tuple[str, str]:
@@ -232,10 +256,13 @@ def narrowest(result: Result) -> tuple[str, str]:
     width = result.tables["width"]
     curve = width[width.epsilon_total == width.epsilon_total.min()].sort_values("half_width")
     share = (curve.information / curve.best_information).to_numpy()
-    kept, best = percent(share[0]), plain(curve.half_width.iloc[share.argmax()], 2)
+    best = plain(curve.half_width.iloc[share.argmax()], 2)
+    yields = "almost none" if share[0] < ALMOST_NONE else percent(share[0])
     at = budget_name(width.epsilon_total.min())
-    title = f"At {at}, a vanishingly narrow interval keeps {kept} of the largest information"
-    return title, f"{title}; the best half-width shown is {best} σ."
+    title = f"At {at}, a vanishingly narrow interval yields {yields} of the maximum information"
+    return title, (
+        f"{title}; the best half-width among the intervals shown, all centered at μ, is {best} σ."
+    )
 
 
 def compared_with_fixed(result: Result) -> tuple[str, str]:
@@ -243,10 +270,12 @@ def compared_with_fixed(result: Result) -> tuple[str, str]:
     table = result.tables["ways"]
     rows = table[table.epsilon_total == table.epsilon_total.min()].set_index("way")
     ratio, at = rows.loc["best for mu"] / rows.loc[FIXED], budget_name(table.epsilon_total.min())
-    mu, sigma = plain(ratio.information_mu, 2), plain(ratio.information_sigma, 2)
+    mu, sigma = plain(ratio.information_mu, 2), f"{plain(ratio.information_sigma, 2)} times"
+    if ratio.information_sigma < MILLIONTH:
+        sigma = "less than one millionth of"
     title = (
         f"At {at}, the best interval for μ carries {mu} times the fixed interval's information "
-        f"about μ and {sigma} times its information about σ"
+        f"about μ and {sigma} its information about σ"
     )
     return title, f"{title}."
 

@@ -38,7 +38,7 @@ from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core import pool
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.sentences import amount, from_to, listed, setting, settings_line
+from abcdp_core.sentences import amount, listed, ranges, setting, settings_line
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.streams import generator
 from abcdp_core.study import BaseParams, Parameter, Result, Tables, choice, columns, outbreaks
@@ -178,7 +178,7 @@ def spreads(errors: pd.DataFrame) -> pd.DataFrame:
 def _error_words(tables: Tables) -> tuple[str, str]:
     """Say what noise does to the mean error, for the first value of ``resample``."""
     errors = first_of(tables["errors"], "resample")
-    kept = f" with the {setting('resample', errors['resample'].iloc[0])}"
+    kept = f" with a {setting('resample', errors['resample'].iloc[0])}"
     return outbreaks.error_words(errors, tables["non_private"], "n", kept)
 
 
@@ -186,11 +186,11 @@ def _spread_words(tables: Tables) -> tuple[str, str]:
     """Report the spread of errors of single releases at the first size, and its sources."""
     errors = first_of(tables["errors"], "resample", "n")
     first, row = errors.iloc[0], spreads(errors).iloc[0]
-    at = f"At {setting('n', first.n)} with the {setting('resample', first['resample'])}"
+    at = f"At {setting('n', first.n)} with a {setting('resample', first['resample'])}"
     sources = {"noise": "the noise", "data": "the data"}
     known = [f"{amount(row[by], 2)} due to {name}" for by, name in sources.items() if row[by] >= 0]
-    middle = from_to(errors.mae.quantile([0.1, 0.9]), 2)
-    return f"At {setting('n', first.n)}, the middle 80 % of errors is {middle}", (
+    middle = ranges(errors.mae.quantile([0.1, 0.9]), 2)
+    return f"At {setting('n', first.n)}, the middle 80 % of errors {middle}", (
         f"{at}, the standard deviation of the error is {listed(known or ['unknown'])}."
     )
 
@@ -226,8 +226,8 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
 
 
 def _label(n: int, resample: bool | None = None) -> str:
-    noise = "no noise" if resample is None else "redrawn" if resample else "kept"
-    return f"{setting('n', n)}, {noise}"
+    noisy = "new thresholds" if resample else "fixed threshold"
+    return f"{setting('n', n)}, {'no noise' if resample is None else noisy}"
 
 
 def _values(result: Result) -> list[outbreaks.Values]:

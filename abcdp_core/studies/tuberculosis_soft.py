@@ -35,7 +35,7 @@ import pandas as pd
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import soft_weights
-from abcdp_core.privacy import GaussianSeries
+from abcdp_core.privacy import GaussianSeries, cost, in_digits
 from abcdp_core.sentences import overpaid, percent, setting, settings_line
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.streams import generator
@@ -191,7 +191,8 @@ def collect(params: Params, rows: Tables) -> Result:
     shares = rows["shares"].groupby(named, sort=False).share.mean()
     event = event_of(params, params.epsilon_abc[0])
     privacy = outbreaks.guarantee(event, "There is one outbreak,", params.delta)
-    privacy += overpaid(params.epsilon_total, params.accountant)
+    exact = in_digits(cost(event, params.delta).epsilon)
+    privacy += overpaid(params.epsilon_total, params.accountant, exact)
     _, said = outbreaks.error_words(rows["errors"], rows["non_private"], "epsilon_abc")
     tables = {**rows, "shares": shares.reset_index()}
     return Result(EXPERIMENT, params, tables, said, privacy, event)

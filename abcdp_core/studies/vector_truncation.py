@@ -230,7 +230,11 @@ def _best_number(result: Result) -> tuple[str, str]:
 
 
 LOOKS = dict(zip((ONE, ALL, BEST), fig.styles((ONE, ALL, BEST)), strict=True))
-ERRORS = Errors("error_mu", "μ", "dimension", ("way",), _largest, _theory, LOOKS, table="ways")
+ERRORS = Errors(
+    *("error_mu", "μ", "dimension", ("way",), _largest, _theory, LOOKS),
+    table="ways",
+    averaged=True,
+)
 ERROR = ERRORS.view(settings=("n", "epsilon_total", "channel", "correlation"))
 TOLD = Lines(
     "information",

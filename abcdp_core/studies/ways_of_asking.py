@@ -283,8 +283,8 @@ def symbols(result: Result) -> fig.CaptionedFigure:
     times = factor(math.log(table.chance_inside.iloc[0] / table.chance_outside.iloc[0]))
     return fig.CaptionedFigure(
         figure,
-        "Each line is the probability of one answer, by the person's value. Values in the answer's "
-        f"set make it {times} times as likely as all other values do.",
+        "Each line is the probability of one answer, by the person's value. A value in an answer's "
+        f"set makes that answer {times} times as likely as a value outside it does.",
     )
 
 
@@ -303,8 +303,8 @@ def clipped(result: Result) -> fig.CaptionedFigure:
     figure.add_trace(fig.line(x, y, style, showlegend=False))
     return fig.CaptionedFigure(
         figure,
-        f"The line is the value clipped to {interval(row.a, row.b)}. The bands hold 50 % and 90 % "
-        f"of the answers, which have noise of scale {amount(scale, 2)}.",
+        f"The line is the value clipped to {interval(row.a, row.b)}. The bands contain 50 % and "
+        f"90 % of the answers, which have noise of scale {amount(scale, 2)}.",
     )
 
 

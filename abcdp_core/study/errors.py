@@ -167,10 +167,11 @@ class LeastError:
         ends = self.table(main, metric).iloc[[0, -1]].drop_duplicates("epsilon_total")
         errors = zip(ends.epsilon_total, ends[metric], strict=True)
         found = " and ".join(f"{amount(error)} {with_budget(budget)}" for budget, error in errors)
+        best = "threshold" if self.over == ("epsilon_abc",) else "setting"
         same = main[list(self.of_noise)]
         main = main[np.isfinite(main.epsilon_total) | (same == same.iloc[0]).all(axis=1)]
         return (
-            f"Over {runs_in_words(main)}, the smallest {AXES[metric]} is {found}; "
+            f"Over {runs_in_words(main)}, the {AXES[metric]} at the best {best} is {found}; "
             f"the error of the prior mean is {amount(prior_error(result, metric))}."
             f"{summaries.empty_note(main.get('accepted', [1]))}"
         )

@@ -17,7 +17,7 @@ from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.figures.looks import Style
 from abcdp_core.figures.statistics import way_of_asking
 from abcdp_core.results import Result
-from abcdp_core.sentences import amount, plain, runs_in_words
+from abcdp_core.sentences import amount, plain
 from abcdp_core.study.tables import Array, At
 from abcdp_core.tasks import Run
 
@@ -72,6 +72,7 @@ class Errors:
         theory: from the rows, curves of the error if all information in the answers were used.
         looks: value of the first of ``ways`` -> style and name.
         table: name of the table with the errors.
+        averaged: whether the error of a single run is a mean too, over coordinates.
     """
 
     column: str
@@ -82,6 +83,7 @@ class Errors:
     theory: Callable[[Result, pd.DataFrame], list[Curve]]
     looks: Mapping[str, Style] = field(default_factory=dict)
     table: str = "main"
+    averaged: bool = False
 
     def says(self, result: Result) -> tuple[str, str]:
         """Return a title that compares the ways of asking, and a sentence with their errors."""
@@ -92,15 +94,21 @@ class Errors:
         here = summaries.over_runs(main[main[self.x] == place], self.column, self.ways)
         rows: Any = here.to_dict("records")
         found = {tuple(row[way] for way in self.ways): row for row in rows}
-        what = f"mean absolute error of {self.what} over {runs_in_words(main)}"
+        runs = main.run.nunique()
+        over = f"over {runs:,} runs" if runs > 1 else "in one run"
+        error = f"{'mean ' * (self.averaged or runs > 1)}absolute error of {self.what}"
         means = _in_words({self._name(result, key): row["mean"] for key, row in found.items()})
         known = [y[x == place].min() for _, x, y in self.theory(result, main) if place in x]
         least = min(known, default=math.nan)
-        theory = f"; the best possible with many people and no prior is {plain(least)}"
+        theory = (
+            f" The large-sample lower bound without a prior is a mean absolute error of "
+            f"{plain(least)}; the prior can bring the error below it."
+        )
         if not math.isfinite(least):
-            about = f"; the answers carry no information about {self.what}"
+            about = f" The answers carry no information about {self.what}."
             theory = about * math.isinf(least)
-        return self.title(result, found, at), f"{at}, the {what} is {means}{theory}."
+        said = f"{at}, the {error} {over} is {means}."
+        return self.title(result, found, at), f"{said}{theory}"
 
     def title(self, result: Result, found: dict[Key, dict[str, float]], at: str) -> str:
         """Say which way of asking has the largest error, if the runs show it clearly."""

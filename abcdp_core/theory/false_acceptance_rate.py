@@ -1,4 +1,4 @@
-"""Share of kept draws that are false, averaged over data sets, and the largest c for a given level.
+"""Share of draws wrongly kept, averaged over data sets, and the largest c for a given level.
 
 A kept draw is false if only noise kept it: its distance is above ε_abc (MATH F3). The expected
 share is exact for each data set (MATH E6); over data sets it is a mean with an interval.
@@ -35,8 +35,8 @@ class Share:
     """Expected false share at one c, averaged over public data sets.
 
     Attributes:
-        share: expected share of kept draws that are false, given that any are kept; ``nan`` if
-            none ever are.
+        share: expected share of kept draws that are wrongly kept, given that any are kept;
+            ``nan`` if none ever are.
         low, high: 95 % interval for the mean over all public data sets.
         unfillable: share of the c places for which there is no draw within ε_abc.
         some: probability that any draw is kept.

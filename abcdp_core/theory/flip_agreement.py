@@ -52,7 +52,8 @@ class Agreement:
         """State the outcome as a clause."""
         if self.tells_nothing:
             return "simulation cannot test the formula here"
-        return f"simulation {'does not agree' if self.rejects else 'agrees'} with the formula"
+        found = "differs" if self.rejects else "shows no difference"
+        return f"simulation {found} from the formula"
 
     def sentence(self) -> str:
         """State the outcome and the power of the test."""
@@ -61,19 +62,12 @@ class Agreement:
                 "Simulation cannot test the formula here: hardly any probability depends on the "
                 "size of the noise."
             )
-        found = "does not agree" if self.rejects else "agrees"
+        found = "differs" if self.rejects else "shows no difference"
+        p = f"p = {self.most:.2g}" if self.most >= 0.001 else "p below 0.001"
         return (
-            f"Simulation with a fresh threshold {found} with the formula (joint test at 1 %, "
-            f"{self._p_value()}).{'' if self.rejects else self._reach()}"
+            f"Simulation with a fresh threshold {found} from the formula (joint test at the 1 % "
+            f"level, Bonferroni-adjusted {p}).{'' if self.rejects else self._reach()}"
         )
-
-    def _p_value(self) -> str:
-        least, most = (
-            f"{value:.2g}" if value >= 0.001 else "below 0.001" for value in (self.least, self.most)
-        )
-        if least == most:
-            return f"p {least}" if self.most < 0.001 else f"p = {least}"
-        return f"p from {least} to {most}, Bonferroni"
 
     def _reach(self) -> str:
         """State the nearest noise scales that the test detects, rounded away."""
@@ -85,8 +79,11 @@ class Agreement:
         elif math.isfinite(self.upper):
             ends.append(f"{math.ceil(self.upper)} times as large")
         missed = "small" if self.lower == 0.0 else "large"
-        other = "" if len(ends) == 2 else f"; noise much too {missed} would mostly go unnoticed"
-        return f" It would detect noise {' or '.join(ends)} at least half the time{other}."
+        other = "" if len(ends) == 2 else f"; it would mostly miss noise that is much too {missed}"
+        return (
+            f" With noise {' or '.join(ends)}, the test would find a difference at least half the "
+            f"time{other}."
+        )
 
 
 def agreement(counts: Array, trials: int, expected: Array, away: Array, scale: Array) -> Agreement:

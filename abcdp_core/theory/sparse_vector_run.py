@@ -6,9 +6,9 @@ p_t = P(ν ≤ ε_abc + m − ρ_t),  ν ~ Lap(b₂),  m ~ Lap(b₁)
 
 until the c-th draw is kept. One pass over the draws carries, for each number k = 0..c−1 kept so
 far, the probability of k and the mean of a running sum: of values f(θ_t), of its square, or of
-false draws. That takes T·c steps for each m, followed by an integral over m. If the threshold noise
-is redrawn after each kept draw, it is part of the state: with nodes m_j and weights w_j, a draw
-kept at (k, j) leads to (k+1, i) with probability w_i.
+wrongly kept draws. That takes T·c steps for each m, followed by an integral over m. If the
+threshold noise is redrawn after each kept draw, it is part of the state: with nodes m_j and weights
+w_j, a draw kept at (k, j) leads to (k+1, i) with probability w_i.
 
 **Accuracy.** There is no Monte Carlo error. The integral over m uses Gauss-Legendre panels on each
 side of the kink of m's density at 0. They reach 9 scales b₁ farther for each doubling of the nodes
@@ -109,7 +109,7 @@ class Released:
 
 @dataclass(frozen=True)
 class FalseShare:
-    """Expected share of kept draws that are false: farther than ε_abc without noise (MATH F3).
+    """Expected share of wrongly kept draws: farther than ε_abc without noise (MATH F3).
 
     It is given that any are kept, or ``nan``; ``accepted`` is P(k draws kept) ``(c + 1,)``.
     """
@@ -164,7 +164,7 @@ def released_average(
 
 
 def false_share(rho: Array, run: Run, nodes: int = COARSE) -> FalseShare:
-    """Return the expected share of kept draws that are false, at distances ``(T,)`` (MATH F3)."""
+    """Return the expected share of draws wrongly kept, at distances ``(T,)`` (MATH F3)."""
     false = (rho > run.epsilon_abc).astype(float)[:, None]
     ends = _ends(rho, run, false, nodes)
     some = float(ends.accepted[1:].sum())

@@ -121,8 +121,8 @@ def _apart(visit: Visit, knob: Locator, height: int) -> str:
 ENOUGH = 0.33
 """Part of a telephone's height on which a figure can be read; a taller one is scrolled."""
 
-SCROLLED = ("adaptive_truncation", "your_own_data")
-"""Pages that begin with more than choosers: with a headline and a player, and with a form."""
+SCROLLED = ("overview", "adaptive_truncation", "your_own_data")
+"""Pages that begin with more than choosers: a headline, a headline and a player, a form."""
 
 
 def _main(visit: Visit, count: int) -> list[Locator]:

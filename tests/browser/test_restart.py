@@ -41,7 +41,7 @@ def test_a_page_that_the_server_forgot_is_right_for_its_link(
         moved = screens.agreed(visit, path, left)
         assert moved == left.replace(" 0.2 ", " 0.5 ")
         # The browser sends along what c was for the scenario before.
-        visit.choose("scenario", "uniform-mixture")
+        visit.choose("named-scenario", "Five shares")
         chosen = screens.agreed(visit, path, moved)
         visit.page.reload()
         assert screens.agreed(visit, path) == chosen

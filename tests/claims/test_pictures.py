@@ -29,7 +29,9 @@ def test_totals_are_the_papers_own_claims() -> None:
     own = TABLE[TABLE["standing"] == "paper"]
     judged = own[own["id"] != ""]
     agree = (judged["verdict"] == "agrees").sum()
-    assert drawn.figure.layout.title.text.startswith(f"{agree} of {len(judged)} claims agree")
+    assert drawn.figure.layout.title.text.startswith(
+        f"Our results agree with {agree} of {len(judged)} claims"
+    )
     assert sum(bar.x.sum() for bar in drawn.figure.data) == len(own)
 
 

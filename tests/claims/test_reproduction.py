@@ -285,9 +285,9 @@ def test_totals_keep_standings_apart(folder: Path) -> None:
         "without a claim": {"not testable": 0},
     }
     assert report.total_words(found.table) == (
-        "2 claims stated in the papers, on 2 statements: 1 agrees and 1 is not testable. The only "
-        "claim implied by the papers agrees. The only claim of ours does not agree. We cannot test "
-        "1 more statement; the reason is given for each."
+        "2 claims stated in the papers, drawn from 2 statements: 1 agrees and 1 is not testable. "
+        "The only claim implied by the papers agrees. The only claim of ours does not agree. We "
+        "cannot test 1 more statement; the reason is given for each."
     )
 
 

@@ -41,7 +41,7 @@ def test_a_problem_becomes_files_and_a_line(
     assert {file.name for file in tmp_path.iterdir()} == FILES
     said = capsys.readouterr().out.split("\n")[0]
     assert said.startswith("Posterior mean ± standard deviation: β0 \u2212")
-    assert "By importance weights (effective sample size" in said
+    assert "Computed by importance sampling (effective sample size" in said
     assert said.endswith("This spends no privacy budget: nothing private was read.")
 
     draws, summary = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("infer", "infer.summary"))
@@ -53,7 +53,7 @@ def test_a_problem_becomes_files_and_a_line(
     assert (np.abs(summary.sd.to_numpy() / exact.sd - 1.0) < 0.1).all()
 
     record = json.loads((tmp_path / "infer.json").read_text(encoding="utf-8"))
-    assert record["way"] == "importance weights"
+    assert record["way"] == "importance sampling"
     command = "abcdp infer linear_regression.toml --out results/linear_regression"
     assert record["command"] == command
     assert sum(each["draws"] for each in record["rounds"]) == record["simulated"]
@@ -85,8 +85,8 @@ def pool_problem(folder: Path, scale: float) -> Path:
     ("scale", "words"),
     [
         (1.0, "from 1,500 draws of the pool; 2,000 wanted)."),
-        (1e-9, "By a regression, which is approximate: too few draws carry weight (effective "
-               "sample size 1 from 1,500 draws of the pool)."),
+        (1e-9, "Computed by regression adjustment, which is approximate, because the effective "
+               "sample size is only 1 (from 1,500 draws of the pool)."),
     ],
 )  # fmt: skip
 def test_a_pool_says_how_it_was_used(

@@ -24,7 +24,7 @@ def test_a_promise_says_for_whom_it_holds_and_a_range_that_is_never_empty_or_cer
     assert "replacing your record" in words
     assert "someone who knows everyone else's record" in words
     assert "knows less may learn more" in words
-    found = re.search(r"release, ([0-9.]+) % to ([0-9.]+) %", words)
+    found = re.search(r"that chance is ([0-9.]+) % to ([0-9.]+) %", words)
     exact = 100.0 * float(special.expit(-epsilon))
     if found is None:
         assert "anything from almost 0 % to almost 100 %" in words
@@ -46,7 +46,7 @@ def test_what_is_printed_as_a_bound_is_one(epsilon: float) -> None:
         else:
             bound = Decimal(promise.odds(epsilon).removeprefix("a factor of ").replace(",", ""))
             assert factor <= bound <= 1 + Decimal("1.02") * (factor - 1)
-        said = promise.promise_in_short(epsilon).split("afterwards")[1].split("The odds")[0]
+        said = promise.promise_in_short(epsilon).split("that chance is")[1].split(": the odds")[0]
         if "almost" not in said:
             low, high = map(Decimal, re.findall(r"([0-9.]+) %", said))
             assert low <= 100 / (1 + factor)

@@ -22,7 +22,7 @@ EPSILON_TOTAL = 0.2
 SEEN = 1.6
 """Times as large: 'about a factor 2'."""
 
-SAYS_WHY = ("the prior", "nothing is learnt")
+SAYS_WHY = ("the prior", "nothing is learned")
 """In the headline of a figure on which noise and no noise look alike: both are of no use."""
 
 SMALL = {"pool_size": 500, "n": 1000}

@@ -95,13 +95,13 @@ def test_every_mechanism_has_a_look_of_its_own_and_its_name_can_be_taken_back() 
 
 NAMED = {
     looks.VERMILLION: r"private|noise|noisy threshold|posterior|kept|their mean|simulated|answer|"
-    r"interval asked in|draws|false|released",
+    r"interval|draws|wrongly|released|points asked about",
     looks.BLUE: r"non-private|no noise|without noise|noise decides|threshold|close enough|"
     r"too few close draws|kept|their mean|the value itself|draws",
     looks.GREEN: r"theory|formula|bound|ceiling|any pure ε|allows|median \(band|all information|"
     r"\d+ %|belief|at least|possible|most|least|attained",
-    looks.GREY: r"prior|σ not clearly learned|without any data|nothing",
-    looks.BLACK: r"truth|true|observed|reference|the data|these data|your|exact ratio|private|"
+    looks.GREY: r"prior|σ not clearly learned|log σ|σ not|without any data|nothing",
+    looks.BLACK: r"truth|true|observed|reference|the data|original|before|your|exact ratio|private|"
     r"draws|fresh threshold|in a run|50 % before",
     looks.OLIVE: r"counts with noise",
 }

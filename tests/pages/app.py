@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from abcdp_core import __version__
+from tests.test_native_english import EXCEPTIONS, habits
 from ui.jobs import queue
 
 # Each app looks for components in the metadata of all packages; they stay what they are.
@@ -119,3 +120,14 @@ def said_twice(app: AppTest) -> list[str]:
     alternatives = [chart.proto.alt for chart in app.get("plotly_chart")]
     groups = long, stamped, alternatives
     return [text for each in groups for text in sorted({*each}) if each.count(text) > 1]
+
+
+def translated(app: AppTest) -> list[str]:
+    """Return the habits in all that a page shows: texts, titles, help, labels and alternatives."""
+    assert not app.exception
+    widgets = [*app.select_slider, *app.selectbox, *app.toggle, *app.button, *app.number_input]
+    said = [each.label for each in widgets] + [str(each.proto.help) for each in widgets]
+    drawn = [chart.proto.alt for chart in app.get("plotly_chart")]
+    notices = [str(each.value) for each in (*app.warning, *app.info, *app.error)]
+    found = habits("\n".join([texts(app), *said, *drawn, *notices]))
+    return [each for each in found if not any(part in each for part in EXCEPTIONS)]

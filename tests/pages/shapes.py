@@ -117,7 +117,7 @@ def wrong_at(model: Model, page: str, key: str, view: str) -> list[str]:
     said, expected = texts(app), SAID.get((model.name, view or page))
     told = [str(each.value) for each in (*app.exception, *app.error, *app.warning)]
     # The pool of a test is small, and the page is right to say so.
-    notices = [text for text in told if "is too small to move draws by a regression" not in text]
+    notices = [text for text in told if "Regression adjustment needs" not in text]
     wrong = [text for text in notices if not expected or expected not in text]
     wrong += ["nothing is said"] if expected and not notices else []
     wrong += said_twice(app)

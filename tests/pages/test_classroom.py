@@ -82,7 +82,7 @@ def test_what_would_move_a_locked_knob_is_locked_with_it() -> None:
         assert app.button(key="new-noise").disabled
     app = opened("adaptive_truncation", preset="y23-intervals", lock="preset")
     assert app.button_group(key="adaptive-truncation.view").disabled
-    assert "Settings = **y23-intervals** :material/lock:" in texts(app)
+    assert "Preset = **y23-intervals** :material/lock:" in texts(app)
 
 
 @pytest.mark.parametrize(("lock", "budget", "mechanism"), [
@@ -205,7 +205,7 @@ def test_a_pinned_scenario_is_swapped_with_its_knobs_and_the_address_says_all_of
     app = pressed(opened("posterior", scenario="uniform-mixture", n="100", c="100"), "pin")
     app = settled(app.selectbox(key="named-scenario").set_value("tuberculosis-patients").run())
     assert app.select_slider(key="c").value == 100
-    assert "Scenario = uniform-mixture → tuberculosis-patients" in texts(app)
+    assert "Scenario = Five shares → Tuberculosis, by patient" in texts(app)
     app = pressed(app, "swap")
     assert not app.exception
     assert app.selectbox(key="named-scenario").value == "uniform-mixture"

@@ -100,7 +100,7 @@ def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     # The next one is confirmed, and answered for, anew.
     assert [box.value for box in app.checkbox] == [False, False]
     app.button(key="own-forget").click().run()
-    assert "A larger table, of up to 64 MB, is read by the command" in texts(app)
+    assert "For a larger table, up to 64 MB, use the command" in texts(app)
     app = give(app, FILE.replace("minutes", "hours").encode())
     assert "Column minutes is missing" in app.error[0].value
 
@@ -135,7 +135,7 @@ def test_a_slow_model_says_how_far_it_is_until_it_is_there_or_is_done_without(
         assert contract.has_pilot(simulators.load("waiting").MODEL)  # type: ignore[attr-defined]
         assert WHOLE in texts(app)
     else:
-        app = settled(button(app, "Go on without this model").click().run())
+        app = settled(button(app, "Continue without this model").click().run())
         assert not app.exception
         assert app.session_state[KEY] == controls_spec.FIRST_SCENARIO
         assert KEY not in app.query_params
@@ -175,6 +175,6 @@ def test_a_pool_that_takes_long_is_made_once_while_the_page_waits_or_is_done_wit
     assert len(told_by) == 1, "it was stopped and begun anew"
     assert (WHOLE in texts(app)) or is_refused
     # What was released is drawn below, and is the only copy.
-    assert "Nothing is spent before you press *Release*" in texts(app)
+    assert "No budget is spent before you press *Release*" in texts(app)
     refused = [each for each in app.error if "works at most 1 s on one request" in each.value]
     assert bool(refused) == is_refused

@@ -10,7 +10,17 @@ from streamlit.testing.v1 import AppTest
 from abcdp_core import studies
 from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.parameters import ParameterError
-from tests.pages.app import ROOT, gone_to, linked, opened, pictures, said_twice, settled, texts
+from tests.pages.app import (
+    ROOT,
+    gone_to,
+    linked,
+    opened,
+    pictures,
+    said_twice,
+    settled,
+    texts,
+    translated,
+)
 from ui.figures import labels
 from ui.parts import overview
 from ui.view import controls_spec, page_table, session
@@ -40,6 +50,7 @@ def test_page_as_it_opens_with_its_theory_and_once_more(page: str) -> None:
         assert app.title
         assert pictures(app)
         assert not said_twice(app)
+        assert not translated(app)
         assert "Privacy label" in texts(app)
         assert (labels.STAMP in texts(app)) == (page not in UNSTAMPED)
         assert knobs_in_sidebar(app)[: len(used(page))] == used(page)
@@ -200,3 +211,25 @@ def test_a_model_that_cannot_be_used_is_told_as_it_stands_and_no_other_error_is(
     assert bool(app.exception) == (kind is ParameterError)
     assert ["` mine.py: simulate cannot be computed (line 3: *boom*). `" in each.value
             for each in app.error] == [True] * (kind is OwnError)  # fmt: skip
+
+
+EXTREMES = (
+    ("overview", {"epsilon_total": "0.001", "epsilon_abc": "0.35", "c": "200", "n": "100"}),
+    ("overview", {"epsilon_total": "100", "c": "1", "epsilon_abc": "0.001"}),
+    ("flip_probability", {"epsilon_total": "0.001", "c": "200"}),
+    ("flip_probability", {"epsilon_total": "100", "epsilon_abc": "1.4", "c": "1"}),
+    ("posterior", {"scenario": "covid", "n": "18", "c": "1", "epsilon_total": "0.001"}),
+    ("posterior", {"posterior.view": "change one person", "n": "10", "c": "1"}),
+    ("privacy_and_accuracy", {"n": "10", "epsilon_total": "0.001"}),
+    ("case_studies", {"case-studies.view": "tuberculosis", "epsilon_total": "0.001"}),
+    ("mechanisms", {"compare-mechanisms.scenario": "covid", "n": "18", "epsilon_total": "100"}),
+    ("plan", {"plan.goal": "error-below", "n": "10", "epsilon_total": "0.01"}),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "settings"), EXTREMES)
+def test_a_page_reads_as_written_in_english_at_the_ends_of_its_knobs(
+    page: str, settings: dict[str, str]
+) -> None:
+    assert translated(opened(page, **settings)) == []

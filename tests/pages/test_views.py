@@ -46,14 +46,14 @@ def test_views_of_the_posterior_with_every_scenario_have_its_unit(scenario: str,
     assert not app.warning
     assert not said_twice(app)
     label = next(each.value for each in app.markdown if each.value.startswith("**Privacy label"))
-    assert f"Protects {simulators.load(scenario).PROTECTED}" in label
+    assert f"rotects {simulators.load(scenario).PROTECTED}" in label
     assert scenario == "uniform-mixture" or not re.search(r"\bone point\b", texts(app))
 
 
 def test_a_scenario_without_a_pool_does_not_offer_to_change_one_person() -> None:
     app = opened("posterior", **{"posterior.view": "change one person"})
     assert "The bound holds for all data sets" in texts(app)
-    app = settled(app.selectbox(key="scenario").set_value("tuberculosis").run())
+    app = settled(app.selectbox(key="named-scenario").set_value("tuberculosis").run())
     assert not app.exception
     assert not app.warning
     views = next(group for group in app.button_group if group.key == "posterior.view")

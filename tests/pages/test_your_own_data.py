@@ -527,7 +527,7 @@ def test_a_release_is_taken_once_from_the_budget_that_the_server_has(ledger: Pat
     assert document.reservation is not None
     assert budget_file.missing(ledger, {"it": document.reservation}) == []
     (error,) = app.error
-    assert "ε_total = 50 does not fit" in error.value
+    assert "ε_total = 50 is more than what is left" in error.value
     assert not app.checkbox
 
 

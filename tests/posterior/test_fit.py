@@ -30,7 +30,7 @@ def test_data_of_the_model_fit_and_others_do_not(case: Case) -> None:
     rng = np.random.default_rng(2)
     own, other = (fit_of(case.model, case.noise, z) for z in (case.own(rng), case.other(rng)))
     assert own.p_value > 0.01
-    assert "makes such numbers" in own.statement
+    assert "are consistent with the model" in own.statement
     assert other.is_misfit
     assert "hardly ever makes such numbers" in other.statement
     assert other.is_jagged == (case is SERIES)

@@ -30,7 +30,7 @@ def test_a_statement_has_the_unit_of_its_scenario_and_no_other(scenario: str) ->
     words = statement(Laplace(1.0, 2.0), protected)
     assert words.startswith(f"Protects {protected}: pure differential privacy with ε_total = 0.5")
     assert "point" not in words.replace(protected, "")
-    assert "when it is replaced by any other" in words
+    assert "that record replaced by any other" in words
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_statement_has_the_unit_of_its_scenario_and_no_other(scenario: str) ->
     ],
 )
 def test_a_guarantee_states_no_less_than_was_spent(epsilon: float, said: str) -> None:
-    assert f"ε_total = {said} when" in guarantee(Cost(epsilon), "a day")
+    assert f"ε_total = {said} (" in guarantee(Cost(epsilon), "a day")
 
 
 def test_without_a_delta_none_is_spent_and_what_needs_one_has_no_guarantee() -> None:

@@ -26,7 +26,7 @@ def test_the_sentence_has_means_to_two_digits_of_their_spread() -> None:
     said = report.sentence(PROBLEM, FOUND)
     assert said == (
         "Posterior mean ± standard deviation: β0 0.75 ± 0.83, β1 17.5 ± 8.3, β2 \u22121. "
-        "By importance weights (effective sample size 2,500 from 30,000 draws). "
+        "Computed by importance sampling (effective sample size 2,500 from 30,000 draws). "
         "This spends no privacy budget: nothing private was read."
     )
 
@@ -36,9 +36,9 @@ def test_the_sentence_has_means_to_two_digits_of_their_spread() -> None:
     [
         ({"effective": 700.0, "simulated": 1}, "700 from 1 draw; 2,000 wanted)."),
         ({"failed": 1}, "30,000 draws). 1 draw failed. This"),
-        ({"effective": 7.0, "way": "regression"}, "By a regression, which is approximate: too few "
-         "draws carry weight (effective sample size 7 from 30,000 draws). This"),
-        ({"effective": 7.0, "way": "nearest"}, "By the nearest draws, which is approximate:"),
+        ({"effective": 7.0, "way": "regression"}, "Computed by regression adjustment, which is "
+         "approximate, because the effective sample size is only 7 (from 30,000 draws). This"),
+        ({"effective": 7.0, "way": "nearest"}, "Computed from nearest draws, which is"),
         ({"way": "regression", "differ": True}, "Two regressions differ; the wider result is sh"),
         ({"fit": FITS}, f"30,000 draws). {FITS.statement}"),
     ],

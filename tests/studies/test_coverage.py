@@ -90,11 +90,11 @@ def test_the_most_that_an_interval_from_c_draws_can_contain(c: int) -> None:
 @pytest.mark.parametrize(
     ("changes", "expected", "absent"),
     [
-        ({}, [], ["fewer", "pool of", "No draw", "exact posterior"]),
+        ({}, [], ["fewer", "the pool", "No draw", "exact posterior"]),
         ({"c": 10}, ["36 of 84 releases (sparse vector, without noise)"], ["pool of"]),
         ({"c": 19}, [], ["releases (without noise"]),
-        ({"pool_size": 200}, ["A pool of 200 is too small"], []),
-        ({"truths": "edge"}, ["contain a weight of at most 0.02", "not along an edge"], []),
+        ({"pool_size": 200}, ["the pool has 200"], []),
+        ({"truths": "edge"}, ["the true weight is at most 0.02", "not for parameters near"], []),
     ],
 )
 def test_the_summary_warns_of_what_spoils_intervals(

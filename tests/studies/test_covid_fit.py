@@ -72,11 +72,20 @@ ONE = {"c": (1,), "epsilon_total": (22.0,), "runs": 1}
 @pytest.mark.parametrize(
     ("changes", "titles"),
     [
-        (NOTHING, ("Noise picked 0 of 0 curves kept with", "No run kept two curves")),
-        (ONE, ("Noise picked 0 of 1 curve kept with ε_total", "No run kept two curves")),
+        (NOTHING, ("Over 4 runs with ε_total = 1000, no curve was kept", "No run kept two curves")),
+        (
+            ONE,
+            (
+                "Over 1 run with ε_total = 22, noise picked 0 of the 1 curve kept",
+                "No run kept two curves",
+            ),
+        ),
         (
             {"epsilon_total": (math.inf,)},
-            ("Without noise, the runs kept 20 curves", "Kept curves spread by"),
+            (
+                "Without noise, the runs kept 20 curves",
+                "The standard deviation between kept curves is",
+            ),
         ),
     ],
 )

@@ -55,9 +55,9 @@ def test_where_nothing_is_close_the_theorem_does_not_apply() -> None:
 @pytest.mark.parametrize(
     ("error", "bound", "title"),
     [
-        (0.1, 0.5, "Theorem 2 allows 5 times the simulated error"),
-        (0.1, 0.01, "the simulated error exceeds Theorem 2's bound"),
-        (0.0, 0.5, "Theorem 2 allows an error of 0.5"),
+        (0.1, 0.5, "Theorem 2 allows 5 times the simulated distance"),
+        (0.1, 0.01, "the simulated distance exceeds Theorem 2's bound"),
+        (0.0, 0.5, "Theorem 2 allows a distance of up to 0.5"),
         (0.1, 2.0, "Theorem 2's bound is vacuous"),
     ],
 )

@@ -97,7 +97,7 @@ def test_words_and_marks_say_what_the_tables_have(changes: dict[str, Any]) -> No
     assert ("smaller than" in title) <= (here < plain)
 
     releases, words = found.tables["releases"], expected_error.typical_in_words(found)
-    assert words.startswith(f"**Over {len(releases)} runs:** typically, ")
+    assert words.startswith(f"**Median over {len(releases)} runs:** ")
     assert ("nothing is kept" in words) == (releases.accepted.median() < 1.0)
 
     marked = expected_error.mark(drawn, params.epsilon_total, 0.9, (0.03, 0.05))
@@ -128,7 +128,7 @@ def test_what_is_typical_is_that_of_most_releases() -> None:
 
 def test_half_the_noise_is_found_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = expected_error.figures(result_of(noises=25))["error"]
-    assert "they agree (joint test" in drawn.sentence
+    assert "no difference from the curves was found (joint test" in drawn.sentence
     usual = sparse_vector.run
 
     def halved(rho, epsilon_abc, event, rng):  # type: ignore[no-untyped-def]
@@ -141,7 +141,7 @@ def test_half_the_noise_is_found_and_said(monkeypatch: pytest.MonkeyPatch) -> No
     rows = expected_error.work(expected_error.tasks(much, 1)[0]).tables
     wrong = expected_error.collect(much, rows)
     assert not error_gaps.agrees(wrong.tables["gaps"])
-    assert "do not agree" in expected_error.figures(wrong)["error"].sentence
+    assert "they differ from the curves" in expected_error.figures(wrong)["error"].sentence
 
 
 @pytest.mark.parametrize(("others", "tested"), [(0, 0), (19, 0), (20, 1)])
@@ -154,5 +154,6 @@ def test_releases_that_are_nearly_all_the_same_are_not_tested(others: int, teste
     table = error_gaps.of(pd.DataFrame(simulated))
     assert table.gap.count() == table.low.count() == table.high.count() == tested
     assert error_gaps.agrees(table)
-    words = "they agree (joint test at 1 %)." if tested else "they are too alike to test."
+    found = "no difference from the curves was found (joint test at the 1 % level)."
+    words = found if tested else "they are too alike to test."
     assert error_gaps.in_words(table).endswith(words)

@@ -33,13 +33,16 @@ def test_a_pool_that_ends_first_is_said() -> None:
     nothing = run(epsilon_abc=0.001, epsilon_total=1000.0, n=5000, c=1)
     errors = nothing.tables["errors"].set_index("release")
     assert errors.mae["private"] == errors.mae["prior"]
-    assert nothing.summary.endswith("The run kept 0 of 1 draw with noise and 0 without.")
+    assert nothing.summary.endswith(
+        "With and without noise, the run kept 0 draws; the maximum is 1."
+    )
     assert posterior.headline(nothing)[0] == "0 kept"
     assert "With noise, none passed the threshold" in posterior.headline(nothing)[1]
     some = run(epsilon_abc=0.1, epsilon_total=1000.0, n=5000, c=500)
     kept = some.tables["errors"].set_index("release").accepted["private"]
     assert 0 < kept < 500
-    assert f"The run kept {kept} of 500 draws with noise and" in some.summary
+    assert f"the run kept {kept} draws" in some.summary
+    assert "the maximum is 500." in some.summary
     assert "kept" not in run().summary
 
 
@@ -73,10 +76,10 @@ def test_the_event_depends_on_nothing_private(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_label_says_how_neighboring_data_differ() -> None:
     for scenario, words in {
-        "uniform-mixture": "one person: .* is replaced by any other",
-        "covid": "not a person: .* is replaced by any other",
-        "tuberculosis-patients": "one patient: .* is left out or added",
-        "covid-people": "one person: .* is left out or added",
+        "uniform-mixture": "one person: .* replaced by any other",
+        "covid": "not a person: .* replaced by any other",
+        "tuberculosis-patients": "one patient: .* added or removed",
+        "covid-people": "one person: .* added or removed",
     }.items():
         params = posterior.Params.from_text({"scenario": scenario})
         assert re.search(words, demonstration.privacy_of(params))

@@ -46,7 +46,10 @@ def test_the_title_says_what_is_found(errors: dict[str, list[float]], title: str
 
 def test_the_sentence_has_three_numbers_at_most() -> None:
     two, three = (ERRORS.says(result_of(a=SOME, b=MANY, **more))[1] for more in ({}, {"c": [0.3]}))
-    theory = "; the best possible with many people and no prior is 1."
+    theory = (
+        ". The large-sample lower bound without a prior is a mean absolute error of 1; the prior "
+        "can bring the error below it."
+    )
     start = "At the end, the mean absolute error of μ over 3 runs is "
     assert two == f"{start}0.11 with a and 0.55 with b{theory}"
     assert three == f"{start}between 0.11 with a and 0.55 with b{theory}"

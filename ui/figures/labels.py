@@ -17,6 +17,10 @@ STAMP = (
 )
 
 
+LARGEST = "budget shown."
+"""In a statement about several budgets."""
+
+
 def plain(text: str) -> None:
     """Show a privacy label for something that is not a result."""
     with st.container(border=True, key="privacy-label"):
@@ -26,11 +30,16 @@ def plain(text: str) -> None:
 def show(result: Result, stamp: str = STAMP) -> None:
     """Show what is protected and how much in one line, with the details folded."""
     rest = result.privacy.partition(". ")[2]
-    kind = "Demonstration. " if stamp else ""
+    promised, kind = promise(result), ""
+    if stamp and promised.startswith("Protects"):
+        # Its seed is known, so the demonstration itself protects nobody.
+        promised = f"Demonstration of a release that p{promised[1:]}"
+    elif stamp:
+        kind = "Demonstration. "
     details = _details(result)
     key = f"privacy-label-{result.experiment}"
     with st.container(border=True, key=key, horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**Privacy label.** {kind}{promise(result)}.", width="stretch")
+        st.markdown(f"**Privacy label.** {kind}{promised}.", width="stretch")
         if not (rest or details or stamp):
             return
         with st.popover("Details", help="What is protected, by what noise, and what is public."):
@@ -46,8 +55,9 @@ def also(result: Result, first: Result | None) -> None:
 
 
 def promise(result: Result) -> str:
-    """Return what is protected and how much."""
-    return result.privacy.partition(". ")[0].rstrip(".")
+    """Return what is protected and how much; of several budgets, that it is the largest."""
+    first, _, rest = result.privacy.partition(". ")
+    return first.rstrip(".") + (" (the largest budget shown)" if LARGEST in rest else "")
 
 
 def _details(result: Result) -> list[str]:

@@ -25,10 +25,11 @@ HEIGHT = 246
 """Pixels of a picture: two rows of cards and a headline fit into 900."""
 
 LEAD = (
-    "Each draw simulates data; draws whose data are *close to the real data* are kept and "
-    "averaged. Privacy noise hides each person, but it also keeps wrong draws."
+    "The data: simulated people, each with a number from 0 to 5. What share is in each fifth of "
+    "that range? Draws of five shares whose simulated data are *close to the data* are kept and "
+    "averaged. Noise hides each person, but it also keeps wrong draws."
 )
-"""What the method does, for a newcomer."""
+"""What the data are and what the method does, for a newcomer."""
 
 DECISIONS = "Each mark is a draw, kept if it lies below the noisy threshold."
 

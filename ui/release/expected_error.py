@@ -35,8 +35,8 @@ def cost(view: View, by: ReleaseMechanism) -> str:
     if request.neighbours == "add-remove":
         what = f"Adding or removing one {request.unit}"
     return (
-        f"**Budget:** this release spends {request.spends} of these data's privacy, for good. "
-        f"{what} changes the probability of any result by at most "
+        f"**Budget:** this release spends {request.spends} of the privacy budget of these data, "
+        f"permanently. {what} changes the probability of any result by at most "
         f"{odds(request.epsilon_total)}."
     )
 
@@ -93,12 +93,12 @@ def _of_formula(view: View, request: ReleaseRequest, planned: int, formula: Expe
         points(each) for each in (formula.own, formula.error, formula.plain, formula.prior)
     )
     words = (
-        f"percentage points: the most we expect the typical error of each share to be with "
+        f"percentage points is the largest typical error to expect for each share, with "
         f"{planned:,} values. **Without noise {plain}, without any data {prior}.**"
     )
     rest = (
-        f"That is the error from the shares of the population; from the shares of your own values "
-        f"it is at most {own}. Root mean square, averaged over the model, by a formula."
+        f"That is for the shares of the population; for the shares of your own values it is at "
+        f"most {own}. Root mean square, averaged over the model, by a formula."
     )
     blocks.headline(error, [words], rest)
     found = expectation.drawn(request, planned)

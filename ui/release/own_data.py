@@ -44,7 +44,8 @@ STAMP = (
 
 OWN_MODEL = (
     "Server operators can add models from a file. `docs/own_model.md` explains how to write a "
-    "model, and how to release from the command line with it or with a pool simulated anywhere."
+    "model, and how to make a release from the command line with it or with a pool simulated "
+    "elsewhere."
 )
 
 
@@ -82,7 +83,8 @@ def chosen(view: View, by: ReleaseMechanism) -> tuple[ReleaseRequest | None, int
     if of_series:
         st.caption(
             "Choose the lowest and highest possible value without looking at the data, such as 0 "
-            "and 100 for a percentage. Values outside are clipped; how many stays private."
+            "and 100 for a percentage. Values outside are clipped to the nearest bound; how many "
+            "is not published."
         )
     options = _options(view, by)
     if None in domain.values():

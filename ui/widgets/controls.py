@@ -108,7 +108,7 @@ def _new_noise(view: View, reason: str) -> None:
 
     about = "Draw new privacy noise. Data, pool and knobs stay the same."
     st.button("New noise", "new-noise", about, draw_next, disabled=bool(reason), width="stretch")
-    st.caption(reason or f"Noise draw number {view.held('noise_draw')}")
+    st.caption(reason or f"Noise number {view.held('noise_draw')}")
 
 
 def _for_link(view: View) -> dict[str, Scalar]:

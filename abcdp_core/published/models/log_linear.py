@@ -1,4 +1,4 @@
-r"""A log-linear model: counts of two binary features in two classes of 100 people.
+r"""A log-linear model: counts of two binary features of 100 people in two classes.
 
 A person is in class 1 with probability $p$; in class $c$, feature $j$ has its first value with
 probability $p_{jc}$, independently. All five probabilities are Beta(2, 2), the Dirichlet(2, 2) for

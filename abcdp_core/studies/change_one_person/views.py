@@ -16,12 +16,15 @@ from abcdp_core.sentences import LARGE, amount, at_most, counted, factor, percen
 
 def summary(result: Result) -> str:
     """Report how the change affects the decisions with the same noise, and the outcomes."""
-    decisions, params = result.tables["decisions"], cast(Any, result.params)
-    differing = int((decisions.original != decisions.neighbour).sum())
-    every = counted(len(decisions), "decision to keep a draw", "decisions to keep a draw")
-    changed = f"{differing} of {every}" if differing else "no decision"
-    replaced = f"With the same noise, replacing one of {params.n:,} records changes {changed}"
-    return f"{replaced}. {largest_in_words(result)}."
+    before, after = (result.tables["decisions"][name] for name in ("original", "neighbour"))
+    lost, gained = int((before & ~after).sum()), int((after & ~before).sum())
+    changes = "changes no decision"
+    if lost:
+        of = counted(int(before.sum()), "kept draw")
+        changes = f"removes {lost} of {of}" + f" and adds {gained}" * (gained > 0)
+    elif gained:
+        changes = f"adds {counted(gained, 'kept draw')}"
+    return f"With the same noise, this replacement {changes}. {largest_in_words(result)}."
 
 
 def largest_in_words(result: Result) -> str:
@@ -47,8 +50,8 @@ def bound_in_words(result: Result) -> str:
     row = result.tables["largest"].iloc[0]
     used = "at least " * bool(row.at_least) + percent(abs(row.log_ratio) / row.epsilon_total)
     return (
-        f"The bound holds for all data sets and all such changes; this change uses {used} of "
-        f"ε_total."
+        f"The bound holds for all data sets and all such changes; for this change, the largest "
+        f"log-ratio is {used} of ε_total."
     )
 
 

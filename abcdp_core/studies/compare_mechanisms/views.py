@@ -19,7 +19,6 @@ from abcdp_core.sentences import (
     amount,
     budget_name,
     counted,
-    listed,
     little,
     percent,
     plain,
@@ -102,11 +101,16 @@ class Errors:
         if not set(params.mechanism) <= set(table.mechanism):
             # A mechanism that is not finished may be the best.
             title = f"So far, {title[0].lower()}{title[1:]}"
-        both = dict.fromkeys([f"{amount(least, 2)} with {best}", f"{amount(more, 2)} with {other}"])
+        low, high = amount(least, 2), amount(more, 2)
+        found = f"is {low} with {best}, the smallest, and {high} with {other}"
+        if best == other:
+            found = f"is {low} with {best}"
+        elif ends[1] == means.index[-1]:
+            found = f"ranges from {low} ({best}) to {high} ({other})"
         return title, (
             f"Over {counted(here.run.nunique(), 'run')} {with_budget(budget)}, c = "
-            f"{here.c.iloc[0]:,} and {self.where}, the {summaries.METRICS[self.short]} is "
-            f"{listed(list(both))}{shared.in_units(params)}; the error of the prior mean is "
+            f"{here.c.iloc[0]:,} and {self.where}, the {summaries.METRICS[self.short]} "
+            f"{found}{shared.in_units(params)}; the error of the prior mean is "
             f"{amount(self.prior, 2)}.{summaries.empty_note(here.accepted.dropna())}"
         )
 
@@ -186,7 +190,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     then = [noisy_counts.rival(source)]
     if len(result.tables["published"]):
         whose = getattr(source, "PUBLISHED", "published data")
-        then.insert(0, f"Stars mark the error that the posterior for {whose} expects.")
+        then.insert(0, f"Stars mark the expected error under the posterior for {whose}.")
     drawn = {}
     for short in summaries.METRICS:
         best = draw(Errors(result, "main", short))

@@ -22,7 +22,7 @@ from abcdp_core.sentences import (
     NEGLIGIBLE,
     amount,
     budget_name,
-    from_to,
+    ranges,
     runs_in_words,
     settings_line,
 )
@@ -126,12 +126,12 @@ def means_say(result: Result, name: str) -> tuple[str, str]:
     sampler, way = rows.sampler.iloc[0], rows.interval.iloc[0]
     said = (
         f"{at}, with {sampler} and {ASKED[way].name}, the posterior mean of {symbol} over "
-        f"{runs_in_words(rows)} is {from_to(rows[f'mean_{name}'], 4)}; the truth is "
+        f"{runs_in_words(rows)} {ranges(rows[f'mean_{name}'], 4)}; the truth is "
         f"{amount(getattr(params, name), 4)}"
     )
     if name == "sigma" and sampler not in BATCH:
         gained = params.narrower(sampler, rows.sigma_width.mean()).item()
-        said += f"; log σ is {contraction.words(gained)}"
+        said += f"; the posterior of log σ is {contraction.words(gained)}"
     course = result.tables["course"]
     last = course[course.t == params.n]
     out = (last[f"error_{name}"] > 1.96 * last[f"sd_{name}"]).groupby(last.interval, sort=False)
