@@ -139,12 +139,12 @@ def guarantees(
         mechanism = mechanisms.load(name)
         text = privacy.guarantee(mechanism.spends(budget), *mechanism.protects(scenario))
         found.setdefault(text.removesuffix(privacy.ADDS_UP).strip(), []).append(name)
-    texts = [*found]
-    if len(found) > 1:
-        named = {
-            text: listed([each.replace("-", " ") for each in of]) for text, of in found.items()
-        }
-        texts = [f"With {names}: {text}" for text, names in named.items()]
+    texts = []
+    for text, of in found.items():
+        words = listed([name.replace("-", " ") for name in of])
+        # A sentence on what is protected, or that nothing is.
+        follows = f" p{text[1:]}" if text.startswith("Protects") else f": {text}"
+        texts.append(f"Each release with {words}{follows}")
     largest = ["That is the largest budget shown."] * (budgets > 1)
     return " ".join([*texts, *largest, privacy.ADDS_UP])
 

@@ -13,10 +13,8 @@ STUDY = "poll"
 
 
 def main(view: View) -> None:
-    if settings.current().poll:
-        opening.show()
-    else:
-        st.info("This server does not hold live polls. You can rehearse one below.")
+    if view.lesson is None:
+        begin()
     blocks.heading(
         "Rehearse it",
         "A simulated class answers, so here its mean is known. Every person is asked whether their "
@@ -27,9 +25,19 @@ def main(view: View) -> None:
     blocks.main_figure(view, "interval", found, pinned, ("main",))
     controls.own(view, "poll.mean", "poll.spread", "poll.at_once")
     blocks.figure(view, "posterior", found, ("posterior",))
+    if view.lesson is not None:
+        # In a lesson the rehearsal comes first.
+        begin()
     labels.show(found)
     blocks.theory(STUDY)
     downloads.block(view, "live-poll", found)
+
+
+def begin() -> None:
+    if settings.current().poll:
+        opening.show()
+    else:
+        st.info("This server does not hold live polls, but you can rehearse one here.")
 
 
 router.run(main)

@@ -65,9 +65,11 @@ def run_to_end(experiment: Experiment, params: Params, seed: int) -> Result:
 
 def test_the_notebooks_have_every_step_of_the_lessons_in_order() -> None:
     found = [part[:2] for file in notebooks.OF_LESSONS for part in parts(notebooks.cells(file))]
-    steps = [(title, step.title) for title, lesson in LESSONS.items() for step in lesson.steps]
+    # The last one, about a live poll, has no code but that of its page.
+    *told, _ = LESSONS.items()
+    steps = [(title, step.title) for title, lesson in told for step in lesson.steps]
     assert [part for part in found if any(part)] == steps
-    assert len(notebooks.OF_LESSONS) == len(LESSONS) / 2
+    assert len(notebooks.OF_LESSONS) == len(told) / 2
 
 
 @pytest.mark.parametrize(

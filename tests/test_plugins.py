@@ -75,8 +75,8 @@ def test_its_budget_is_split_into_parts(with_mechanism: Path) -> None:
 def test_labels_state_its_guarantee(with_mechanism: Path) -> None:
     label = json.loads((with_mechanism / "compare-mechanisms.json").read_text())["privacy"]
     pure = label[: label.index("pure differential privacy")]
-    assert "report-noisy-max" in pure
-    assert "sparse-vector" in pure
+    assert "report noisy max" in pure
+    assert "sparse vector" in pure
     posterior = json.loads((with_mechanism / "mechanism-posterior.json").read_text())
     assert "pure differential privacy with ε_total = 0.2 " in posterior["privacy"]
     assert posterior["summary"].startswith("With ε_total = 0.2, report noisy max ")

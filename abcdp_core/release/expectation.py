@@ -90,7 +90,7 @@ def drawn(request: ReleaseRequest, planned: int) -> fig.CaptionedFigure | None:
     name, error = f"your {planned:,} values", 100.0 * here.error
     figure.add_trace(fig.own_mark(planned, error, name).update(showlegend=False))
     side = "right" if planned > high / 10 else "left"
-    fig.note(figure, planned, error, f" {name} ", fig.PRIVATE.color, f"bottom {side}")
+    fig.note(figure, planned, error, f" {name} ", fig.TRUTH.color, f"bottom {side}")
     figure.update_layout(showlegend=True)
     return fig.CaptionedFigure(figure, f"{answer(here, planned)}. {here.in_words(planned)}")
 

@@ -224,7 +224,7 @@ def _curves(result: Result) -> fig.CaptionedFigure:
             below = int((values["sample"][:, -1] < CASES_SHOWN[0]).sum())
             if below:
                 # At the top left, where no curve begins.
-                below_0 = f"{counted(below, 'kept curve')} ended below 0"
+                below_0 = f"{below} ended below 0"
                 note = fig.words(0.0, CASES_SHOWN[1], below_0, style.color, "top left")
                 ids = fig.panel(index)
                 axes = {"xref": ids["xaxis"], "yref": ids["yaxis"]}

@@ -63,8 +63,7 @@ def each_release(params: Any) -> str:
     """State the guarantee of each release at the largest budget."""
     budget = Budget(max(params.epsilon_total), params.delta)
     source = params.source
-    promised = trials.guarantees(params.mechanism, budget, source, len(params.epsilon_total))
-    return f"Each release: {promised}"
+    return trials.guarantees(params.mechanism, budget, source, len(params.epsilon_total))
 
 
 def small_pool(params: Any, names: Iterable[str]) -> str:

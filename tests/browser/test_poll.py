@@ -67,9 +67,8 @@ def test_a_class_answers_and_nothing_typed_leaves_a_telephone(
     # What a widget of Streamlit's sends is found by the same search.
     control = Wire(look.page)
     look.page.reload()
-    box = look.page.get_by_label("Highest value")
+    box = look.page.get_by_role("spinbutton", name="Highest value")
     box.fill(str(TYPED))
-    box.press("Enter")
     look.page.get_by_role("button", name="Start the poll").click()
     expect(look.page.get_by_text("Answered", exact=True)).to_be_visible()
     assert control.has(TYPED)

@@ -300,7 +300,7 @@ def test_false_verdicts_are_counted_among_the_decided(folder: Path) -> None:
     def words(**changed: object) -> str:
         return report.chance_words(report.Report(found.table, {"chance": chance | changed}))
 
-    assert words().startswith("1 verdict rests on random numbers; 1 is decided.")
+    assert words().startswith("1 verdict rests on random numbers. Each has a probability of")
     assert words().endswith("at least 95 %: no verdict changes.")
     changed = words(changed_family_wise={"a": "undecided"})
     assert changed.endswith("1 verdict changes, to *undecided*.")

@@ -218,6 +218,7 @@ def test_a_pinned_scenario_is_swapped_with_its_knobs_and_the_address_says_all_of
 
 
 PINS: dict[str, tuple[str, dict[str, str]]] = {
+    "live_poll": ("poll.epsilon_total:1", {}),
     "distances": ("distance-forms.pairs:12", {}),
     "published_queries": ("published-query.simulations:5000", {}),
     "adaptive_truncation": (

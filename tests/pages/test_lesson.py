@@ -126,7 +126,7 @@ def test_the_way_through_a_lesson() -> None:
     assert "Learning by simulation" in texts(app)
     assert app.select_slider(key="epsilon_total").value == 1
     app = pressed(app, lesson.NEXT)
-    assert "Privacy for nothing?" in texts(app)
+    assert "Is privacy free?" in texts(app)
     app = pressed(app, lesson.NEXT)
     # The page tells nothing of the hundred draws that the question is about.
     assert app.select_slider(key="c").value == 10
@@ -138,7 +138,7 @@ def test_the_way_through_a_lesson() -> None:
     assert answer.search(texts(app))
     assert app.session_state[lesson.GUESSES] == {("large-data", 3): 2.0}
     app = pressed(app, "lesson-leave")
-    assert "Large data hide the cost" not in texts(app)
+    assert "Many people hide the cost" not in texts(app)
     assert app.select_slider(key="c").value == 10
 
 

@@ -73,7 +73,7 @@ def test_a_problem_and_its_table_become_a_posterior(small: AppTest) -> None:
     assert here.found.summary.found.mean[0] == pytest.approx(mean, abs=1e-3)
     said = texts(app)
     assert f"Posterior mean ± standard deviation: ` a_b ` {mean:.2f} ±" in said
-    assert f"ε_total = 2 for ` {MARKED} ` added or removed, according to its publisher." in said
+    assert f"ε_total = 2 if ` {MARKED} ` is added or removed" in said
     assert MARKED not in said.replace(f"` {MARKED} `", "")
     assert "passwd" not in said
     assert not any("passwd" in value or "0.5" in value for value in app.query_params.values())

@@ -22,10 +22,13 @@ def settings_of(environment: dict[str, str]) -> ServerSettings:
         ({}, ServerSettings()),
         ({"SERVED": "0", "HOSTS": " ", "WORK_LIMIT": " "}, ServerSettings()),
         # Others get less, unless more is said.
-        (OTHERS, ServerSettings(("class.example.org",), 60.0, False, to_others=True)),
+        (
+            OTHERS,
+            ServerSettings(("class.example.org",), 60.0, False, False, to_others=True),
+        ),
         (
             OTHERS | {"WORK_LIMIT": "none", "OWN_DATA": "1", "BUDGET": "term", "RUN_BY": "X"},
-            ServerSettings(("class.example.org",), None, True, "term", "X", to_others=True),
+            ServerSettings(("class.example.org",), None, True, False, "term", "X", to_others=True),
         ),
         # Each holds for a person alone, too.
         ({"WORK_LIMIT": " 2.5 ", "OWN_DATA": "0"}, ServerSettings((), 2.5, False)),

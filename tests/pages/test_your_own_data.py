@@ -481,7 +481,7 @@ def test_models_have_names_and_links_keep_theirs() -> None:
     [
         (
             "uniform-mixture",
-            "percentage points: the most we expect the typical error",
+            "percentage points is the largest typical error to expect",
         ),
         ("covid", "of your range: the typical error of the curve"),
     ],

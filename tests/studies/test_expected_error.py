@@ -121,7 +121,7 @@ def test_what_is_typical_is_that_of_most_releases() -> None:
     tables = {**result_of().tables, "releases": releases.assign(**made)}
     typical = dataclasses.replace(result_of(), tables=tables)
     assert expected_error.typical_in_words(typical) == (
-        "**Over 11 runs:** typically, noise picks 5 of the 10 draws kept (80 % of runs: 1 to 9), "
+        "**Median over 11 runs:** noise picks 5 of the 10 kept draws (middle 80 %: 1 to 9), "
         "and the error is 2 times the error without noise (2)."
     )
 

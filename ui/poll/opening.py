@@ -11,6 +11,8 @@ from ui.figures.verbatim import verbatim
 from ui.poll.hall import HALL, PollError
 from ui.poll.screen import CODE, SECRET
 
+QUESTION = "How many hours did you sleep last night?"
+
 BUDGETS = {1.0: "80 people or more", 2.0: "40 people", 4.0: "20 people"}
 """ε per person -> the size of a class that it suits."""
 
@@ -22,26 +24,25 @@ def show() -> None:
         "telephone. It sends one of three words, drawn at random. From all the words the class's "
         "mean emerges on your screen."
     )
+    each = "; ".join(f"ε = {budget:g}: {odds(budget)}" for budget in BUDGETS)
+    bounds = "Public: choose it without knowing anyone's value. Values outside are clipped to it."
     with st.form("poll-opening"):
-        text = st.text_input("Question", "How many hours did you sleep last night?", max_chars=120)
-        with st.container(horizontal=True, gap="large"):
-            unit = st.text_input("Unit", "hours", max_chars=20, width=150)
-            low = st.number_input("Lowest value", value=0.0, format="%g", width=150)
-            high = st.number_input("Highest value", value=24.0, format="%g", width=150)
-        st.caption("The bounds are public: choose them without knowing anyone's value.")
-        epsilon = st.segmented_control(
-            "ε · budget of each person",
-            [*BUDGETS],
-            default=2.0,
-            required=True,
-            format_func=lambda each: f"{each:g} · {BUDGETS[each]}",
-        )
-        each = "; ".join(f"ε = {budget:g}: {odds(budget)}" for budget in BUDGETS)
-        st.caption(
-            f"One answer changes the odds of any statement about a person at most by: {each}."
-        )
-        if not st.form_submit_button("Start the poll", type="primary"):
-            return
+        with st.container(horizontal=True, gap="medium"):
+            text = st.text_input("Question", QUESTION, max_chars=120, width="stretch")
+            unit = st.text_input("Unit", "hours", max_chars=20, width=110)
+            low = st.number_input("Lowest value", value=0.0, format="%g", width=150, help=bounds)
+            high = st.number_input("Highest value", value=24.0, format="%g", width=150, help=bounds)
+        with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+            epsilon = st.segmented_control(
+                "ε · budget of each person, and the class that it suits",
+                [*BUDGETS],
+                default=2.0,
+                required=True,
+                format_func=lambda each: f"{each:g} · {BUDGETS[each]}",
+                help=f"The odds of any statement about a person change by at most {each}.",
+            )
+            if not st.form_submit_button("Start the poll", type="primary"):
+                return
     try:
         held = HALL.open(
             text.strip() or "?", unit.strip(), Design(low, high, float(epsilon or 2.0))

@@ -169,6 +169,7 @@ NAMES: dict[str, dict[str, str]] = {
         "error-below": "An error below …",
         "interval-below": "Intervals below …",
     },
+    "papers.standing": {"all standings": "all", "paper": "stated"},
     "plan.metric": {"rmse": "Root mean squared", "mae": "Mean absolute"},
     OWN_SCENARIO: {
         FIRST_SCENARIO: "Shares of five intervals",
@@ -307,6 +308,8 @@ SCENARIO_KNOBS = ("scenario", "compare-mechanisms.scenario", "plan.scenario", OW
 def names_of(key: str) -> Mapping[str, str]:
     """Return code name -> words for the choices of a knob; empty if it is shown as it is."""
     known = NAMES.get(key, {})
+    if known and key != OWN_SCENARIO:
+        return {str(each): known.get(str(each), str(each)) for each in find(key).parameter.options}
     if key == OWN_SCENARIO:
         # Inside the function: no other page releases anything.
         from abcdp_core.release.request import scenarios

@@ -34,7 +34,7 @@ TABLE = (
     Page(
         "lessons",
         "Lessons",
-        "Eight short lessons. You guess a number, then see the answer on the pages.",
+        "Nine short lessons. You guess a number, then see the answer on the pages.",
         "Learn",
     ),
     Page(

@@ -231,7 +231,7 @@ def _named(
         **{"options": options, "format_func": controls_spec.names_of(key).__getitem__},
         **{"key": seen, "bind": None, "on_change": hand_on},
     }
-    if len(options) > MOST_SIDE_BY_SIDE:
+    if len(options) > MOST_SIDE_BY_SIDE or key in LISTS:
         st.selectbox(**named)
     else:
         st.segmented_control(required=True, **named)

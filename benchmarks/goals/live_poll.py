@@ -1,0 +1,91 @@
+"""What a class of a certain size learns by a live poll, and how often its interval is right.
+
+About five minutes on two quiet processors. True values are normal(7.2, 1.3) between 0 and 24.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.adaptive.poll import Design, Poll, answered
+from abcdp_core.streams import generator
+from benchmarks.goals import SEED, Measured, goal, share
+
+Array = NDArray[np.float64]
+
+RUNS = 200
+MEAN, SPREAD, LOW, HIGH = 7.2, 1.3, 0.0, 24.0
+
+
+@functools.cache
+def _intervals(epsilon: float, n: int, outstanding: int = 0) -> Array:
+    """Return the last 95 % intervals of the mean ``(RUNS, 2)``."""
+    return np.array([_held(epsilon, n, outstanding, run).interval() for run in range(RUNS)])
+
+
+def _held(epsilon: float, n: int, outstanding: int, run: int) -> Poll:
+    """Return a poll after its last answer, each given when so many later people were asked."""
+    rng = generator(SEED, "live-poll", run)
+    poll, waiting = Poll(Design(LOW, HIGH, epsilon)), deque[tuple[float, int]]()
+    questions = {}
+    for number, value in enumerate(np.clip(rng.normal(MEAN, SPREAD, n), LOW, HIGH)):
+        questions[number] = poll.ask(rng, number)
+        waiting.append((float(value), number))
+        if len(waiting) > outstanding:
+            told, asked = waiting.popleft()
+            poll = poll.take(questions[asked], answered(questions[asked], told, epsilon, rng))
+    for told, asked in waiting:
+        poll = poll.take(questions[asked], answered(questions[asked], told, epsilon, rng))
+    return poll
+
+
+def _median(each: Array) -> Measured:
+    drawn = np.random.default_rng(SEED).choice(each, (2000, len(each)))
+    low, high = np.quantile(np.median(drawn, axis=1), [0.025, 0.975])
+    return Measured(float(np.median(each)), float(low), float(high), len(each))
+
+
+@goal("live-poll-width-2-20", at_most=4.0, epsilon=2.0, n=20)
+@goal("live-poll-width-2-40", at_most=2.3, epsilon=2.0, n=40)
+@goal("live-poll-width-2-80", at_most=1.3, epsilon=2.0, n=80)
+@goal("live-poll-width-2-200", at_most=0.8, epsilon=2.0, n=200)
+@goal("live-poll-width-1-80", at_most=3.5, epsilon=1.0, n=80)
+@goal("live-poll-width-1-200", at_most=1.7, epsilon=1.0, n=200)
+@goal("live-poll-width-2-40-outstanding", at_most=3.0, epsilon=2.0, n=40, outstanding=10)
+def width(epsilon: float, n: int, outstanding: int = 0) -> Measured:
+    """Median width of the 95 % interval of the mean; 200 runs.
+
+    With *outstanding*, each answer comes after ten more people were asked.
+    """
+    return _median(np.diff(_intervals(epsilon, n, outstanding)).ravel())
+
+
+@goal("live-poll-coverage-2-20", at_least=0.90, epsilon=2.0, n=20)
+@goal("live-poll-coverage-2-40", at_least=0.90, epsilon=2.0, n=40)
+@goal("live-poll-coverage-2-80", at_least=0.90, epsilon=2.0, n=80)
+@goal("live-poll-coverage-2-200", at_least=0.90, epsilon=2.0, n=200)
+@goal("live-poll-coverage-1-80", at_least=0.90, epsilon=1.0, n=80)
+@goal("live-poll-coverage-1-200", at_least=0.90, epsilon=1.0, n=200)
+def coverage(epsilon: float, n: int) -> Measured:
+    """Share of these 95 % intervals that contain the true mean; 200 runs."""
+    low, high = _intervals(epsilon, n).T
+    return share(int(((low <= MEAN) & (high >= MEAN)).sum()), RUNS)
+
+
+@goal("live-poll-milliseconds", at_most=5.0)
+def milliseconds() -> Measured:
+    """Median time to take one answer and choose the next question, over 200 answers."""
+    rng, poll, each = generator(SEED, "live-poll", 0), Poll(Design(LOW, HIGH, 2.0)), []
+    question = poll.ask(rng, 0)
+    for number in range(1, RUNS + 1):
+        word = answered(question, MEAN, 2.0, rng)
+        began = time.perf_counter()
+        poll = poll.take(question, word)
+        question = poll.ask(rng, number)
+        each.append(1000.0 * (time.perf_counter() - began))
+    return _median(np.array(each))
