@@ -1,11 +1,11 @@
 """Figures: the only place where one gets its looks.
 
-:mod:`looks` has the template, the colours and what a screen or paper asks for; :mod:`builders` the
+:mod:`looks` has the template, the colors and what a screen or paper asks for; :mod:`builders` the
 empty figures and traces that studies share; :mod:`statistics` what they draw alike: means over
 runs, errors, mechanisms and ways of asking; :mod:`mirrored` histograms with and without noise;
-:mod:`ranked` rows of marks with names. What few need is imported by itself: :mod:`joined` two
-figures on the same axes; :mod:`replicates` released numbers over what a model makes; :mod:`lines`
-curves. A study gives each figure as :class:`CaptionedFigure`.
+:mod:`ranked` rows of marks with names. What few need is imported by itself: :mod:`projected` what
+a lecture hall needs; :mod:`joined` two figures on the same axes; :mod:`replicates` released numbers
+over what a model makes; :mod:`lines` curves. A study gives each figure as :class:`CaptionedFigure`.
 """
 
 from __future__ import annotations

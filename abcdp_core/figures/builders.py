@@ -90,7 +90,7 @@ def own_mark(x: float, y: float, name: str) -> go.Scatter:
 
 
 def note(figure: go.Figure, x: float, y: float, text: str, color: str, place: str) -> None:
-    """Words at a point of the plot, in the units of its axes, in the colour of what they name.
+    """Words at a point of the plot, in the units of its axes, in the color of what they name.
 
     ``place`` is the side of the words that is at the point: ``bottom left`` is above, to the right.
     """
@@ -114,7 +114,7 @@ def end_labels(
 
     Args:
         figure: gets them; has no second vertical axis.
-        labels: where a line ends, its name and its colour.
+        labels: where a line ends, its name and its color.
         shown: ends of the vertical axis, in its units.
         gap: smallest distance of two names, as part of the axis.
     """
@@ -184,12 +184,12 @@ CORNER = {"x": 1.0, "xref": "paper", "xanchor": "right"} | ABOVE
 
 
 def key(figure: go.Figure, words: Sequence[tuple[str, str]]) -> None:
-    """What marks and lines are called, each with its colour, in a line above the plot."""
+    """What marks and lines are called, each with its color, in a line above the plot."""
     figure.add_annotation(CORNER, text="   ".join(bold(text, color) for text, color in words))
 
 
 def bold(text: str, color: str) -> str:
-    """Words in bold and in a colour."""
+    """Words in bold and in a color."""
     return f'<b><span style="color:{color}">{text}</span></b>'
 
 

@@ -9,7 +9,6 @@ here, by :func:`as_seen`, for the medium.
 
 from __future__ import annotations
 
-import base64
 import itertools
 import math
 import re
@@ -18,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
 VERMILLION = "#D55E00"
@@ -64,7 +62,7 @@ ON_DARK = {
     "#3F5F6B": "#A9C3CC",
     GROUND: "#111418",
 }
-"""Each colour on a dark ground."""
+"""Each color on a dark ground."""
 
 WORDS = {
     VERMILLION: "#B84F00",
@@ -72,7 +70,7 @@ WORDS = {
     PALE: "#6B737C",
     "#A0703A": "#8F6230",
 }
-"""On a light ground the colour of words that name a series, where the series' own is too pale."""
+"""On a light ground the color of words that name a series, where the series' own is too pale."""
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
@@ -102,7 +100,7 @@ TEMPLATE = go.layout.Template(
 
 @dataclass(frozen=True)
 class Style:
-    """How a series looks everywhere: name, colour, dash and marker."""
+    """How a series looks everywhere: name, color, dash and marker."""
 
     name: str
     color: str
@@ -138,13 +136,13 @@ class Medium:
         name: tells it from the others.
         title_width: characters of a title in a line.
         title, text, ticks: sizes of letters in pixels; notes and the legend have that of ticks.
-        ink: colour of all text; the page's own if empty.
-        ground: colour behind the figure; the page's own if empty.
-        grid: colour of grid lines; the page's own if empty.
+        ink: color of all text; the page's own if empty.
+        ground: color behind the figure; the page's own if empty.
+        grid: color of grid lines; the page's own if empty.
         font: names of fonts; the page's own if empty.
         grows: whether title and legend make the figure higher instead of the plot lower.
-        colors: what each colour becomes; itself if it is not among them.
-        words: what the colour of words becomes then.
+        colors: what each color becomes; itself if it is not among them.
+        words: what the color of words becomes then.
         least: pixels of the smallest letters, whatever a builder says.
         taller: times the height that the builder says.
         thicker: times the width of lines.
@@ -183,7 +181,7 @@ PROJECTOR = Medium(
 
 
 def _themes(medium: Medium) -> dict[str, Medium]:
-    """Theme of a page -> its medium, with the theme's colour of text."""
+    """Theme of a page -> its medium, with the theme's color of text."""
     # Plotly's own greys are too pale for a projector.
     return {
         "light": replace(medium, name=f"{medium.name}, light", ink=BLACK, words=WORDS),
@@ -240,14 +238,18 @@ def dressed(figure: go.Figure, medium: Medium, title: str | None = None) -> go.F
 
 def as_seen(figure: go.Figure, medium: Medium, title: str | None = None) -> dict[str, Any]:
     """What :func:`dressed` gives, as a dictionary: plotly's checks take longer than a page."""
-    plain = _for_the_wall(_recolored(figure.to_dict(), medium.colors), medium)
+    plain = _recolored(figure.to_dict(), medium.colors)
+    if medium.least:
+        from abcdp_core.figures import projected
+
+        projected.enlarge(plain, medium)
     layout: dict[str, Any] = plain["layout"]
     if "annotations" in layout:
         layout["annotations"] = _recolored(layout["annotations"], medium.words)
     for name in {"xaxis", "yaxis"} | {key for key in layout if key[1:].startswith("axis")}:
         _dress_axis(layout.setdefault(name, {}), medium)
     for note in layout.get("annotations", ()):
-        # A note that belongs to a series keeps its colour.
+        # A note that belongs to a series keeps its color.
         note["font"] = _font(medium.ticks, medium) | note.get("font", {})
     lines = wrapped(one_line(figure) if title is None else title, medium.title_width)
     settings = settings_line(figure)
@@ -316,67 +318,16 @@ def in_card(figure: go.Figure, medium: Medium, height: int) -> dict[str, Any]:
     return plain
 
 
-def _for_the_wall(plain: dict[str, Any], medium: Medium) -> dict[str, Any]:
-    """The same with letters, lines and marks that can be seen from the last row, if asked for."""
-    if medium.least:
-        _enlarge_letters(plain, medium.least)
-        for trace in plain["data"]:
-            _thicken(trace, medium)
-        for shape in plain["layout"].get("shapes", ()):
-            shape["line"] = _wider(shape.get("line", {}), medium)
-        plain["layout"]["hoverlabel"] = {"font": {"size": medium.text}}
-    return plain
-
-
-def _enlarge_letters(thing: Any, least: int) -> None:
-    """No letters smaller than that, neither by a font nor within a text."""
-    for key, value in thing.items() if isinstance(thing, dict) else enumerate(thing):
-        if isinstance(value, dict) and str(key).endswith("font") and "size" in value:
-            value["size"] = max(value["size"], least)
-        elif isinstance(value, dict | list):
-            _enlarge_letters(value, least)
-        elif isinstance(value, str) and "font-size" in value:
-            thing[key] = LETTERS.sub(lambda size: f"font-size:{max(int(size[1]), least)}px", value)
-
-
-LETTERS = re.compile(r"font-size: ?(\d+)px")
-
-
-def _thicken(trace: dict[str, Any], medium: Medium) -> None:
-    """A trace with thicker lines and larger marks, where it has any."""
-    if trace.get("type", "scatter") in ("scatter", "scattergl"):
-        trace["line"] = _wider(trace.get("line", {}), medium)
-        marker = trace["marker"] = {**trace.get("marker", {})}
-        marker["size"] = _times(marker.get("size", 6), medium.larger)
-    if "line" in trace.get("marker", {}):
-        trace["marker"]["line"] = _wider(trace["marker"]["line"], medium)
-    for name in {"error_x", "error_y"} & trace.keys():
-        bars = trace[name]
-        trace[name] = {**bars, "thickness": _times(bars.get("thickness", 2), medium.thicker)}
-
-
-def _wider(line: Mapping[str, Any], medium: Medium) -> dict[str, Any]:
-    return {**line, "width": _times(line.get("width", 2), medium.thicker)}
-
-
-def _times(size: Any, factor: float) -> Any:
-    """Plotly's size of one mark, or of each, in larger."""
-    if isinstance(size, dict):
-        values = np.frombuffer(base64.b64decode(size["bdata"]), size["dtype"])
-        return values * factor
-    return np.asarray(size) * factor if isinstance(size, list | tuple) else size * factor
-
-
 COLOR = re.compile(r"#[0-9A-F]{6}|rgba\((\d+),(\d+),(\d+),([\d.]+)\)")
-"""A colour as figures here write it, alone or within a text."""
+"""A color as figures here write it, alone or within a text."""
 
 
 def _recolored(thing: Any, colors: Mapping[str, str]) -> Any:
-    """The same with every colour replaced, wherever it stands."""
+    """The same with every color replaced, wherever it stands."""
     if not colors:
         return thing
     if isinstance(thing, dict):
-        # Numbers are there as text, long and without any colour.
+        # Numbers are there as text, long and without any color.
         return thing if "bdata" in thing else {k: _recolored(v, colors) for k, v in thing.items()}
     if isinstance(thing, list | tuple):
         return [_recolored(each, colors) for each in thing]
@@ -393,7 +344,7 @@ def _other(found: re.Match[str], colors: Mapping[str, str]) -> str:
 
 
 def translucent(color: str, alpha: float) -> str:
-    """A colour through which the ground can be seen, e.g. of a band."""
+    """A color through which the ground can be seen, e.g. of a band."""
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{alpha:g})"
 

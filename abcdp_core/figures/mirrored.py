@@ -297,7 +297,7 @@ def strips(
 
 
 def _legend(shown: list[Style], dots: bool, *, known: bool) -> dict[str, Any]:
-    """What stands above and below the lines, in the colours of it."""
+    """What stands above and below the lines, in the colors of it."""
     called = {PRIVATE.name: "private", NON_PRIVATE.name: "no noise"}
     words = [
         *(bold(called[each.name], each.color) for each in shown),

@@ -156,7 +156,7 @@ _LOOKS = {
     "sign": Style("sign", CATEGORIES[4], "dash", "square"),
     "placed right": Style("placed right", CATEGORIES[4], "dot", "triangle-up"),
 }
-"""A sign is never seen beside an interval that is placed right; the fourth colour is too close to
+"""A sign is never seen beside an interval that is placed right; the fourth color is too close to
 that of optimal symbols on a dark ground."""
 
 

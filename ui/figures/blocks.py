@@ -51,9 +51,9 @@ def choosers(view: View, *keys: str) -> None:
     preset_note(view)
 
 
-def shown(view: View, *keys: str) -> str:
+def shown(view: View) -> str:
     """Show the choosers of a page with several views; return the view."""
-    choosers(view, view.page.view, *keys)
+    choosers(view, view.page.view)
     return str(view.shown)
 
 

@@ -5,7 +5,7 @@ fetched by the visitor's browser from wherever it points to. So whatever was not
 of a link, an error about it, a name that somebody chose) goes through :func:`verbatim` first.
 
 It becomes a code span, inside which Markdown knows no images, links, formulas, HTML or emphasis and
-Streamlit neither colours nor emoji. Escaping single characters would not do: addresses, emoji and
+Streamlit neither colors nor emoji. Escaping single characters would not do: addresses, emoji and
 arrows are looked for after the escapes are gone.
 """
 

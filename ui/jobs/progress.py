@@ -174,8 +174,6 @@ def growing_together(
     requests: Mapping[str, Request],
     draw: Draw,
     *,
-    former: bool = True,
-    waiting: Callable[[], object] = lambda: st.skeleton(height=440),
     main: str = "",
 ) -> dict[str, Job]:
     """Show studies that grow side by side, with one line of progress and one Cancel.
@@ -183,8 +181,6 @@ def growing_together(
     Args:
         requests: name -> what is asked for; a name's former request is let go.
         draw: shows the results there are, by name, and is told whether more are to come.
-        former: whether former results are drawn until there are new ones.
-        waiting: draws what is shown while there is no result.
         main: name of the study without which nothing is drawn.
     """
     jobs = {
@@ -208,7 +204,7 @@ def growing_together(
         shown.update(found)
         before = {name: shown[name] for name in jobs if name in shown}
         has_new = bool(found) and (not main or main in found)
-        has_former = former and bool(before) and (not main or main in before)
+        has_former = bool(before) and (not main or main in before)
         name, is_former = next(iter(jobs)), has_former and not has_new
         _status(name, group, going, is_former=is_former)
         with st.container(key=f"{'former' if is_former else 'shown'}-{name}"):
@@ -217,7 +213,7 @@ def growing_together(
             elif is_former:
                 draw(before, False)
             else:
-                waiting()
+                st.skeleton(height=440)
 
     panel()
     return jobs
