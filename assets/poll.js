@@ -2,7 +2,7 @@
 // is sent are a ticket (ask) and then the place of a word that is drawn at random (answer).
 
 const CHANCES = 2n ** 32n;
-const AGAIN = 4000; // milliseconds until a word that was not acknowledged is sent again
+const AGAIN = 4000; // milliseconds until what was not acknowledged is sent again
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".poll");
@@ -42,7 +42,8 @@ function press(poll) {
   const mine = kept(code);
   mine.ticket ??= ticket();
   keep(code, mine);
-  poll.send("ask", { ticket: mine.ticket });
+  poll.sent = undefined;
+  send(poll, "ask", { ticket: mine.ticket });
 }
 
 function ticket() {
@@ -63,10 +64,12 @@ function follow(poll) {
   poll.asks.hidden = done || !open;
   if (done) {
     tell(poll, mine);
-    if (taken !== mine.ticket && open) send(poll, mine);
+    if (taken !== mine.ticket && open) send(poll, "answer", { ticket: mine.ticket, word: mine.word });
   } else if (problem || !open) {
     poll.said.textContent = problem || "This poll is closed.";
     poll.button.disabled = poll.input.disabled = false;
+  } else if (poll.value !== undefined) {
+    send(poll, "ask", { ticket: mine.ticket });
   }
   total(poll);
 }
@@ -103,11 +106,11 @@ export function draw(truth, wrong, random = () => crypto.getRandomValues(new Uin
   return [0, 1, 2].filter((word) => word !== truth)[place < wrong ? 0 : 1];
 }
 
-function send(poll, mine) {
+function send(poll, name, what) {
   const now = performance.now();
-  if (poll.sent && now - poll.sent < AGAIN) return;
-  poll.sent = now;
-  poll.send("answer", { ticket: mine.ticket, word: mine.word });
+  if (poll.sent?.name === name && now - poll.sent.at < AGAIN) return;
+  poll.sent = { name, at: now };
+  poll.send(name, what);
   setTimeout(() => follow(poll), AGAIN + 100);
 }
 

@@ -1,7 +1,8 @@
 """``python -m benchmarks.load``: measure the app with many visitors at once.
 
-Visitors open the page *Posterior* and move ε_total at random. Eighty browsers do not fit on one
-machine, so visitors speak the undocumented protocol of Streamlit's pages:
+Visitors open the page *Posterior* and move ε_total at random. Telephones open a live poll within
+one second, fetch a question and send a word. Eighty browsers do not fit on one machine, so both
+speak the undocumented protocol of Streamlit's pages:
 
 - ``/_stcore/stream``: the address of a page's websocket.
 - ``BackMsg``: a browser's request to run a page or a fragment, with the value of a knob.
@@ -10,10 +11,14 @@ machine, so visitors speak the undocumented protocol of Streamlit's pages:
 
 import argparse
 import asyncio
+import contextlib
+import json
 import random
 import re
 import tempfile
 import time
+from collections.abc import AsyncIterator
+from statistics import median
 from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -28,6 +33,16 @@ PAGE, KNOB, LARGEST = "posterior", "epsilon_total", "n=20000&pool_size=10000&see
 TITLE = re.compile(r"finding.*_total&nbsp;=&nbsp;([0-9.,]*[0-9])", re.DOTALL)
 HEADER = "| visitors | moves | pictures | median s | p95 s | last move s | server MB | errors |"
 ROWS = {"lecture": (80, 8.0), "32": (32, 1.0), "80": (80, 1.0), "8": (8, 1.0), "beside": (8, 1.0)}
+POLL, PHONES = "poll", 80
+EVENTS = "$$STREAMLIT_INTERNAL_KEY_{}__events"  # what a component sends, by the component's name
+
+
+@contextlib.asynccontextmanager
+async def opened(address: str) -> AsyncIterator[Any]:
+    """Yield the websocket of a page."""
+    url, origin = f"ws://{address}/_stcore/stream", Origin(f"http://{address}")
+    async with connect(url, origin=origin, max_size=None, open_timeout=60) as browser:
+        yield browser
 
 
 class Visitor:
@@ -44,9 +59,7 @@ class Visitor:
     async def visit(self, moves: int, every: float) -> None:
         """Open the page, move the knob every so many seconds, and wait for the last picture."""
         await asyncio.sleep(self._random.uniform(0.0, every))
-        url, origin = f"ws://{self._address}/_stcore/stream", Origin(f"http://{self._address}")
-        opening = connect(url, origin=origin, max_size=None, open_timeout=60)
-        async with opening as self._browser, asyncio.TaskGroup() as group:
+        async with opened(self._address) as self._browser, asyncio.TaskGroup() as group:
             tasks = [group.create_task(run()) for run in (self._listen, self._run_fragments)]
             await self._send()
             await self._wait_for_pictures()
@@ -110,6 +123,67 @@ class Visitor:
                 self._asked = {value: at for value, at in self._asked.items() if at > asked}
 
 
+async def begin_poll(address: str) -> str:
+    """Begin a poll as its lecturer does; return its code."""
+    request = BackMsg()
+    request.rerun_script.page_name = "live_poll"
+    async with asyncio.timeout(60.0), opened(address) as browser:
+        await browser.send(request.SerializeToString())
+        async for content in browser:
+            message = ForwardMsg.FromString(content)
+            button = message.delta.new_element.button
+            if button.is_form_submitter:
+                widget = request.rerun_script.widget_states.widgets.add(id=button.id)
+                widget.trigger_value = True
+                await browser.send(request.SerializeToString())
+            found = re.search(r"poll=(\w{5})", message.page_info_changed.query_string)
+            if found:
+                return found[1]
+    raise RuntimeError("the poll did not begin.")
+
+
+async def answer(address: str, code: str, at: float) -> list[float]:
+    """Answer a poll from one telephone.
+
+    Returns:
+        Seconds until the page is there, until its question is, and until its word is taken.
+    """
+    await asyncio.sleep(at)
+    ticket, request = f"{random.getrandbits(128):032x}", BackMsg()
+    request.rerun_script.query_string = f"poll={code}"
+    times, began = list[float](), time.monotonic()
+    async with asyncio.timeout(60.0), opened(address) as browser:
+        await browser.send(request.SerializeToString())
+        async for content in browser:
+            element = ForwardMsg.FromString(content).delta.new_element
+            if element.WhichOneof("type") != "bidi_component":
+                continue
+            known = json.loads(element.bidi_component.json)
+            if [True, "asked" in known, known["taken"] == ticket][len(times)]:
+                times.append(time.monotonic() - began)
+                if len(times) == 3:
+                    return times
+                name, more = [("ask", {}), ("answer", {"word": 1})][len(times) - 1]
+                said = json.dumps([{"event": name, "value": {"ticket": ticket} | more}])
+                states, component = request.rerun_script.widget_states, element.bidi_component.id
+                del states.widgets[:]
+                states.widgets.add(id=component, json_value="{}")
+                states.widgets.add(id=EVENTS.format(component), json_trigger_value=said)
+                began = time.monotonic()
+                await browser.send(request.SerializeToString())
+    raise RuntimeError("the telephone's page closed.")
+
+
+async def measure_poll(here: Server) -> str:
+    """Measure telephones that open a poll within one second."""
+    code, chance = await begin_poll(here.address), random.Random(1)
+    await answer(here.address, code, 0.0)
+    phones = (answer(here.address, code, chance.random()) for _ in range(PHONES))
+    waits = zip(*await asyncio.gather(*phones), strict=True)
+    page, question, word = (f"{median(each):.2f} (at most {max(each):.2f})" for each in waits)
+    return f"\n{PHONES} telephones: page {page} s, question {question} s, word taken {word} s"
+
+
 async def make_pools(address: str, made: list[int]) -> None:
     """Make the largest pool for one seed after the other."""
     for seed in range(1000, 2000):
@@ -138,13 +212,15 @@ def main() -> None:
     """Print the table, row by row, each from a fresh server."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="length of each row (60)")
-    parser.add_argument("--only", nargs="+", choices=ROWS, default=ROWS, help="some of the rows")
+    rows = [*ROWS, POLL]
+    parser.add_argument("--only", nargs="+", choices=rows, default=rows, help="some of the rows")
     options = parser.parse_args()
     print(f"{machine()}, {options.seconds:g} s each\n\n{HEADER}\n{'|---' * 8}|")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
         for name in options.only:
             with started(cache) as here:
-                print(asyncio.run(measure(here, name, options.seconds)), flush=True)
+                row = measure_poll(here) if name == POLL else measure(here, name, options.seconds)
+                print(asyncio.run(row), flush=True)
 
 
 if __name__ == "__main__":

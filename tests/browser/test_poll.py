@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, WebSocket, expect
+from playwright.sync_api import Browser, Page, WebSocket, WebSocketRoute, expect
 
 from abcdp_core.adaptive.poll import CHANCES, chances
 from abcdp_core.places import ASSETS
@@ -117,6 +117,52 @@ def test_a_class_answers_and_nothing_typed_leaves_a_telephone(
     assert file.read_text().count("], [") == 4
     nobody = opened(browser, f"{look.server}/?poll=ZZZZZ")
     expect(nobody.get_by_text("its code is wrong")).to_be_visible()
+
+
+class Unreliable:
+    """A connection that breaks the first time each of some messages is sent."""
+
+    def __init__(self, page: Page, *messages: bytes) -> None:
+        self._breaks_at = [*messages]
+        page.route_web_socket("**/_stcore/stream", self._connect)
+
+    @property
+    def has_broken(self) -> bool:
+        return not self._breaks_at
+
+    def _connect(self, phone: WebSocketRoute) -> None:
+        server = phone.connect_to_server()
+
+        def forward(sent: str | bytes) -> None:
+            if self._breaks_at and self._breaks_at[0] in (sent if isinstance(sent, bytes) else b""):
+                self._breaks_at.pop(0)
+                phone.close(code=1011)
+                server.close()
+            else:
+                server.send(sent)
+
+        phone.on_message(forward)
+
+
+def test_a_connection_lost_in_mid_answer_loses_and_doubles_nothing(
+    look: Visit, browser: Browser
+) -> None:
+    look.open("live_poll")
+    look.page.get_by_role("button", name="Start the poll").click()
+    expect(look.page.get_by_text("Answered", exact=True)).to_be_visible()
+    code = re.search(r"poll=(\w{5})", look.page.url)
+    assert code is not None
+    phone = opened(browser, "about:blank")
+    connection = Unreliable(phone, b'"ask"', b'"answer"')
+    phone.goto(f"{look.server}/?poll={code[1]}")
+    typed(phone, "7")
+    expect(phone.get_by_text("Sent:")).to_be_visible(timeout=30_000)
+    word = phone.locator(".said").inner_text()
+    expect(look.page.locator(".poll-numbers")).to_contain_text(
+        re.compile(r"Answered\s*1(?!\d| \()")
+    )
+    assert connection.has_broken
+    expect(phone.locator(".said")).to_have_text(word)
 
 
 SAMPLER = """async ([source, wrong, repeats]) => {

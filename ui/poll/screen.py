@@ -19,7 +19,7 @@ from ui.poll.hall import HALL, Held
 from ui.server import settings
 from ui.view import page_table
 from ui.view.view import View
-from ui.widgets import share
+from ui.widgets import controls, share
 
 EVERY = 1.0
 """Seconds between two looks at the answers."""
@@ -61,7 +61,7 @@ def _watch(view: View, held: Held) -> None:
         _explain(held, poll)
 
     looks()
-    _buttons(held)
+    _buttons(view, held)
 
 
 def _address(held: Held) -> None:
@@ -128,12 +128,13 @@ def _table(question: Question, true: float, other: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _buttons(held: Held) -> None:
-    with st.container(horizontal=True):
+def _buttons(view: View, held: Held) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
         if not held.is_closed:
             st.button("Close the poll", on_click=HALL.close, args=(held,))
         st.button("Run it again", on_click=functools.partial(_again, held))
         st.button("Leave", on_click=st.query_params.clear, type="tertiary")
+        controls.widget(view, "projector")
     st.header("Results")
     poll = held.poll
     files = {

@@ -150,7 +150,10 @@ def _poll(code: str, secret: str | None) -> None:
     if secret is None:
         phone.show(code)
     else:
-        screen.show(look(page_table.by_file("live_poll")), code, secret)
+        view = look(page_table.by_file("live_poll"))
+        if view.projector:
+            _style("projector.css")
+        screen.show(view, code, secret)
 
 
 def _style(name: str) -> None:
