@@ -25,3 +25,7 @@ libraries.choose(os.environ, Path(__file__).parent)
 # Before anything imports numpy: the last bits of a matrix product depend on the number of threads,
 # and there is one worker for each processor already.
 os.environ.update(libraries.ONE_THREAD | os.environ)
+
+from abcdp_core.inference_data import to_inference_data  # noqa: E402 - see above
+
+__all__ = ["to_inference_data"]

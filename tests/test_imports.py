@@ -87,7 +87,7 @@ CORE_ARROWS = {
     "runner": "interruption parameters results store studies workers",
     "output": (
         "adaptive documents figures interruption parameters privacy registry results "
-        "sentences studies"
+        "sentences studies tabular"
     ),
     "lessons": "documents figures output parameters results schemas streams studies summaries",
     "claims": (
@@ -105,6 +105,7 @@ CORE_ARROWS = {
         "posterior published registry release results runner schemas sentences simulators "
         "store streams studies syntax tabular workers"
     ),
+    "inference_data": "output release",
     "__main__": "cli interruption output parameters registry",
 }
 """Part of the core -> other parts that it may import."""

@@ -19,7 +19,7 @@ from plotly.offline import get_plotlyjs
 from abcdp_core.cli import arguments
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.simulations import done_by
-from abcdp_core.output import citation
+from abcdp_core.output import citation, draws
 from abcdp_core.output.atomic import together
 from abcdp_core.output.files import as_json
 from abcdp_core.output.page import LIBRARY, page
@@ -31,12 +31,17 @@ from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
 from abcdp_core.results import Result, versions
 
+DRAWS = 1000
+"""Draws of equal weight in a table that is asked for."""
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("problem", type=arguments.path, metavar="PROBLEM.toml")
     arguments.add_workers(parser)
     arguments.add_out(parser)
+    parser.add_argument("--draws", type=arguments.path, metavar="FILE",
+                        help=draws.HELP)  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
     problem = problems.read(options.problem)
     arguments.workers(options.workers, 1)
     arguments.check_writable("out", options.out)
+    draws.check_place(options.draws)
     started = time.monotonic()
     with done_by(options.workers) as each:
         posterior = inference.infer(problem, each)
@@ -56,6 +62,9 @@ def run(options: argparse.Namespace) -> int:
     written = _write(problem, posterior, taken, options.out)
     say(report.sentence(problem, posterior.summary))
     say(f"Computed in {taken:.1f} s. Files:", *(f"  {file}" for file in written))
+    if options.draws is not None:
+        values = posterior.theta[posterior.evenly(DRAWS)]
+        say(draws.write(posterior.summary.parameters, values, options.draws))
     return 0
 
 

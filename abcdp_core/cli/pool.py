@@ -23,8 +23,7 @@ from abcdp_core.cli.ending import say
 from abcdp_core.output.atomic import together
 from abcdp_core.own_model import export
 from abcdp_core.parameters import Parameter, ParameterError
-
-SUFFIXES = (".csv", ".parquet")
+from abcdp_core.tabular.pools import ENDINGS
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -56,8 +55,8 @@ def run(options: argparse.Namespace) -> int:
         size = int(source.POOL_SIZE.parse("pool_size", options.pool_size))
     seed = arguments.seed(options.seed)
     out: Path = options.out
-    if out.suffix not in SUFFIXES:
-        raise ParameterError(f"out = {out}: must end with {' or '.join(SUFFIXES)}.")
+    if out.suffix not in ENDINGS:
+        raise ParameterError(f"out = {out}: must end with {' or '.join(ENDINGS)}.")
     arguments.check_writable("out", out.parent)
     beside = out.with_suffix(".toml")
     _check_place(out, beside, source.SCENARIO)

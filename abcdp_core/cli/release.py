@@ -30,6 +30,7 @@ from abcdp_core.cli import arguments, budget, progress, rehearsal
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.interruption import held
+from abcdp_core.output import draws
 from abcdp_core.output.atomic import replace
 from abcdp_core.parameters import ParameterError, shown
 from abcdp_core.release import columns, output_file, procedure, releasable, verification
@@ -74,7 +75,10 @@ OPTIONS = {
     "effective_sample_size": ("M", "private-summary: effective sample size to reach (1000)"),
     "draws_seed": ("S", "noisy-counts: seed of the posterior draws, not of the noise (1)"),
 }
-"""Option that is a field of some request -> its metavar and its help."""
+"""Field of some request -> its option's metavar and help."""
+
+NAMES = {"draws": "number-of-draws"}
+"""Field whose option has another name, as ``--draws`` writes a file."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +87,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help=f"{', '.join(scenarios())}, a model of your own (with --plugin), or "
                         "a pool (FILE.toml)")  # fmt: skip
     for name, (metavar, words) in (INPUT | OPTIONS).items():
-        parser.add_argument(f"--{name.replace('_', '-')}", required=name == "epsilon_total",
+        option = NAMES.get(name, name.replace("_", "-"))
+        parser.add_argument(f"--{option}", dest=name, required=name == "epsilon_total",
                             metavar=metavar, help=words)  # fmt: skip
     parser.add_argument("--missing", choices=("zero", "drop"),
                         help="zero: days without a row count as 0; drop: leave out patients "
@@ -105,6 +110,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE.json",
                         help="a new file for the release; with --rehearse, a page "
                         "(FILE.html)")  # fmt: skip
+    parser.add_argument("--draws", dest="draws_file", type=arguments.path, metavar="FILE",
+                        help=draws.HELP)  # fmt: skip
     arguments.add_plugins(parser)
 
 
@@ -123,6 +130,7 @@ def run(options: argparse.Namespace) -> int:
             options.scenario = arguments.plug_in_pool(Path(options.scenario))
         request = _request(options)
         arguments.workers(options.workers, 1)
+        draws.check_place(options.draws_file)
         if options.rehearse:
             rehearsal.run(request, options)
             return 0
@@ -212,6 +220,8 @@ def _finish(stand: _Stand, options: argparse.Namespace) -> None:
     else:
         say(made.summary)
     say(made.in_own_words, made.marks_in_words, made.statement, f"Written to {options.out}")
+    if options.draws_file is not None:
+        say(draws.write([each.name for each in made.parameters], made.values, options.draws_file))
 
 
 def _recommendation(request: ReleaseRequest) -> str:

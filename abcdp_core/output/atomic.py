@@ -86,9 +86,20 @@ def replace(file: Path, text: str) -> None:
     Raises:
         OSError: it cannot be written; an earlier file is unchanged.
     """
+    with part_of(file) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextlib.contextmanager
+def part_of(file: Path) -> Iterator[Path]:
+    """Give a file that takes the place of another when the block ends without an error.
+
+    Raises:
+        OSError: it cannot be written; an earlier file is unchanged.
+    """
     part = file.with_name(f".{file.name}.part")
     try:
-        part.write_text(text, encoding="utf-8", newline="\n")
+        yield part
         sync(part)
         part.replace(file)
     finally:

@@ -17,6 +17,7 @@ from abcdp_core.own_model.pool_file import PoolFile
 from abcdp_core.own_model.statistics import Summary
 from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.statistic import Statistic, stated_by
+from abcdp_core.tabular import pools
 
 Array = NDArray[np.float64]
 
@@ -91,10 +92,7 @@ def write(pool: PoolFile, values: Array, table: Path) -> None:
     names = [f"theta.{each.name}" for each in pool.parameters]
     names += [f"summary.{each.name}" for each in pool.summaries]
     frame = pd.DataFrame(np.hstack([pool.theta, values]), columns=names)
-    if table.suffix == ".parquet":
-        frame.to_parquet(table, index=False)
-    else:
-        frame.to_csv(table, index=False)
+    pools.write(frame, table, table.suffix)
     pool.file.write_text(as_toml(pool, table.name), encoding="utf-8")
 
 

@@ -65,12 +65,30 @@ def page(document: ReleaseRecord, file: bytes, name: str = "release.json", about
         model=getattr(source_of(document.request), "OWN_MODEL", ""),
         asked=_asked(document, content),
         noise=_noise(content["event"]),
+        draws=_draws(content, name),
         digest=hashlib.sha256(file).hexdigest(),
         command=verifying(shlex.quote(shown(name)), document),
         not_known=cannot_be_known(content),
         made_by=", ".join(f"{key} {value}" for key, value in made_by.items()),
         citation=citation.TEXT,
     )
+
+
+def _draws(content: Mapping[str, Any], name: str) -> dict[str, str]:
+    """Language -> program that reads the draws; empty if there are none."""
+    # The sparse vector's draws are those it kept.
+    part, key = ("own_units", "values") if "own_units" in content else ("posterior", "draws")
+    if not content[part][key]:
+        return {}
+    file = json.dumps(name, ensure_ascii=False)
+    return {
+        "R": f"found <- jsonlite::fromJSON({file})${part}\n"
+        f"draws <- setNames(as.data.frame(found${key}), found$parameters)",
+        "Python": f"import json, pathlib, pandas\n"
+        f'found = json.loads(pathlib.Path({file}).read_text("utf-8"))["{part}"]\n'
+        f'draws = pandas.DataFrame(found["{key}"], columns=found["parameters"])',
+        "ArviZ": f"import abcdp_core\ndata = abcdp_core.to_inference_data({file})",
+    }
 
 
 def _spent(content: Mapping[str, Any]) -> str:

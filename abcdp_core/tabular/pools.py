@@ -1,4 +1,4 @@
-"""Read large tables of finite numbers, such as pools, from CSV or Parquet."""
+"""Read and write large tables of finite numbers, such as pools, as CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -35,6 +35,18 @@ PIECE = 2**22
 """Bytes that are searched for lines at a time."""
 
 ROW_NAMES = "row numbers beside the columns: write it without (row.names = FALSE in R)"
+
+
+def write(table: pd.DataFrame, file: Path, ending: str) -> None:
+    """Write a table in the format of one of the :data:`ENDINGS`.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    if ending == ".parquet":
+        table.to_parquet(file, index=False)
+    else:
+        table.to_csv(file, index=False, lineterminator="\n")
 
 
 def read(path: Path) -> pd.DataFrame:

@@ -96,13 +96,13 @@ def _file(rng: random.Random, rows: Iterator[str], name: str) -> str:
 
 
 CASES: dict[str, tuple[list[str], Callable[[random.Random], Pair]]] = {
-    "incomes": (["uniform-mixture", "--domain", "0,100", "--draws", "100"], _values),
+    "incomes": (["uniform-mixture", "--domain", "0,100", "--number-of-draws", "100"], _values),
     "labels": (
-        ["tuberculosis-patients", "--kind", "labels", "--missing", "drop", "--draws", "100"],
+        ["tuberculosis-patients", "--kind", "labels", "--missing", "drop", "--number-of-draws", "100"],
         _labels,
     ),
-    "sizes": (["tuberculosis-patients", "--kind", "sizes", "--draws", "100"], _sizes),
-    "days": (["covid-people", "--draws", "100"], _days),
+    "sizes": (["tuberculosis-patients", "--kind", "sizes", "--number-of-draws", "100"], _sizes),
+    "days": (["covid-people", "--number-of-draws", "100"], _days),
 }
 """Name -> arguments of the command, and a function that makes neighboring files."""
 

@@ -56,7 +56,10 @@ CASES = [
     (f"{RELEASE} --out o --c 500", "c = 500: must be a whole number from 1 to pool_size = 200"),
     (f"{RELEASE} --out o --distance none", "distance = none: must be one of values, pairs"),
     (f"{RELEASE} --out o --data .", "data = .: is not a file"),
-    (f"{RELEASE} --out o --draws 500", "draws = 500: is an option of noisy-counts; this release"),
+    (
+        f"{RELEASE} --out o --number-of-draws 500",
+        "draws = 500: is an option of noisy-counts; this release",
+    ),
     (f"{RELEASE} --out no/o", "out = no/o: cannot be written (No such file or directory)"),
     (RELEASE, "--out"),
     ("release covid --domain 0,1 --epsilon-total 1 --out o", "--data"),

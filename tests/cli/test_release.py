@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from abcdp_core import pool
@@ -240,18 +242,27 @@ def test_the_recommended_mechanism_is_taken_and_the_reason_said_before_the_file_
     assert "run error-by-size --set scenario=uniform-mixture" in printed
     # The recommended one needs no pool.
     monkeypatch.delattr(pool, "build")
-    assert main([*SHARES, "--draws", "150", "--draws-seed", "4", "--out", "counts.json"]) == 0
+    few = "--number-of-draws 150 --draws-seed 4 --out counts.json --draws draws.csv"
+    assert main([*SHARES, *few.split()]) == 0
     printed, said = capsys.readouterr()
+    assert "150 draws of equal weight (150 distinct): draws.csv" in printed
     made = content(data.with_name("counts.json"))
     assert made["mechanism"] == "noisy-counts"
     assert len(made["posterior"]["draws"]) == made["public"]["draws"] == 150
     assert made["public"]["draws_seed"] == 4
+    written = pd.read_csv("draws.csv")
+    assert [*written] == made["posterior"]["parameters"]
+    ours = np.array(made["posterior"]["draws"])
+    assert (written.to_numpy() != ours).any()
+    np.testing.assert_array_equal(np.sort(written, axis=0), np.sort(ours, axis=0))
     assert made["cost"] == {"epsilon": 0.5, "delta": 0.0}
     assert printed.startswith(
         "Mechanism: noisy-counts. Counts carry all the information in the values"
     )
     assert "With 21 values, a share is off by at most" in printed
     assert CANARY not in printed + said
+    assert main([*SHARES, "--out", "more.json", "--draws", "draws.csv"]) == 2
+    assert "draws = draws.csv: already exists" in capsys.readouterr().err
     data.unlink()
     assert main([*SHARES, "--out", "other.json"]) == 2
     assert "Mechanism: noisy-counts. " in capsys.readouterr().out

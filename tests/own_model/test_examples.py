@@ -30,8 +30,8 @@ FAST = {
     "run coverage": "--set runs=2 --set pool_size=200 --set epsilon_total=1 --workers 1",
     "run mechanism-posterior": "--set pool_size=200 --workers 1",
     "pool": "--pool-size 1000",
-    "release waiting": "--yes --draws 100 --simulations 1000 --workers 1",
-    BY_POOL: "--yes --draws 100 --workers 1",
+    "release waiting": "--yes --number-of-draws 100 --simulations 1000 --workers 1",
+    BY_POOL: "--yes --number-of-draws 100 --workers 1",
     "verify": "--workers 1",
     "report": "--workers 1",
 }

@@ -53,7 +53,7 @@ WORST = {
 @pytest.fixture
 def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
     def prepared(kind: str) -> str:
-        line = ["own", "--plugin", str(written(kind, tmp_path)), "--draws", "100"]
+        line = ["own", "--plugin", str(written(kind, tmp_path)), "--number-of-draws", "100"]
         monkeypatch.setitem(neighbouring_files.CASES, kind, (line, lambda rng: pair(rng, kind)))
         return kind
 

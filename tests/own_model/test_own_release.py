@@ -118,7 +118,7 @@ def asked(
     records.write_text(data, encoding="utf-8")
     scenario, plugin = (str(file), []) if file.suffix == ".toml" else (scenario, by(file))
     return ["release", scenario, *plugin, "--data", str(records), "--epsilon-total", epsilon,
-            "--draws", "100", "--yes", "--workers", "1", "--simulations", "1000",
+            "--number-of-draws", "100", "--yes", "--workers", "1", "--simulations", "1000",
             "--out", str(out), *more]  # fmt: skip
 
 

@@ -8,11 +8,13 @@ import html
 import json
 import random
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from abcdp_core import to_inference_data
 from abcdp_core.privacy import GaussianSeries, statement
 from abcdp_core.privacy.promise import odds
 from abcdp_core.release import picture, procedure, report
@@ -154,3 +156,39 @@ def test_strips_show_every_mark_at_its_position() -> None:
 )
 def test_ticks_are_round_and_few(low: float, high: float, expected: list[str]) -> None:
     assert [text for _, text in picture.ticks(low, high)] == expected
+
+
+# On import, ArviZ 0.23 announces version 1.
+@pytest.mark.filterwarnings("ignore:\\s*ArviZ is undergoing:FutureWarning")
+@pytest.mark.parametrize("name", ["counts", "curve"])
+def test_the_programs_of_a_report_read_the_draws(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    document = MADE[name]
+    Path("release.json").write_text(document.to_json(), encoding="utf-8")
+    programs = re.findall(r"<pre>(import .*?)</pre>", made(document), re.DOTALL)
+    found: dict[str, Any] = {}
+    for program in programs:
+        exec(html.unescape(program), found)
+    names = [each.name for each in document.parameters]
+    assert [*found["draws"]] == names
+    np.testing.assert_array_equal(found["draws"], document.values)
+    for each in (found["data"], to_inference_data(document)):
+        draws = np.array([each.posterior[column].to_numpy()[0] for column in names]).T
+        assert sorted(draws.tolist()) == sorted(document.values.tolist())
+        assert dict(each.attrs)["statement"] == document.statement
+        assert dict(each.attrs)["epsilon_total"] == document.content()["cost"]["epsilon"]
+    released = {"counts": "counts", "curve": "indices"}[name]
+    assert (
+        each.observed_data[released].to_numpy().tolist()
+        == (document.content()["release"][released])
+    )
+
+
+@pytest.mark.filterwarnings("ignore:\\s*ArviZ is undergoing:FutureWarning")
+def test_without_draws_there_is_no_program_and_nothing_for_arviz() -> None:
+    document = MADE["no draw"]
+    assert "How to use the draws" not in made(document)
+    with pytest.raises(ValueError, match="kept no draws"):
+        to_inference_data(document)
