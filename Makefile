@@ -9,7 +9,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --pytho
         --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve test test-all types pytest bench studies load notebooks audit lock clean
+.PHONY: help run serve test test-all types pytest bench studies load notebooks docs audit lock clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -51,6 +51,9 @@ load: .venv/run.stamp  ## measure what many visitors at once get (7 minutes; ARG
 
 notebooks: .venv/run.stamp  ## run the notebooks and keep what they print
 	$(BIN)/python -m tests.notebooks
+
+docs: .venv/test.stamp  ## build the documentation into build/docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
 
 # In an environment of its own, so that the app never depends on it.
 audit: .venv/python.stamp  ## check the locked packages for known vulnerabilities

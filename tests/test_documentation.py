@@ -1,0 +1,145 @@
+"""README and docs: their commands run, their Python prints what they show, their links lead on."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from abcdp_core.__main__ import COMMANDS, main, parser_of
+from abcdp_core.posterior import outcome
+from abcdp_core.simulators import uniform_mixture
+
+TOP = Path(__file__).parents[1]
+DOCS = sorted((TOP / "docs").glob("*.md"))
+PAGES = {page.stem: page.read_text(encoding="utf-8") for page in [TOP / "README.md", *DOCS]}
+
+TESTED_ELSEWHERE = {"own_model", "own_study"}
+"""Pages whose commands run in ``tests/own_model`` and ``tests/study``."""
+
+SERVERS = ("app", "poll")
+"""Commands of the pages that need a browser, or an answer from one; they have tests in both."""
+
+BLOCK = re.compile(
+    r"(?:<!-- (not run: [^>]+) -->\n\n)?((?:^ {4,}abcdp .*\n)+|^```python\n(?:.*\n)*?```$)",
+    re.MULTILINE,
+)
+"""A block of commands, or of Python, and why it is not run, if so."""
+
+FEWER = {
+    "release tuberculosis-patients": "--yes --simulations 1000",
+    "release covid-people --rehearse": "--simulations 1000",
+    "release covid-people": "--yes --simulations 1000",
+    "release uniform-mixture": "--yes",
+    "run mse-curves": "--set runs=1 --set pool_size=1000",
+    "run tuberculosis-posterior": "--set runs=1",
+    "run compare-mechanisms": "--set runs=1 --set pool_size=200",
+    "run posterior": "--set pool_size=200",
+    "plan": "--runs 2 --pool-size 200 --mechanism sparse-vector,noisy-counts --workers 1",
+}
+"""Beginning of a command -> what is added to it in these tests, so that it takes seconds."""
+
+
+def commands(block: str) -> list[str]:
+    lines = [line.strip().partition("  #")[0].strip() for line in block.splitlines()]
+    return [line.removeprefix("abcdp ") for line in lines]
+
+
+def run(command: str) -> None:
+    more = next((more for first, more in FEWER.items() if command.startswith(first)), "")
+    assert main(shlex.split(f"{command} {more}")) == 0, command
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder with the examples, where a posterior takes few simulations."""
+    monkeypatch.setattr(outcome, "fit", functools.partial(outcome.fit, size=500))
+    monkeypatch.setenv("ABCDP_LEDGER", str(tmp_path / "budgets.db"))
+    monkeypatch.chdir(tmp_path)
+    Path("examples").symlink_to(TOP / "examples")
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:\\s*ArviZ is undergoing:FutureWarning")
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("page", sorted(PAGES.keys() - TESTED_ELSEWHERE))
+def test_the_commands_and_programs_of_a_page_run_one_after_the_other(page: str) -> None:
+    for why_not, block in BLOCK.findall(PAGES[page]):
+        if why_not:
+            continue
+        if block.startswith("```"):
+            exec(block.removeprefix("```python\n").removesuffix("```"), {})
+            continue
+        for command in commands(block):
+            if command.split()[0] not in SERVERS:
+                run(command)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_exist_with_their_options(page: str) -> None:
+    for _, block in BLOCK.findall(PAGES[page]):
+        for command in [] if block.startswith("```") else commands(block):
+            name = command.split()[0]
+            assert name in COMMANDS
+            parser_of(name).parse_args(shlex.split(command))
+
+
+def test_reports_of_the_release_page_have_a_privacy_label(folder: Path) -> None:
+    first, second = re.findall(r"^    abcdp (re\w+ .*incomes.*)$", PAGES["release"], re.MULTILINE)
+    run(first)
+    run(second)
+    assert "<h2>Privacy label</h2>" in (folder / "incomes.html").read_text(encoding="utf-8")
+
+
+def test_the_quickstart_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    text = PAGES["start"]
+    found = re.search(r"```python\n(.*?)```\n\nprints\n\n((?: {4}.*\n)+)\nwhere", text, re.DOTALL)
+    assert found is not None
+    code, printed = found.groups()
+    assert len([line for line in code.splitlines() if line]) == 10
+    namespace: dict[str, Any] = {}
+    exec(code, namespace)
+    assert capsys.readouterr().out.split() == printed.split()
+    assert namespace["figure"].data
+    truth = ", ".join(map(str, uniform_mixture.TRUTH))
+    assert f"where the truth is {truth}:" in text
+
+
+def test_make_has_the_targets_that_the_readme_names() -> None:
+    makefile = (TOP / "Makefile").read_text()
+    for target in re.findall(r"^    make (\w+)", PAGES["README"], re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", [*TOP.glob("*.md"), *DOCS], ids=lambda page: page.stem)
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    files = [link.partition("#")[0] for link in links if not link.startswith(("http", "#"))]
+    assert [file for file in files if file and not (page.parent / file).exists()] == []
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_warnings_and_asks_nobody_for_anything(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--quiet"]
+    done = subprocess.run(
+        [*command, str(TOP / "docs"), str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    foreign = re.compile(r"<(?:script|link|img)[^>]+(?:src|href)=\"(?:https?:)?//")
+    pages = [page.read_text(encoding="utf-8") for page in tmp_path.rglob("*.html")]
+    assert len(pages) > len(DOCS)
+    assert not any(foreign.search(page) for page in pages)
+
+
+def test_no_text_has_merge_conflicts() -> None:
+    texts = [*TOP.glob("*.md"), *TOP.glob("[a-z]*/*.md"), *TOP.glob("deploy/*.*"), TOP / "Makefile"]
+    marks = re.compile(r"^(<{7}|={7}|>{7})( |$)", re.MULTILINE)
+    assert TOP / "SECURITY.md" in texts
+    assert [text.name for text in texts if marks.search(text.read_text(encoding="utf-8"))] == []
