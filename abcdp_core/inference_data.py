@@ -28,8 +28,10 @@ def to_inference_data(record: ReleaseRecord | Path | str) -> Any:
 
     from abcdp_core.output.draws import shuffled
 
-    is_file = isinstance(record, str | Path)
-    content = json.loads(Path(record).read_text("utf-8")) if is_file else record.content()
+    if isinstance(record, str | Path):
+        content = json.loads(Path(record).read_text(encoding="utf-8"))
+    else:
+        content = record.content()
     if content.get("mode") != "release":
         raise ValueError("this is not a release.")
     # The sparse vector's draws are those it kept.
