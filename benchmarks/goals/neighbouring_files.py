@@ -98,7 +98,7 @@ def _file(rng: random.Random, rows: Iterator[str], name: str) -> str:
 CASES: dict[str, tuple[list[str], Callable[[random.Random], Pair]]] = {
     "incomes": (["uniform-mixture", "--domain", "0,100", "--number-of-draws", "100"], _values),
     "labels": (
-        ["tuberculosis-patients", "--kind", "labels", "--missing", "drop", "--number-of-draws", "100"],
+        "tuberculosis-patients --kind labels --missing drop --number-of-draws 100".split(),
         _labels,
     ),
     "sizes": (["tuberculosis-patients", "--kind", "sizes", "--number-of-draws", "100"], _sizes),
