@@ -96,13 +96,10 @@ def _file(rng: random.Random, rows: Iterator[str], name: str) -> str:
 
 
 CASES: dict[str, tuple[list[str], Callable[[random.Random], Pair]]] = {
-    "incomes": (["uniform-mixture", "--domain", "0,100", "--number-of-draws", "100"], _values),
-    "labels": (
-        "tuberculosis-patients --kind labels --missing drop --number-of-draws 100".split(),
-        _labels,
-    ),
-    "sizes": (["tuberculosis-patients", "--kind", "sizes", "--number-of-draws", "100"], _sizes),
-    "days": (["covid-people", "--number-of-draws", "100"], _days),
+    "incomes": (["uniform-mixture", "--domain", "0,100"], _values),
+    "labels": (["tuberculosis-patients", "--kind", "labels", "--missing", "drop"], _labels),
+    "sizes": (["tuberculosis-patients", "--kind", "sizes"], _sizes),
+    "days": (["covid-people"], _days),
 }
 """Name -> arguments of the command, and a function that makes neighboring files."""
 
@@ -115,7 +112,8 @@ def released(asked: list[str], text: str, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         data, out = Path(folder, "data.csv"), Path(folder, "out.json")
         data.write_text(text, encoding="utf-8", newline="")
-        line = ["release", *asked, "--data", str(data), "--out", str(out), "--yes"]
+        line = ["release", *asked, "--number-of-draws", "100", "--yes"]
+        line += ["--data", str(data), "--out", str(out)]
         spend = functools.partial(procedure.spend, randbelow=random.Random(seed).randrange)
         # The posterior is post-processing, and slow.
         with (
