@@ -13,8 +13,10 @@ The data flow in one line::
 Nothing in this package imports the web framework.
 """
 
+import importlib
 import os
 from pathlib import Path
+from typing import Any
 
 from abcdp_core import libraries
 
@@ -26,6 +28,12 @@ libraries.choose(os.environ, Path(__file__).parent)
 # and there is one worker for each processor already.
 os.environ.update(libraries.ONE_THREAD | os.environ)
 
-from abcdp_core.inference_data import to_inference_data  # noqa: E402 - see above
 
-__all__ = ["to_inference_data"]
+def __getattr__(name: str) -> Any:
+    """Import :func:`.inference_data.to_inference_data` once it is asked for.
+
+    An import statement would make every cached pool depend on the code behind it.
+    """
+    if name == "to_inference_data":
+        return importlib.import_module("abcdp_core.inference_data").to_inference_data
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
