@@ -109,7 +109,7 @@ def test_the_quickstart_prints_what_the_page_shows(capsys: pytest.CaptureFixture
     assert capsys.readouterr().out.split() == printed.split()
     assert namespace["figure"].data
     truth = ", ".join(map(str, uniform_mixture.TRUTH))
-    assert f"where the truth is {truth}:" in text
+    assert f"where the truth is {truth}." in text
 
 
 def test_make_has_the_targets_that_the_readme_names() -> None:
