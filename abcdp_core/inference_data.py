@@ -27,6 +27,7 @@ def to_inference_data(record: ReleaseRecord | Path | str) -> Any:
     import numpy as np
 
     from abcdp_core.output.draws import shuffled
+    from abcdp_core.release.document import place_of_draws
 
     if isinstance(record, str | Path):
         content = json.loads(Path(record).read_text(encoding="utf-8"))
@@ -34,11 +35,11 @@ def to_inference_data(record: ReleaseRecord | Path | str) -> Any:
         content = record.content()
     if content.get("mode") != "release":
         raise ValueError("this is not a release.")
-    # The sparse vector's draws are those it kept.
-    found = content["own_units"] if "own_units" in content else content["posterior"]
+    part, key = place_of_draws(content)
+    found = content[part]
     if found is None:
         raise ValueError("this release has no posterior yet; `abcdp release` completes it.")
-    draws = shuffled(np.array(found.get("draws", found.get("values"))))
+    draws = shuffled(np.array(found[key]))
     if not draws.size:
         raise ValueError("this release kept no draws.")
     posterior = dict(zip(found["parameters"], draws.T[:, np.newaxis], strict=True))

@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from abcdp_core import __version__  # noqa: E402 - found only now
 from abcdp_core.__main__ import COMMANDS, parser_of  # noqa: E402
+from ui.figures.blocks import with_formulas  # noqa: E402
 
 project = "ABCDP Explorer"
 copyright = "The ABCDP Explorer authors"
@@ -41,9 +42,6 @@ html_theme = "furo"
 html_title = f"ABCDP Explorer {version}"
 autodoc_member_order = "bysource"
 
-FORMULA = re.compile(r"^[ \t]*\$\$(.+?)\$\$[ \t]*$", re.MULTILINE | re.DOTALL)
-"""A formula with nothing else in its lines."""
-
 OUTSIDE = {
     "SECURITY.md": "security",
     "assets/formulas.md": "formulas",
@@ -59,9 +57,8 @@ LEAST = 5
 
 
 def docstring_in_markdown(text: str) -> str:
-    """Return a docstring without the markup of cross-references, its formulas apart."""
-    plain = re.sub(r":\w+:`[~.]*([^`]+)`", r"`\1`", text).replace("``", "`")
-    return FORMULA.sub(r"\n$$\n\1\n$$\n", plain)
+    """Return a docstring as the app shows it, without the markup of cross-references."""
+    return with_formulas(re.sub(r":\w+:`[~.]*([^`]+)`", r"`\1`", text).replace("``", "`"))
 
 
 def make_theory() -> None:

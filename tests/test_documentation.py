@@ -92,10 +92,10 @@ def test_the_commands_of_a_page_exist_with_their_options(page: str) -> None:
 
 
 def test_reports_of_the_release_page_have_a_privacy_label(folder: Path) -> None:
-    first, second = re.findall(r"^    abcdp (re\w+ .*incomes.*)$", PAGES["release"], re.MULTILINE)
+    first, second = re.findall(r"^    abcdp (re\w+ .*shares.*)$", PAGES["release"], re.MULTILINE)
     run(first)
     run(second)
-    assert "<h2>Privacy label</h2>" in (folder / "incomes.html").read_text(encoding="utf-8")
+    assert "<h2>Privacy label</h2>" in (folder / "shares.html").read_text(encoding="utf-8")
 
 
 def test_the_quickstart_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:

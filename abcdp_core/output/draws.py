@@ -19,7 +19,7 @@ HELP = f"also write draws of equal weight, shuffled (a new {' or '.join(pools.EN
 
 
 def check_place(file: Path | None) -> None:
-    """Refuse a file that exists or is no table, before anything is computed.
+    """Refuse a file that exists or is not a table, before anything is computed.
 
     Raises:
         ParameterError: it is one of these.
@@ -35,14 +35,14 @@ def check_place(file: Path | None) -> None:
 def shuffled(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return draws ``(m, d)`` of equal weight in another order, always the same.
 
-    Neighbors in the result of importance sampling are often equal, so a program that takes the
-    draws for a chain would find them dependent.
+    Resampling repeats draws, and repeats are adjacent: a program that treats the draws as a chain
+    would find them correlated.
     """
     return np.random.default_rng(1).permutation(values)
 
 
 def write(names: Sequence[str], values: NDArray[np.float64], file: Path) -> str:
-    """Write draws ``(m, d)`` of equal weight shuffled; return what was written, in words.
+    """Shuffle and write draws ``(m, d)`` of equal weight; return what was written, in words.
 
     Raises:
         ParameterError: the file cannot be written.

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -192,6 +192,12 @@ def in_scale(parameters: Sequence[OwnParameter], theta: Array) -> Array:
     """Return parameters ``(..., d)`` of the scenario in the units of the data."""
     offset, factor = np.array([(each.offset, each.factor) for each in parameters]).T
     return offset + factor * theta
+
+
+def place_of_draws(content: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the part of a record, and the key in it, that hold the draws and their parameters."""
+    # The sparse vector's draws are those it kept.
+    return ("own_units", "values") if "own_units" in content else ("posterior", "draws")
 
 
 def unit_of(parameter: OwnParameter) -> str:

@@ -22,7 +22,14 @@ from abcdp_core.parameters import shown
 from abcdp_core.privacy.accounting import in_digits
 from abcdp_core.privacy.promise import odds, presence_in_short, promise_in_short
 from abcdp_core.release import picture, releasable
-from abcdp_core.release.document import ReleaseRecord, axis_of, picture_rows, unit_of, verifying
+from abcdp_core.release.document import (
+    ReleaseRecord,
+    axis_of,
+    picture_rows,
+    place_of_draws,
+    unit_of,
+    verifying,
+)
 from abcdp_core.release.picture import PRIOR
 from abcdp_core.release.request import ends, rows_of, source_of
 from abcdp_core.release.verification import cannot_be_known
@@ -76,8 +83,7 @@ def page(document: ReleaseRecord, file: bytes, name: str = "release.json", about
 
 def _draws(content: Mapping[str, Any], name: str) -> dict[str, str]:
     """Language -> program that reads the draws; empty if there are none."""
-    # The sparse vector's draws are those it kept.
-    part, key = ("own_units", "values") if "own_units" in content else ("posterior", "draws")
+    part, key = place_of_draws(content)
     if not content[part][key]:
         return {}
     file = json.dumps(name, ensure_ascii=False)
