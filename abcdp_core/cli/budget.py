@@ -34,7 +34,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="total δ (0: pure differential privacy)")  # fmt: skip
     create.add_argument("--unit", required=True, metavar="UNIT",
                         help="what is protected, such as person, patient or day")  # fmt: skip
-    create.add_argument("--neighbours", default=NEIGHBOURS[0], metavar="N",
+    create.add_argument("--neighbors", "--neighbours", default=NEIGHBOURS[0], metavar="N",
+                        dest="neighbours",
                         help=f"{' or '.join(NEIGHBOURS)} ({NEIGHBOURS[0]})")  # fmt: skip
     show = parts.add_parser("show", help="show what is left", allow_abbrev=False)
     show.add_argument("name", nargs="?", metavar="NAME")

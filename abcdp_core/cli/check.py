@@ -48,6 +48,7 @@ from abcdp_core.results import Tables
 from abcdp_core.sentences import amount, counted, duration, plain
 
 RUNS = Parameter("integer", "Data sets", low=2, high=1000, special=(0.0,))
+RUNS_DEFAULT = 256  # As in a plan: the largest errors are rare, so few data sets say little.
 
 FEWEST_DRAWS = 20
 """Draws that a mechanism keeps here, at least: fewer give no 90 % interval."""
@@ -67,8 +68,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epsilon-total", default=f"{EPSILON_TOTAL_DEFAULT:g}", metavar="E",
                         help="privacy budget of one release (%(default)s)")  # fmt: skip
     parser.add_argument("--pool-size", metavar="T", help="size of the public pool (as needed)")
-    parser.add_argument("--runs", default="20", metavar="R",
-                        help="number of simulated data sets, or 0 (20)")  # fmt: skip
+    parser.add_argument("--runs", default=f"{RUNS_DEFAULT}", metavar="R",
+                        help="number of simulated data sets, or 0 (%(default)s)")  # fmt: skip
     arguments.add_seed(parser)
     arguments.add_place(parser)
     arguments.add_plugins(parser)

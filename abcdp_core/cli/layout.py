@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 
 from abcdp_core.cli.ending import say
+from abcdp_core.release.document import ReleaseRecord
 from abcdp_core.sentences import amount
 
 WIDTH = 100
@@ -37,6 +38,14 @@ def folded(text: str, indent: int = 0) -> str:
 def tell(*texts: str) -> None:
     """Print wrapped texts."""
     say(*map(folded, texts))
+
+
+def estimates(record: ReleaseRecord) -> list[str]:
+    """Return what a complete release tells, as lines: a misfit first, then estimates, remarks."""
+    found = record.table()
+    rows = [[str(cell) for cell in row] for row in (found.columns, *found.to_numpy())]
+    words = [folded(each) for each in (record.remarks, record.statement) if each]
+    return [*map(folded, record.misfit), "", *table(rows), "", *words]
 
 
 def number(value: float) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Iterable
 from typing import Any, cast
 
 import pandas as pd
@@ -21,8 +22,10 @@ from abcdp_core.cli.layout import between, folded, number, table
 from abcdp_core.cli.run import compute, ended
 from abcdp_core.output import files
 from abcdp_core.parameters import EPSILON_TOTAL_DEFAULT, ParameterError
+from abcdp_core.release import releasable
+from abcdp_core.release.request import scenarios
 from abcdp_core.results import Result
-from abcdp_core.sentences import amount, counted
+from abcdp_core.sentences import amount, counted, listed
 
 STUDY, FORMATS = "plan", ("csv", "json", "html")
 
@@ -117,7 +120,7 @@ def lines(result: Result, advice: str) -> list[str]:
     )
     ranked = f"Ranked by {goal.quantity.iloc[0]}:"
     found = [folded(head), "", ranked, *table(_ranking(main, goal)), ""]
-    found.append(folded(advice))
+    found += [folded(advice), folded(_offered(params.scenario, main.mechanism))]
     intervals = result.tables["intervals"]
     if len(intervals):
         found += ["", "90 % intervals:", *table(_intervals(intervals))]
@@ -132,6 +135,13 @@ def lines(result: Result, advice: str) -> list[str]:
     if result.is_partial:
         found.append(rest)
     return found
+
+
+def _offered(scenario: str, ranked: Iterable[str]) -> str:
+    """Say which of the mechanisms can release from a person's own data."""
+    serving = releasable.serving(scenario) if scenario in scenarios() else {}
+    names = [name for name in ranked if name in serving]
+    return f"Of these, `abcdp release` offers {listed(names) if names else 'none'}."
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.cli import arguments, progress
+from abcdp_core.cli import arguments, layout, progress
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.output.atomic import replace
@@ -93,8 +93,8 @@ def run(request: ReleaseRequest, options: argparse.Namespace) -> None:
         "This was a rehearsal with simulated data: nothing was read, spent or released.",
         f"Truth, drawn from the prior: {truth}.",
         made.summary,
-        made.in_own_words,
-        f"{made.how} In {duration(time.monotonic() - began)}.",
+        *layout.estimates(made),
+        f"Computed in {duration(time.monotonic() - began)}.",
     )
     drawn = fit_figure(made)
     title = f"Rehearsal: {drawn.figure.layout.title.text}"

@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import tabular
-from abcdp_core.cli import arguments, budget, progress, rehearsal
+from abcdp_core.cli import arguments, budget, layout, progress, rehearsal
 from abcdp_core.cli.ending import say
+from abcdp_core.cli.layout import tell
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.interruption import held
 from abcdp_core.output import draws
@@ -37,6 +38,7 @@ from abcdp_core.release import columns, output_file, procedure, releasable, veri
 from abcdp_core.release.budget_file import Taken, taken
 from abcdp_core.release.columns import Reading
 from abcdp_core.release.document import ReleaseRecord
+from abcdp_core.release.releasable import Simulated
 from abcdp_core.release.request import (
     ReleaseRequest,
     SeriesRequest,
@@ -177,7 +179,7 @@ def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand
     kind = columns.chosen(request.scenario, options.kind or _former_kind(request, options))
     try:
         with output_file.reserved(options.out) as keep, _paid(request, options) as paid:
-            say(_recommendation(request))
+            tell(_recommendation(request))
             values = _values(request, kind, options)
             _confirm(_asked(request, len(values), options.workers), sure=options.yes)
             with progress.of_fraction("Public pool") as bar:
@@ -210,7 +212,7 @@ def _finish(stand: _Stand, options: argparse.Namespace) -> None:
     """Complete a release by its posterior, and print it; a misfit comes first."""
     made = cast(ReleaseRecord, stand.document)
     if not made.is_complete:
-        say(made.summary, f"Written to {options.out}. Computing the posterior.")
+        tell(made.summary, f"Written to {options.out}. Computing the posterior.")
         began = time.monotonic()
         with done_by(options.workers, options.plugin) as each:
             complete = procedure.complete(made, each)
@@ -218,8 +220,8 @@ def _finish(stand: _Stand, options: argparse.Namespace) -> None:
         stand.document = made = complete
         say(f"Computed in {time.monotonic() - began:.0f} s.")
     else:
-        say(made.summary)
-    say(made.in_own_words, made.marks_in_words, made.statement, f"Written to {options.out}")
+        tell(made.summary)
+    say(*layout.estimates(made), f"Written to {options.out}")
     if options.draws_file is not None:
         say(draws.write([each.name for each in made.parameters], made.values, options.draws_file))
 
@@ -351,16 +353,21 @@ def _values(request: ReleaseRequest, kind: str, options: argparse.Namespace) -> 
 
 def _asked(request: ReleaseRequest, n: int, workers: str | None) -> str:
     """Say what a release costs and what to expect, from public information."""
-    expected = releasable.of(request).expected(request, n)
+    expected, lines = releasable.of(request).expected(request, n), []
     hint = (
-        expected.in_words(n)
-        if expected
-        else "To see what error to expect, run `abcdp run error-by-size "
-        f"--set scenario={request.scenario}`."
+        "To see what error to expect, run `abcdp run error-by-size --set "
+        f"scenario={request.scenario} --set epsilon_total={request.epsilon_total:g} --out results`."
     )
+    if isinstance(expected, Simulated):
+        heads = ["error to expect", "with noise", "without noise", "without the data"]
+        lines = ["", *layout.table([heads, *map(list, expected.rows())]), ""]
+        hint = f"These are root mean squared errors over the public simulations. {expected.remark}"
+    elif expected is not None:
+        hint = expected.in_words(n)
     time = rehearsal.estimate(request, n, workers)
-    parts = (question(request, n), hint, request.reach(n), request.noise_warning(n), time)
-    return " ".join(part for part in parts if part)
+    parts = (hint, request.reach(n), request.noise_warning(n), time)
+    told = [layout.folded(part) for part in parts if part]
+    return "\n".join(["", layout.folded(question(request, n)), *lines, *told, ""])
 
 
 def _confirm(asked: str, *, sure: bool) -> None:

@@ -95,8 +95,8 @@ def how(problem: Problem, posterior: Summary) -> str:
         wider = " Two regressions differ; the wider result is shown." if posterior.differ else ""
         way = "by regression adjustment" if posterior.way == "regression" else "from nearest draws"
         return (
-            f"Computed {way}, which is approximate, because the effective sample size is only "
-            f"{size} ({source}).{wider}{failed}"
+            f"Computed {way}, which is approximate, because too few draws carry weight "
+            f"(effective sample size {size} {source}).{wider}{failed}"
         )
     short = f"; {problem.wanted:,} wanted" if posterior.effective < problem.wanted else ""
     return (

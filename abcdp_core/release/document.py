@@ -90,6 +90,11 @@ class ReleaseRecord(ABC):
     def marks_in_words(self) -> str:
         """Legend of the figure, in words."""
 
+    @property
+    def remarks(self) -> str:
+        """How far the estimates can be trusted, in words; may be empty."""
+        return ""
+
     @abstractmethod
     def table(self) -> pd.DataFrame:
         """Return the estimates as texts, one row per parameter."""

@@ -247,7 +247,7 @@ class NoisyCountsRecord(ReleaseRecord):
         """Mean, interval and prior."""
         return (
             "Diamond: mean of the population's share. Line: 90 % interval, which includes noise "
-            "and sampling. Grey: prior mean."
+            "and sampling. Gray: prior mean."
         )
 
     def table(self) -> pd.DataFrame:

@@ -29,6 +29,9 @@ from abcdp_core.release.request import ReleaseRequest, check_takes_series, scena
 
 Array = NDArray[np.float64]
 
+ROUNDING = 1e-9
+"""Share of the prior's error that is mere rounding."""
+
 BEFORE_MECHANISMS = "sparse-vector"
 """Mechanism of old records that name none."""
 
@@ -54,8 +57,8 @@ class Expected(NamedTuple):
             points(each) for each in (self.own, self.error, self.plain, self.prior)
         )
         return (
-            f"With {n:,} values, a share is off by at most {own} percentage points from your "
-            f"file's own share, and by at most {error} from the population's share ({plain} "
+            f"With {n:,} values, a share is typically off by {own} percentage points or less from "
+            f"your file's own share, and by {error} or less from the population's share ({plain} "
             f"without noise, {prior} without any data). These are root mean squared errors, "
             "averaged over series that follow the model, from a formula."
         )
@@ -84,7 +87,10 @@ class Simulated(NamedTuple):
         """Return each name with its three errors in words."""
         with_units = [f" {unit}" if unit else "" for unit in self.units]
         errors = [
-            [f"{_readable(each)}{unit}" for each, unit in zip(those, with_units, strict=True)]
+            [
+                f"{_readable(each if each > ROUNDING * most else 0.0)}{unit}"
+                for each, most, unit in zip(those, self.prior, with_units, strict=True)
+            ]
             for those in (self.error, self.plain, self.prior)
         ]
         return [*zip(self.names, *errors, strict=True)]

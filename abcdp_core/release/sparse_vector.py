@@ -242,11 +242,14 @@ class SparseVectorRecord(ReleaseRecord):
     def marks_in_words(self) -> str:
         """Kept draws and two means."""
         if not len(self.theta):
-            return "Grey: prior mean."
-        return (
-            "Upright marks: kept draws. Diamond: their mean. Grey: prior mean. The spread of the "
-            "kept draws does not show the error of their mean."
-        )
+            return "Gray: prior mean."
+        return f"Upright marks: kept draws. Diamond: their mean. Gray: prior mean. {self.remarks}"
+
+    @property
+    def remarks(self) -> str:
+        """A warning not to read an interval off the kept draws."""
+        few = "The spread of the kept draws does not show the error of their mean."
+        return few if len(self.theta) else ""
 
     def table(self) -> pd.DataFrame:
         """Return the means; kept draws do not determine intervals."""

@@ -231,9 +231,18 @@ class PrivateSummaryRecord(ReleaseRecord):
     def marks_in_words(self) -> str:
         """Posterior and prior, and how the posterior was computed."""
         return (
-            "Diamond: mean. Line: 90 % interval, which includes the noise. Grey: prior mean and "
+            "Diamond: mean. Line: 90 % interval, which includes the noise. Gray: prior mean and "
             f"90 % interval. {self.how if self.is_complete else ''}".rstrip()
         )
+
+    @property
+    def remarks(self) -> str:
+        """The fit if the model does fit, where the posterior piles up, and how it was computed."""
+        if not self.is_complete:
+            return ""
+        fit = self.found.fit
+        stated = () if fit.is_misfit else (fit.statement,)
+        return " ".join([*stated, *fit.remarks, self.how])
 
     def table(self) -> pd.DataFrame:
         """Return posterior and prior mean of each quantity, with 90 % intervals."""
@@ -268,7 +277,7 @@ class PrivateSummaryRecord(ReleaseRecord):
         """How the posterior was computed, and from how many draws."""
         summary, draws = self.found.summary, counted(sum(self.found.rounds), "draw")
         size = f"{summary.effective:,.0f}"
-        few = f"because the effective sample size is only {size}"
+        few = f"because too few draws carry weight (effective sample size {size})"
         way = {
             "weights": f"Computed by importance sampling (effective sample size {size} from "
             f"{draws}).",

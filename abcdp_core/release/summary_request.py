@@ -216,10 +216,12 @@ class PrivateSummaryRequest(ReleaseRequest):
                 least, most = (f"{end:,.12g}".replace("-", "\u2212") for end in limits[place])
                 said = f"{said} (possible: {least} to {most})"
             each.append(said)
+        remedy = "this scenario does not fit them: spend nothing on it"
+        if table is not None:
+            remedy = "the prior misses them: widen it before you spend anything"
         return (
             f"With this noise, the {len(released):,} public simulations range over "
-            f"{'; '.join(each)}. If your data may lie outside, the prior misses them: widen it "
-            "before you spend anything."
+            f"{'; '.join(each)}. If your data may lie outside, {remedy}."
         )
 
     def noise_warning(self, n: int) -> str:

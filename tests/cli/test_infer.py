@@ -85,8 +85,8 @@ def pool_problem(folder: Path, scale: float) -> Path:
     ("scale", "words"),
     [
         (1.0, "from 1,500 draws of the pool; 2,000 wanted)."),
-        (1e-9, "Computed by regression adjustment, which is approximate, because the effective "
-               "sample size is only 1 (from 1,500 draws of the pool)."),
+        (1e-9, "Computed by regression adjustment, which is approximate, because too few draws "
+               "carry weight (effective sample size 1 from 1,500 draws of the pool)."),
     ],
 )  # fmt: skip
 def test_a_pool_says_how_it_was_used(

@@ -68,7 +68,7 @@ def test_a_release_is_written_never_over_another_file_and_what_it_cost_is_said(
     printed, said = capsys.readouterr()
     made = content(data.with_name("out.json"))
     for words in ("This spends ε_total = 0.5", "21 values", made["statement"], "Written to out"):
-        assert words in printed
+        assert words in " ".join(printed.split())
     assert CANARY not in printed + said
     assert made.keys() >= set(KEYS)
     assert (made["n"], made["cost"]["epsilon"] <= 0.5) == (21, True)
@@ -215,7 +215,7 @@ class Closed(io.StringIO):
             raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
 
-@pytest.mark.parametrize("lines", [0, 2])
+@pytest.mark.parametrize("lines", [0, 14])
 def test_a_closed_pipe_says_what_is_spent(
     lines: int, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -259,7 +259,7 @@ def test_the_recommended_mechanism_is_taken_and_the_reason_said_before_the_file_
     assert printed.startswith(
         "Mechanism: noisy-counts. Counts carry all the information in the values"
     )
-    assert "With 21 values, a share is off by at most" in printed
+    assert "With 21 values, a share is typically off by" in printed
     assert CANARY not in printed + said
     assert main([*SHARES, "--out", "more.json", "--draws", "draws.csv"]) == 2
     assert "draws = draws.csv: already exists" in capsys.readouterr().err

@@ -37,7 +37,8 @@ def test_the_sentence_has_means_to_two_digits_of_their_spread() -> None:
         ({"effective": 700.0, "simulated": 1}, "700 from 1 draw; 2,000 wanted)."),
         ({"failed": 1}, "30,000 draws). 1 draw failed. This"),
         ({"effective": 7.0, "way": "regression"}, "Computed by regression adjustment, which is "
-         "approximate, because the effective sample size is only 7 (from 30,000 draws). This"),
+         "approximate, because too few draws carry weight (effective sample size 7 from 30,000 "
+         "draws). This"),
         ({"effective": 7.0, "way": "nearest"}, "Computed from nearest draws, which is"),
         ({"way": "regression", "differ": True}, "Two regressions differ; the wider result is sh"),
         ({"fit": FITS}, f"30,000 draws). {FITS.statement}"),
