@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from abcdp_core.cli.ending import say
-from abcdp_core.release.document import ReleaseRecord
 from abcdp_core.sentences import amount
+
+if TYPE_CHECKING:
+    # Slow to import.
+    from abcdp_core.release.document import ReleaseRecord
 
 WIDTH = 100
 """Characters in a line of text."""
