@@ -72,11 +72,6 @@ class ReleaseRecord(ABC):
 
     @property
     @abstractmethod
-    def in_own_words(self) -> str:
-        """Estimates of the parameters in the units of the data, in words."""
-
-    @property
-    @abstractmethod
     def finding(self) -> str:
         """The main result, in a line."""
 

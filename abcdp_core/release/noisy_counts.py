@@ -193,22 +193,6 @@ class NoisyCountsRecord(ReleaseRecord):
             f"{said}."
         )
 
-    @property
-    def in_own_words(self) -> str:
-        """The shares of the series and of the population, with their intervals."""
-        return (
-            f"Shares of these values, with 90 % intervals: {self._each(self.told.own)}. Shares in "
-            f"the population that they come from: {self._each(self.told.population)}."
-        )
-
-    def _each(self, of: Shares) -> str:
-        d, (means, lows, highs) = self._decimals, self._scaled(of)
-        each = zip(self.parameters, means, lows, highs, strict=True)
-        return "; ".join(
-            f"{own.name}: {mean:.{d}f}{unit_of(own)} ({low:.{d}f} to {high:.{d}f})"
-            for own, mean, low, high in each
-        )
-
     def _scaled(self, of: Shares) -> Shares:
         """Shares in the units of the data."""
         return Shares(*(in_scale(self.parameters, each) for each in of))

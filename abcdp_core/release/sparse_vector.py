@@ -206,19 +206,6 @@ class SparseVectorRecord(ReleaseRecord):
         )
 
     @property
-    def in_own_words(self) -> str:
-        """The mean of the kept draws, or the prior mean."""
-        source, some = source_of(self.request), len(self.theta) > 0
-        mean = self.theta.mean(axis=0) if some else source.PRIOR_MEAN
-        means = in_scale(self.parameters, mean)
-        each = "; ".join(
-            f"{parameter.name}: {_with_unit(value, parameter)}"
-            for parameter, value in zip(self.parameters, means, strict=True)
-        )
-        whose = "Mean of the kept draws" if some else "Prior mean, as no draw was kept"
-        return f"{whose}: {each}."
-
-    @property
     def finding(self) -> str:
         """The largest share, where the parameters are shares."""
         if not len(self.theta):
@@ -241,15 +228,15 @@ class SparseVectorRecord(ReleaseRecord):
     @property
     def marks_in_words(self) -> str:
         """Kept draws and two means."""
-        if not len(self.theta):
-            return "Gray: prior mean."
-        return f"Upright marks: kept draws. Diamond: their mean. Gray: prior mean. {self.remarks}"
+        kept = "Upright marks: kept draws. Diamond: their mean. " if len(self.theta) else ""
+        return f"{kept}Gray: prior mean."
 
     @property
     def remarks(self) -> str:
-        """A warning not to read an interval off the kept draws."""
-        few = "The spread of the kept draws does not show the error of their mean."
-        return few if len(self.theta) else ""
+        """What the estimate is, or that the draws give no interval."""
+        if not len(self.theta):
+            return "No draw was kept, so the estimate is the prior mean."
+        return "The spread of the kept draws does not show the error of their mean."
 
     def table(self) -> pd.DataFrame:
         """Return the means; kept draws do not determine intervals."""

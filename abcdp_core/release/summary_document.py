@@ -135,36 +135,12 @@ class PrivateSummaryRecord(ReleaseRecord):
         return found
 
     @property
-    def in_own_words(self) -> str:
-        """A misfit first, then means with intervals and answers to the scenario's questions."""
-        if not self.is_complete:
-            return "The posterior is not computed yet."
-        fit = self.found.fit
-        each = "; ".join(
-            f"{row.name}: {row.mean} ({row.low} to {row.high}){row.unit}" for row in self.rows()
-        )
-        said = [f"Means, with 90 % intervals: {each}."]
-        for name, unit, here, _ in self._inverses():
-            middle, ends = here.in_words(unit)
-            said.append(f"{name[0].upper()}{name[1:]}: median {middle}, 90 % interval {ends}.")
-        said += self.answers()
-        told = [*self.misfit, *said] if fit.is_misfit else [*said, fit.statement]
-        return " ".join([*told, *fit.remarks])
-
-    @property
     def misfit(self) -> tuple[str, ...]:
         """Warnings to show before the result if the model does not fit."""
         if not (self.is_complete and self.found.fit.is_misfit):
             return ()
         fit, limit = self.found.fit, getattr(source_of(self.request), "OWN_JAGGED", "")
         return (fit.statement, limit) if fit.is_jagged and limit else (fit.statement,)
-
-    def answers(self) -> list[str]:
-        """Return a sentence per question with posterior and prior probability."""
-        return [
-            f"P({words}) is {here} ({there} without the data). {remark}".rstrip()
-            for words, here, there, remark in self._probabilities()
-        ]
 
     def _probabilities(self) -> list[tuple[str, str, str, str]]:
         """Each question in words, its posterior and prior probability, and a remark."""
@@ -229,10 +205,10 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     @property
     def marks_in_words(self) -> str:
-        """Posterior and prior, and how the posterior was computed."""
+        """Posterior and prior."""
         return (
             "Diamond: mean. Line: 90 % interval, which includes the noise. Gray: prior mean and "
-            f"90 % interval. {self.how if self.is_complete else ''}".rstrip()
+            "90 % interval."
         )
 
     @property

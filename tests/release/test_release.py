@@ -112,7 +112,7 @@ def test_shares_are_named_by_their_intervals(low: float, high: float, names: lis
     document = make(request, np.linspace(low, high, 30))
     assert np.allclose(document.values, 100.0 * document.theta)
     assert names[0] in str(figure(document).layout.to_plotly_json())
-    assert names[0] in document.in_own_words
+    assert document.table().iloc[0, 0] == names[0]
 
 
 def test_a_curve_is_that_of_the_scenario_in_the_scale_of_the_series() -> None:
@@ -136,8 +136,8 @@ def test_figure_and_words_fit_the_kept_draws(scenario: str) -> None:
         assert made.theta.shape[1] == len(simulators.load(scenario).AXES)
         for kept, draws in ((0, "0 draws"), (1, "1 draw"), (3, "3 draws")):
             document = dataclasses.replace(made, theta=made.theta[:kept])
-            title, words = figure(document).layout.title.text, document.in_own_words
-            assert ("No draw was kept" in title) == (kept == 0) == ("Prior mean" in words)
+            title, words = figure(document).layout.title.text, document.remarks
+            assert ("No draw was kept" in title) == (kept == 0) == ("is the prior mean" in words)
             assert f"Kept {draws} (c = 5) after" in document.summary
             if scenario == "uniform-mixture" and kept:
                 means = 100.0 * document.theta.mean(axis=0)

@@ -69,7 +69,7 @@ def test_a_report_has_everything_in_the_record_and_needs_nothing_else(name: str)
         assert text in said
     for sentence in (
         *(document.finding, document.summary, document.statement, document.marks_in_words),
-        *(document.in_own_words, document.exactness(), *document.content()["remains"]),
+        *(document.remarks, document.exactness(), *document.content()["remains"]),
     ):
         assert " ".join(sentence.replace("`", "").split()) in said
     assert said.count(document.exactness()) == 1

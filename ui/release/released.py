@@ -35,9 +35,9 @@ def show(view: View) -> bool:
     for words in last.misfit:
         st.warning(words)
     if last.is_complete:
-        text = f"{last.summary} {last.in_own_words}"
+        text = f"{last.marks_in_words} {last.remarks}".rstrip()
         charts.show(view, "released", CaptionedFigure(figure(last), text), is_kept=False)
-        st.caption(last.marks_in_words)
+        st.caption(text)
         release_state.say_limit()
     st.markdown(last.summary)
     st.dataframe(last.table(), hide_index=True, width="content")
