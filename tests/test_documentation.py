@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from abcdp_core import mechanisms
 from abcdp_core.__main__ import COMMANDS, main, parser_of
 from abcdp_core.posterior import outcome
 from abcdp_core.simulators import uniform_mixture
@@ -64,6 +65,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("examples").symlink_to(TOP / "examples")
     return tmp_path
+
+
+def test_every_mechanism_is_named_with_what_gets_noise() -> None:
+    assert [name for name in mechanisms.every() if f"`{name}`" not in PAGES["theory"]] == []
 
 
 @pytest.mark.slow

@@ -110,7 +110,7 @@ def _promise(budget: Budget) -> str:
 
 
 def _left(account: Account) -> str:
-    return f"Left: ε = {account.left():f} for one more release with pure differential privacy."
+    return f"Left: ε = {account.left():f} in pure differential privacy, for one release or several."
 
 
 def _history(account: Account) -> list[str]:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 
 from abcdp_core import studies
@@ -119,7 +120,7 @@ def lines(result: Result, advice: str) -> list[str]:
         f"δ = {params.delta:g}, {counted(int(goal.data_sets.max()), 'simulated data set')}."
     )
     ranked = f"Ranked by {goal.quantity.iloc[0]}:"
-    found = [folded(head), "", ranked, *table(_ranking(main, goal)), ""]
+    found = [folded(head), "", ranked, *table(_ranking(main, goal, params)), ""]
     found += [folded(advice), folded(_offered(params.scenario, main.mechanism))]
     intervals = result.tables["intervals"]
     if len(intervals):
@@ -127,6 +128,8 @@ def lines(result: Result, advice: str) -> list[str]:
     enough = result.tables["enough"]
     if len(enough):
         found += ["", f"Enough to stay below {amount(params.wanted, 6)}:", *table(_enough(enough))]
+        if np.isinf(enough.enough_high).any():
+            found.append("In an interval, none means: perhaps nothing tried is enough.")
     refused = result.tables["refused"]
     if len(refused):
         found += ["", "Cannot serve this scenario:"]
@@ -141,15 +144,16 @@ def _offered(scenario: str, ranked: Iterable[str]) -> str:
     """Say which of the mechanisms can release from a person's own data."""
     serving = releasable.serving(scenario) if scenario in scenarios() else {}
     names = [name for name in ranked if name in serving]
-    return f"Of these, `abcdp release` offers {listed(names) if names else 'none'}."
+    return f"`abcdp release` offers {listed(names) if names else 'none'} of the mechanisms above."
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", table.to_dict("records"))
 
 
-def _ranking(main: pd.DataFrame, goal: pd.DataFrame) -> list[list[str]]:
-    rows = [["mechanism", "c", "ε_abc", "δ", "value", "95 % interval", "meets"]]
+def _ranking(main: pd.DataFrame, goal: pd.DataFrame, params: Any) -> list[list[str]]:
+    met = "meets" if params.has_goal else "beats the prior"
+    rows = [["mechanism", "c", "ε_abc", "δ", "value", "95 % interval", met]]
     for row, of in zip(_records(main), _records(goal), strict=True):
         rows.append([
             row["mechanism"],

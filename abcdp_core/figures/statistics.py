@@ -141,12 +141,12 @@ def mechanism(name: str) -> Style:
 
 def called(name: str) -> str:
     """A mechanism's code name as words."""
-    return name.replace("-", " ")
+    return name.replace("-", " ").replace("gaussian", "Gaussian")
 
 
 def code_name(words: str) -> str:
     """What :func:`called` made words of."""
-    return words.replace(" ", "-")
+    return words.replace(" ", "-").lower()
 
 
 _LOOKS = {

@@ -238,8 +238,8 @@ def chosen(scenario: str, kind: str | None) -> str:
         return known[0]
     if kind not in known:
         which = " or ".join(f"{each} ({WORDS[each]})" for each in known)
-        given = "none was named" if kind is None else shown(kind)
-        raise ParameterError(f"kind = {given}: for {scenario} it must be {which}.")
+        given = "is required" if kind is None else f"= {shown(kind)}"
+        raise ParameterError(f"kind {given}: for {scenario} it must be {which}.")
     return kind
 
 

@@ -25,7 +25,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from abcdp_core import demonstration, mechanisms, privacy, summaries, trials
+from abcdp_core import demonstration, mechanisms, privacy, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Release
@@ -79,11 +79,13 @@ def released(run: Run[Params]) -> dict[str, Any]:
     worth, outside = summaries.effective_sample_size(release.weights), 0.0
     if made is not None and way != "exact":
         worth, outside = made.importance_size, made.outside
-    mean = np.asarray(public.scenario.PRIOR_MEAN)
-    error = summaries.errors(release.mean(theta, mean), trial.truth)
+    mean, truth = np.asarray(public.scenario.PRIOR_MEAN), trial.truth
+    unit = theta.std(axis=0) if simulators.has_several_units(public.scenario) else 1.0
+    truth = None if truth is None else truth / unit
+    error = summaries.errors(release.mean(theta, mean) / unit, truth)
     chosen = getattr(options, "epsilon_abc", math.nan)
     first = (*of.values(), way, chosen, len(sample), worth, outside, *error)
-    of_prior = (0.0, len(prior), float(len(prior)), 0.0, *summaries.errors(mean, trial.truth))
+    of_prior = (0.0, len(prior), float(len(prior)), 0.0, *summaries.errors(mean / unit, truth))
     errors = [first, (*["prior"] * 3, *of_prior)]
     return {"main": pd.concat(main, ignore_index=True), "errors": errors}
 
@@ -108,7 +110,8 @@ def says(result: Result) -> str:
         said.append("The true parameters are unknown, so there is no error to report.")
     else:
         error, of_prior = amount(private["mae"]), amount(prior["mae"])
-        said.append(f"The mean absolute error is {error}; the prior mean's is {of_prior}.")
+        unit = shared.in_units(params)
+        said.append(f"The mean absolute error is {error}{unit}; the prior mean's is {of_prior}.")
     if private["way"] in ("moved", "kept"):
         said.append(shared.small_pool(params, [name]))
     return " ".join(filter(None, said))

@@ -45,7 +45,7 @@ def test_three_releases_fit_and_a_fourth_is_refused(
     said = capsys.readouterr().out
     assert said.count("release uniform-mixture") == 3
     assert said.count("one person declared to have one value") == 3
-    assert "Left: ε = 0 for" in said
+    assert "Left: ε = 0 in pure" in said
     assert "2 releases are in the ledger." in said
     assert main(["budget", "create", "b", "--epsilon", "1", "--unit", "day"]) == 0
     assert main(["budget", "show", "b", "--documents", "1.json"]) == 0

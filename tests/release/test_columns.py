@@ -103,7 +103,7 @@ def test_the_kind_must_be_named_if_only_the_data_could_decide_it() -> None:
     assert columns.chosen(PEOPLE, None) == "daily-counts"
     assert columns.chosen(PATIENTS, "sizes") == "sizes"
     for scenario, name, sentence in (
-        (PATIENTS, None, f"kind = none was named: for {PATIENTS} it must be labels (strain lab"),
+        (PATIENTS, None, f"kind is required: for {PATIENTS} it must be labels (strain lab"),
         ("covid", "sizes", "kind = sizes: for covid it must be values (numbers, one per row)."),
     ):
         with pytest.raises(ParameterError) as caught:
