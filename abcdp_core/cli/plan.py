@@ -129,7 +129,7 @@ def lines(result: Result, advice: str) -> list[str]:
     if len(enough):
         found += ["", f"Enough to stay below {amount(params.wanted, 6)}:", *table(_enough(enough))]
         if np.isinf(enough.enough_high).any():
-            found.append("In an interval, none means: perhaps nothing tried is enough.")
+            found.append('In an interval, "none" means that perhaps nothing tried is enough.')
     refused = result.tables["refused"]
     if len(refused):
         found += ["", "Cannot serve this scenario:"]
@@ -144,7 +144,7 @@ def _offered(scenario: str, ranked: Iterable[str]) -> str:
     """Say which of the mechanisms can release from a person's own data."""
     serving = releasable.serving(scenario) if scenario in scenarios() else {}
     names = [name for name in ranked if name in serving]
-    return f"`abcdp release` offers {listed(names) if names else 'none'} of the mechanisms above."
+    return f"Of the mechanisms above, `abcdp release` offers {listed(names) if names else 'none'}."
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:

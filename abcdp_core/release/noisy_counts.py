@@ -343,8 +343,8 @@ def expected(request: NoisyCountsRequest, n: int) -> Expected:
 RELEASABLE = ReleaseMechanism(
     request=NoisyCountsRequest,
     title="Noisy counts",
-    reason="Counts carry all the information in the values about the shares. The distribution of "
-    "their noise is known, so results are exact without any simulation.",
+    reason="Counts carry all the information about the shares that the values contain. The "
+    "distribution of their noise is known, so results are exact without any simulation.",
     rank=0,
     measure=measure,
     draw=draw,

@@ -110,8 +110,8 @@ def read(
 RELEASABLE = ReleaseMechanism(
     request=PrivateSummaryRequest,
     title="Private summary",
-    reason="A few numbers of the data are released once, with noise in whole numbers. Simulations "
-    "that include the noise give the posterior.",
+    reason="A few numbers about the data are released once, with noise in whole numbers. "
+    "Simulations that include the noise give the posterior.",
     rank=0,
     measure=measure,
     draw=draw,

@@ -257,7 +257,7 @@ def test_the_recommended_mechanism_is_taken_and_the_reason_said_before_the_file_
     np.testing.assert_array_equal(np.sort(written, axis=0), np.sort(ours, axis=0))
     assert made["cost"] == {"epsilon": 0.5, "delta": 0.0}
     assert printed.startswith(
-        "Mechanism: noisy-counts. Counts carry all the information in the values"
+        "Mechanism: noisy-counts. Counts carry all the information about the shares"
     )
     assert "With 21 values, a share is typically off by" in printed
     assert CANARY not in printed + said

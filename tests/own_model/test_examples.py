@@ -171,7 +171,7 @@ def test_every_mechanism_that_applies_serves_an_example(
     found = table("compare-mechanisms")
     assert set(found.mechanism) == SERVED
     label = json.loads((tmp_path / "compare-mechanisms.json").read_text())["privacy"]
-    assert "Protects one person: pure differential privacy with ε_total = 10" in label
+    assert "protects one person: pure differential privacy with ε_total = 10" in label
     best = found[(found.mechanism == "private-summary") & (found.epsilon_total == 10.0)]
     prior = table("compare-mechanisms.prior").mse_scaled.mean()
     assert best.mse_scaled.mean() < 0.7 * prior

@@ -106,7 +106,7 @@ def test_a_release_needs_domain_file_and_confirmation() -> None:
     # The recommended mechanism comes first, with its reason and error.
     chooser = app.button_group(key=MECHANISM)
     assert chooser.options == ["Noisy counts (recommended)", "Sparse vector"]
-    assert "Counts carry all the information in the values about the shares" in words
+    assert "Counts carry all the information about the shares that the values contain" in words
     app = settled(chooser.set_value("sparse-vector").run())
     assert "This is for 1,000 values; your file has 200." in texts(app)
     assert "percentage points: the typical error of each share" in texts(app)
