@@ -288,7 +288,9 @@ def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
         if said.inner_text() == "person 100 of 100":
             break
         if finish.is_visible():
-            finish.click()
+            # It goes away by itself where the machine has become faster.
+            with contextlib.suppress(PlaywrightTimeoutError):
+                finish.click(timeout=SOON)
         visit.page.wait_for_timeout(500)
     expect(said).to_have_text("person 100 of 100")
     expect(visit.page.locator(".player tbody tr")).to_have_count(4)
