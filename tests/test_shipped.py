@@ -37,7 +37,7 @@ def check_again(request: Request) -> None:
     again = runner.run_to_end(study, request.params, request.seed).tables
     assert there.keys() == again.keys(), REMAKE
     for name, table in again.items():
-        # How long it took is another number each time.
+        # Timings differ from run to run.
         ours, theirs = (
             each.drop(columns="seconds", errors="ignore") for each in (table, there[name])
         )

@@ -45,7 +45,7 @@ def tell(*texts: str) -> None:
 
 
 def estimates(record: ReleaseRecord) -> list[str]:
-    """Return what a complete release tells, as lines: a misfit first, then estimates, remarks."""
+    """Return a release's estimates and their limits as lines, after a warning of a misfit."""
     found = record.table()
     rows = [[str(cell) for cell in row] for row in (found.columns, *found.to_numpy())]
     words = [folded(each) for each in (record.remarks, record.statement) if each]

@@ -78,7 +78,7 @@ def run(request: ReleaseRequest, options: argparse.Namespace) -> None:
     request.check_size(n)
     with progress.of_fraction("Public pool") as told:
         public_pool(request.scenario, n, request.pool_seed, request.first, told)
-    say(estimate(request, n, options.workers))
+    layout.tell(estimate(request, n, options.workers))
     theta, numbers = _simulated(request, n)
     event = request.event(n)
     released = with_noise(numbers, event.steps().tolist())
@@ -89,13 +89,12 @@ def run(request: ReleaseRequest, options: argparse.Namespace) -> None:
         )
     axes = zip(made.parameters, theta.tolist(), strict=False)
     truth = "; ".join(f"{axis.name}: {plain(value)}{unit_of(axis)}" for axis, value in axes)
-    say(
+    layout.tell(
         "This was a rehearsal with simulated data: nothing was read, spent or released.",
         f"Truth, drawn from the prior: {truth}.",
         made.summary,
-        *layout.estimates(made),
-        f"Computed in {duration(time.monotonic() - began)}.",
     )
+    say(*layout.estimates(made), f"Computed in {duration(time.monotonic() - began)}.")
     drawn = fit_figure(made)
     title = f"Rehearsal: {drawn.figure.layout.title.text}"
     figure = part_of_page(drawn.figure, "fit", plotlyjs=True)

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from abcdp_core import tabular
 from abcdp_core.cli import arguments, budget, layout, progress, rehearsal
 from abcdp_core.cli.ending import say
-from abcdp_core.cli.layout import tell
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.interruption import held
 from abcdp_core.output import draws
@@ -179,7 +178,7 @@ def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand
     kind = columns.chosen(request.scenario, options.kind or _former_kind(request, options))
     try:
         with output_file.reserved(options.out) as keep, _paid(request, options) as paid:
-            tell(_recommendation(request))
+            layout.tell(_recommendation(request))
             values = _values(request, kind, options)
             _confirm(_asked(request, len(values), options.workers), sure=options.yes)
             with progress.of_fraction("Public pool") as bar:
@@ -212,7 +211,7 @@ def _finish(stand: _Stand, options: argparse.Namespace) -> None:
     """Complete a release by its posterior, and print it; a misfit comes first."""
     made = cast(ReleaseRecord, stand.document)
     if not made.is_complete:
-        tell(made.summary, f"Written to {options.out}. Computing the posterior.")
+        layout.tell(made.summary, f"Written to {options.out}. Computing the posterior.")
         began = time.monotonic()
         with done_by(options.workers, options.plugin) as each:
             complete = procedure.complete(made, each)
@@ -220,7 +219,7 @@ def _finish(stand: _Stand, options: argparse.Namespace) -> None:
         stand.document = made = complete
         say(f"Computed in {time.monotonic() - began:.0f} s.")
     else:
-        tell(made.summary)
+        layout.tell(made.summary)
     say(*layout.estimates(made), f"Written to {options.out}")
     if options.draws_file is not None:
         say(draws.write([each.name for each in made.parameters], made.values, options.draws_file))

@@ -213,7 +213,7 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     @property
     def remarks(self) -> str:
-        """The fit if the model does fit, where the posterior piles up, and how it was computed."""
+        """The fit, unless it is a misfit; where the posterior piles up; how it was computed."""
         if not self.is_complete:
             return ""
         fit = self.found.fit

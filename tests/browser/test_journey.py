@@ -288,7 +288,7 @@ def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
         if said.inner_text() == "person 100 of 100":
             break
         if finish.is_visible():
-            # It goes away by itself where the machine has become faster.
+            # The button may disappear before it is clicked.
             with contextlib.suppress(PlaywrightTimeoutError):
                 finish.click(timeout=SOON)
         visit.page.wait_for_timeout(500)

@@ -35,6 +35,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wheels, target = (tmp_path_factory.mktemp(name) for name in ("wheels", "installed"))
     do(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels), folder=ROOT)
     (wheel,) = wheels.glob("*.whl")
+    # More than half are shipped results, so that no page has to wait for them.
     assert wheel.stat().st_size < 12e6
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps")
     do(*pip, "--target", str(target), str(wheel), folder=wheels)
