@@ -7,6 +7,7 @@ For reports of tuberculosis and daily cases only the released numbers are simula
 from __future__ import annotations
 
 import functools
+import math
 import random
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -27,6 +28,7 @@ from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
 from abcdp_core.simulators import covid_people, tuberculosis_patients, uniform_mixture
 from abcdp_core.streams import generator
 from benchmarks.goals import SEED, Measured, goal, mean, share
+from tests.oracles.neighbouring_files import worst
 
 Array = NDArray[np.float64]
 
@@ -234,3 +236,15 @@ def _own(values: Array) -> Array:
     """Return the shares of the values in each fifth of the domain."""
     fifths = np.minimum(values // (DOMAIN["high"] / 5.0), 4).astype(int)
     return np.bincount(fifths, minlength=5) / len(values)
+
+
+PAIRS = 200
+
+
+@goal("own-data-pairs-incomes", at_most=1.0, case="incomes")
+@goal("own-data-pairs-labels", at_most=1.0, case="labels")
+@goal("own-data-pairs-sizes", at_most=1.0, case="sizes")
+@goal("own-data-pairs-days", at_most=1.0, case="days")
+def pairs_of_files(case: str) -> Measured:
+    """Largest exact privacy loss over 200 pairs of files, as a share of ε_total = 1."""
+    return Measured(worst(case, PAIRS), math.nan, math.nan, PAIRS)

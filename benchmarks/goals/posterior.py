@@ -25,8 +25,8 @@ from abcdp_core.release.summary_request import PrivateSummaryRequest
 from abcdp_core.streams import generator
 from abcdp_core.summaries import weighted_quantile
 from benchmarks.goals import Measured, goal, share
-from benchmarks.goals.exact_posteriors import FAMILIES, released
-from benchmarks.goals.misfits import CASES
+from tests.oracles.exact_posteriors import FAMILIES, released
+from tests.oracles.misfits import CASES
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.goals.exact_posteriors import FAMILIES, released
+from tests.oracles.exact_posteriors import FAMILIES, released
 
 N, EPSILON_TOTAL = 30, 1.0
 

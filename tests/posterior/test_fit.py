@@ -13,8 +13,8 @@ from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
 from abcdp_core.posterior.priors import Normal, Prior, Uniform
 from abcdp_core.posterior.rounds import Effort, Question
-from benchmarks.goals.exact_posteriors import SimulatedModel
-from benchmarks.goals.misfits import CORRELATED, MEAN, SERIES, Case
+from tests.oracles.exact_posteriors import SimulatedModel
+from tests.oracles.misfits import CORRELATED, MEAN, SERIES, Case
 
 Array = Any
 

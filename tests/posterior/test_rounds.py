@@ -15,7 +15,7 @@ from abcdp_core.posterior.noise import DiscreteLaplace, Laplace
 from abcdp_core.posterior.priors import Normal, Prior, Uniform
 from abcdp_core.posterior.rounds import Effort, Found, Question
 from abcdp_core.summaries import weighted_quantile
-from benchmarks.goals.exact_posteriors import FAMILIES, Family, Marginal, SimulatedModel, released
+from tests.oracles.exact_posteriors import FAMILIES, Family, Marginal, SimulatedModel, released
 
 Array = Any
 

@@ -12,8 +12,8 @@ import pytest
 
 from abcdp_core.release import exact_noise, noisy_counts, summary_request
 from abcdp_core.simulators import tuberculosis_patients
-from benchmarks.goals import neighbouring_files
-from benchmarks.goals.neighbouring_files import CASES, loss, worst
+from tests.oracles import neighbouring_files
+from tests.oracles.neighbouring_files import CASES, loss, worst
 
 pytestmark = pytest.mark.usefixtures("few_simulations")
 

@@ -35,19 +35,14 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.interpolate import CubicSpline
 from scipy.special import betainc, betaincinv, gammainc, gammaincc, gammaln, ndtr, ndtri
 
-from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
 from abcdp_core.posterior.priors import Beta, Dirichlet, Gamma, Law, LogUniform, Prior, Uniform
 
 Array = NDArray[np.float64]
 Names = tuple[str, ...]
-Simulate = Callable[..., Array]
 
 FARTHEST = 7.0
 """Ends of the scale x; the prior probability beyond them is 1e-12."""
-
-NEGLIGIBLE = 30.0
-"""Largest drop of the log density that counts, for one parameter; for two it is 18."""
 
 CLIP, FAR = 4.0, 10.0
 """Records of normal-mean and of heavy-tails are clipped to plus or minus these."""
@@ -63,21 +58,22 @@ PLACE, WIDTH = Uniform(-5.0, 5.0), LogUniform(0.1, 10.0)
 
 @dataclass(frozen=True)
 class SimulatedModel:
-    """A :class:`Model` of module-level functions.
+    """A posterior's :class:`Model` made of a prior and a module-level function.
 
     Attributes:
         parameters: names of the p parameters.
         numbers: names of the k numbers.
-        prior: prior of the parameters.
         simulate: generator and parameters ``(m, p)`` to numbers ``(m, k)``.
         chunk: draws per call.
+        is_series: whether the numbers follow one another in time.
     """
 
-    parameters: tuple[str, ...]
-    numbers: tuple[str, ...]
+    parameters: Names
+    numbers: Names
     prior: Prior
     simulate: Callable[[np.random.Generator, Array], Array] = field(repr=False)
     chunk: int = 5000
+    is_series: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,20 +115,47 @@ class Marginal:
         return (self.values[1:] + self.values[:-1]) / 2.0, np.diff(self.cumulative)
 
 
+Posterior = Callable[[Array, tuple[float, ...], int], tuple[Marginal, ...]]
+"""Released numbers ``(k,)``, their noise scales and n to one posterior for each parameter."""
+
+
 @dataclass(frozen=True)
 class Family:
     """Models with exact posteriors for any number of records and any budget.
 
     Attributes:
-        exact: released numbers ``(k,)``, budget and n to one posterior for each parameter.
+        laws: priors of the parameters.
+        simulate: generator, parameters ``(m, p)`` and n to numbers ``(m, k)``.
+        widths: changes ``(k,)`` of the sums of all records.
+        posterior: the exact answer.
+        means: whether means are released and not sums.
         whole: whether the parameters are whole numbers.
     """
 
-    name: str
-    model: Callable[[int], Model]
-    noise: Callable[[float, int], Noise]
-    exact: Callable[[Array, float, int], tuple[Marginal, ...]]
+    parameters: Names
+    numbers: Names
+    laws: tuple[Law, ...]
+    simulate: Callable[[np.random.Generator, Array, int], Array]
+    widths: tuple[float, ...]
+    posterior: Posterior
+    means: bool = False
     whole: bool = False
+
+    def model(self, n: int) -> SimulatedModel:
+        """Return the model of n records."""
+        simulate, chunk = partial(self.simulate, n=n), 500 if self.means else 5000
+        return SimulatedModel(self.parameters, self.numbers, Prior(self.laws), simulate, chunk)
+
+    def noise(self, epsilon_total: float, n: int) -> Noise:
+        """Return the noise on the numbers."""
+        if self.means:
+            return Laplace(tuple(width / (n * epsilon_total) for width in self.widths))
+        return DiscreteLaplace(tuple(width / epsilon_total for width in self.widths))
+
+    def exact(self, z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ...]:
+        """Return one posterior for each parameter given released numbers ``(k,)``."""
+        noise: Any = self.noise(epsilon_total, n)
+        return self.posterior(z, noise.scale, n)
 
 
 def released(
@@ -144,18 +167,33 @@ def released(
     return family.noise(epsilon_total, n).noisy(rng, model.simulate(rng, theta))[0]
 
 
-def _marginal(law: Law, log_likelihood: Callable[[Array], Array], nodes: int = 2001) -> Marginal:
-    """Return the posterior of one parameter from its log likelihood at values ``(g,)``."""
-    x = np.linspace(-FARTHEST, FARTHEST, nodes)
+# ------------------------------------------------------------------------------ quadrature
 
-    def log_density() -> Array:
-        return log_likelihood(Prior((law,)).theta(x[:, np.newaxis])[:, 0]) - x**2 / 2.0
 
-    for _ in range(3):
-        log = log_density()
-        x = _narrowed(x, log > log.max() - NEGLIGIBLE, nodes)
-    log = log_density()
-    return _added_up(law, x, np.exp(log - log.max()))
+def _marginals(
+    laws: tuple[Law, ...],
+    log_likelihood: Callable[[Array], Array],
+    nodes: tuple[int, ...] = (2001,) * 4,
+    negligible: float = 30.0,
+) -> tuple[Marginal, ...]:
+    """Return the posteriors of p parameters from their log likelihood at ``(m, p)``.
+
+    Args:
+        nodes: for each parameter, in grids that cover less and less.
+        negligible: drop of the log density beyond which the next grid ends.
+    """
+    places = range(len(laws))
+    others = [tuple(other for other in places if other != place) for place in places]
+    axes = [np.linspace(-FARTHEST, FARTHEST, nodes[0]) for _ in places]
+    for following in (*nodes[1:], 0):
+        x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        log = log_likelihood(Prior(laws).theta(x.reshape(-1, len(laws))))
+        log = log.reshape(x.shape[:-1]) - (x**2).sum(axis=-1) / 2.0
+        if following:
+            kept = log > log.max() - negligible
+            axes = [_narrowed(axes[i], kept.any(axis=others[i]), following) for i in places]
+    density = np.exp(log - log.max())
+    return tuple(_integrated(laws[i], axes[i], density.sum(axis=others[i])) for i in places)
 
 
 def _narrowed(x: Array, kept: NDArray[np.bool_], nodes: int) -> Array:
@@ -164,34 +202,23 @@ def _narrowed(x: Array, kept: NDArray[np.bool_], nodes: int) -> Array:
     return np.linspace(x[max(places[0] - 1, 0)], x[min(places[-1] + 1, len(x) - 1)], nodes)
 
 
-def _added_up(law: Law, x: Array, density: Array) -> Marginal:
-    """Return the posterior with a density ``(g,)`` on the scale x."""
-    steps = np.diff(x) * (density[1:] + density[:-1]) / 2.0
-    cumulative = np.concatenate(([0.0], np.cumsum(steps)))
-    return Marginal(Prior((law,)).theta(x[:, np.newaxis])[:, 0], cumulative / cumulative[-1])
-
-
-def _two_marginals(
-    laws: tuple[Law, Law], log_likelihood: Callable[[Array], Array]
-) -> tuple[Marginal, ...]:
-    """Return the posteriors of two parameters from their log likelihood at ``(m, 2)``."""
-    axes = [np.linspace(-FARTHEST, FARTHEST, 17)] * 2
-    log = np.empty((0, 0))
-    for nodes in (17, 17, 61, 0):
-        x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
-        theta = Prior(laws).theta(x)
-        log = (log_likelihood(theta) - (x**2).sum(axis=1) / 2.0).reshape([len(a) for a in axes])
-        if nodes:
-            kept = log > log.max() - 18.0
-            axes = [_narrowed(axes[i], kept.any(axis=1 - i), nodes) for i in (0, 1)]
-    density = np.exp(log - log.max())
-    return tuple(_smooth(laws[i], axes[i], density.sum(axis=1 - i)) for i in (0, 1))
-
-
-def _smooth(law: Law, x: Array, density: Array) -> Marginal:
-    """Return the posterior with a density on few nodes, interpolated by a spline."""
+def _integrated(law: Law, x: Array, density: Array) -> Marginal:
+    """Return the posterior with a density ``(g,)`` on the scale x, interpolated by a spline."""
     fine = np.linspace(x[0], x[-1], 2001)
-    return _added_up(law, fine, np.maximum(CubicSpline(x, density)(fine), 0.0))
+    density = np.maximum(CubicSpline(x, density)(fine), 0.0)
+    cumulative = np.concatenate(([0.0], np.cumsum((density[1:] + density[:-1]) / 2.0)))
+    return Marginal(Prior((law,)).theta(fine[:, np.newaxis])[:, 0], cumulative / cumulative[-1])
+
+
+def _logarithm(values: NDArray[np.floating[Any]]) -> Array:
+    """Return logarithms, minus infinity at 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values), dtype=np.float64)
+
+
+def _log_each(likelihood: Callable[..., float], theta: Array) -> Array:
+    """Return log likelihoods ``(m,)`` at parameters ``(m, p)``."""
+    return _logarithm(np.array([likelihood(*each) for each in theta.tolist()]))
 
 
 def _expected(cells: Array, low: float, step: float, n: int, z: float, scale: float) -> float:
@@ -217,15 +244,7 @@ def _cells(below: Callable[[Array], Array], low: float, high: float, step: float
     return np.diff(below(edges), prepend=0.0, append=1.0)
 
 
-def _logarithm(values: NDArray[np.floating[Any]]) -> Array:
-    """Return logarithms, minus infinity at 0."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(values), dtype=np.float64)
-
-
-def _log_each(likelihood: Callable[..., float], theta: Array) -> Array:
-    """Return log likelihoods ``(m,)`` at parameters ``(m, p)``."""
-    return _logarithm(np.array([likelihood(*each) for each in theta.tolist()]))
+# -------------------------------------------------------------------------------- families
 
 
 def _clipped_means(rng: np.random.Generator, theta: Array, n: int) -> Array:
@@ -234,27 +253,19 @@ def _clipped_means(rng: np.random.Generator, theta: Array, n: int) -> Array:
     return np.clip(records, -CLIP, CLIP, out=records).mean(axis=1, keepdims=True)
 
 
-def _mean_noise(widths: tuple[float, ...], epsilon_total: float, n: int) -> Noise:
-    return Laplace(tuple(width / (n * epsilon_total) for width in widths))
-
-
-def _exact_normal(z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ...]:
-    scale, step = 2.0 * CLIP / (n * epsilon_total), 1.0 / 8.0
+def _exact_normal(z: Array, scale: tuple[float, ...], n: int) -> tuple[Marginal, ...]:
+    step = 1.0 / 8.0
 
     def likelihood(mu: float) -> float:
         cells = _cells(lambda edge: ndtr(edge - mu), -CLIP, CLIP, step)
-        return _expected(cells, -CLIP, step, n, float(z[0]), scale)
+        return _expected(cells, -CLIP, step, n, float(z[0]), scale[0])
 
-    return (_marginal(MU, lambda mu: _log_each(likelihood, mu[:, np.newaxis]), nodes=201),)
+    return _marginals((MU,), partial(_log_each, likelihood), nodes=(201,) * 4)
 
 
 def _poisson_sums(rng: np.random.Generator, theta: Array, n: int) -> Array:
     """Simulate sums of n records; the rate is the product of all parameters."""
     return rng.poisson(n * theta.prod(axis=1, keepdims=True)).astype(np.float64)
-
-
-def _sum_noise(width: float, count: int, epsilon_total: float, _n: int) -> Noise:
-    return DiscreteLaplace((width / epsilon_total,) * count)
 
 
 def _log_poisson(z: float, scale: float, expected: Array) -> Array:
@@ -270,28 +281,25 @@ def _log_poisson(z: float, scale: float, expected: Array) -> Array:
     return np.logaddexp(up_to, after)
 
 
-def _exact_poisson(
-    z: Array, epsilon_total: float, n: int, law: Law, width: float
-) -> tuple[Marginal, ...]:
-    likelihood = partial(_log_poisson, float(z[0]), width / epsilon_total)
-    return (_marginal(law, lambda rate: likelihood(n * rate)),)
+def _exact_poisson(z: Array, scale: tuple[float, ...], n: int, law: Law) -> tuple[Marginal, ...]:
+    return _marginals((law,), lambda rate: _log_poisson(float(z[0]), scale[0], n * rate[:, 0]))
 
 
-def _exact_product(z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ...]:
+def _exact_product(z: Array, scale: tuple[float, ...], n: int) -> tuple[Marginal, ...]:
     """Return the posteriors of two log-uniform factors; the other one is integrated out exactly.
 
     The integral is the posterior of a product that is log-uniform itself.
     """
     law = LogUniform(FIRST.low * SECOND.low, FIRST.high * SECOND.high)
-    (product,) = _exact_poisson(z, epsilon_total, n, law, 120.0)
+    (product,) = _exact_poisson(z, scale, n, law)
 
     def log_likelihood(factor: Array, other: LogUniform) -> Array:
-        products = factor * np.array([[other.low], [other.high]])
-        found = np.interp(np.log(products), np.log(product.values), product.cumulative)
-        return _logarithm(found[1] - found[0])
+        ends = np.log(factor * np.array([other.low, other.high]))
+        found = np.interp(ends, np.log(product.values), product.cumulative)
+        return _logarithm(found[:, 1] - found[:, 0])
 
-    first = _marginal(FIRST, partial(log_likelihood, other=SECOND))
-    return first, _marginal(SECOND, partial(log_likelihood, other=FIRST))
+    first = _marginals((FIRST,), partial(log_likelihood, other=SECOND))
+    return first + _marginals((SECOND,), partial(log_likelihood, other=FIRST))
 
 
 def _robust_means(rng: np.random.Generator, theta: Array, n: int) -> Array:
@@ -304,21 +312,22 @@ def _robust_means(rng: np.random.Generator, theta: Array, n: int) -> Array:
     return np.stack(means, axis=1)
 
 
-def _exact_heavy_tails(z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ...]:
-    half, unit = n // 2, 2.0 * FAR / (n * epsilon_total)
+def _exact_heavy_tails(z: Array, scale: tuple[float, ...], n: int) -> tuple[Marginal, ...]:
+    half = n // 2
 
-    def likelihood(mu: float, scale: float) -> float:
+    def likelihood(mu: float, width: float) -> float:
         def below(edge: Array) -> Array:
-            t = (edge - mu) / scale
+            t = (edge - mu) / width
             return 0.5 + t / (2.0 * np.sqrt(2.0 + t**2))
 
-        step = max(step for step in (0.1, 0.2, 0.4, 1.0) if step <= max(0.4 * scale, 0.1))
+        step = max(step for step in (0.1, 0.2, 0.4, 1.0) if step <= max(0.4 * width, 0.1))
         signed = _cells(below, -FAR, FAR, step)
         absolute = _cells(lambda edge: below(edge) - below(-edge), 0.0, FAR, step)
-        first = _expected(signed, -FAR, step, half, float(z[0]), 2.0 * unit)
-        return first * _expected(absolute, 0.0, step, half, float(z[1]), unit)
+        first = _expected(signed, -FAR, step, half, float(z[0]), scale[0])
+        return first * _expected(absolute, 0.0, step, half, float(z[1]), scale[1])
 
-    return _two_marginals((PLACE, WIDTH), partial(_log_each, likelihood))
+    laws, nodes = (PLACE, WIDTH), (17, 17, 17, 61)
+    return _marginals(laws, partial(_log_each, likelihood), nodes, negligible=18.0)
 
 
 def _binomial_counts(rng: np.random.Generator, theta: Array, n: int) -> Array:
@@ -330,7 +339,7 @@ def _multinomial_counts(rng: np.random.Generator, theta: Array, n: int) -> Array
 
 
 def _exact_shares(
-    z: Array, epsilon_total: float, n: int, concentration: tuple[float, ...], moved: float
+    z: Array, scale: tuple[float, ...], n: int, concentration: tuple[float, ...]
 ) -> tuple[Marginal, ...]:
     """Return the posteriors of the first k shares with a Dirichlet prior and k noisy counts.
 
@@ -339,7 +348,7 @@ def _exact_shares(
     """
     counts, alphas = np.arange(n + 1.0), np.array(concentration)[:, np.newaxis]
     log = gammaln(counts + alphas) - gammaln(counts + 1.0)
-    log[: len(z)] -= np.abs(z[:, np.newaxis] - counts) * epsilon_total / moved
+    log[: len(z)] -= np.abs(z[:, np.newaxis] - counts) / scale[0]
     weights = np.exp(log - log.max(axis=1, keepdims=True))
     rest, found = sum(concentration), []
     for cell, alpha in enumerate(concentration[: len(z)]):
@@ -364,74 +373,62 @@ def _trial_sums(rng: np.random.Generator, theta: Array, n: int) -> Array:
     return rng.binomial((n * theta).astype(np.int64), SUCCESS).astype(np.float64)
 
 
-def _exact_trials(z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ...]:
-    values, scale = np.arange(TRIALS.low, TRIALS.high + 1.0), TRIALS.high / epsilon_total
-    log = []
+def _exact_trials(z: Array, scale: tuple[float, ...], n: int) -> tuple[Marginal, ...]:
+    values, log = np.arange(TRIALS.low, TRIALS.high + 1.0), []
     for trials in n * values:
         s = np.arange(trials + 1.0)
         ways = gammaln(trials + 1.0) - gammaln(s + 1.0) - gammaln(trials - s + 1.0)
         terms = ways + s * math.log(SUCCESS) + (trials - s) * math.log(1.0 - SUCCESS)
-        log.append(np.logaddexp.reduce(terms - np.abs(z[0] - s) / scale))
+        log.append(np.logaddexp.reduce(terms - np.abs(z[0] - s) / scale[0]))
     cumulative = np.cumsum(np.exp(np.array(log) - max(log)))
     return (Marginal(values, cumulative / cumulative[-1], whole=True),)
 
 
-def _model(
-    names: Names, numbers: Names, laws: tuple[Law, ...], simulate: Simulate, chunk: int, n: int
-) -> Model:
-    return SimulatedModel(names, numbers, Prior(laws), partial(simulate, n=n), chunk)
+def _of_rate(law: Law, width: float) -> Family:
+    exact = partial(_exact_poisson, law=law)
+    return Family(("rate",), ("sum",), (law,), _poisson_sums, (width,), exact)
 
 
-def _of_rate(name: str, law: Law, width: float) -> Family:
-    model = partial(_model, ("rate",), ("sum",), (law,), _poisson_sums, 5000)
-    exact = partial(_exact_poisson, law=law, width=width)
-    return Family(name, model, partial(_sum_noise, width, 1), exact)
-
-
+ONES = (1.0,) * 5
 SHARES = tuple(f"share {cell}" for cell in range(1, 6))
 COUNTS = tuple(f"count {cell}" for cell in range(1, 6))
 
-_ALL = (
-    Family(
-        "normal-mean",
-        partial(_model, ("mu",), ("mean",), (MU,), _clipped_means, 500),
-        partial(_mean_noise, (2.0 * CLIP,)),
-        _exact_normal,
+FAMILIES: dict[str, Family] = {
+    "normal-mean": Family(
+        ("mu",), ("mean",), (MU,), _clipped_means, (2.0 * CLIP,), _exact_normal, means=True
     ),
-    _of_rate("poisson-log-uniform", LogUniform(0.01, 100.0), 200.0),
-    _of_rate("poisson-gamma", Gamma(2.0, 2.0), 50.0),
-    Family(
-        "product-identified",
-        partial(_model, ("first", "second"), ("sum",), (FIRST, SECOND), _poisson_sums, 5000),
-        partial(_sum_noise, 120.0, 1),
-        _exact_product,
+    "poisson-log-uniform": _of_rate(LogUniform(0.01, 100.0), 200.0),
+    "poisson-gamma": _of_rate(Gamma(2.0, 2.0), 50.0),
+    "product-identified": Family(
+        ("first", "second"), ("sum",), (FIRST, SECOND), _poisson_sums, (120.0,), _exact_product
     ),
-    Family(
-        "heavy-tails",
-        partial(_model, ("place", "scale"), ("mean", "size"), (PLACE, WIDTH), _robust_means, 500),
-        partial(_mean_noise, (4.0 * FAR, 2.0 * FAR)),
+    "heavy-tails": Family(
+        ("place", "scale"),
+        ("mean", "size"),
+        (PLACE, WIDTH),
+        _robust_means,
+        (4.0 * FAR, 2.0 * FAR),
         _exact_heavy_tails,
+        means=True,
     ),
-    Family(
-        "beta-binomial",
-        partial(_model, ("share",), ("count",), (Beta(0.5, 0.5),), _binomial_counts, 5000),
-        partial(_sum_noise, 1.0, 1),
-        partial(_exact_shares, concentration=(0.5, 0.5), moved=1.0),
+    "beta-binomial": Family(
+        ("share",),
+        ("count",),
+        (Beta(0.5, 0.5),),
+        _binomial_counts,
+        (1.0,),
+        partial(_exact_shares, concentration=(0.5, 0.5)),
     ),
-    Family(
-        "whole-number",
-        partial(_model, ("trials",), ("sum",), (TRIALS,), _trial_sums, 5000),
-        partial(_sum_noise, TRIALS.high, 1),
-        _exact_trials,
-        whole=True,
+    "whole-number": Family(
+        ("trials",), ("sum",), (TRIALS,), _trial_sums, (TRIALS.high,), _exact_trials, whole=True
     ),
-    Family(
-        "dirichlet-shares",
-        partial(_model, SHARES, COUNTS, (Dirichlet((1.0,) * 5),), _multinomial_counts, 5000),
-        partial(_sum_noise, 2.0, 5),
-        partial(_exact_shares, concentration=(1.0,) * 5, moved=2.0),
+    "dirichlet-shares": Family(
+        SHARES,
+        COUNTS,
+        (Dirichlet(ONES),),
+        _multinomial_counts,
+        (2.0,) * 5,
+        partial(_exact_shares, concentration=ONES),
     ),
-)
-
-FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}
+}
 """Name -> family."""
