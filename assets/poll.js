@@ -4,6 +4,12 @@
 const CHANCES = 2n ** 32n;
 const AGAIN = 4000; // milliseconds until what was not acknowledged is sent again
 
+// What a person typed as a number: digits with a point or a comma, and no other notation.
+const NUMBER = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)$/;
+
+// What a person agreed to by pressing: as it was on the screen then.
+const TERMS = ["code", "text", "unit", "low", "high", "epsilon"];
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".poll");
   root.poll ??= create(root);
@@ -14,7 +20,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
 function create(root) {
   const find = (selector) => root.querySelector(selector);
   const parts = ["question", "terms", "asks", "said", "sum"].map((name) => [name, find(`.${name}`)]);
-  const poll = { ...Object.fromEntries(parts), input: find("input"), button: find("button"), value: undefined };
+  const poll = { ...Object.fromEntries(parts), input: find("input"), button: find("button"), pressed: undefined };
+  poll.input.addEventListener("input", () => preview(poll));
   root.addEventListener("submit", (event) => {
     event.preventDefault();
     press(poll);
@@ -26,22 +33,35 @@ function create(root) {
 const kept = (code) => JSON.parse(localStorage.getItem(`poll-${code}`) ?? "{}");
 const keep = (code, what) => localStorage.setItem(`poll-${code}`, JSON.stringify(what));
 
+const clip = (value, { low, high }) => Math.min(Math.max(value, low), high);
+
+function typed(poll) {
+  const text = poll.input.value.trim();
+  return NUMBER.test(text) ? Number(text.replace(",", ".")) : NaN;
+}
+
+// Said before the press only: later, a clipped value would be told apart from the others.
+function preview(poll) {
+  const value = typed(poll);
+  const counted = clip(value, poll.data);
+  poll.said.textContent = Number.isNaN(value) || counted === value ? "" : `It will count as ${counted}.`;
+}
+
 function press(poll) {
-  const { code, low, high } = poll.data;
-  const typed = poll.input.value.trim().replace(",", ".");
-  const value = typed === "" ? NaN : Number(typed);
+  const value = typed(poll);
   if (!Number.isFinite(value)) {
     poll.said.textContent = "Type a number, such as 7.5.";
     return;
   }
-  poll.value = Math.min(Math.max(value, low), high);
-  poll.note = poll.value === value ? "" : ` ${value} was clipped to ${poll.value}.`;
+  const terms = Object.fromEntries(TERMS.map((name) => [name, poll.data[name]]));
+  poll.pressed = { ...terms, value: clip(value, terms) };
+  poll.input.value = "";
   poll.button.disabled = poll.input.disabled = true;
   poll.said.textContent = "Fetching the question …";
   // The ticket is kept before anything is sent: a telephone has one, however often it tries.
-  const mine = kept(code);
+  const mine = kept(terms.code);
   mine.ticket ??= ticket();
-  keep(code, mine);
+  keep(terms.code, mine);
   poll.sent = undefined;
   send(poll, "ask", { ticket: mine.ticket });
 }
@@ -55,8 +75,10 @@ function follow(poll) {
   const { code, text, unit, low, high, epsilon, open, asked, taken, problem } = poll.data;
   poll.question.textContent = text;
   poll.terms.textContent = `From ${low} to ${high}${unit && ` ${unit}`} · ε = ${epsilon}, spent once`;
+  const changed = poll.pressed && TERMS.find((name) => poll.data[name] !== poll.pressed[name]);
+  if (changed) refuse(poll, CHANGED[changed]);
   let mine = kept(code);
-  if (mine.word === undefined && poll.value !== undefined && asked && asked.ticket === mine.ticket) {
+  if (mine.word === undefined && poll.pressed && asked && asked.ticket === mine.ticket) {
     answer(poll);
     mine = kept(code);
   }
@@ -68,26 +90,42 @@ function follow(poll) {
   } else if (problem || !open) {
     poll.said.textContent = problem || "This poll is closed.";
     poll.button.disabled = poll.input.disabled = false;
-  } else if (poll.value !== undefined) {
+  } else if (poll.pressed) {
     send(poll, "ask", { ticket: mine.ticket });
   }
   total(poll);
 }
 
-function answer(poll) {
-  const { code, epsilon, asked } = poll.data;
-  const [wrong, right] = asked.chances.map(BigInt);
-  if (!isPromised(epsilon, wrong, right)) {
-    poll.said.textContent = "This question reveals more than it promises. Nothing was sent.";
-    poll.value = undefined;
-    return;
-  }
-  const word = draw(cell(poll.value, asked), wrong);
-  // Kept before it is sent: a word that was seen is never drawn again.
-  keep(code, { ...kept(code), word, epsilon, words: words(asked)[word], wrong: Number(wrong), note: poll.note });
-  poll.value = undefined;
-  poll.input.value = "";
+const CHANGED = {
+  code: "This is another poll.",
+  text: "The question changed after you pressed the button.",
+  unit: "The unit changed after you pressed the button.",
+  low: "The lowest value changed after you pressed the button.",
+  high: "The highest value changed after you pressed the button.",
+  epsilon: "ε, the budget that you agreed to, changed after you pressed the button.",
+};
+
+function refuse(poll, why) {
+  poll.pressed = undefined;
+  poll.button.disabled = poll.input.disabled = false;
+  poll.said.textContent = `${why} Nothing was sent. To answer, type your value again.`;
 }
+
+function answer(poll) {
+  const { asked } = poll.data;
+  const { code, epsilon, value } = poll.pressed;
+  if (!isOrdered(asked)) return refuse(poll, "The edges of this question are not two numbers in order.");
+  if (!asked.chances.every(Number.isSafeInteger) || !isPromised(epsilon, ...asked.chances.map(BigInt))) {
+    return refuse(poll, "This question reveals more than it promises.");
+  }
+  const [wrong] = asked.chances;
+  const word = draw(cell(value, asked), BigInt(wrong));
+  // Kept before it is sent: a word that was seen is never drawn again.
+  keep(code, { ...kept(code), word, epsilon, words: words(asked)[word], wrong });
+  poll.pressed = undefined;
+}
+
+const isOrdered = ({ lower, upper }) => Number.isFinite(lower) && Number.isFinite(upper) && lower < upper;
 
 const cell = (value, { lower, upper }) => Number(value >= lower) + Number(value >= upper);
 
@@ -120,7 +158,7 @@ function tell(poll, mine) {
   poll.said.replaceChildren(
     "Sent: ",
     word,
-    `. It need not be true: whatever you typed, each word had a chance of at least ${least} in 100.${mine.note ?? ""}`,
+    `. It need not be true: whatever you typed, each word had a chance of at least ${least} in 100.`,
   );
 }
 

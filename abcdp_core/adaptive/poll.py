@@ -5,11 +5,14 @@ r"""A poll in which each answer is randomized on the person's own device (MATH A
 A question has two edges; the answer is one of three words: the value is below both, between them,
 or above. A device draws the word by whole numbers of $2^{-32}$: the true one has
 
-$$H = 2^{32} - 2L, \qquad L = \left\lceil \frac{2^{32}}{e^\epsilon + 2} \right\rceil \tag{A15}$$
+$$H = 2^{32} - 2L, \qquad L = \left\lceil \frac{2^{32}}{E + 2} \right\rceil, \qquad
+E = \lfloor e^\epsilon (1 - 2 \cdot 10^{-12}) 2^{40} \rfloor / 2^{40} \tag{A15}$$
 
-chances of $2^{32}$, each other one $L$. Since $H / L = 2^{32} / L - 2 \le e^\epsilon$ exactly, no
-two values make any word more than $e^\epsilon$ times as likely as one another: $\epsilon$-
-differential privacy without any floating-point noise. The value itself never leaves the device.
+chances of $2^{32}$, each other one $L$. Since $H / L = 2^{32} / L - 2 \le E \le e^\epsilon$
+exactly, no two values make any word more than $e^\epsilon$ times as likely as one another:
+$\epsilon$-differential privacy without any floating-point noise. The device computes its own bound
+on $e^\epsilon$ and allows half of that slack, so it refuses no honest question. The value
+itself never leaves the device.
 
 Values are taken to be normal with mean $\mu$ and standard deviation $\sigma$. Their posterior is
 computed on a grid: $\mu$ uniform between the bounds, $\sigma$ log-uniform. The next question has
@@ -23,7 +26,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import Decimal, localcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +43,12 @@ WORDS = 3
 
 CHANCES = 2**32
 """Outcomes of the one random number that a device draws."""
+
+UNIT = 2**40
+"""The device compares with e^ε in whole numbers of 1 over this."""
+
+SLACK = Decimal("2e-12")
+"""How far below e^ε the factor of a table is, relative to it; twice what the device allows."""
 
 EDGE = 0.8
 """Standard deviations from the mean at which a question has its edges."""
@@ -83,10 +92,9 @@ def chances(epsilon: float) -> tuple[int, int]:
         epsilon: of one answer, above 0.
     """
     with localcontext() as context:
-        # e^ε to 50 digits and below the true one, so that the quotient is not too small.
         context.prec = 50
-        below = Decimal(epsilon).exp() * (1 - Decimal(10) ** -45)
-        wrong = int((CHANCES / (below + 2)).to_integral_value(ROUND_CEILING))
+        below = int(Decimal(epsilon).exp() * (1 - SLACK) * UNIT)
+    wrong = -(-CHANCES * UNIT // (below + 2 * UNIT))
     return wrong, CHANCES - 2 * wrong
 
 

@@ -1,0 +1,172 @@
+"""The telephone's script alone, with a server that lies: it answers for what its person saw."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, Route
+
+from abcdp_core.adaptive.poll import chances
+from abcdp_core.places import ASSETS
+
+PAGE = """<main>%s</main><script type="module">
+  import poll, { isPromised } from "/poll.js";
+  globalThis.sent = [];
+  globalThis.serve = (data) => poll({
+    data, parentElement: document.querySelector("main"),
+    setTriggerValue: (name, what) => sent.push([name, what]),
+  });
+  globalThis.isPromised = isPromised;
+</script>"""
+
+TERMS: dict[str, Any] = {
+    **{"code": "ABCDE", "text": "How long?", "unit": "hours", "low": 0, "high": 24},
+    **{"epsilon": 2.0, "open": True, "taken": "", "problem": ""},
+}
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    """A page with the script, at an address that keeps what it stores."""
+    page = browser.new_page()
+
+    def answer(route: Route) -> None:
+        if route.request.url.endswith("poll.js"):
+            route.fulfill(path=ASSETS / "poll.js", content_type="text/javascript")
+        else:
+            body = PAGE % (ASSETS / "poll.html").read_text(encoding="utf-8")
+            route.fulfill(body=body, content_type="text/html; charset=utf-8")
+
+    page.route("**/*", answer)
+    page.goto("http://localhost/")
+    serve(page)
+    yield page
+    page.close()
+
+
+def serve(page: Page, **changed: Any) -> None:
+    page.wait_for_function("typeof globalThis.serve === 'function'")
+    page.evaluate("data => serve(data)", TERMS | changed)
+
+
+def press(page: Page, text: str) -> None:
+    page.get_by_label("Your value").fill(text)
+    page.get_by_role("button", name="Answer").click()
+
+
+def asked(page: Page, **changed: Any) -> dict[str, Any]:
+    """Return an honest question to this telephone, but for what is changed."""
+    sent = page.evaluate("sent")
+    assert [name for name, _ in sent] == ["ask"]
+    honest = {"lower": 6.0, "upper": 8.0, "chances": chances(TERMS["epsilon"])}
+    return honest | {"ticket": sent[0][1]["ticket"]} | changed
+
+
+def said(page: Page) -> str:
+    return page.locator(".said").inner_text()
+
+
+def stored(page: Page) -> dict[str, Any]:
+    found: dict[str, Any] = page.evaluate("({...localStorage})")
+    return {key: json.loads(text) for key, text in found.items()}
+
+
+RICH = [9, 2**32 - 18]
+"""A table that nearly always says the truth."""
+
+LIES: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
+    ({"epsilon": 20}, {"chances": RICH}, "ε, the budget that you agreed to, changed"),
+    ({"epsilon": 2.001}, {"chances": chances(2.001)}, "ε, the budget that you agreed to, changed"),
+    ({"high": 1e9}, {}, "The highest value changed"),
+    ({"low": -5}, {}, "The lowest value changed"),
+    ({"unit": "minutes"}, {}, "The unit changed"),
+    ({"code": "OTHER"}, {}, "This is another poll"),
+    ({}, {"chances": RICH}, "reveals more than it promises"),
+    ({}, {"chances": [chances(2.0)[0] - 1, chances(2.0)[1] + 2]}, "reveals more"),
+    ({}, {"chances": [0, 2**32]}, "reveals more"),
+    ({}, {"chances": [0.5, 2**32 - 1]}, "reveals more"),
+    ({}, {"lower": 9.0, "upper": 8.0}, "not two numbers in order"),
+    ({}, {"lower": 8.0, "upper": 8.0}, "not two numbers in order"),
+    ({}, {"lower": None}, "not two numbers in order"),
+)
+"""What is served differently after the press -> what the telephone says."""
+
+
+@pytest.mark.parametrize(("terms", "question", "reason"), LIES)
+def test_what_differs_from_the_screen_is_refused(
+    phone: Page, terms: dict[str, Any], question: dict[str, Any], reason: str
+) -> None:
+    press(phone, "7")
+    serve(phone, **terms, asked=asked(phone, **question))
+    assert reason in said(phone)
+    assert "Nothing was sent" in said(phone)
+    assert [name for name, _ in phone.evaluate("sent")] == ["ask"]
+    assert not any("word" in each for each in stored(phone).values())
+    assert phone.get_by_label("Your value").input_value() == ""
+    # The value that was typed for the former terms is gone: another look answers nothing.
+    serve(phone, **terms, asked=asked(phone))
+    assert len(phone.evaluate("sent")) == 1
+
+
+def test_an_honest_question_is_answered_once(phone: Page) -> None:
+    press(phone, "7")
+    question = asked(phone)
+    serve(phone, asked=question)
+    serve(phone, asked=question)
+    name, answer = phone.evaluate("sent")[-1]
+    assert (name, len(phone.evaluate("sent"))) == ("answer", 2)
+    assert stored(phone)["poll-ABCDE"]["word"] == answer["word"]
+    assert stored(phone)["poll-ABCDE"]["epsilon"] == TERMS["epsilon"]
+
+
+def test_another_poll_shows_its_form_and_keeps_what_it_earns(phone: Page) -> None:
+    press(phone, "7")
+    serve(phone, asked=asked(phone))
+    serve(phone, code="OTHER", text="How far?")
+    assert phone.get_by_label("Your value").is_visible()
+    assert stored(phone).keys() == {"poll-ABCDE"}
+
+
+@pytest.mark.parametrize(("typed", "counted"), [("1000000", "24"), ("-0,5", "0")])
+def test_clipping_is_said_before_the_press_and_nowhere_after_it(
+    phone: Page, typed: str, counted: str
+) -> None:
+    phone.get_by_label("Your value").fill(typed)
+    assert said(phone) == f"It will count as {counted}."
+    press(phone, typed)
+    assert "count" not in said(phone)
+    serve(phone, asked=asked(phone))
+    left = said(phone) + json.dumps(stored(phone)) + json.dumps(phone.evaluate("sent"))
+    assert "Sent:" in left
+    assert "clip" not in left
+    assert "count as" not in left
+    assert typed not in left
+    assert "note" not in stored(phone)["poll-ABCDE"]
+
+
+@pytest.mark.parametrize("typed", ["seven", "0x10", "1e3", "Infinity", "", "1.2.3"])
+def test_what_is_no_plain_number_is_not_answered(phone: Page, typed: str) -> None:
+    press(phone, typed)
+    assert said(phone) == "Type a number, such as 7.5."
+    assert phone.evaluate("sent") == []
+
+
+@pytest.mark.parametrize("typed", ["7", "7.5", "7,5", "+.5", "-3"])
+def test_a_plain_number_is(phone: Page, typed: str) -> None:
+    press(phone, typed)
+    assert phone.evaluate("sent.length") == 1
+
+
+TESTED = "tables => tables.map(([epsilon, w, r]) => isPromised(epsilon, BigInt(w), BigInt(r)))"
+
+
+def test_telephone_and_server_agree_on_every_budget(phone: Page) -> None:
+    budgets = [0.735, *np.linspace(0.25, 4.0, 3001).tolist(), 1e-6, 20.0]
+    honest = [(epsilon, *chances(epsilon)) for epsilon in budgets]
+    richer = [(epsilon, wrong - 1, right + 2) for epsilon, wrong, right in honest]
+    assert phone.evaluate(TESTED, honest) == [True] * len(honest)
+    assert phone.evaluate(TESTED, richer) == [False] * len(richer)
