@@ -1,8 +1,10 @@
-# ABCDP Explorer for others: see "Serve it to others" in the README.
+# ABCDP Explorer for others: see docs/serve.md.
 FROM python:3.11-slim-bookworm AS packages
+COPY requirements-uv.lock /
+RUN python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes -r /requirements-uv.lock
 COPY requirements.lock /
-RUN python -m venv /packages
-RUN /packages/bin/python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes -r /requirements.lock
+RUN uv venv /packages
+RUN uv pip install --python /packages --no-cache --compile-bytecode --require-hashes -r /requirements.lock
 
 FROM python:3.11-slim-bookworm
 COPY --from=packages /packages /packages

@@ -3,10 +3,11 @@ PYTHON ?= python3
 PORT   ?= 8501
 ARGS   ?=
 
-BIN  := .venv/bin
-PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-LOCK := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
-        --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(UPGRADE)
+BIN     := .venv/bin
+PIP     := -m pip install --quiet --disable-pip-version-check
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes
+LOCK    := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
+           --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .DEFAULT_GOAL := help
 .PHONY: help run serve test test-all types pytest bench studies load notebooks docs audit lock clean
@@ -29,7 +30,8 @@ test: .venv/test.stamp  ## lint, type check and all tests (ARGS="tests/pages -x"
 	@$(MAKE) --no-print-directory -j2 pytest types
 
 test-all: export ARGS += -m ""
-test-all: test  ## the same with the slow tests (half an hour)
+test-all: test  ## the same with the slow tests, and forty planted faults (half an hour)
+	$(BIN)/python -m tools.planted_faults
 
 # Together: alone, types would leave all processors but one idle.
 types:
@@ -58,11 +60,11 @@ docs: .venv/test.stamp  ## build the documentation into build/docs
 # In an environment of its own, so that the app never depends on it.
 audit: .venv/python.stamp  ## check the locked packages for known vulnerabilities
 	@$(PYTHON) -m venv .venv/audit
-	@.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check "pip-audit>=2.10,<3"
+	@.venv/audit/bin/python $(PIP) "pip-audit>=2.10,<3"
 	.venv/audit/bin/pip-audit --require-hashes --disable-pip -r requirements.lock -r requirements-test.lock
 
-lock: .venv/python.stamp  ## remake both lock files (UPGRADE=--upgrade for newest versions)
-	$(PIP) "uv>=0.9,<1"
+lock: .venv/python.stamp  ## remake the lock files (UPGRADE=--upgrade for newest versions)
+	echo "uv>=0.9,<1" | $(LOCK) --no-annotate - --output-file requirements-uv.lock
 	$(LOCK) requirements.txt --output-file requirements.lock
 	$(LOCK) requirements-test.txt --constraints requirements.lock --output-file requirements-test.lock
 
@@ -71,19 +73,20 @@ clean:  ## remove the environment and everything made by tools
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is newer than the lock files it was installed from, so nothing is installed twice.
-.venv/python.stamp:
+.venv/python.stamp: requirements-uv.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "Python 3.11 or newer is needed, as in: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -m venv .venv || \
 	  { echo "Python cannot make an environment; on Debian: apt-get install python3-venv"; exit 1; }
+	@$(BIN)/python $(PIP) --require-hashes -r requirements-uv.lock
 	@touch $@
 
 .venv/run.stamp: requirements.lock | .venv/python.stamp
-	@echo "Installing what the app needs: about a minute, once."
-	$(PIP) --require-hashes -r requirements.lock
+	@echo "Installing what the app needs: half a minute, once."
+	$(INSTALL) -r requirements.lock
 	@touch $@
 
 .venv/test.stamp: requirements-test.lock .venv/run.stamp
-	@echo "Installing what the tests need: under a minute, once."
-	$(PIP) --require-hashes -r requirements.lock -r requirements-test.lock
+	@echo "Installing what the tests need: half a minute, once."
+	$(INSTALL) -r requirements.lock -r requirements-test.lock
 	@touch $@
