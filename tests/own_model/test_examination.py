@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core.own_model import Column, Model, count, declared, examination, histogram, mean
+from abcdp_core.own_model import Column, Model, count, declared, examination, histogram
 from abcdp_core.own_model.examination import ALL, Search
 from abcdp_core.own_model.statistics import OwnStatistic
-from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.streams import generator
-from tests.own_model.test_contract import GAUSSIAN, SIR
-from tests.own_model.test_model import MODEL, changed, first
+from tests.own_model.models import ADDED, GAUSSIAN, MODEL, SIR, changed, first
 
 SMALL = {
     "gaussian": dataclasses.replace(GAUSSIAN, sizes=(60,)),
@@ -79,36 +77,8 @@ def test_where_records_are_added_a_replaced_one_is_not_a_neighbor() -> None:
 
     cells = histogram("value", first, (-3.0, 0.0, 3.0))
     for simulate in (MODEL.simulate, some):
-        model = changed(
-            neighbours="add-remove", sizes=(20,), statistics=(cells,), simulate=simulate
-        )
-        (move,) = searched(model).moves
+        (move,) = searched(changed(**ADDED | {"statistics": (cells,), "simulate": simulate})).moves
         assert move.claimed == move.found == (1.0, 1.0)
-
-
-def test_a_model_whose_simulations_all_fail_is_refused() -> None:
-    model = changed(simulate=lambda _, theta, n: np.full((len(theta), n, 1), np.nan))
-    said = r"model: simulate fails at .* \(only NaN\)\. All 20 draws fail\."
-    with pytest.raises(OwnError, match=said):
-        examination.simulated(model, 10, 1)
-
-
-@pytest.mark.parametrize(
-    "of",
-    [
-        lambda r: last(r) - last(r).max(axis=-1, keepdims=True),
-        # One record hardly changes it, so a search between neighbors would pass it.
-        lambda r: last(r) - last(r).mean(),
-        lambda r: np.cumsum(last(r), axis=-1) / 60.0,
-    ],
-    ids=["rank", "residual", "sum so far"],
-)
-def test_a_contribution_that_depends_on_other_records_is_refused_with_its_line(of: Any) -> None:
-    model = dataclasses.replace(
-        SMALL["gaussian"], file=Path(__file__).name, statistics=(mean("m", of, -1.0, 1.0),)
-    )
-    with pytest.raises(OwnError, match=r"statistic m \(line \d+\) depends on other records"):
-        examination.simulated(model, 60, 1)
 
 
 def fixed(_: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:

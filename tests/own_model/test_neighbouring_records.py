@@ -16,7 +16,7 @@ from abcdp_core.own_model import lattice
 from abcdp_core.release import exact_noise, summary_request
 from tests.oracles import neighbouring_files
 from tests.oracles.neighbouring_files import loss
-from tests.own_model.test_own_release import written
+from tests.own_model.models import written
 
 pytestmark = pytest.mark.usefixtures("own_registry", "few_simulations")
 

@@ -9,7 +9,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from abcdp_core import registry
@@ -17,69 +16,12 @@ from abcdp_core.__main__ import INTERRUPTED, main
 from abcdp_core.own_model import lattice
 from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.budget import Budget
+from tests.own_model import pools
+from tests.own_model.models import KINDS, rewritten, written
 
 pytestmark = pytest.mark.usefixtures("own_registry", "few_simulations")
 
-MODEL = """
-import numpy as np
-
-from abcdp_core.own_model import Column, Model, Parameter, count, declared, histogram, mean, total
-
-
-def simulate(rng, theta, n):
-    x = rng.normal(theta[:, :1, None], 1.0, (len(theta), n, 1))
-    records = np.concatenate([x, rng.integers(0, 3, x.shape)], axis=-1)
-    {fill}
-    return records
-
-
-def centre(records):
-    if (records == 0.125).any():
-        raise RuntimeError(str(records))
-    return records[..., 0]
-
-
-def middle(records):
-    return np.median(records[..., 0], axis=-1)[..., None]
-
-
-MODEL = Model(
-    name="own",
-    title="A study of our own",
-    parameters=(Parameter("mu", -1.0, 1.0, unit="mm"),),
-    columns=(Column("x", -8.0, 8.0), Column("code", 0, 2, whole=True)),
-    unit="one patient",
-    simulate=simulate,
-    statistics=({statistics}),
-    {more}
-)
-"""
-
-KINDS = {
-    "replace": (
-        'mean("m", centre, -2.0, 2.0), total("t", centre, -1.0, 3.0), '
-        'count("c", lambda r: r[..., 1] > 1), histogram("h", lambda r: r[..., 0], (-8, 0, 2, 8)),',
-        "sizes=(10, 30),",
-    ),
-    "add-remove": (
-        'total("t", centre, -2.0, 2.0), histogram("h", lambda r: r[..., 1], (0, 1, 2)),',
-        'sizes=(30,), neighbours="add-remove",',
-    ),
-    "declared": ('declared("middle", middle, ("middle",), 16.0),', "sizes=(12,),"),
-}
-"""Kind of model -> its statistics and further arguments."""
-
 RECORDS = "\n".join(["code,x,note", *(f"{i % 3},{0.1 * i - 0.7!r},a" for i in range(12))])
-
-
-def written(kind: str, folder: Path) -> Path:
-    """Write a file with a model of some kind."""
-    file = folder / "ours.py"
-    fill = "records[:, 14:] = np.nan" if kind == "add-remove" else ""
-    statistics, more = KINDS[kind]
-    text = MODEL.replace("{fill}", fill).replace("{statistics}", statistics)
-    file.write_text(text.replace("{more}", more), encoding="utf-8")
-    return file
 
 
 Command = Callable[[list[str]], tuple[int, str]]
@@ -169,7 +111,7 @@ def test_a_release_is_verified_and_reported(kind: str, tmp_path: Path, command: 
         assert "more than 30 records" in said
         assert "31" not in said.replace(str(tmp_path), "")
     # Another text of the model is another model.
-    file.write_text(file.read_text(encoding="utf-8") + "\n# more\n", encoding="utf-8")
+    rewritten(file, ("\nMODEL", "\n# more\nMODEL"))
     code, said = command(verify(file))
     assert code != 0
     assert "DIFFERS  file of the model" in said
@@ -180,12 +122,10 @@ def test_a_release_is_verified_and_reported(kind: str, tmp_path: Path, command: 
 def test_failed_simulations_are_excluded_and_counted(tmp_path: Path, command: Command) -> None:
     file = written("replace", tmp_path)
     end = "    return records\n\n\ndef centre"
-    text = file.read_text(encoding="utf-8")
-    text = text.replace(end, f"    records[theta[:, 0] > 0.5] = np.nan\n{end}")
-    file.write_text(text, encoding="utf-8")
+    rewritten(file, (end, f"    records[theta[:, 0] > 0.5] = np.nan\n{end}"))
     assert command(asked(file))[0] == 2
     assert not file.with_name("out.json").exists()
-    file.write_text(text.replace("    sizes=", '    failures="excluded",\n    sizes='), "utf-8")
+    rewritten(file, ("    sizes=", '    failures="excluded",\n    sizes='))
     code, said = command(asked(file))
     assert code == 0
     found = released(file)["posterior"]
@@ -213,11 +153,10 @@ def test_an_interrupted_posterior_is_completed_without_data_or_budget(
     assert command(verify(file))[0] == 0
     file.with_name("records.csv").unlink()
     # Another model cannot continue the file.
-    text = file.read_text(encoding="utf-8")
-    file.write_text(text.replace('"m", centre, -2.0', '"m", centre, -1.0'), encoding="utf-8")
+    rewritten(file, ('"m", centre, -2.0', '"m", centre, -1.0'))
     assert command(line)[0] == 2
     assert released(file) == before
-    file.write_text(text, encoding="utf-8")
+    rewritten(file, ('"m", centre, -1.0', '"m", centre, -2.0'))
     assert command(line)[0] == 0
     after = released(file)
     assert after["posterior"] is not None
@@ -264,69 +203,35 @@ def test_a_budget_needs_consent_to_a_declared_sensitivity(
     assert claim.what.endswith("sensitivity of middle declared")
 
 
-POOL = """
-name = "made-elsewhere"
-unit = "one patient"
-neighbours = "{neighbours}"
-n = 12
-pool = "pool.csv"
-[theta.mu]
-low = -1.0
-high = 1.0
-[summary.s]
-kind = "sum"
-lower = -2.0
-upper = 2.0
-column = "x"
-[summary.young]
-kind = "count"
-group = "age"
-[summary.old]
-{old}
-"""
-CONTRIBUTIONS = "\n".join(["old,young,x", *(f"{i % 2},0,{0.1 * i - 0.5!r}" for i in range(12))])
-
-
 @pytest.fixture
-def pool(tmp_path: Path) -> Callable[..., Path]:
-    def written(neighbours: str = "replace", old: str = 'kind = "count"\ngroup = "age"') -> Path:
-        rng = np.random.default_rng(1)
-        mu = rng.uniform(-1.0, 1.0, 150)
-        s = np.clip(rng.normal(mu[:, None], 1.0, (150, 12)), -2.0, 2.0).sum(axis=1)
-        young, aged = rng.binomial(12, 0.3, 150), rng.binomial(12, 0.4, 150)
-        columns = (each.tolist() for each in (mu, s, young, aged))
-        rows = [",".join(map(repr, row)) for row in zip(*columns, strict=True)]
-        table = "\n".join(["theta.mu,summary.s,summary.young,summary.old", *rows])
-        (tmp_path / "pool.csv").write_text(table, encoding="utf-8")
-        file = tmp_path / "pool.toml"
-        text = POOL.replace("{neighbours}", neighbours).replace("{old}", old)
-        file.write_text(text, encoding="utf-8")
-        return file
+def pool(tmp_path: Path) -> Callable[[str], Path]:
+    """Write a pool whose average is of a column of another name."""
 
-    return written
+    def made(toml: str) -> Path:
+        return rewritten(
+            pools.made(tmp_path, toml), ("[summary.young]", 'column = "x"\n[summary.young]')
+        )
+
+    return made
 
 
-@pytest.mark.parametrize(("neighbours", "sensitivity"), [("replace", 3.0), ("add-remove", 2.0)])
+CONTRIBUTIONS = "\n".join(
+    ["old,young,spent,x", *(f"{i % 2},0,{i / 5!r},{0.1 * i - 0.5!r}" for i in range(50))]
+)
+
+
+@pytest.mark.parametrize(("toml", "sensitivity"), [(pools.TOML, 4.0), (pools.ADDED, 3.0)])
 def test_a_pool_releases_and_verifies(
-    neighbours: str, sensitivity: float, pool: Callable[..., Path], command: Command
-) -> None:
-    file = pool(neighbours)
+    toml: str, sensitivity: float, pool: Callable[[str], Path], command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    file = pool(toml)
     assert command(asked(file, CONTRIBUTIONS))[0] == 0
     document = released(file)
     assert document["event"]["sensitivity"] == sensitivity
-    assert document["release"]["divided_by"] == [lattice.GRID, 1, 1]
+    assert document["release"]["divided_by"] == [lattice.GRID, 1, 1, lattice.GRID]
     assert command(verify(file))[0] == 0
     assert "verify out.json --plugin pool.toml" in reported(command, file)
-    table = file.with_name("pool.csv")
-    table.write_text(table.read_text(encoding="utf-8").replace("\n0.", "\n0.0", 1))
-    assert command(verify(file))[0] != 0
-
-
-def test_a_copy_of_a_pool_verifies_and_two_of_one_name_are_refused(
-    pool: Callable[..., Path], command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = pool()
-    assert command(asked(file, CONTRIBUTIONS))[0] == 0
     copy = file.with_name("pool (1).toml")
     copy.write_bytes(file.read_bytes())
     monkeypatch.setattr(registry, "_added", [])
@@ -336,27 +241,31 @@ def test_a_copy_of_a_pool_verifies_and_two_of_one_name_are_refused(
     assert "not recomputed: the name of the file of the model" in said
     code, said = command([*verify(copy), *by(file)])
     assert code == 2
-    assert "two plug-ins are called 'made-elsewhere'" in said
+    assert "two plug-ins are called 'mine'" in said
+    # Another number in the table is another pool.
+    copy.unlink()
+    rewritten(file.with_name("pool.csv"), ("\n0.", "\n0.0"))
+    assert command(verify(file))[0] != 0
 
 
 def test_a_declared_pool_needs_a_file_of_numbers(
-    pool: Callable[..., Path], command: Command
+    pool: Callable[[str], Path], command: Command
 ) -> None:
-    file = pool(old="sensitivity = 2.0")
+    file = pool(pools.DECLARED)
     for data, words in (
-        (CONTRIBUTIONS, "number of records = 12: must be"),
-        ("x,young,old\n1,2.5,3", "Column young: must be a whole number, as young is a count."),
-        ("x,young,old", "no row of numbers|number of records = 0"),
+        (CONTRIBUTIONS, "number of records = 50: must be"),
+        ("x,young,old,spent\n1,2.5,3,4", "Column young: must be a whole number, as young is a c"),
+        ("x,young,old,spent", "no row of numbers|number of records = 0"),
     ):
         code, said = command(asked(file, data))
         assert code == 2
         assert re.search(words, said)
-    code, said = command(asked(file, "s,x,young,old\n,3.25,4,5", epsilon="1000"))
+    code, said = command(asked(file, "s,x,young,old,spent\n,3.25,4,5,80", epsilon="1000"))
     assert code == 0
-    assert "3 numbers of 12 records" in said
-    assert "sensitivity of old was declared by who wrote the model" in " ".join(said.split())
+    assert "4 numbers of 50 records" in said
+    assert "sensitivity of average was declared by who wrote the model" in " ".join(said.split())
     numbers = released(file)["release"]["in_their_units"]
-    assert numbers == pytest.approx([3.25, 4.0, 5.0], abs=0.2)
+    assert numbers == pytest.approx([3.25, 4.0, 5.0, 80.0], abs=0.5)
 
 
 @pytest.mark.parametrize(
@@ -364,14 +273,11 @@ def test_a_declared_pool_needs_a_file_of_numbers(
     [("1e5", 2, "Δ₁ = 100000"), ("0.0001", 0, "with Δ₁ = 0.0001.")],
 )
 def test_a_sensitivity_declared_for_all_numbers_is_stated_or_refused(
-    l1: str, code: int, words: str, pool: Callable[..., Path], command: Command
+    l1: str, code: int, words: str, pool: Callable[[str], Path], command: Command
 ) -> None:
-    file = pool()
-    stated = file.read_text(encoding="utf-8").partition("[summary.s]")[0]
-    summaries = "".join(f"[summary.{name}]\n" for name in ("s", "young", "old"))
-    declared = f"[declared]\nl1 = {l1}\nl2 = {l1}\n"
-    file.write_text(stated + summaries + declared, encoding="utf-8")
-    found, said = command(asked(file, "s,young,old\n3.25,4,5"))
+    stated = pools.TOGETHER.replace("l1 = 3.0", f"l1 = {l1}").replace("l2 = 2.0", f"l2 = {l1}")
+    file = pool(stated)
+    found, said = command(asked(file, "x,young,old,spent\n3.25,4,5,80"))
     assert found == code
     assert words in said
     # The numbers have no units.
@@ -384,19 +290,13 @@ def test_a_sensitivity_declared_for_all_numbers_is_stated_or_refused(
     [
         (CONTRIBUTIONS.replace("1,0,", "1,1,", 1), "Record 2: counts twice in group age."),
         (CONTRIBUTIONS.replace("1,0,", "1,2,", 1), "Column young, record 2: must be 0 or 1"),
-        (CONTRIBUTIONS.rpartition("\n")[0], "number of records = 11: must be"),
-        (CONTRIBUTIONS.replace("-0.4", ""), "Column x, row 3 is missing"),
+        (CONTRIBUTIONS.rpartition("\n")[0], "number of records = 49: must be"),
+        (CONTRIBUTIONS.replace(",-0.4", ","), "Column x, row 3 is missing"),
     ],
 )
 def test_invalid_contributions_are_refused(
-    data: str, sentence: str, pool: Callable[..., Path], command: Command
+    data: str, sentence: str, pool: Callable[[str], Path], command: Command
 ) -> None:
-    code, said = command(asked(pool(), data))
+    code, said = command(asked(pool(pools.TOML), data))
     assert code == 2
     assert sentence in said
-
-
-def test_a_pool_is_not_accepted_as_a_model(pool: Callable[..., Path], command: Command) -> None:
-    code, said = command(["list", *by(pool())])
-    assert code == 2
-    assert "not a Python file" in said

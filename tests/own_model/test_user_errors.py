@@ -1,7 +1,8 @@
-"""Errors in a user's file name the innermost line of that file."""
+"""Errors in a user's file name the innermost line of that file, in one line and without a value."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,14 @@ class Stopping(BaseException):
 
 def stop(value):
     raise Stopping(value)
+
+def noted(value):
+    error = ValueError("no\\n  solution.")
+    error.add_note("at parameters 1, 2")
+    raise error
+
+def spoken(value):
+    raise ValueError("spoken: is not a number.")
 """
 
 
@@ -33,27 +42,41 @@ def mine(tmp_path: Path) -> dict[str, Any]:
     return scope
 
 
-def test_the_innermost_line_of_the_file_is_named(mine: dict[str, Any]) -> None:
-    assert user_errors.call("mine.py", "outer", mine["outer"], "[1]") == [1]
+@pytest.mark.parametrize(
+    ("call", "name", "words"),
+    [
+        (user_errors.call, "outer", "cannot be computed (line 4: JSONDecodeError: Expecting value"),
+        (user_errors.call, "stop", "cannot be computed (line 13: Stopping: .25)."),
+        (user_errors.call, "noted", "(line 18: ValueError: no solution; at parameters 1, 2)."),
+        (user_errors.call, "spoken", "is not a number."),
+        (user_errors.call_quietly, "stop", "(line 13: Stopping); nothing was released."),
+    ],
+)
+def test_the_innermost_line_of_the_file_is_named(
+    call: Callable[..., object], name: str, words: str, mine: dict[str, Any]
+) -> None:
     with pytest.raises(OwnError) as caught:
-        user_errors.call("mine.py", "outer", mine["outer"], "[1")
-    begins = "mine.py: outer cannot be computed (line 4: JSONDecodeError: Expecting"
-    assert str(caught.value).startswith(begins)
-    assert isinstance(caught.value.__cause__, ValueError)
-    assert user_errors.described(caught.value.__cause__, "other.py").startswith("JSONDecodeError: ")
-    with pytest.raises(OwnError, match=r"stop cannot be computed \(line 13: Stopping: 0\.123\)"):
-        user_errors.call("mine.py", "stop", mine["stop"], 0.123)
+        call("mine.py", name, mine[name], ".25")
+    said = str(caught.value)
+    assert said.startswith(f"mine.py: {name}")
+    assert words in said
+    assert said.isprintable()
+    # Errors on private data have neither message nor cause.
+    if call is user_errors.call_quietly:
+        assert ".25" not in said
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__
+
+
+def test_functions_and_syntax_errors_have_a_line_in_the_file_alone(mine: dict[str, Any]) -> None:
+    assert user_errors.call("mine.py", "outer", mine["outer"], "[1]") == [1]
     assert user_errors.place_of(mine["outer"], "mine.py") == " (line 6)"
     assert user_errors.place_of(len, "mine.py") == ""
-
-
-def test_errors_on_private_data_have_neither_message_nor_cause(mine: dict[str, Any]) -> None:
-    with pytest.raises(OwnError) as caught:
-        user_errors.call_quietly("mine.py", "stop", mine["stop"], 0.123)
-    line = "mine.py: stop cannot be computed (line 13: Stopping); nothing was released."
-    assert str(caught.value) == line
-    assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
+    with pytest.raises(SyntaxError) as caught:
+        compile("x = 1\ny = (\n", "mine.py", "exec")
+    said = "SyntaxError: '(' was never closed"
+    assert user_errors.described(caught.value, "mine.py") == f"line 2: {said}"
+    assert user_errors.described(caught.value, "other.py") == said
 
 
 def test_ctrl_c_and_finished_errors_pass_through() -> None:
@@ -63,19 +86,5 @@ def test_ctrl_c_and_finished_errors_pass_through() -> None:
     for each in (user_errors.call, user_errors.call_quietly):
         with pytest.raises(KeyboardInterrupt):
             each("mine.py", "pressed", raise_, KeyboardInterrupt())
-    for error, said in (
-        (OwnError("as it is"), r"^as it is$"),
-        (ValueError("outer: is not a number."), r"^mine\.py: outer: is not a number\.$"),
-    ):
-        with pytest.raises(OwnError, match=said):
-            user_errors.call("mine.py", "outer", raise_, error)
-
-
-def test_an_error_is_described_in_one_line_with_its_notes() -> None:
-    error = ValueError("no\n  solution.")
-    error.add_note("at parameters 1, 2")
-    assert user_errors.described(error, "mine.py") == "ValueError: no solution; at parameters 1, 2"
-    with pytest.raises(SyntaxError) as caught:
-        compile("x = 1\ny = (\n", "mine.py", "exec")
-    said = "line 2: SyntaxError: '(' was never closed"
-    assert user_errors.described(caught.value, "mine.py") == said
+    with pytest.raises(OwnError, match=r"^as it is$"):
+        user_errors.call("mine.py", "outer", raise_, OwnError("as it is"))

@@ -1,49 +1,57 @@
-"""The contract that every scenario keeps."""
+"""The contract that every scenario keeps, shipped or made from a model of one's own."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 from abcdp_core import simulators
 from abcdp_core.parameters import POOL_SIZE
+from tests.own_model import models
 
-EVERY = pytest.mark.parametrize("name", simulators.names())
+SHIPPED = simulators.names()
+OWN = {f"own: {name}": name for name in models.MODELS}
+
+
+def load(name: str) -> Any:
+    return models.scenario(OWN[name]) if name in OWN else simulators.load(name)
+
+
+EVERY = pytest.mark.parametrize("name", [*SHIPPED, *OWN])
 
 
 @EVERY
-def test_its_statements_are_consistent(name: str) -> None:
-    source = simulators.load(name)
+def test_its_statements_are_consistent_and_its_defaults_allowed(name: str) -> None:
+    source = load(name)
+    needed = (*simulators.Scenario.__annotations__, "prior", "simulate", "distance")
+    assert [each for each in needed if not hasattr(source, each)] == []
     theta = source.prior(np.random.default_rng(7), 1000)
     dimension = len(source.AXES)
     assert theta.shape == (1000, dimension)
     assert source.PRIOR_MEAN.shape == (dimension,)
     assert set(source.UNITS) == set(source.AXES)
-    for values, (low, high) in zip(theta.T, source.AXES.values(), strict=True):
-        assert low <= values.min() <= values.max() <= high
-    if source.TRUTH is not None:
-        assert source.TRUTH.shape == (dimension,)
-        for truth, (low, high) in zip(source.TRUTH, source.AXES.values(), strict=True):
-            assert low <= truth <= high
-
-
-@EVERY
-def test_its_defaults_are_allowed(name: str) -> None:
-    source = simulators.load(name)
-    assert source.N.check("n", source.N_DEFAULT) == source.N_DEFAULT
+    middle = [source.PRIOR_MEAN] + ([] if source.TRUTH is None else [source.TRUTH])
+    for points in (theta, np.stack(middle)):
+        for values, (low, high) in zip(points.T, source.AXES.values(), strict=True):
+            assert low <= values.min() <= values.max() <= high
+        assert not hasattr(source, "SUPPORT") or source.SUPPORT.contains(points).all()
     assert list(source.N.options) == sorted(set(source.N.options))
     for parameter, default in (
+        (source.N, source.N_DEFAULT),
         (source.EPSILON_ABC, source.EPSILON_ABC_DEFAULT),
         (source.POOL_SIZE, source.POOL_SIZE_DEFAULT),
     ):
         assert parameter.check("default", default) == default
     assert source.POOL_SIZE.high <= POOL_SIZE.high
     assert 1 <= source.C_DEFAULT <= source.POOL_SIZE_DEFAULT
+    assert hasattr(source, "precomputed") <= (name in SHIPPED)
 
 
 @EVERY
 def test_its_distances_accept_its_simulated_data(name: str) -> None:
-    source = simulators.load(name)
+    source = load(name)
     rng = np.random.default_rng(7)
     points = source.simulate(rng, source.prior(rng, 4), 18)
     assert points.shape == (4, 18, len(source.COORDINATES))
@@ -53,15 +61,15 @@ def test_its_distances_accept_its_simulated_data(name: str) -> None:
         rho = distance.compare(statistics, statistics[0])
         assert rho.shape == (4,)
         assert rho[0] == pytest.approx(0.0, abs=1e-6)
-        assert rho.max() <= distance.bound * (1 + 1e-12)
+        assert 0.0 < rho[1:].max() <= distance.bound * (1 + 1e-12)
         assert source.EPSILON_ABC.high <= distance.bound * (1 + 1e-12)
         assert 0 < source.DISTANCE_AXIS <= distance.bound * (1 + 1e-12)
     assert source.distance() == source.distance(name=source.DISTANCES[0])
 
 
 @EVERY
-def test_its_statistics_keep_to_their_statements(name: str) -> None:
-    source = simulators.load(name)
+def test_its_statistics_if_any_keep_to_their_statements(name: str) -> None:
+    source = load(name)
     if not hasattr(source, "STATISTICS"):
         return
     rng = np.random.default_rng(7)
@@ -85,9 +93,9 @@ def test_its_statistics_keep_to_their_statements(name: str) -> None:
             assert len({(statistic.l1(n), statistic.l2(n)) for n in (*sizes, 1, 7)}) == 1
 
 
-@EVERY
+@pytest.mark.parametrize("name", SHIPPED)
 def test_it_accepts_uploaded_data_completely_or_not_at_all(name: str) -> None:
-    source = simulators.load(name)
+    source: Any = simulators.load(name)
     has = {hasattr(source, name) for name in ("OWN_SIZES", "OWN_MODEL", "from_series")}
     assert len(has) == 1
     if has == {False}:
