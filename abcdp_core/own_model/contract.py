@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -96,7 +97,6 @@ def scenario(model: Model, module: str, file: str) -> ModuleType:
         "POOL_SIZE_DEFAULT": model.draws(),
         "DISTANCES": (model.distance_kind,),
         "DISTANCE_AXIS": highest,
-        "PRIOR": model.prior_law,
         "IS_SERIES": model.is_series,
         "prior": model.draw,
         "simulate": model.records,
@@ -280,9 +280,10 @@ def _distance(model: Model, bandwidth: float | None = None, name: str | None = N
 
 
 LATER = {
+    "PRIOR": operator.attrgetter("prior_law"),
     "PRIOR_MEAN": _prior_mean,
     "TRUTH": _truth,
     "BANDWIDTH": _bandwidth,
     "EPSILON_ABC_DEFAULT": _threshold,
 }
-"""Attributes that need draws or simulated data."""
+"""Attributes that need draws from the prior or simulated data."""

@@ -6,6 +6,7 @@ Draws whose simulation fails are refused or excluded.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 import re
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from abcdp_core.own_model.statistics import OwnStatistic, check_text, refuse, ta
 from abcdp_core.own_model.user_errors import OwnError, call, described
 from abcdp_core.parameters import most_draws
 from abcdp_core.posterior import priors
+from abcdp_core.posterior.normalizing import PriorError, log_constant
 
 Array = NDArray[np.float64]
 Simulator = Callable[[np.random.Generator, Array, int], Array]
@@ -208,7 +210,11 @@ class Model:
 
     @property
     def prior_law(self) -> priors.Prior:
-        """The prior, with its density if it is known."""
+        """The prior, with its density if it is known.
+
+        Raises:
+            OwnError: ``log_prior`` is not the density of ``prior``, or cannot be normalized.
+        """
         laws: tuple[priors.Law, ...] = tuple(
             each.law if self.prior is None else priors.Uniform(each.low, each.high, each.whole)
             for each in self.parameters
@@ -217,9 +223,14 @@ class Model:
         densities = self._log_priors()
         if not densities:
             return priors.Prior(laws)
-        known = all(function is not None for _, function, _ in densities)
-        relative = self._log_relative if known else None
-        return priors.Prior(laws, self.draw, relative, is_normalised=False)
+        if any(function is None for _, function, _ in densities):
+            return priors.Prior(laws, self.draw)
+        found = priors.Prior(laws, self.draw, self._log_relative)
+        try:
+            return dataclasses.replace(found, log_constant=log_constant(found))
+        except PriorError as error:
+            names = " and ".join(name for name, _, _ in densities)
+            raise OwnError(f"{self.file}: {names} {error}") from error
 
     def _log_priors(self) -> list[tuple[str, LogDensity | None, int | slice]]:
         """Return the name, log-density and parameters of each function that draws."""

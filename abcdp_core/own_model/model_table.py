@@ -162,8 +162,10 @@ def check_reproducible(model: Model, n: int, seed: int) -> None:
     """Refuse a model whose prior, simulator or statistics do not depend on the seed alone.
 
     Raises:
-        OwnError: something is not reproducible; or a function raises.
+        OwnError: something is not reproducible; a function raises; or ``log_prior`` is not the
+            density of ``prior``.
     """
+    _ = model.prior_law
     first, second = (_made(model, n, seed) for _ in range(2))
     for place, what in enumerate(("prior is", "simulate is", "the statistics are")):
         check_again(model.file, what, first[place], second[place])

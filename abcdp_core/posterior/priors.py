@@ -8,7 +8,6 @@ not a product of such distributions has a log density relative to that product.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,9 +15,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv, gammainc, gammainccinv, logsumexp, ndtr, ndtri
-
-from abcdp_core.streams import generator
+from scipy.special import betainc, betaincinv, gammainc, gammainccinv, ndtr, ndtri
 
 Array = NDArray[np.float64]
 
@@ -27,9 +24,6 @@ LogDensity = Callable[[Array], Array]
 
 FARTHEST = 8.0
 """Largest |x|; beyond it a prior has a probability of 1e-15."""
-
-CONSTANT = 100_000
-"""Draws that estimate a density's constant; an error of 1 % affects proposals, not weights."""
 
 NEAREST = 1e-15
 """Probabilities are kept this far from 0 and 1, so that x stays finite."""
@@ -257,13 +251,13 @@ class Prior:
         log_relative: log density ``(m,)`` of parameters ``(m, p)`` relative to that product; minus
             infinity outside the support. ``None`` if unknown, so that only the prior can propose,
             or if the prior is the product.
-        is_normalised: whether that density has no unknown constant.
+        log_constant: log integral of that density; 0 if it is normalized.
     """
 
     laws: tuple[Law, ...]
     draw_theta: Draw | None = field(default=None, repr=False)
     log_relative: LogDensity | None = field(default=None, repr=False)
-    is_normalised: bool = True
+    log_constant: float = 0.0
 
     @property
     def dimensions(self) -> int:
@@ -315,16 +309,14 @@ class Prior:
         """
         if not self.has_density:
             raise ValueError("this prior has no density.")
-        found: Array = -0.5 * (x**2).sum(axis=1) - 0.5 * self.dimensions * math.log(2.0 * math.pi)
+        found = log_of_product(x)
         if self.log_relative is not None:
-            found = found + self.log_relative(self.theta(x)) - self._log_constant
+            found = found + self.log_relative(self.theta(x)) - self.log_constant
         # Simulators never see values that their prior does not draw.
         return np.where(np.abs(x).max(axis=1) <= FARTHEST, found, -np.inf)
 
-    @functools.cached_property
-    def _log_constant(self) -> float:
-        """Log integral of the relative density, estimated by draws from the product."""
-        if self.is_normalised or self.log_relative is None:
-            return 0.0
-        x = generator(0, "prior-constant").standard_normal((CONSTANT, self.dimensions))
-        return float(logsumexp(self.log_relative(self.theta(x)))) - math.log(CONSTANT)
+
+def log_of_product(x: Array) -> Array:
+    """Return the log density ``(m,)`` of ``x (m, d)`` if the prior is the product."""
+    found: Array = -0.5 * (x**2).sum(axis=1) - 0.5 * x.shape[1] * math.log(2.0 * math.pi)
+    return found

@@ -71,9 +71,6 @@ def test_densities_are_normalised() -> None:
     x = 1.5 * rng.standard_normal((400_000, 2))
     log_proposal = stats.norm(0.0, 1.5).logpdf(x).sum(axis=1)
     assert abs(np.exp(prior.log_density(x) - log_proposal).mean() - 1.0) < 0.01
-    relative = prior.laws, lambda rng, size: rng.random((size, 2)), lambda theta: 5.0 - theta[:, 0]
-    weights = np.exp(Prior(*relative, is_normalised=False).log_density(x) - log_proposal)
-    assert abs(weights.mean() - 1.0) < 0.02
 
 
 def test_the_prior_of_tuberculosis_has_its_density() -> None:
