@@ -16,8 +16,10 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from abcdp_core import __version__
+from abcdp_core.release.document import ReleaseRecord
 from tests.test_native_english import EXCEPTIONS, habits
 from ui.jobs import queue
+from ui.release import release_state
 
 # Each app looks for components in the metadata of all packages; they stay what they are.
 pytest.MonkeyPatch().setattr(
@@ -84,7 +86,13 @@ def gone_to(app: AppTest, page: str) -> AppTest:
     return settled(app.switch_page(f"pages/{page}.py").run())
 
 
+def pressed(app: AppTest, key: str) -> AppTest:
+    """The app once a button was pressed."""
+    return settled(app.button(key=key).click().run())
+
+
 def button(app: AppTest, label: str) -> Button:
+    """The one button with a label."""
     (found,) = [button for button in app.button if button.label == label]
     return found
 
@@ -131,3 +139,19 @@ def translated(app: AppTest) -> list[str]:
     notices = [str(each.value) for each in (*app.warning, *app.info, *app.error)]
     found = habits("\n".join([texts(app), *said, *drawn, *notices]))
     return [each for each in found if not any(part in each for part in EXCEPTIONS)]
+
+
+# ------------------------------------------------------------------------ a release of one's own
+
+
+def give(app: AppTest, content: bytes) -> AppTest:
+    """The app once a file was given on its page."""
+    app.file_uploader[0].set_value(("mine.csv", content, "text/csv"))
+    return settled(app.run())
+
+
+def documents(app: AppTest) -> list[ReleaseRecord]:
+    """The releases of a session."""
+    if release_state.STATE not in app.session_state:
+        return []
+    return [each.document for each in app.session_state[release_state.STATE].made]

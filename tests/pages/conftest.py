@@ -4,6 +4,8 @@ import math
 
 import pytest
 
+from abcdp_core.posterior import fit, rounds
+from abcdp_core.release import summary_request
 from ui.jobs import job, work
 
 
@@ -21,3 +23,11 @@ def nothing_asks(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
     """However slow the machine, let no study ask whether to go on, but in the tests of jobs."""
     if request.path.stem != "test_jobs":
         monkeypatch.setattr(job, "PROBE", math.inf)
+
+
+@pytest.fixture
+def quick_releases(few_simulations: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use few simulations for a release; how exact a posterior is, is for other tests."""
+    monkeypatch.setattr(fit.fit, "__defaults__", (fit.one_by_one, 100))
+    monkeypatch.setattr(summary_request, "FIRST", 1000)
+    monkeypatch.setattr(rounds, "_next_size", lambda *_: 0)

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from streamlit.testing.v1 import AppTest
 
-from abcdp_core import registry, simulators
+from abcdp_core import registry
 from abcdp_core.own_model import Model, contract
 from abcdp_core.posterior.rounds import Draws
 from abcdp_core.release import simulated, summary_request
-from tests.pages.app import button, linked, opened, settled, texts
-from tests.pages.test_your_own_data import documents, give, one_round  # noqa: F401
+from tests.pages.app import button, documents, give, linked, opened, pressed, settled, texts
 from ui.jobs import queue
 from ui.jobs.job import RefusedError
 from ui.view import controls_spec
+
+pytestmark = pytest.mark.usefixtures("quick_releases")
 
 MODEL = """
 from abcdp_core.own_model import Column, Model, Parameter, declared, mean
@@ -43,7 +43,6 @@ MODEL = Model(
 """
 KEY = "your-data.scenario"
 FILE = "room,minutes\n" + "\n".join(f"a,{61.80339887 - each!r}" for each in range(20))
-WHOLE = "Replacing one patient"
 SOON = 30.0
 
 
@@ -62,20 +61,6 @@ def waiting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     registry.forget()
 
 
-@pytest.fixture
-def fresh(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No simulations are kept, and no job is known: one that failed is known to all for a while."""
-    jobs = queue.Queue()
-    monkeypatch.setattr(queue, "current", lambda: jobs)
-    simulated._pools.clear()
-    summary_request._with_noise.cache_clear()
-
-
-def first_look() -> AppTest:
-    """The page as it is first seen, before what it waits for is there."""
-    return linked("your_own_data", epsilon_total="5", **{KEY: "waiting"})
-
-
 def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     app = give(opened("your_own_data", epsilon_total="5", **{KEY: "waiting"}), FILE.encode())
     assert not app.exception
@@ -83,7 +68,7 @@ def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     assert chosen.options[-1] == "Waiting times"
     said = texts(app)
     assert "columns minutes: the model Waiting times in the file waiting.py" in said
-    assert WHOLE in said
+    assert "Replacing one patient" in said
     assert "a table of 20 records" in said
     answers, sure = app.checkbox
     assert answers.label.startswith("I take responsibility for the declared sensitivity of longest")
@@ -99,82 +84,69 @@ def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     assert "abcdp verify FILE --plugin waiting.py" in said
     # The next one is confirmed, and answered for, anew.
     assert [box.value for box in app.checkbox] == [False, False]
-    app.button(key="own-forget").click().run()
-    assert "For a larger table, up to 64 MB, use the command" in texts(app)
-    app = give(app, FILE.replace("minutes", "hours").encode())
+    app = give(pressed(app, "own-forget"), FILE.replace("minutes", "hours").encode())
     assert "Column minutes is missing" in app.error[0].value
 
 
-@pytest.mark.usefixtures("fresh")
-@pytest.mark.parametrize("waits", [True, False])
-def test_a_slow_model_says_how_far_it_is_until_it_is_there_or_is_done_without(
-    waits: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("end", ["shown", "left", "refused"])
+def test_a_slow_model_and_its_pool_are_simulated_once_while_the_page_waits(
+    end: str, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    goes_on = threading.Event()
-    place = contract._simulated
+    model_goes_on, pool_begun, pool_goes_on = (threading.Event() for _ in range(3))
+    simulate, draw = contract._simulated, simulated._simulated
+    pools = 0
 
-    def slowly(model: Model, told: Callable[[float], None]) -> NDArray[np.float64]:
+    def slow_model(model: Model, told: Callable[[float], None]) -> NDArray[np.float64]:
         told(0.4)
-        assert goes_on.wait(SOON)
+        assert model_goes_on.wait(SOON)
         told(0.8)
-        return place(model, told)
+        return simulate(model, told)
 
-    monkeypatch.setattr(contract, "_simulated", slowly)
-    app = first_look()
-    (line,) = app.get("progress")
-    assert "Simulating the model 200 times to choose its thresholds: 40%" in line.proto.text
-    assert not app.sidebar.select_slider
-    (asked,) = queue.current()._jobs.values()
-    # A redraw meanwhile: the simulations go on.
-    app.run()
-    assert [*queue.current()._jobs.values()] == [asked]
-    if waits:
-        goes_on.set()
-        app = settled(app)
-        assert not app.exception
-        assert contract.has_pilot(simulators.load("waiting").MODEL)  # type: ignore[attr-defined]
-        assert WHOLE in texts(app)
-    else:
+    def slow_pool(model: Any, seed: int, size: int, told: Any) -> Draws:
+        nonlocal pools
+        pools += 1
+        told(0.1)
+        pool_begun.set()
+        assert pool_goes_on.wait(SOON)
+        if end == "refused":
+            raise RefusedError("This server works at most 1 s on one request.")
+        return draw(model, seed, size, told)
+
+    # No simulations are kept, and no job is known.
+    jobs = queue.Queue()
+    monkeypatch.setattr(queue, "current", lambda: jobs)
+    monkeypatch.setattr(contract, "_simulated", slow_model)
+    monkeypatch.setattr(simulated, "_simulated", slow_pool)
+    simulated._pools.clear()
+    summary_request._with_noise.cache_clear()
+    app = linked("your_own_data", epsilon_total="5", **{KEY: "waiting"})
+    (asked,) = jobs._jobs.values()
+    for _ in ("as it opens", "drawn again: the simulations go on"):
+        (line,) = app.get("progress")
+        assert "Simulating the model 200 times to choose its thresholds: 40%" in line.proto.text
+        assert not app.sidebar.select_slider
+        assert [*jobs._jobs.values()] == [asked]
+        app.run()
+    if end == "left":
         app = settled(button(app, "Continue without this model").click().run())
-        assert not app.exception
         assert app.session_state[KEY] == controls_spec.FIRST_SCENARIO
         assert KEY not in app.query_params
-        goes_on.set()
-        assert asked.ended.wait(SOON)
-        assert asked.state == "stopped"
-
-
-@pytest.mark.usefixtures("fresh")
-@pytest.mark.parametrize("is_refused", [False, True])
-def test_a_pool_that_takes_long_is_made_once_while_the_page_waits_or_is_done_without(
-    is_refused: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun, goes_on, told_by, made = threading.Event(), threading.Event(), [], simulated._simulated
-
-    def slowly(model: Any, seed: int, size: int, told: Any) -> Draws:
-        told_by.append(told)
-        told(0.1)
-        begun.set()
-        assert goes_on.wait(SOON)
-        if is_refused:
-            raise RefusedError("This server works at most 1 s on one request.")
-        return made(model, seed, size, told)
-
-    monkeypatch.setattr(simulated, "_simulated", slowly)
-    app = first_look()
-    if not begun.is_set():
-        # It waited for the knobs of the model first.
-        app.run()
-        assert begun.wait(SOON)
+    model_goes_on.set()
+    assert asked.ended.wait(SOON)
+    assert asked.state == ("stopped" if end == "left" else "done")
+    if end == "left":
+        return
+    app.run()
+    assert pool_begun.wait(SOON)
     app.run()
     (line,) = app.get("progress")
     assert line.proto.text.startswith("Simulating the public pool: 10%. This is done once")
-    goes_on.set()
+    pool_goes_on.set()
     app = settled(app)
     assert not app.exception
-    assert len(told_by) == 1, "it was stopped and begun anew"
-    assert (WHOLE in texts(app)) or is_refused
+    assert pools == 1, "it was stopped and begun anew"
+    assert bool(app.table) == (end == "shown"), "errors to expect are of the pool"
     # What was released is drawn below, and is the only copy.
     assert "No budget is spent before you press *Release*" in texts(app)
     refused = [each for each in app.error if "works at most 1 s on one request" in each.value]
-    assert bool(refused) == is_refused
+    assert bool(refused) == (end == "refused")
