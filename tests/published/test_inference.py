@@ -1,8 +1,6 @@
-"""Posteriors of problems, against closed forms and sums."""
+"""Posteriors of problems, against sums; ``tests/posterior`` has closed forms."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -16,95 +14,43 @@ from abcdp_core.posterior.noise import (
     Laplace,
     Noise,
 )
-from abcdp_core.posterior.outcome import Summary
 from abcdp_core.posterior.priors import Normal, Prior
 from abcdp_core.published import inference, models
-from abcdp_core.published.models import Array, Model
+from abcdp_core.published.models import Model
 from abcdp_core.published.pools import Pool
 from abcdp_core.published.problems import Problem
 from tests.oracles import log_linear
 
-SPREAD = 0.2
-"""Standard deviation of a simulated number at its parameter."""
-
-
-def simulate(rng: np.random.Generator, theta: Array) -> Array:
-    return theta + SPREAD * rng.standard_normal(theta.shape)
-
-
-def exactly(rng: np.random.Generator, theta: Array) -> Array:
-    return theta
-
-
-def model(simulator: Callable[[np.random.Generator, Array], Array]) -> Model:
-    prior = Prior((Normal(0.0, 1.0),) * 2)
-    return Model("normal", ("a", "b"), ("s0", "s1"), prior, simulator)
+MODEL = Model(
+    *("normal", ("a", "b"), ("s0", "s1"), Prior((Normal(0.0, 1.0),) * 2)),
+    lambda rng, theta: theta + 0.2 * rng.standard_normal(theta.shape),
+)
 
 
 def problem(
-    noise: Noise,
-    query: ArrayLike,
-    source: Model | Pool | None = None,
-    wanted: int = 1000,
+    noise: Noise, query: ArrayLike, source: Model | Pool = MODEL, wanted: int = 1000,
     draws: int = 1_000_000,
-) -> Problem:
-    source = source or model(simulate)
+) -> Problem:  # fmt: skip
     return Problem("test", source, "normal", np.array(query), noise, wanted, draws, 1, spent=None)
-
-
-def normal_posterior(query: Sequence[float], variance: float) -> tuple[Array, float]:
-    """Means and standard deviation of standard normal parameters, given noise of a variance."""
-    return np.array(query) / (1.0 + variance), float(np.sqrt(variance / (1.0 + variance)))
-
-
-def close(found: Summary, mean: Array, sd: float, ess: float) -> bool:
-    """Whether all moments are within six standard errors of weighted normal draws."""
-    of_means = np.abs(found.found.mean - mean) < 6.0 * sd / np.sqrt(ess)
-    of_sds = np.abs(found.found.sd / sd - 1.0) < 6.0 / np.sqrt(2.0 * ess)
-    return bool(of_means.all() and of_sds.all())
-
-
-@pytest.mark.parametrize("scale", [1.0, 0.05])
-def test_the_posterior_takes_the_noise_into_account(scale: float) -> None:
-    query = (1.5, -0.5)
-    found = inference.infer(problem(Gaussian((scale, scale)), query)).summary
-    mean, sd = normal_posterior(query, SPREAD**2 + scale**2)
-    assert found.way == "weights"
-    assert found.effective >= 1000
-    assert close(found, mean, sd, 1000)
-    # With half the variance the posterior would be another.
-    assert not close(found, *normal_posterior(query, max(SPREAD, scale) ** 2 / 2.0), 1000)
-    np.testing.assert_allclose(found.found.low, mean - 1.645 * sd, atol=0.15 * sd)
-    np.testing.assert_allclose(found.found.high, mean + 1.645 * sd, atol=0.15 * sd)
-
-
-def test_rounds_find_a_posterior_that_the_prior_does_not_reach() -> None:
-    query = (3.5, -3.5)
-    made = inference.infer(problem(Gaussian((0.01, 0.01)), query, model(exactly)))
-    found = made.summary
-    assert made.rounds[0][1] < 10
-    assert found.way == "weights"
-    assert found.effective >= 1000
-    assert close(found, *normal_posterior(query, 0.01**2), 1000)
-    assert found.simulated == sum(draws for draws, _ in made.rounds)
 
 
 def test_the_shipped_problem_agrees_with_a_sum_over_all_counts() -> None:
     query = (32.754, 45.2008, 58.6172, 18.2683, 12.926, 8.5805, 12.8789, 9.5372)
-    source = models.load("log-linear")
-    this = problem(Laplace((4.0,) * 8), query, source, wanted=2000)
-    found = inference.infer(this).summary.found
+    this = problem(Laplace((4.0,) * 8), query, models.load("log-linear"), wanted=2000)
+    found = inference.infer(this).summary
+    assert found.way == "weights"
+    assert found.effective >= 2000
     mean, sd = log_linear.moments(np.array(query), 4.0, 100)
-    assert (np.abs(found.mean - mean) < 0.1 * sd).all()
-    assert (np.abs(found.sd / sd - 1.0) < 0.1).all()
+    assert (np.abs(found.found.mean - mean) < 0.1 * sd).all()
+    assert (np.abs(found.found.sd / sd - 1.0) < 0.1).all()
     other = log_linear.moments(np.array(query), 3.0, 100)[1]
     assert (np.abs(other / sd - 1.0) > 0.03).any()
 
 
 def test_no_more_is_simulated_than_is_allowed() -> None:
-    this = problem(Gaussian((1.0, 1.0)), (0.5, 0.5), wanted=90_000, draws=26_001)
+    this = problem(Gaussian((1.0, 1.0)), (0.5, 0.5), wanted=90_000, draws=12_001)
     found = inference.infer(this).summary
-    assert found.simulated == 26_001
+    assert found.simulated == 12_001
     assert 200 < found.effective < 90_000
 
 
@@ -113,27 +59,11 @@ def test_a_simulator_off_the_steps_is_refused() -> None:
         inference.infer(problem(DiscreteLaplace((1.0, 1.0)), (0.0, 0.0)))
 
 
-def test_a_pool_is_weighted_and_never_simulated() -> None:
-    rng = np.random.default_rng(1)
-    theta = rng.standard_normal((20_000, 2))
-    pool = Pool(("a", "b"), ("s0", "s1"), theta, simulate(rng, theta))
-    query = (0.4, 0.1)
-    found = inference.infer(problem(Gaussian((0.5, 0.5)), query, pool)).summary
-    assert found.way == "weights"
-    assert found.simulated == 20_000
-    assert close(found, *normal_posterior(query, SPREAD**2 + 0.25), found.effective)
-    far = inference.infer(problem(Gaussian((1e-4, 1e-4)), query, pool)).summary
-    assert far.way == "regression"
-    mean, sd = normal_posterior(query, SPREAD**2)
-    assert (np.abs(far.found.mean - mean) < 0.1).all()
-    np.testing.assert_allclose(far.found.sd, sd, rtol=0.15)
-
-
 def test_a_small_pool_whose_draws_all_count_is_weighted() -> None:
     theta = np.linspace(-1.0, 1.0, 120)[:, None]
     pool = Pool(("a",), ("s",), theta, theta)
     found = inference.infer(problem(Gaussian((2.0,)), (0.0,), pool)).summary
-    assert found.way == "weights"
+    assert (found.way, found.simulated) == ("weights", 120)
     assert 100 < found.effective < 120
     np.testing.assert_allclose(found.prior.mean, 0.0, atol=1e-12)
     np.testing.assert_allclose(found.prior.sd, theta.std())

@@ -17,35 +17,24 @@ from tests.statistics import (
     rejects,
 )
 
+PRIORS: dict[str, list[Any]] = {
+    "linear-regression": [stats.norm()] * 3,
+    "log-linear": [stats.beta(2.0, 2.0)] * 5,
+    "sir-epidemic": [stats.norm(np.log(0.4), 0.5**0.5), stats.norm(np.log(0.125), 0.2**0.5)],
+}
+
 
 @pytest.mark.parametrize("name", models.names())
-def test_every_model_has_the_stated_shapes_and_repeats_itself(name: str) -> None:
-    model = models.load(name)
-    theta = model.prior.theta(model.prior.draw(np.random.default_rng(1), 7))
-    assert theta.shape == (7, len(model.parameters))
-    first, again = (model.simulate(np.random.default_rng(2), theta) for _ in range(2))
-    assert first.shape == (7, len(model.numbers)) == (7, len(set(model.numbers)))
-    np.testing.assert_array_equal(first, again)
-
-
-@pytest.mark.parametrize(
-    ("name", "priors"),
-    [
-        ("linear-regression", [stats.norm()] * 3),
-        ("log-linear", [stats.beta(2.0, 2.0)] * 5),
-        (
-            "sir-epidemic",
-            [stats.norm(np.log(0.4), 0.5**0.5), stats.norm(np.log(0.125), 0.2**0.5)],
-        ),
-    ],
-)
-def test_draws_from_a_prior_have_its_distribution(name: str, priors: list[Any]) -> None:
+def test_a_model_has_its_prior_and_shapes_and_repeats_itself(name: str) -> None:
     model = models.load(name)
     theta = model.prior.theta(model.prior.draw(np.random.default_rng(1), 5000))
-    for column, prior in zip(theta.T, priors, strict=True):
+    assert len(np.unique(theta)) == theta.size
+    for column, prior in zip(theta.T, PRIORS[name], strict=True):
         assert_distribution(column, prior.cdf)
         assert rejects(assert_distribution, column + 0.3 * prior.std(), prior.cdf)
-    assert len(np.unique(theta)) == theta.size
+    first, again = (model.simulate(np.random.default_rng(2), theta[:7]) for _ in range(2))
+    assert first.shape == (7, len(model.numbers)) == (7, len(set(model.numbers)))
+    np.testing.assert_array_equal(first, again)
 
 
 def test_a_regression_is_summarized_by_its_matrices() -> None:
@@ -80,25 +69,18 @@ def test_a_regression_has_the_moments_of_its_model() -> None:
     assert (np.abs(columns.mean(axis=0) - 1.02 * expected) > 6.0 * error).all()
 
 
-def test_features_of_a_class_add_up_to_its_size() -> None:
-    p = np.random.default_rng(1).random((200, 5))
-    pairs = log_linear.simulate(np.random.default_rng(2), p).reshape(200, 2, 2, 2).sum(axis=3)
-    np.testing.assert_array_equal(pairs[:, :, 0], pairs[:, :, 1])
-    np.testing.assert_array_equal(pairs[:, :, 0].sum(axis=1), 100)
-
-
-def test_each_count_has_the_probability_of_its_place() -> None:
+def test_each_count_has_the_probability_of_its_place_and_a_class_adds_up_to_its_size() -> None:
     p = np.array([0.3, 0.1, 0.4, 0.6, 0.9])
     found = log_linear.simulate(np.random.default_rng(1), np.tile(p, (2000, 1)))
+    pairs = found.reshape(2000, 2, 2, 2).sum(axis=3)
+    np.testing.assert_array_equal(pairs[:, :, 0], pairs[:, :, 1])
+    np.testing.assert_array_equal(pairs[:, :, 0].sum(axis=1), 100)
     counts = found.sum(axis=0).astype(int)
     for place, size, share in ((0, 0.3, 0.1), (2, 0.3, 0.4), (4, 0.7, 0.6), (6, 0.7, 0.9)):
         three = np.array([*counts[place : place + 2], 200_000 - counts[place : place + 2].sum()])
         expected = np.array([size * share, size * (1.0 - share), 1.0 - size])
         assert_frequencies(three, expected)
         assert rejects(assert_frequencies, three, expected[[1, 0, 2]])
-
-
-RATES = np.array([0.6, 0.3])
 
 
 def test_epidemics_die_out_at_the_same_rate_every_day() -> None:
@@ -131,7 +113,7 @@ def test_an_epidemic_without_removals_infects_everyone(exact_below: int) -> None
 
 def test_leaps_agree_with_exact_events() -> None:
     """With 10 000 people, day 34 is near the peak. Leaps of 3 days are too long."""
-    rates = np.tile(RATES, (1500, 1))
+    rates = np.tile([0.6, 0.3], (1500, 1))
     exact, leaps, long = (
         sir_epidemic.epidemics(np.random.default_rng(seed), rates, 10_000, below, leap)
         for seed, below, leap in ((1, 10_001, 0.02), (2, 300, 0.02), (3, 20, 3.0))

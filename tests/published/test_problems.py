@@ -23,17 +23,12 @@ from abcdp_core.published import models, pools, problems, reference
 from abcdp_core.published.models import linear_regression
 from abcdp_core.published.problems import Spent
 from tests.oracles import log_linear
+from tests.published.files import LAPLACE, NINE, POOL, REGRESSION
 from tools import exact_answers
 
 Array = NDArray[np.float64]
 
-NINE = "query = [0, 0, 0, 0, 0, 0, 0, 0, 0]"
-REGRESSION = 'simulator = "linear-regression"'
-LAPLACE = '[noise]\nlaw = "laplace"\nscale = 0.13'
-POOL = "theta.a,summary.s,summary.t\n" + "".join(
-    f"{row / 7:.3f},{row},{row % 5}\n" for row in range(150)
-)
-POOLED = ('pool = "pool.csv"', "query = [1, 0]")
+POOLED = 'pool = "pool.csv"\nquery = [1, 0]'
 
 
 def read(folder: Path, *lines: str, pool: str = POOL) -> problems.Problem:
@@ -43,15 +38,19 @@ def read(folder: Path, *lines: str, pool: str = POOL) -> problems.Problem:
     return problems.read(file)
 
 
-def test_a_problem_is_read_with_its_defaults(tmp_path: Path) -> None:
+def test_a_problem_is_read_with_its_defaults_options_and_budget(tmp_path: Path) -> None:
     found = read(tmp_path, REGRESSION, NINE, LAPLACE)
-    assert found.name == "mine"
-    assert found.source is linear_regression.MODEL
+    assert (found.name, found.source) == ("mine", linear_regression.MODEL)
     assert found.noise == Laplace((0.13,) * 9)
     assert (found.wanted, found.draws, found.seed) == (2000, 2_000_000, 1)
-    more = ("effective_sample_size = 500", "draws = 5e3", "seed = 7")
+    assert found.spent is None
+    more = ("effective_sample_size = 500", "draws = 5e3", "seed = 7", "epsilon_total = 2")
     found = read(tmp_path, REGRESSION, NINE, *more, LAPLACE)
     assert (found.wanted, found.draws, found.seed) == (500, 5000, 7)
+    assert found.spent == Spent(2.0)
+    whose = ('unit = "one person"', 'neighbours = "add-remove"')
+    found = read(tmp_path, REGRESSION, NINE, *more, *whose, LAPLACE)
+    assert found.spent == Spent(2.0, "one person", "add-remove")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ def test_a_problem_is_read_with_its_defaults(tmp_path: Path) -> None:
     ],
 )
 def test_every_distribution_is_read(table: str, noise: object, tmp_path: Path) -> None:
-    found = read(tmp_path, *POOLED, f"[noise]\n{table}")
+    found = read(tmp_path, POOLED, f"[noise]\n{table}")
     assert found.noise == noise
     assert found.draws == 150
     assert isinstance(found.source, pools.Pool)
@@ -84,7 +83,7 @@ def test_every_distribution_is_read(table: str, noise: object, tmp_path: Path) -
 def one(folder: Path, noise: str) -> Callable[[float, Array], Array]:
     """The probabilities of a noisy number, given its values before noise."""
     pool = "".join(line.rpartition(",")[0] + "\n" for line in POOL.splitlines())
-    law = read(folder, POOLED[0], "query = [0]", f"[noise]\n{noise}", pool=pool).noise
+    law = read(folder, POOLED.replace("1, 0", "0"), f"[noise]\n{noise}", pool=pool).noise
     return lambda number, before: np.exp(law.log_density(np.array([number]), before[:, None]))
 
 
@@ -111,14 +110,6 @@ def test_a_stated_budget_is_what_the_noise_spends(much: float, tmp_path: Path) -
     assert gaussian(0.0, values) @ ratios == pytest.approx(much, rel=1e-9)
 
 
-def test_the_budget_of_a_release_is_read_if_it_is_stated(tmp_path: Path) -> None:
-    lines = (REGRESSION, NINE, "epsilon_total = 2")
-    assert read(tmp_path, REGRESSION, NINE, LAPLACE).spent is None
-    assert read(tmp_path, *lines, LAPLACE).spent == Spent(2.0)
-    whose = 'unit = "one person"\nneighbours = "add-remove"'
-    assert read(tmp_path, *lines, whose, LAPLACE).spent == Spent(2.0, "one person", "add-remove")
-
-
 TWO_LAWS = """
 [[noise]]
 numbers = ["t"]
@@ -129,88 +120,62 @@ numbers = ["u", "s"]
 law = "gaussian"
 scale = [1, 2.5]
 """
-
-
-def three(folder: Path, noise: str, query: str = "[1.5, 0, 2]") -> problems.Problem:
-    """A problem of three numbers s, t and u."""
-    rows = "".join(f"{row},{row / 7:.3f},{row % 5},{row % 3}\n" for row in range(150))
-    pool = f"theta.a,summary.s,summary.t,summary.u\n{rows}"
-    return read(folder, 'pool = "pool.csv"', f"query = {query}", noise, pool=pool)
+ONE_LAW = TWO_LAWS.partition('[[noise]]\nnumbers = ["u')[0]
+THREE = 'pool = "pool.csv"\nquery = [1.5, 0, 2]'
+OF_THREE = "theta.a,summary.s,summary.t,summary.u\n" + "".join(
+    f"{row},{row / 7:.3f},{row % 5},{row % 3}\n" for row in range(150)
+)
+"""A pool of three numbers s, t and u."""
 
 
 def test_numbers_may_have_their_own_distributions(tmp_path: Path) -> None:
-    assert three(tmp_path, TWO_LAWS).noise == IndependentNoise(
+    assert read(tmp_path, THREE, TWO_LAWS, pool=OF_THREE).noise == IndependentNoise(
         (DiscreteLaplace((3.0,), of=(1,)), Gaussian((1.0, 2.5), of=(2, 0)))
     )
-    with pytest.raises(ParameterError, match=r"query, number 2 = 0\.5: must be a multiple of 1"):
-        three(tmp_path, TWO_LAWS, "[1.5, 0.5, 2]")
+
+
+WHOLE, EMPTY = f"{THREE}\n{TWO_LAWS}", "theta.a,summary.s\n" + "1,2\n" * 120
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("text", "pool", "words"),
     [
-        ('"t"', '"v"', "noise 1.numbers = v: must be among the numbers s, t, u."),
-        ('"t"', '"s"', "noise 2.numbers = s: has noise already."),
-        ('"u", ', "", "noise 2.scale: has 2 numbers; give one."),
-        ("scale = 3", "scale = 3\nvariance = 2", "noise 1: give one of scale, variance, and ep"),
-        ("scale = 3", "epsilon = 3", "noise 1: epsilon, sensitivity: give both or neither."),
-        ("scale = 3", "rho = 3\nsensitivity = 1", "noise 1.rho: unknown; known are numbers, sc"),
-        ("scale = [1, 2.5]", "rho = 0\nsensitivity = 1", "noise 2.rho = 0: must be at least"),
-        ('numbers = ["t"]', "", "noise 1.numbers: is missing."),
-        (TWO_LAWS, "noise = []", "noise: must have at least 1."),
-        (TWO_LAWS, TWO_LAWS.partition('[[noise]]\nnumbers = ["u')[0], "noise: s has none; each"),
+        (WHOLE.replace(", 0,", ", 0.5,"), OF_THREE, "query, number 2 = 0.5: must be a multiple of"),
+        (WHOLE.replace('"t"', '"v"'), OF_THREE, "noise 1.numbers = v: must be among the numbers s"),
+        (WHOLE.replace('"t"', '"s"'), OF_THREE, "noise 2.numbers = s: has noise already."),
+        (WHOLE.replace('"u", ', ""), OF_THREE, "noise 2.scale: has 2 numbers; give one."),
+        (WHOLE.replace("= 3", "= 3\nvariance = 2"), OF_THREE, "noise 1: give one of scale, varian"),
+        (WHOLE.replace("scale = 3", "epsilon = 3"), OF_THREE, "epsilon, sensitivity: give both or"),
+        (WHOLE.replace("scale = 3", "rho = 3\nsensitivity = 1"), OF_THREE, "noise 1.rho: unknown;"),
+        (WHOLE.replace('numbers = ["t"]', ""), OF_THREE, "noise 1.numbers: is missing."),
+        (f"{THREE}\nnoise = []", OF_THREE, "noise: must have at least 1."),
+        (f"{THREE}\n{ONE_LAW}", OF_THREE, "noise: s has none; each"),
+        (f"{REGRESSION}\n{POOLED}\n{LAPLACE}", POOL, "simulator, pool: give one of the two."),
+        (f'simulator = "weather"\n{NINE}\n{LAPLACE}', POOL, "simulator = weather: must be one of"),
+        (f"{REGRESSION}\n{NINE}\nseeds = 1\n{LAPLACE}", POOL, "seeds: unknown; known are"),
+        (f"{REGRESSION}\nquery = [1, 2]\n{LAPLACE}", POOL, "query: has 2 numbers; 9 are needed (y"),
+        (f"{REGRESSION}\nquery = [1e13]\n{LAPLACE}", POOL, "query 1 = 1e+13: must be at most 1e+1"),
+        (f"{POOLED}\ndraws = 2000\n{LAPLACE}", POOL, "draws: limits a simulator; a pool has its o"),
+        (f'{REGRESSION}\n{NINE}\nunit = "a"\n{LAPLACE}', POOL, "unit, neighbours: give both or ne"),
+        (f'pool = "a\\u0000.csv"\n{NINE}\n{LAPLACE}', POOL, "must be a text"),
+        (f'pool = "nowhere.csv"\n{NINE}\n{LAPLACE}', POOL, "nowhere.csv: No such file"),
+        (f"{POOLED}\n{LAPLACE}", POOL.replace("theta.a", "a"), "column a must be called theta.NAM"),
+        (f"{POOLED}\n{LAPLACE}", POOL.replace("theta", "summary"), "has no column theta.NAME."),
+        (f"{POOLED}\n{LAPLACE}", POOL.replace(",5,0\n", ",,0\n", 1), "column summary.s, row 6: is"),
+        (f"{POOLED}\n{LAPLACE}", EMPTY, "pool.csv: column theta.a is 1 in all rows"),
+        (f"{POOLED}\n{LAPLACE}", "\n".join(POOL.split("\n")[:50]), "pool.csv: has 49 rows"),
     ],
-)
-def test_an_invalid_noise_table_is_refused_in_one_line(
-    old: str, new: str, words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ParameterError) as caught:
-        three(tmp_path, TWO_LAWS.replace(old, new, 1))
-    assert f"mine.toml: {words}" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("lines", "words"),
-    [
-        ((REGRESSION, *POOLED, LAPLACE), "simulator, pool: give one of the two."),
-        (('simulator = "weather"', NINE, LAPLACE), "simulator = weather: must be one of"),
-        ((REGRESSION, NINE, "draws = 2e3", "seeds = 1", LAPLACE), "seeds: unknown; known are"),
-        ((REGRESSION, "query = [1, 2]", LAPLACE), "query: has 2 numbers; 9 are needed (y, x1 y"),
-        ((REGRESSION, "query = [1e13]", LAPLACE), "query 1 = 1e+13: must be at most 1e+12."),
-        ((*POOLED, "draws = 2000", LAPLACE), "draws: limits a simulator; a pool has its own."),
-        ((REGRESSION, NINE, 'unit = "one"', LAPLACE), "unit, neighbours: give both or neither."),
-        (('pool = "a\\u0000.csv"', NINE, LAPLACE), "must be a text"),
-        (('pool = "nowhere.csv"', NINE, LAPLACE), "nowhere.csv: No such file"),
-    ],
+    ids=range(24),
 )
 def test_an_invalid_problem_is_refused_in_one_line(
-    lines: tuple[str, ...], words: str, tmp_path: Path
+    text: str, pool: str, words: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ParameterError) as caught:
-        read(tmp_path, *lines)
+        read(tmp_path, text, pool=pool)
     said = str(caught.value)
     assert said.startswith("mine.toml: ")
     assert words in said
     assert "\n" not in said
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("theta.a", "a", "column a must be called theta.NAME or summary.NAME."),
-        ("theta.a", "summary.a", "has no column theta.NAME."),
-        ("\n0.714,5,0\n", "\n0.714,,0\n", "column summary.s, row 6: is not a finite number."),
-        (POOL, "theta.a,summary.s\n" + "1,2\n" * 120, "column theta.a is 1 in all rows"),
-        (POOL, "\n".join(POOL.split("\n")[:50]), "has 49 rows"),
-    ],
-)
-def test_an_invalid_pool_is_refused_in_one_line(
-    old: str, new: str, words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ParameterError) as caught:
-        read(tmp_path, *POOLED, LAPLACE, pool=POOL.replace(old, new, 1))
-    assert str(caught.value).startswith("mine.toml: pool.csv: ")
-    assert words in str(caught.value)
 
 
 def test_every_example_can_be_read_and_has_an_exact_answer() -> None:

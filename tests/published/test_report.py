@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,20 +35,14 @@ def test_the_sentence_has_means_to_two_digits_of_their_spread() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"effective": 700.0, "simulated": 1}, "700 from 1 draw; 2,000 wanted)."),
         ({"failed": 1}, "30,000 draws). 1 draw failed. This"),
-        ({"effective": 7.0, "way": "regression"}, "Computed by regression adjustment, which is "
-         "approximate, because too few draws carry weight (effective sample size 7 from 30,000 "
-         "draws). This"),
         ({"effective": 7.0, "way": "nearest"}, "Computed from nearest draws, which is"),
         ({"way": "regression", "differ": True}, "Two regressions differ; the wider result is sh"),
         ({"fit": FITS}, f"30,000 draws). {FITS.statement}"),
     ],
-)  # fmt: skip
-def test_the_sentence_says_how_the_posterior_was_computed(
-    changes: dict[str, object], words: str
-) -> None:
-    assert words in report.sentence(PROBLEM, dataclasses.replace(FOUND, **changes))  # type: ignore[arg-type]
+)
+def test_the_sentence_says_how_the_posterior_was_computed(changes: Any, words: str) -> None:
+    assert words in report.sentence(PROBLEM, dataclasses.replace(FOUND, **changes))
 
 
 def test_a_misfit_comes_first_and_a_remark_last() -> None:

@@ -11,7 +11,7 @@ from abcdp_core.places import EXAMPLES
 from abcdp_core.published import pools, uploaded_problem
 from abcdp_core.published.pools import Pool
 from abcdp_core.tabular import pools as tables
-from tests.published.test_problems import LAPLACE, NINE, POOL, REGRESSION
+from tests.published.files import LAPLACE, NINE, POOL, REGRESSION
 from tools import exact_answers
 
 POOLED = f'pool = "/etc/passwd"\nquery = [1, 0]\n{LAPLACE}'.encode()
@@ -30,16 +30,13 @@ def no_file_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "read", refuse)
 
 
-def test_a_simulator_is_an_installed_one_and_has_a_limit() -> None:
+def test_a_simulator_is_an_installed_one_and_a_pool_the_uploaded_table() -> None:
     found = uploaded_problem.read(b"\xef\xbb\xbf" + problem(REGRESSION, NINE, LAPLACE))
     assert (found.name, found.simulator) == ("your release", "linear-regression")
     assert found.draws == 200_000
     assert uploaded_problem.read(problem(REGRESSION, NINE, "draws = 5000", LAPLACE)).draws == 5000
     for name in exact_answers.PLANS:
         assert uploaded_problem.read((EXAMPLES / f"{name}.toml").read_bytes()).spent is not None
-
-
-def test_a_pool_is_the_uploaded_table_whatever_its_name() -> None:
     found = uploaded_problem.read(POOLED, POOL.encode())
     assert isinstance(found.source, Pool)
     assert found.source.theta.shape == (150, 1)
