@@ -87,14 +87,12 @@ class Simulated:
         numbers: numbers of their statistics ``(k, m)``; m may be 0.
         seconds: time per data set.
         failures: simulations that failed.
-        by_chance: whether the first data sets differ under another seed.
     """
 
     records: Array
     numbers: Array
     seconds: float
     failures: Failures
-    by_chance: bool = True
 
 
 def simulated(model: Model, n: int, seed: int, progress: Progress | None = None) -> Simulated:
@@ -113,7 +111,6 @@ def simulated(model: Model, n: int, seed: int, progress: Progress | None = None)
     check_reproducible(model, n, seed)
     theta = model.draw(generator(seed, "check-prior"), DRAWS)
     first = _simulated(model, theta[:TWICE], n, generator(seed, "check-data", 0))
-    another = _simulated(model, theta[:TWICE], n, generator(seed, "check-another-seed"))
     step = DRAWS if first.seconds * DRAWS < PATIENCE else TWICE
     parts = [first]
     for start in range(TWICE, DRAWS, step):
@@ -127,9 +124,7 @@ def simulated(model: Model, n: int, seed: int, progress: Progress | None = None)
         raise OwnError(f"{failures.said} All {DRAWS} draws fail.")
     check_alone(model, records)
     found = np.concatenate([part.numbers for part in parts])
-    same = np.array_equal(first.records, another.records, equal_nan=True)
-    by_chance = not same or not len(first.records)
-    return Simulated(records, found, parts[-1].seconds, failures, by_chance)
+    return Simulated(records, found, parts[-1].seconds, failures)
 
 
 def _simulated(model: Model, theta: Array, n: int, rng: np.random.Generator) -> Simulated:
@@ -168,8 +163,6 @@ def first_draws(
 def warnings(model: Model, found: Simulated) -> list[str]:
     """Return a sentence for each problem that makes results worse but not wrong."""
     words = []
-    if not found.by_chance:
-        words.append("Simulated data are the same for another seed: simulate does not use rng.")
     for place, column in enumerate(model.columns):
         values = found.records[..., place]
         values = values[~np.isnan(values)]

@@ -95,6 +95,8 @@ class Model:
             kernel distance between records, for a public n.
         accepted: default number of draws to keep.
         pool_size: default number of draws in the pool; see :meth:`draws`.
+        deterministic: whether ``simulate`` draws no random numbers; otherwise such a simulator is
+            taken for one that does not use the generator it is given.
         is_series: whether the numbers of the statistics are a time series.
         module, file: module and file of the model, known once it is loaded.
     """
@@ -116,6 +118,7 @@ class Model:
     pool_size: int | None = None
     log_prior: LogDensity | None = field(default=None, repr=False)
     failures: Literal["refused", "excluded"] = "refused"
+    deterministic: bool = False
     is_series: bool = False
     module: str = field(default="", compare=False)
     file: str = field(default="model", compare=False)

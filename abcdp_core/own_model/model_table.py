@@ -162,13 +162,31 @@ def check_reproducible(model: Model, n: int, seed: int) -> None:
     """Refuse a model whose prior, simulator or statistics do not depend on the seed alone.
 
     Raises:
-        OwnError: something is not reproducible; a function raises; or ``log_prior`` is not the
-            density of ``prior``.
+        OwnError: something is not reproducible; a function raises; ``log_prior`` is not the
+            density of ``prior``; or the simulator does not use the generator it is given.
     """
     _ = model.prior_law
     first, second = (_made(model, n, seed) for _ in range(2))
     for place, what in enumerate(("prior is", "simulate is", "the statistics are")):
         check_again(model.file, what, first[place], second[place])
+    if not model.deterministic:
+        _check_random(model, n, seed)
+
+
+def _check_random(model: Model, n: int, seed: int) -> None:
+    """Refuse a simulator that gives the same data with two generators at all of several draws."""
+    theta = model.draw(generator(seed, "own-summary-prior"), PART)
+    for some in (theta[:TWICE], theta):
+        first, second = (
+            model.tried(generator(seed, "own-summary-random", each), some, n)[0] for each in (0, 1)
+        )
+        if model.failed(first).all() or not np.array_equal(first, second, equal_nan=True):
+            return
+    raise OwnError(
+        f"{model.file}: simulate gives the same data with two generators at all of {PART} draws "
+        "from the prior: draw all random numbers from rng, or declare deterministic=True if it "
+        "needs none."
+    )
 
 
 def _check(model: Model, n: int, seed: int) -> None:

@@ -151,7 +151,10 @@ def test_a_bandwidth_is_a_fraction_of_the_range() -> None:
             return shift + scale * records
 
         column = Column("value", shift - 3.0 * max(scale, 1e-9), shift + 3.0 * max(scale, 1e-9))
-        made = changed(name=name, simulate=simulate, columns=(column,), distance="records")
+        made = changed(
+            **{"name": name, "simulate": simulate, "columns": (column,), "distance": "records"},
+            deterministic=scale == 0.0,
+        )
         found: float = contract.scenario(made, f"mine_{name}", "mine.py").BANDWIDTH
         return found
 
@@ -180,6 +183,7 @@ def test_constant_data_have_scale_1_and_the_lowest_threshold() -> None:
     wide = changed(
         columns=(Column(names[0], -1.0, 2.0), Column(names[1], 0.0, 9.0)),
         simulate=lambda _, theta, n: np.zeros((len(theta), n, 2)),
+        deterministic=True,
     )
     source = contract.scenario(wide, "mine_wide", "mine.py")
     assert source.DOMAIN == (-1.0, 9.0)

@@ -34,8 +34,8 @@ def digits(rng: np.random.Generator, size: int) -> np.ndarray:
     return rng.integers(4, size=size)
 
 
-def even(values: np.ndarray) -> np.ndarray:
-    return np.where(values % 2.0 == 0.0, 0.0, -np.inf)
+def equal(values: np.ndarray) -> np.ndarray:
+    return np.full(len(values), 2.0)
 
 
 EVERY_KIND = (
@@ -45,7 +45,7 @@ EVERY_KIND = (
     Parameter("log-uniform", 0.1, 10.0, prior="log-uniform"),
     Parameter("whole", -2, 3, whole=True),
     Parameter("whole, log-uniform", 1, 6, prior="log-uniform", whole=True),
-    Parameter("digit", 0, 3, prior=digits, whole=True, log_prior=even),
+    Parameter("digit", 0, 3, prior=digits, whole=True, log_prior=equal),
 )
 
 
@@ -59,10 +59,10 @@ def test_the_stated_distributions_are_those_drawn() -> None:
     assert rejects(assert_same_distribution, drawn[:, 2], made[:, 3])
     assert drawn[:, 2:5].sum(axis=1) == pytest.approx(1.0)
     assert np.array_equal(drawn[:, 6:], np.rint(drawn[:, 6:]))
-    # The density of the last prior is 1 for even digits and 0 for odd ones.
     assert np.array_equal(law.draw(generator(1, "prior"), 20_000), law.to_x(drawn))
     assert law.log_relative is not None
-    assert np.array_equal(law.log_relative(drawn), even(drawn[:, -1]))
+    assert (law.log_relative(drawn) == 2.0).all()
+    assert law.log_constant == pytest.approx(2.0, abs=0.02)
     flat = changed(parameters=shares(("a", "b"))).prior_law
     assert flat.draw_theta is None
     assert flat.theta(np.zeros((1, 1))).tolist() == [[0.5, 0.5]]
@@ -70,12 +70,17 @@ def test_the_stated_distributions_are_those_drawn() -> None:
 
 def test_a_joint_prior_has_the_given_density() -> None:
     def prior(rng: np.random.Generator, size: int) -> np.ndarray:
-        return rng.random((size, 2))
+        """Draw shares whose density rises from 0."""
+        return np.sqrt(rng.random((size, 2)))
 
-    law = changed(prior=prior, log_prior=lambda theta: np.log(theta.prod(axis=1) + 1.0)).prior_law
+    def log_density(theta: np.ndarray) -> np.ndarray:
+        inside = ((theta > 0.0) & (theta <= 1.0)).all(axis=1)
+        return np.where(inside, np.log(np.maximum(theta, 1e-300)).sum(axis=1), -np.inf)
+
+    law = changed(prior=prior, log_prior=log_density).prior_law
     assert law.log_relative is not None
-    found = law.log_relative(np.array([[0.5, 1.0], [0.0, 2.0]]))
-    assert found == pytest.approx(np.log([1.5, 1.0]))
+    found = law.log_relative(np.array([[0.5, 1.0], [0.5, 2.0]]))
+    assert found.tolist() == [np.log(0.5), -np.inf]
     assert not changed(prior=prior).prior_law.has_density
 
 

@@ -42,9 +42,7 @@ def used(**values: object) -> None:
 
 
 def density(log_prior: Callable[[np.ndarray], np.ndarray]) -> None:
-    law = changed(prior=lambda rng, size: rng.random((size, 2)), log_prior=log_prior).prior_law
-    assert law.log_relative is not None
-    law.log_relative(np.array([[0.5, 1.0], [0.0, 2.0]]))
+    _ = changed(prior=lambda rng, size: rng.random((size, 2)), log_prior=log_prior).prior_law
 
 
 def one_value(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -59,6 +57,15 @@ def overwriting(_: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray
 def by_chance(_: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
     """Do not use the generator that is given."""
     return CHANCE.random((len(theta), n, 1))
+
+
+def own_seed(_: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+    """Draw from a generator with a constant seed instead."""
+    return theta[:, :1, None] + np.random.default_rng(1).normal(size=(len(theta), n, 1))
+
+
+def no_draws(_: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+    return np.broadcast_to(theta[:, :1, None], (len(theta), n, 1))
 
 
 def from_others(of: Callable[[np.ndarray], np.ndarray]) -> None:
@@ -117,7 +124,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: changed(truth=(1.0,)), "must be one number for each parameter"),
     (lambda: changed(pool_size=9), "pool_size = 9: must be a whole number of at least 10"),
     # Functions that do not do what they should.
-    (lambda: density(lambda theta: theta), "log_prior returns an array of shape (2, 2); it must"),
+    (
+        lambda: density(lambda theta: theta),
+        "log_prior returns an array of shape (20000, 2)",
+    ),
     (lambda: density(lambda theta: first(theta) * math.nan), "log_prior returns NaN or infinity"),
     (lambda: density(lambda theta: theta[:, 9]), "log_prior cannot be computed"),
     (lambda: used(prior=lambda _, size: np.zeros(size)), "shape (20,); it must be (20, 2)"),
@@ -133,6 +143,9 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: used(simulate=overwriting), "simulate changes the parameters it receives"),
     (lambda: used(simulate=one_at_a_time(lambda *_: [][7])), "IndexError: list index out of rang"),
     (lambda: used(simulate=by_chance), "simulate is not reproducible: the same generator"),
+    (lambda: used(simulate=own_seed), "the same data with two generators at all of 20 draws"),
+    (lambda: used(simulate=no_draws), "declare deterministic=True if it needs none"),
+    (lambda: contract.pilot(changed(simulate=own_seed)), "the same data with two generators"),
     (lambda: contract.pilot(changed(simulate=by_chance)), "simulate is not reproducible"),
     (lambda: examination.simulated(changed(**ALL_FAIL), 10, 1), "(only NaN). All 20 draws fail."),
     (
@@ -279,3 +292,7 @@ def test_a_command_refuses_what_it_cannot_use(
     assert words in said
     assert said.startswith("error: ")
     assert said.count("\n") == 1
+
+
+def test_a_simulator_without_randomness_is_used_if_it_says_so() -> None:
+    used(simulate=no_draws, deterministic=True)
