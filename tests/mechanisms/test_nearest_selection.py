@@ -9,24 +9,22 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import mechanisms
-from abcdp_core.mechanisms import Budget, nearest_selection
+from abcdp_core.mechanisms import nearest_selection
 from abcdp_core.mechanisms.nearest_selection import NearestSelection, calibrate, pair_law, run
-from abcdp_core.privacy import cost, tradeoff
+from abcdp_core.privacy import NonPrivate, cost, tradeoff
+from tests.events import quieter
+from tests.oracles.divergences import hockey_stick
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
 Array = NDArray[np.float64]
 
 CHANGE = 0.02
 """Δ of the distances here."""
-
-RHO = np.array([0.3, 0.05, 0.2, 0.1])
 
 
 def rng_of(seed: int) -> np.random.Generator:
@@ -47,27 +45,26 @@ def ordered_law(rho: Array, scale: float, c: int) -> Array:
     return np.array([probability(order) for order in itertools.permutations(range(len(rho)), c)])
 
 
-def places(scale: float, size: int) -> list[Array]:
-    """Distances to try: all alike, a heavy and a light half, a heavy one, and some at random."""
-    half = np.arange(size) < size // 2
-    spread = [scale * gap * half for gap in (0.0, 2.0, 12.0)]
-    return [*spread, scale * 8.0 * (np.arange(size) > 0), scale * rng_of(1).normal(size=size)]
+def neighbors(event: NearestSelection) -> list[tuple[Array, Array]]:
+    """Laws of pairs of data sets of four distances, every one moved by Δ in either direction.
 
-
-def neighbours(event: NearestSelection, size: int) -> list[tuple[Array, Array]]:
-    """Laws of pairs of data sets, every distance moved by Δ in either direction."""
+    Distances are all alike, a heavy and a light half, one heavy, or at random.
+    """
+    half, scale = np.arange(4) < 2, event.scale
+    places = [scale * gap * half for gap in (0.0, 2.0, 12.0)]
+    places += [scale * 8.0 * (np.arange(4) > 0), scale * rng_of(1).normal(size=4)]
     pairs = []
-    for rho in places(event.scale, size):
-        before = ordered_law(rho, event.scale, event.c)
-        for signs in itertools.product((-1.0, 1.0), repeat=size):
+    for rho in places:
+        before = ordered_law(rho, scale, event.c)
+        for signs in itertools.product((-1.0, 1.0), repeat=4):
             moved = rho + CHANGE * np.array(signs)
-            pairs.append((before, ordered_law(moved, event.scale, event.c)))
+            pairs.append((before, ordered_law(moved, scale, event.c)))
     return pairs
 
 
 def largest_loss(event: NearestSelection) -> float:
     """Largest logarithm of a ratio of two probabilities of one output, over all pairs."""
-    return max(float(np.abs(np.log(p / q)).max()) for p, q in neighbours(event, 4))
+    return max(float(np.abs(np.log(p / q)).max()) for p, q in neighbors(event))
 
 
 @pytest.mark.parametrize("c", [1, 2])
@@ -79,19 +76,10 @@ def test_the_pure_claim_holds_and_is_nearly_reached(budget: float, c: int) -> No
 
 
 def test_the_exact_loss_shows_broken_twins() -> None:
-    event = calibrate(1.0, 0.0, CHANGE, 2)
     # Half the noise (or, the same, s = Δ/ε₀ without its factor 2), and a round forgotten.
-    for twin in (
-        dataclasses.replace(event, scale=event.scale / 2.0),
-        dataclasses.replace(calibrate(1.0, 0.0, CHANGE, 1), c=2),
-    ):
+    forgotten = dataclasses.replace(calibrate(1.0, 0.0, CHANGE, 1), c=2)
+    for twin in (quieter(calibrate(1.0, 0.0, CHANGE, 2)), forgotten):
         assert largest_loss(twin) > 1.4
-
-
-def hockey_stick(p: Array, q: Array, epsilon: float) -> float:
-    """Smallest δ of a pair of laws at an ε, in either order."""
-    return max(float(np.maximum(one - math.exp(epsilon) * other, 0.0).sum())
-               for one, other in ((p, q), (q, p)))  # fmt: skip
 
 
 @pytest.mark.parametrize("delta", [0.01, 0.2])
@@ -100,7 +88,7 @@ def test_the_exact_delta_is_at_most_what_is_claimed(budget: float, delta: float)
     event = calibrate(budget, delta, CHANGE, 2)
     assert event.pure_epsilon > budget, "or δ would not matter"
     spent = cost(event, delta)
-    assert max(hockey_stick(p, q, spent.epsilon) for p, q in neighbours(event, 4)) <= delta
+    assert max(hockey_stick(p, q, spent.epsilon) for p, q in neighbors(event)) <= delta
 
 
 def delta_in_a_large_pool(event: NearestSelection, epsilon: float) -> float:
@@ -113,13 +101,13 @@ def delta_in_a_large_pool(event: NearestSelection, epsilon: float) -> float:
 def test_delta_of_many_rounds_is_at_most_what_is_claimed_and_not_far_from_it() -> None:
     event = calibrate(1.0, 1e-6, CHANGE, 100)
     assert 1e-7 <= delta_in_a_large_pool(event, 1.0) <= 1e-6
-    half = dataclasses.replace(event, scale=event.scale / 2.0)
-    assert delta_in_a_large_pool(half, 1.0) > 1e-4
+    assert delta_in_a_large_pool(quieter(event), 1.0) > 1e-4
 
 
 # --------------------------------------------------------------------------------- sampled law
 
 RUNS = 20_000
+RHO = np.array([0.3, 0.05, 0.2, 0.1])
 EVENT = NearestSelection(CHANGE, 0.1, 2)
 SETS = list(itertools.combinations(range(4), 2))
 
@@ -146,6 +134,19 @@ def test_one_pass_of_gumbel_noise_is_as_good_as_rounds() -> None:
         assert miss_probability(law, broken, RUNS) < 1e-9
 
 
+def test_the_nearest_are_kept_in_the_order_of_the_pool_and_never_more_than_there_are() -> None:
+    rho = rng_of(0).random(1000)
+    for count, c, expected in (
+        (1000, 30, np.sort(np.argsort(rho)[:30])),
+        *((5, 5, np.arange(5)), (5, 1000, np.arange(5)), (0, 3, np.arange(0))),
+    ):
+        for event in (NonPrivate(), NearestSelection(CHANGE, 1e-12, c)):
+            found = run(rho[:count], c, event, rng_of(3))
+            assert np.array_equal(found.indices, expected)
+    equal = run(np.zeros(100), 30, NonPrivate(), rng_of(2))
+    assert np.array_equal(equal.indices, np.arange(30))
+
+
 # --------------------------------------------------------------------------------- calibration
 
 
@@ -169,54 +170,3 @@ def test_an_attacker_gets_nearly_what_is_claimed() -> None:
     # An outcome that hardly ever happens reaches pure ε itself.
     law = pair_law(-8.0, calibrate(1.0, 0.0, CHANGE, 3))
     assert np.abs(law.first - law.second).max() == pytest.approx(1.0, rel=0.002)
-
-
-# -------------------------------------------------------------------------------- the contract
-
-RHO_OF_POOL = rng_of(0).random(1000)
-EACH = pytest.mark.parametrize("name", ["nearest-selection", "nearest-selection-approximate"])
-
-
-def prepared(name: str, budget: float, **options: object) -> mechanisms.Prepared:
-    distance = SimpleNamespace(sensitivity=lambda n, which: (1.0 + (which != "sharp")) / n)
-    public = SimpleNamespace(n=100, pool_size=1000, distance=distance)
-    mechanism = mechanisms.load(name)
-    asked = mechanism.chosen(**options)
-    return mechanism.prepare(public, asked, Budget(budget, 1e-6))  # type: ignore[arg-type]
-
-
-@EACH
-def test_a_release_costs_its_budget_and_names_c_draws(name: str) -> None:
-    ready = prepared(name, 1.0, c=30)
-    spent = ready.mechanism.spends(Budget(1.0, 1e-6))
-    assert spent.delta == (1e-6 if name.endswith("approximate") else 0.0)
-    assert 1.0 - 1e-9 <= cost(ready.event, spent.delta).epsilon <= 1.0
-    published = ready.release(SimpleNamespace(rho=RHO_OF_POOL), rng_of(1))
-    assert len(published.indices) == 30
-    assert np.all(np.diff(published.indices) > 0), "in the order of the pool"
-    taken, other = ready.mechanism.parts(ready)
-    assert (taken.count, other.count, other.cost) == (30, 970, 0.0)
-    assert (taken.cost, taken.noise_scale) == (ready.event.round_epsilon, ready.event.scale)
-    double = prepared(name, 1.0, c=30, sensitivity="published").event
-    assert double.scale == pytest.approx(2.0 * ready.event.scale)
-
-
-@pytest.mark.parametrize("budget", [1e9, math.inf])
-@pytest.mark.parametrize(
-    ("rho", "c", "expected"),
-    [
-        (RHO_OF_POOL, 30, np.sort(np.argsort(RHO_OF_POOL)[:30])),
-        (RHO_OF_POOL[:5], 5, np.arange(5)),
-        (RHO_OF_POOL[:5], 1000, np.arange(5)),
-        (RHO_OF_POOL[:0], 3, np.arange(0)),
-    ],
-)
-def test_without_noise_the_c_nearest_are_kept(
-    budget: float, rho: Array, c: int, expected: NDArray[np.int64]
-) -> None:
-    ready = prepared("nearest-selection", budget, c=c)
-    found = ready.release(SimpleNamespace(rho=rho), rng_of(3))
-    assert np.array_equal(found.indices, expected)
-    ties = prepared("nearest-selection", math.inf, c=30)
-    equal = ties.release(SimpleNamespace(rho=np.zeros(100)), rng_of(2))
-    assert np.array_equal(equal.indices, np.arange(30))

@@ -35,7 +35,7 @@ from abcdp_core.mechanisms.private_embedding import (
 )
 from abcdp_core.parameters import ParameterError
 from abcdp_core.pool import DistanceTable
-from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, cost
+from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.summaries import effective_sample_size, weighted_mean
 from abcdp_core.transforms import ALL_REALS, SIMPLEX, Bijector
@@ -47,7 +47,6 @@ N = 100
 SIZE = 1000
 MMD = FourierMMD(0.0, 5.0, 0.6)
 
-EACH = pytest.mark.parametrize("selection", SELECTIONS)
 BOTH = pytest.mark.parametrize("delta", [0.0, 1e-5])
 
 
@@ -90,6 +89,8 @@ def prepared(
     if event is None:
         accountant, budget = "exact" if delta else "linear", Budget(epsilon_total, delta)
         event = calibrated(OBSERVED, asked, fitted, budget, accountant)  # type: ignore[arg-type]
+        assert isinstance(event, Gaussian if delta else NormNoise)
+        assert event.sensitivity == fitted.sensitivity
     return Prepared(NEAREST, SimpleNamespace(support=support), asked, fitted, event)  # type: ignore[arg-type]
 
 
@@ -105,73 +106,36 @@ def noisy_vector(asked: Prepared, rng: np.random.Generator, data: DistanceTable)
     return vector
 
 
-def distances(asked: Prepared, vector: Array) -> Array:
+def distances(asked: Prepared) -> Array:
+    """Distances of the pool from the vector of :func:`run`."""
+    vector = noisy_vector(asked, rng_of(2), OBSERVED)
     return np.asarray(np.linalg.norm(asked.fitted.images - vector, axis=1))
-
-
-def same(first: Release, second: Release) -> bool:
-    return all(
-        np.array_equal(getattr(first, each.name), getattr(second, each.name))
-        for each in dataclasses.fields(Release)
-    )
-
-
-# ----------------------------------------------------------------------------- the one release
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("kind", "epsilon_total"), [("none", 0.01), ("axes", 1.0), ("regression", 100.0)]
-)
-def test_a_release_costs_its_budget_once(kind: str, epsilon_total: float, delta: float) -> None:
-    published = run(prepared(epsilon_total, delta, map=kind, selection="nearest"))
-    assert isinstance(published.event, Gaussian if delta else NormNoise)
-    found = cost(published.event, delta)
-    assert found.delta == delta
-    assert 0.999999 * epsilon_total <= found.epsilon <= epsilon_total * (1.0 + 1e-12)
-    assert published.event.sensitivity == MAPS[kind].sensitivity
-
-
-# ---------------------------------------------------------- what depends on the data, and how
-
-
-@EACH
-@BOTH
-def test_a_release_is_a_function_of_the_noisy_vector_alone(selection: str, delta: float) -> None:
-    asked, rng = prepared(3.0, delta, selection=selection), rng_of(2)
-    vector = noisy_vector(asked, rng, OBSERVED)
-    assert same(run(asked), select(vector, asked, THETA, rng))
-
-
-@EACH
-def test_only_the_statistic_of_the_data_is_looked_at(selection: str) -> None:
-    asked = prepared(3.0, selection=selection)
-    other = dataclasses.replace(OBSERVED, rho=np.full(SIZE, math.nan), synthetic=False)
-    assert same(run(asked), run(asked, data=other))
-    elsewhere = dataclasses.replace(OBSERVED, statistic=STATISTICS[7])
-    assert not same(run(asked), run(asked, data=elsewhere))
 
 
 # ------------------------------------------------------------------------------ what is taken
 
 
+@pytest.mark.parametrize("selection", SELECTIONS)
+@BOTH
+def test_a_release_is_a_function_of_the_noisy_vector_alone(selection: str, delta: float) -> None:
+    asked, rng = prepared(3.0, delta, selection=selection), rng_of(2)
+    vector = noisy_vector(asked, rng, OBSERVED)
+    first, second = run(asked), select(vector, asked, THETA, rng)
+    for each in dataclasses.fields(Release):
+        assert np.array_equal(getattr(first, each.name), getattr(second, each.name)), each.name
+
+
 @pytest.mark.parametrize("kind", linear_maps.KINDS)
 def test_nearest_keeps_the_nearest_in_order_of_the_pool(kind: str) -> None:
     asked = prepared(1.0, c=30, map=kind, selection="nearest")
-    published, distance = run(asked), distances(asked, noisy_vector(asked, rng_of(2), OBSERVED))
-    assert np.array_equal(published.indices, np.sort(np.argsort(distance)[:30]))
+    published = run(asked)
+    assert np.array_equal(published.indices, np.sort(np.argsort(distances(asked))[:30]))
     assert published.weights == pytest.approx(np.full(30, 1.0 / 30))
     assert published.samples is None
     assert published.stopped_at == SIZE
-
-
-def test_without_noise_and_with_all_features_it_is_the_nearest_data_sets() -> None:
-    rng = rng_of(7)
-    published = released(prepared(c=30, map="none", selection="nearest"), OBSERVED, rng)
-    assert np.array_equal(published.indices, np.sort(np.argsort(OBSERVED.rho)[:30]))
-    assert published.event == NonPrivate()
-    # No noise is drawn that a later release would then not see.
-    assert rng.random() == rng_of(7).random()
+    # Without noise and with all features it is the nearest data sets.
+    plain = run(prepared(c=30, map="none", selection="nearest"))
+    assert np.array_equal(plain.indices, np.sort(np.argsort(OBSERVED.rho)[:30]))
 
 
 def test_an_estimate_is_the_prediction_from_the_noisy_vector() -> None:
@@ -184,6 +148,8 @@ def test_an_estimate_is_the_prediction_from_the_noisy_vector() -> None:
     assert len(published.indices) == len(published.weights) == 0
     quiet = run(prepared(selection="estimate"))
     assert quiet.estimate == pytest.approx(uniform_mixture.TRUTH, abs=0.2)
+    with pytest.raises(ParameterError, match="map = axes: an estimate needs map = regression"):
+        Options(selection="estimate", map="axes")
 
 
 @BOTH
@@ -191,7 +157,7 @@ def test_importance_weights_are_the_noise_s_density(delta: float) -> None:
     # So much noise that the weights of many draws count.
     asked = prepared(0.3, delta)
     assert isinstance(asked.event, Gaussian | NormNoise)
-    scaled = distances(asked, noisy_vector(asked, rng_of(2), OBSERVED)) / asked.event.scale
+    scaled = distances(asked) / asked.event.scale
     density = np.exp(-(scaled**2) / 2.0) if delta else np.exp(-scaled)
     published = run(asked)
     assert published.samples is None
@@ -223,8 +189,7 @@ def test_moved_draws_have_the_mean_and_the_spread_of_the_posterior(
     theta = rng.standard_normal((20_000, 1))
     fitted = line_map(theta[:, 0] + 0.1 * rng.standard_normal(20_000))
     event, vector = Gaussian(1.0, 0.4), np.array([0.7])
-    variance = 0.17 / 1.17
-    exact = 0.7 / 1.17
+    exact, variance = 0.7 / 1.17, 0.17 / 1.17
 
     def moments(selection: str) -> tuple[float, float]:
         asked = prepared(fitted=fitted, event=event, selection=selection)
@@ -253,7 +218,7 @@ def test_weights_are_used_where_a_hundred_draws_or_half_of_them_count(
     size: int, near: int, way: str
 ) -> None:
     images = np.where(np.arange(size) < near, 0.0, 1e6)
-    asked = prepared(fitted=line_map(images), event=Gaussian(1.0, 1.0), selection="noise-aware")
+    asked = prepared(fitted=line_map(images), event=Gaussian(1.0, 1.0))
     theta = rng_of(12).standard_normal((size, 1))
     made = select(np.zeros(1), asked, theta, rng_of(13)).made
     assert made is not None
@@ -287,17 +252,6 @@ def test_noise_aware_posteriors_are_calibrated(asked: Prepared) -> None:
     assert_distribution(ranks(asked), stats.uniform.cdf)
 
 
-def test_posteriors_that_ignore_the_noise_are_not() -> None:
-    ignored = ranks(prepared(0.3), prepared(0.3, selection="noise-ignored"))
-    assert rejects(assert_distribution, ignored, stats.uniform.cdf)
-    # Nor are those that assume an eighth of the noise.
-    eighth = ranks(prepared(0.3), prepared(2.4))
-    assert rejects(assert_distribution, eighth, stats.uniform.cdf)
-
-
-# ------------------------------------------------------------------------------ what cannot be
-
-
-def test_only_a_regression_gives_an_estimate() -> None:
-    with pytest.raises(ParameterError, match="map = axes: an estimate needs map = regression"):
-        Options(selection="estimate", map="axes")
+def test_posteriors_that_ignore_the_noise_or_assume_an_eighth_of_it_are_not() -> None:
+    for assumed in (prepared(0.3, selection="noise-ignored"), prepared(2.4)):
+        assert rejects(assert_distribution, ranks(prepared(0.3), assumed), stats.uniform.cdf)

@@ -24,6 +24,8 @@ from abcdp_core.mechanisms.sparse_vector import (
     pure_epsilon,
 )
 from abcdp_core.privacy import Cost, cost
+from tests.events import quieter
+from tests.oracles import divergences
 from tests.oracles.outcomes import Pattern, patterns
 from tests.oracles.sparse_vector import largest_loss, log_probability
 
@@ -31,11 +33,6 @@ Array = NDArray[np.float64]
 
 BOTH = pytest.mark.parametrize("resample", [False, True])
 CHANGE = 0.02
-
-budgets = st.floats(1e-3, 1e3)
-sensitivities = st.floats(1e-6, 10.0)
-acceptances = st.integers(1, 1000)
-shares = st.none() | st.floats(0.001, 0.999)
 
 
 # -------------------------------------------------------------------------------- a run as one
@@ -49,7 +46,10 @@ def theorem_1(event: SparseVector) -> Fraction:
     return delta / b1 + 2 * event.c * delta / b2
 
 
-@given(budgets, sensitivities, acceptances, st.booleans(), shares)
+@given(
+    st.floats(1e-3, 1e3), st.floats(1e-6, 10.0), st.integers(1, 1000), st.booleans(),
+    st.none() | st.floats(0.001, 0.999),
+)  # fmt: skip
 def test_calibration_costs_at_most_the_budget_and_hardly_less(
     budget: float, sensitivity: float, c: int, resample: bool, share: float | None
 ) -> None:
@@ -96,16 +96,13 @@ def test_the_claim_holds_and_is_nearly_reached(
     assert tight(event, pure_epsilon(event), NINE_REJECTIONS)
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("threshold", "query"), [(0.5, 0.5), (0.9, 0.9), (2.0, 2.0), (0.5, 1.0), (1.0, 0.5)]
 )
-def test_too_little_and_too_much_noise_are_both_seen(
-    resample: bool, threshold: float, query: float
-) -> None:
-    event = calibrate(1.0, CHANGE, 1, resample=resample)
+def test_too_little_and_too_much_noise_are_both_seen(threshold: float, query: float) -> None:
+    event = calibrate(1.0, CHANGE, 1, resample=False)
     b1, b2 = threshold * event.threshold_scale, query * event.query_scale
-    broken = SparseVector(CHANGE, b1, b2, 1, resample)
+    broken = SparseVector(CHANGE, b1, b2, 1, False)
     assert not tight(broken, pure_epsilon(event), NINE_REJECTIONS)
 
 
@@ -148,7 +145,7 @@ def test_segments_have_the_values_of_the_formulas(c: int, expected: float) -> No
     assert query / threshold == pytest.approx(2.0 ** (2 / 3))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     st.floats(1e-3, 1e3), st.floats(1e-12, 0.01), st.integers(1, 1000),
     st.sampled_from(list(SEGMENTED.accountants)),
@@ -176,19 +173,18 @@ def test_segments_without_noise_or_with_one_threshold() -> None:
         Segments(CHANGE, 0.1, 0.1, 3, resample=False)
 
 
-def hockey_stick(event: Segments, epsilon: float) -> float:
+def largest_delta(event: Segments, epsilon: float) -> float:
     """Largest δ at an ε over neighbors: some distances fall by Δ and the others grow by it."""
 
     def law(rho: Array) -> Array:
         return np.exp([log_probability(each, rho, 0.0, event) for each in patterns(5, event.c)])
 
     found = 0.0
-    for signs in ((-1, -1, 1, -1, 1), (-1, 1, -1, 1, 1), (-1, -1, -1, 1, 1), (1, -1, 1, -1, 1)):
+    for signs in ((-1, -1, 1, -1, 1), (-1, -1, -1, 1, 1)):
         for place in (0.0, 1.0):
             rho = place * event.threshold_scale * np.array(signs)
-            one, other = law(rho), law(rho + CHANGE * np.array(signs))
-            for p, q in ((one, other), (other, one)):
-                found = max(found, float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum()))
+            moved = rho + CHANGE * np.array(signs)
+            found = max(found, divergences.hockey_stick(law(rho), law(moved), epsilon))
     return found
 
 
@@ -196,18 +192,15 @@ def hockey_stick(event: Segments, epsilon: float) -> float:
 def test_the_exact_delta_is_at_most_what_is_claimed(budget: float) -> None:
     event = segments_of(budget, 1e-3, 2)
     assert pure_epsilon(event) > budget, "or δ would not matter"
-    assert hockey_stick(event, budget) <= 1e-3
+    assert largest_delta(event, budget) <= 1e-3
 
 
 def test_the_exact_delta_shows_broken_twins() -> None:
     event = segments_of(0.5, 1e-3, 2)
-    halves = {"threshold_scale": event.threshold_scale / 2, "query_scale": event.query_scale / 2}
-    for twin in (
-        dataclasses.replace(event, **halves),  # type: ignore[arg-type]
-        segments_of(0.5, 1e-3, 2, change=CHANGE / 2.0),
-        dataclasses.replace(segments_of(0.5, 1e-3, 1), c=2),
-    ):
-        assert hockey_stick(twin, 0.5) > 1e-3
+    small = segments_of(0.5, 1e-3, 2, change=CHANGE / 2.0)
+    uncounted = dataclasses.replace(segments_of(0.5, 1e-3, 1), c=2)
+    for twin in (quieter(event), small, uncounted):
+        assert largest_delta(twin, 0.5) > 1e-3
 
 
 def test_a_segment_s_own_claim_holds_and_is_nearly_reached() -> None:

@@ -1,0 +1,14 @@
+"""Events with part of their noise missing, for checks that must notice it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+SCALES = ("scale", "threshold_scale", "query_scale")
+
+
+def quieter(event: Any, factor: float = 0.5, scales: tuple[str, ...] = SCALES) -> Any:
+    """Return the same event with all of its noise scales, or some, multiplied by a factor."""
+    changed = {name: factor * getattr(event, name) for name in scales if hasattr(event, name)}
+    return dataclasses.replace(event, **changed)
