@@ -11,8 +11,8 @@ import pytest
 
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.simulators import tuberculosis_patients as patients
+from tests.oracles.reports import Report, partitions, with_one_more
 
-Report = tuple[int, ...]
 Summary = Callable[[Report], tuple[Fraction, ...]]
 
 STATISTIC = patients.STATISTICS["cluster-summary"]
@@ -27,22 +27,6 @@ def summary(sizes: Report) -> tuple[Fraction, ...]:
 def cut_off(sizes: Report, limit: int) -> tuple[Fraction, ...]:
     """A broken twin: clusters above a limit are left out of the differences."""
     return *summary(sizes)[:5], summary(tuple(s for s in sizes if s <= limit))[5]
-
-
-def partitions(total: int, largest: int) -> Iterator[Report]:
-    """All partitions of a number of patients into clusters, in descending order."""
-    if total == 0:
-        yield ()
-    for first in range(min(total, largest), 0, -1):
-        for rest in partitions(total - first, first):
-            yield first, *rest
-
-
-def with_one_more(sizes: Report) -> Iterator[Report]:
-    """All reports with one more patient."""
-    for place in range(len(sizes)):
-        yield *sizes[:place], sizes[place] + 1, *sizes[place + 1 :]
-    yield *sizes, 1
 
 
 def changes(of: Summary, reports: Iterator[Report]) -> set[tuple[Fraction, ...]]:
