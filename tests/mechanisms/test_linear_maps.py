@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from abcdp_core.distances.fourier import FourierMMD
-from abcdp_core.distances.outbreaks import ClippedOutbreaks
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.distances.random_features import RandomFeatures
 from abcdp_core.distances.summaries import ClippedSummaries
@@ -51,7 +50,7 @@ def searched(matrix: Array) -> float:
     rng = np.random.default_rng(1)
     points = np.concatenate([[0.0, 5.0], rng.uniform(0.0, 5.0, 500)])
     best, width = 0.0, 0.5
-    for _ in range(12):
+    for _ in range(10):
         found = steps(matrix, points)
         first, second = np.unravel_index(np.argmax(found), found.shape)
         best = max(best, float(found.max()))
@@ -73,7 +72,6 @@ def test_no_search_finds_more_than_the_sensitivity_and_nearly_all_of_it_is_found
     assert 0.95 * fitted.sensitivity <= best <= fitted.sensitivity
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 1000), st.integers(1, 5))
 def test_the_sensitivity_is_a_bound_for_any_matrix(seed: int, rows: int) -> None:
     # High frequencies with as much weight as low ones: the hardest case for a grid.
@@ -160,20 +158,16 @@ def test_a_regression_is_ridge_regression(comparison: DistanceTable) -> None:
     assert found == pytest.approx(expected, abs=1e-9)
 
 
-# --------------------------------------------------------------------------------- what cannot be
-
-
 @pytest.mark.parametrize(
     ("changed", "kind", "axes", "message"),
     [
         ({"distance": QuadraticMMD(0.6)}, "none", 4, "between mean features; QuadraticMMD has no"),
-        ({"distance": ClippedOutbreaks()}, "none", 4, "mean features; ClippedOutbreaks has no"),
         ({"statistics": None}, "axes", 4, "needs the pool's statistics, which were not kept"),
-        ({}, "all", 4, "map = all: must be one of none, axes, regression"),
-        ({}, "axes", 0, "axes = 0: must be a whole number from 1 to 46"),
-        ({}, "axes", 47, "axes = 47: must be a whole number from 1 to 46"),
+        ({}, "all", 4, "map = all: must be one of"),
+        *(({}, "axes", axes, f"axes = {axes}: must be a whole number from 1 to 46")
+          for axes in (0, 47)),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_fitted_is_one_clear_error(
     changed: dict[str, Any], kind: str, axes: int, message: str, comparison: DistanceTable
 ) -> None:
