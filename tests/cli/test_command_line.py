@@ -1,48 +1,24 @@
+"""The commands that list and run experiments: what they print and write, and plug-ins."""
+
 from __future__ import annotations
 
-import errno
 import json
-import os
 import shlex
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pandas as pd
 import pytest
 
-from abcdp_core import runner, studies, workers
-from abcdp_core.__main__ import COMMANDS, INTERRUPTED, main, parser_of
+from abcdp_core import studies
+from abcdp_core.__main__ import COMMANDS, main, parser_of
 from abcdp_core.cli import arguments
 from abcdp_core.cli.run import chosen_params
 from abcdp_core.output import files
 from abcdp_core.output.page import LIBRARY
 from abcdp_core.output.settings import command_of
-from abcdp_core.results import Result
 from tests import toy_experiment
 
-ROOT = Path(__file__).resolve().parents[2]
-TOY_FILE = toy_experiment.__file__
-POSTERIOR = ["--set", "pool_size=50", "--set", "n=10", "--set", "c=3"]
 pytestmark = pytest.mark.usefixtures("no_plug_ins_left")
-
-
-def run(*arguments: str, out: Path) -> int:
-    return main(["run", *arguments, "--workers", "1", "--out", str(out)])
-
-
-def settings_in(folder: Path, experiment: str) -> dict[str, Any]:
-    text = (folder / f"{experiment}.json").read_text(encoding="utf-8")
-    settings: dict[str, Any] = json.loads(text)
-    return settings
-
-
-# ----------------------------------------------------------------------- list
 
 
 @pytest.mark.parametrize("name", studies.names())
@@ -63,16 +39,26 @@ def test_list_says_all_that_can_be_set(name: str, capsys: pytest.CaptureFixture[
     assert all(len(line) <= 200 for line in printed.splitlines())
 
 
-# ------------------------------------------------------------------------ run
+@pytest.mark.parametrize("name", studies.names())
+def test_every_result_s_command_asks_for_its_parameters(name: str) -> None:
+    experiment = studies.load(name)
+    for params in (experiment.Params(), *experiment.PRESETS.values()):
+        command = shlex.split(command_of(name, params, 2**63 - 1))[1:]
+        options = parser_of("run").parse_args(command)
+        assert options.experiment == name
+        assert chosen_params(experiment, options.preset, options.settings) == params
+        assert arguments.seed(options.seed) == 2**63 - 1
 
 
-def test_run_writes_what_it_says_and_says_what_it_found(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_run_writes_what_it_says_and_its_command_makes_the_same_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("posterior", *POSTERIOR, "--seed", "7", out=tmp_path / "new" / "folder") == 0
-    folder = tmp_path / "new" / "folder"
+    monkeypatch.chdir(tmp_path)
+    folder = Path("new", "folder")
+    small = ["--set", "pool_size=50", "--set", "n=10", "--set", "c=3", "--seed", "7"]
+    assert main(["run", "posterior", *small, "--workers", "1", "--out", str(folder)]) == 0
     printed = capsys.readouterr().out
-    settings = settings_in(folder, "posterior")
+    settings = json.loads((folder / "posterior.json").read_text(encoding="utf-8"))
     assert settings["summary"] in printed
     assert settings["privacy"] in printed
     written = sorted(str(file) for file in folder.iterdir())
@@ -82,18 +68,11 @@ def test_run_writes_what_it_says_and_says_what_it_found(
         "posterior.posterior.html", "posterior.decisions.html", LIBRARY,
     }  # fmt: skip
     assert (settings["seed"], settings["partial"]) == (7, False)
-
-
-def test_the_command_of_a_result_makes_the_same_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert run("posterior", *POSTERIOR, "--seed", "3", out=tmp_path) == 0
-    first = files.read(tmp_path, "posterior")
-    monkeypatch.chdir(tmp_path)
-    program, *arguments = shlex.split(command_of("posterior", first.params, first.seed))
+    first = files.read(folder, "posterior")
+    program, *command = shlex.split(command_of("posterior", first.params, first.seed))
     assert program == "abcdp"
-    assert main([*arguments, "--workers", "1"]) == 0
-    again = files.read(tmp_path / "results" / "posterior", "posterior")
+    assert main([*command, "--workers", "1"]) == 0
+    again = files.read(Path("results", "posterior"), "posterior")
     for name in first.tables:
         pd.testing.assert_frame_equal(again.tables[name], first.tables[name], check_exact=True)
 
@@ -132,7 +111,7 @@ def test_a_plug_in_that_does_not_load_is_an_error(
 ) -> None:
     file = tmp_path / "plug.py"
     file.write_text(text, encoding="utf-8")
-    assert run("posterior", "--plugin", str(file), out=tmp_path / "out") == 2
+    assert main(["run", "posterior", "--plugin", str(file), "--out", str(tmp_path / "out")]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"error: plugin = {file}: ")
     assert said.count("\n") == 1
@@ -142,7 +121,7 @@ def test_a_plug_in_that_does_not_load_is_an_error(
 def test_several_plug_ins_are_listed_by_names_of_their_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = Path(TOY_FILE).read_text(encoding="utf-8")
+    text = Path(toy_experiment.__file__).read_text(encoding="utf-8")
     files = [tmp_path / name for name in ("one.py", "two.py", "other/one.py")]
     for file in files:
         file.parent.mkdir(exist_ok=True)
@@ -153,184 +132,3 @@ def test_several_plug_ins_are_listed_by_names_of_their_own(
     assert main(["list", added[0], added[2]]) == 2
     said = f"error: plugin = {files[2]}: another plug-in has this file name; rename it.\n"
     assert capsys.readouterr().err == said
-
-
-# ----------------------------------------------------------------- interrupts
-
-
-def interrupted_after(count: int) -> Any:
-    original = runner.run
-
-    def run_some(*arguments: Any) -> Iterator[Result]:
-        results = original(*arguments)
-        for _ in range(count):
-            yield next(results)
-        raise KeyboardInterrupt
-
-    return run_some
-
-
-def test_ctrl_c_writes_what_is_done_and_marks_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(runner, "YIELD_EVERY", 0.0)
-    monkeypatch.setattr(runner, "YIELD_SHARE", float("inf"))
-    monkeypatch.setattr(runner, "run", interrupted_after(2))
-    assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == INTERRUPTED
-    settings = settings_in(tmp_path, "toy")
-    assert (settings["partial"], settings["done"], settings["total"]) == (True, 2, 5)
-    assert len(files.read(tmp_path, "toy").tables["main"]) == 2
-    assert "Partial result: 2 of 5 tasks done." in capsys.readouterr().out
-
-
-def test_ctrl_c_before_anything_is_done_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(runner, "run", interrupted_after(0))
-    assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == INTERRUPTED
-    said = capsys.readouterr().err
-    assert said == "Interrupted; no file was left half-written.\n"
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_other_signals_write_what_is_done_too(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    original, number = runner._link, signal.SIGTERM
-
-    def stopped(outcome: Any) -> Any:
-        if outcome["main"]["index"].iloc[0] == 3:
-            signal.raise_signal(number)
-        return original(outcome)
-
-    monkeypatch.setattr(runner, "_link", stopped)
-    before = signal.signal(number, signal.SIG_DFL)
-    try:
-        # So fast that the last partial result before the signal is the first one.
-        assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == 128 + number
-    finally:
-        signal.signal(number, before)
-    settings = settings_in(tmp_path, "toy")
-    assert (settings["partial"], settings["done"], settings["total"]) == (True, 3, 5)
-    assert settings["run_time_seconds"] > 0
-    printed, said = capsys.readouterr()
-    assert "Partial result: 3 of 5 tasks done." in printed
-    assert said == ""
-
-
-@pytest.mark.parametrize(
-    ("stop", "sentence"),
-    [
-        (MemoryError(), "not enough memory; try smaller sizes or fewer workers."),
-        (workers.LostWorkersError("a worker process was lost"), "a worker process was lost"),
-    ],
-)
-def test_what_gives_out_is_said_in_one_line_after_what_is_done_is_written(
-    stop: Exception,
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def give_out(task: Any) -> Any:
-        if task.index == 3:
-            raise stop
-        return toy_experiment.work(task)
-
-    toy = SimpleNamespace(**vars(toy_experiment) | {"work": give_out})
-    monkeypatch.setattr(studies, "load", lambda _: toy)
-    assert run("toy", out=tmp_path) == 1
-    printed, said = capsys.readouterr()
-    assert said.startswith("error: ")
-    assert sentence in said
-    assert said.count("\n") == 1
-    assert "Partial result: 3 of 5 tasks done." in printed
-    assert settings_in(tmp_path, "toy")["done"] == 3
-
-
-def test_a_full_disk_is_one_line_and_an_earlier_result_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def full(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    assert run("toy", "--plugin", TOY_FILE, "--set", "size=3", out=tmp_path) == 0
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    capsys.readouterr()
-    monkeypatch.setattr(os, "fsync", full)
-    assert run("toy", "--plugin", TOY_FILE, "--set", "size=4", out=tmp_path) == 2
-    assert capsys.readouterr().err == (
-        f"error: out = {tmp_path}: must be a folder that can be written (No space left on "
-        "device); earlier results there are unchanged.\n"
-    )
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
-@pytest.mark.parametrize(
-    ("arguments", "code"), [(["list", "posterior", "--help"], 1), (["list"], 141)]
-)
-def test_standard_output_that_takes_no_more_is_one_line(arguments: list[str], code: int) -> None:
-    if code == 141:
-        ours, theirs = os.pipe()
-        os.close(ours)
-    else:
-        theirs = os.open("/dev/full", os.O_WRONLY)
-    process = started(*arguments, stdout=theirs, stderr=subprocess.PIPE)
-    os.close(theirs)
-    _, said = process.communicate(timeout=300)
-    assert process.returncode == code
-    reason = "Broken pipe" if code == 141 else "No space left on device"
-    assert said == f"error: cannot write to standard output ({reason}).\n"
-
-
-# ------------------------------------------------------------ a real terminal
-
-
-def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "abcdp_core", *arguments]
-    return subprocess.Popen(command, cwd=ROOT, text=True, encoding="utf-8", **options)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_ctrl_c_with_two_workers_ends_at_once_and_leaves_a_partial_result(tmp_path: Path) -> None:
-    store, out = tmp_path / "store", tmp_path / "out"
-    process = started(
-        "run", "toy", "--plugin", TOY_FILE, "--set", "size=1000", "--set", "pause=0.2",
-        "--workers", "2", "--store", str(store), "--out", str(out),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        # Tests started in the background inherit that Ctrl-C is ignored; a terminal's do not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
-    deadline = time.monotonic() + 300
-    while len(list(store.glob("*.npz"))) < 4:
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    # As a terminal does: the workers get it too.
-    os.killpg(process.pid, signal.SIGINT)
-    printed, said = process.communicate(timeout=60)
-    assert process.returncode == INTERRUPTED
-    assert "Traceback" not in printed + said
-    settings = settings_in(out, "toy")
-    assert settings["partial"]
-    assert settings["done"] == len(pd.read_csv(out / "toy.csv")) >= 1
-    assert f"Partial result: {settings['done']} of 1000" in printed
-
-
-# -------------------------------------------------------- settings there and back
-
-
-@pytest.mark.parametrize("name", studies.names())
-def test_every_result_s_command_asks_for_its_parameters(name: str) -> None:
-    experiment = studies.load(name)
-    for params in (experiment.Params(), *experiment.PRESETS.values()):
-        command = shlex.split(command_of(name, params, 2**63 - 1))[1:]
-        options = parser_of("run").parse_args(command)
-        assert options.experiment == name
-        assert chosen_params(experiment, options.preset, options.settings) == params
-        assert arguments.seed(options.seed) == 2**63 - 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +13,18 @@ import pytest
 
 from abcdp_core.__main__ import main
 from abcdp_core.cli.ending import LONGEST_ERROR
-from abcdp_core.release import procedure
+from abcdp_core.release import budget_file, procedure
+from abcdp_core.release.budget import Budget
 from abcdp_core.release.noisy_counts import NoisyCountsRequest
 
 RUN = "run posterior --out out"
 PLAN = "plan uniform-mixture --n 120 --pool-size 60 --runs 2 --workers 1"
 RELEASE = "release covid --data data.csv --pool-size 200 --epsilon-total 0.5 --domain 0,100 --yes"
+VALUES = f"{RELEASE} --out o --data"
+PAID = (
+    "release uniform-mixture --data data.csv --epsilon-total 0.1 --domain 0,100 --yes --out o "
+    "--budget income"
+)
 REPORT = "report release.json --out report.html"
 CANARY = "48.151623"
 
@@ -60,10 +68,22 @@ CASES = [
         f"{RELEASE} --out o --number-of-draws 500",
         "draws = 500: is an option of noisy-counts; this release",
     ),
+    (f"{VALUES} word.csv", "data = word.csv: Row 2 is not a number"),
+    (f"{VALUES} few.csv", "number of values = 3: must be a whole number from 4 to 100"),
+    (f"{VALUES} many.csv", "The file has 101 values: at most 100 are allowed"),
     (f"{RELEASE} --out no/o", "out = no/o: cannot be written (No such file or directory)"),
     (RELEASE, "--out"),
     ("release covid --domain 0,1 --epsilon-total 1 --out o", "--data"),
     ("release covid --data data.csv --epsilon-total 1 --out o", "--domain"),
+    (f"{PAID} --unit day", "is for a person (replace), and this release protects a day"),
+    (f"{PAID} --budget other", "budget = other: "),
+    (f"{PAID} --ledger none.db", "none.db: does not exist; `budget create` makes it"),
+    ("budget create x --epsilon much --unit day", "epsilon = much: must be a number."),
+    ("budget create x --epsilon 1 --unit 'one day'", "unit = one day: must be a noun without art"),
+    *(
+        (f"budget show income --documents {file}", f"{file}: ")
+        for file in ("data.csv", "odd.json", "none.json")
+    ),
     ("report release.json --out report.txt", "out = report.txt: must end in .html or .pdf."),
     ("report release.json --out no/r.html", "cannot be written (No such file or directory)"),
     (f"{REPORT} --about {'x' * 501}", "about: must be at most 500 characters in one line"),
@@ -74,7 +94,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with data and with releases, one changed and one emptied."""
+    """A folder with data, a ledger, and releases, one changed and one emptied."""
     made = tmp_path_factory.mktemp("refusals")
     request = NoisyCountsRequest("uniform-mixture", 1.0, 0.0, 100.0, draws=100)
     release = procedure.make(request, np.linspace(0.0, 100.0, 60), random.Random(1).randrange)
@@ -82,7 +102,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     changed = {"cost": {"epsilon": 0.1, "delta": 0.0}, "n": 61}
     for name, change in (("release", {}), ("changed", changed), ("empty", {"release": None})):
         (made / f"{name}.json").write_text(json.dumps(content | change), encoding="utf-8")
-    (made / "data.csv").write_text(f"cases\n{CANARY}\n" + "7\n" * 20, encoding="utf-8")
+    for name, text in (
+        ("data.csv", f"cases\n{CANARY}\n" + "7\n" * 20),
+        ("word.csv", f"{CANARY}\n{CANARY}x\n"),
+        ("few.csv", f"{CANARY}\n" * 3),
+        ("many.csv", f"{CANARY}\n" * 101),
+        ("odd.json", '{"ledger": {"budget": "income", "entry": true}}'),
+    ):
+        (made / name).write_text(text, encoding="utf-8")
+    income = Budget("income", Decimal(1), Decimal(0), "person", "replace")
+    budget_file.create(made / "budgets.db", income)
     return made
 
 
@@ -95,8 +124,9 @@ def test_what_is_not_possible_is_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
+    monkeypatch.setenv(budget_file.PLACE, str(folder / "budgets.db"))
     before = {file for file in folder.rglob("*") if file.is_file()}
-    assert main(command.split()) == 2
+    assert main(shlex.split(command)) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert words in said
@@ -104,3 +134,4 @@ def test_what_is_not_possible_is_one_line(
     assert len(said) <= LONGEST_ERROR + len("error: \n")
     assert CANARY not in said
     assert {file for file in folder.rglob("*") if file.is_file()} == before
+    assert budget_file.account(folder / "budgets.db", "income").left() == 1

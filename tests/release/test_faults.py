@@ -9,7 +9,6 @@ import signal
 import time
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -86,28 +85,6 @@ def test_a_kill_loses_no_reservation_and_leaves_no_half_document(
         output_file.reserved(tmp_path / "out.json"),
     ):
         raise AssertionError("must not be reached")
-
-
-def test_a_full_disk_spends_nothing_and_keeps_what_was_there(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reserve(file)
-    content = file.read_bytes()
-    with monkeypatch.context() as patched:
-
-        def full(*_: Any) -> None:
-            raise OSError(28, "No space left on device")
-
-        patched.setattr(os, "fsync", full)
-        with pytest.raises(ParameterError, match="No space left on device"):
-            reserve(file)
-        with (
-            pytest.raises(OSError, match="No space left"),
-            output_file.reserved(tmp_path / "out.json"),
-        ):
-            raise AssertionError("must not be reached")
-    assert file.read_bytes() == content
-    assert names_in(tmp_path) == ["budgets.db", "budgets.db.lock"]
 
 
 def test_processes_at_the_same_time_never_overspend_or_overwrite_a_file(

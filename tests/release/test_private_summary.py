@@ -1,7 +1,4 @@
-"""Private summaries of reports and of daily cases: what is published, and what must not be.
-
-Neighbors are compared in test_neighbouring_files.py.
-"""
+"""Private summaries of reports and of daily cases: the posterior, its words, errors to expect."""
 
 from __future__ import annotations
 
@@ -22,7 +19,6 @@ from abcdp_core.mechanisms.private_summary import SummaryNoise, law, noisy
 from abcdp_core.posterior import fit
 from abcdp_core.posterior import pool as fixed_pool
 from abcdp_core.release import private_summary, procedure, simulated, summary_request
-from abcdp_core.release.request import question
 from abcdp_core.release.simulated import public_pool
 from abcdp_core.release.summary_document import PrivateSummaryRecord
 from abcdp_core.release.summary_posterior import TAILS, Inverse
@@ -30,68 +26,52 @@ from abcdp_core.release.summary_request import PrivateSummaryRequest, expected
 from abcdp_core.simulators import covid_people, tuberculosis_patients
 from abcdp_core.streams import generator
 from abcdp_core.summaries import weighted_quantile
+from tests.release import small
+from tests.release.small import PATIENTS, PEOPLE
 from tests.statistics import assert_frequencies, rejects
 
-Array = NDArray[np.float64]
-pytestmark = pytest.mark.usefixtures("few_simulations")
-
-PATIENTS, PEOPLE = "tuberculosis-patients", "covid-people"
-ROWS = 20_000
+ROWS, DAYS = 20_000, 18
 DAILY = covid_people.OBSERVED[:, 1].astype(int).tolist()
-
-
-def request_of(scenario: str = PATIENTS, **given: Any) -> PrivateSummaryRequest:
-    usual = {"scenario": scenario, "epsilon_total": 1.0, "simulations": 1000}
-    return PrivateSummaryRequest(**(usual | given))
-
-
-def rows_of(scenario: str) -> int:
-    return ROWS if scenario == PATIENTS else 18
+EACH = pytest.mark.parametrize("scenario", [PATIENTS, PEOPLE])
 
 
 @functools.cache
 def document_of(scenario: str, epsilon_total: float = 1.0) -> PrivateSummaryRecord:
     """A release of the published numbers, with noise that happens to be 0."""
-    request, n = request_of(scenario, epsilon_total=epsilon_total), rows_of(scenario)
     source: Any = tuberculosis_patients if scenario == PATIENTS else covid_people
     released = tuple(next(iter(source.STATISTICS.values())).whole_of(source.OBSERVED))
-    return completed(request, n, released)
+    request = small.numbers(scenario, epsilon_total=epsilon_total, draws=1000)
+    return completed(request, released)
 
 
-def completed(
-    request: PrivateSummaryRequest, n: int, released: tuple[int, ...]
-) -> PrivateSummaryRecord:
+def completed(request: PrivateSummaryRequest, released: tuple[int, ...]) -> PrivateSummaryRecord:
+    n = ROWS if request.scenario == PATIENTS else DAYS
     made = procedure.complete(PrivateSummaryRecord(request, n, released))
     assert isinstance(made, PrivateSummaryRecord)
     return made
 
 
-EACH = pytest.mark.parametrize("scenario", [PATIENTS, PEOPLE])
-
-
-def written(folder: Path, scenario: str, text: str, *more: str) -> Any:
-    """The record that the command writes for a file."""
+def release(folder: Path, scenario: str, text: str, *more: str) -> int:
+    """Release from a text to ``out.json``, by the command."""
     (folder / "data.csv").write_text(text, encoding="utf-8")
     out = folder / "out.json"
     out.unlink(missing_ok=True)
     asked = ["release", scenario, "--data", str(folder / "data.csv"), "--yes", "--out", str(out)]
-    asked += ["--simulations", "1000", "--workers", "1"]
-    assert main([*asked, "--epsilon-total", "1", *more]) == 0
-    return json.loads(out.read_text(encoding="utf-8"))
+    asked += ["--simulations", "1000", "--workers", "1", "--epsilon-total", "1"]
+    return main([*asked, *more])
 
 
-def test_all_output_depends_on_the_released_numbers_only(
+def test_all_that_is_written_and_printed_depends_on_the_released_numbers_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(private_summary, "with_noise", lambda *_: DAILY)
     told = []
-    for counts in (DAILY, [0] * 18):
-        document = written(tmp_path, PEOPLE, "\n".join(map(str, counts)))
+    for counts in (DAILY, [0] * DAYS):
+        assert release(tmp_path, PEOPLE, "\n".join(map(str, counts))) == 0
         printed, errors = capsys.readouterr()
-        words = " ".join(printed.split())
-        told.append((document, re.sub(r"about .*? here|in \d+ s", "", words), errors))
+        words = re.sub(r"about .*? here|in \d+ s", "", " ".join(printed.split()))
+        told.append(((tmp_path / "out.json").read_text(encoding="utf-8"), words, errors))
     assert told[0] == told[1]
-    assert "n" not in document_of(PATIENTS).content()
 
 
 def test_no_label_is_printed_written_or_logged(
@@ -104,34 +84,13 @@ def test_no_label_is_printed_written_or_logged(
     labels = [f"SIT-48151623-{patient % 30}" for patient in range(100)]
     with caplog.at_level(logging.DEBUG):
         text = "\n".join(["48151623 strain", *labels])
-        document = written(tmp_path, PATIENTS, text, "--column", "labels")
-        (tmp_path / "bad.csv").write_text(f"strain\n{labels[0]}\n{labels[1]},x", encoding="utf-8")
-        asked = ["release", PATIENTS, "--data", str(tmp_path / "bad.csv"), "--column", "labels"]
-        assert main([*asked, "--epsilon-total", "1", "--yes", "--out", str(tmp_path / "o")]) == 2
+        assert release(tmp_path, PATIENTS, text, "--column", "labels") == 0
+        document = (tmp_path / "out.json").read_text(encoding="utf-8")
+        text = f"strain\n{labels[0]}\n{labels[1]},x"
+        assert release(tmp_path, PATIENTS, text, "--column", "labels") == 2
     printed, said = capsys.readouterr()
     assert said.count("\n") == 1
-    assert "48151623" not in json.dumps(document) + printed + said + caplog.text
-
-
-def test_a_record_has_everything_that_may_be_published_and_nothing_else() -> None:
-    content = document_of(PATIENTS).content()
-    assert set(content) == {
-        *("mode", "mechanism", "statement", "remains", "protected", "public", "release"),
-        *("posterior", "event", "cost", "versions", "format"),
-    }
-    assert content["public"] == {
-        "scenario": PATIENTS, "epsilon_total": 1.0, "draws": 1000, "pool_seed": 1,
-        "simulations": 1000, "effective_sample_size": 1000,
-    }  # fmt: skip
-    assert content["release"]["whole_numbers"] == [473, 326, 282, 20, 30, 20]
-    assert content["release"]["divided_by"] == [1, 1, 1, 1, 1, 3]
-    assert content["cost"]["epsilon"] <= 1.0
-    assert document_of(PEOPLE).content()["n"] == 18
-    assert "for 18 days" in question(request_of(PEOPLE), 18)
-    asked = question(request_of(), ROWS)
-    assert "one patient, added or removed" in asked
-    assert "Δ₁ = 13/3" in asked
-    assert "20,000" not in asked
+    assert "48151623" not in document + printed + said + caplog.text
 
 
 @EACH
@@ -152,16 +111,18 @@ def test_means_intervals_and_draws_are_of_one_posterior(scenario: str) -> None:
     assert np.isfinite(prior_of.log_density(prior_of.to_x(document.sample[:, :4]))).all()
 
 
-def test_table_and_sentences_describe_the_release() -> None:
+def test_numbers_with_their_steps_names_and_probabilities_are_told() -> None:
     document = document_of(PATIENTS)
+    content = json.loads(document.to_json())["release"]
+    assert content["whole_numbers"] == [473, 326, 282, 20, 30, 20]
+    assert content["divided_by"] == [1, 1, 1, 1, 1, 3]
     assert document.summary == (
         "Released, with noise: patients: 473; clusters: 326; clusters of 1: 282; clusters of 2: "
         "20; largest cluster: 30; g: 6.67."
     )
-    assert document_of(PEOPLE).summary.startswith("Released, with noise: day 1: 1; day 2: 6; ")
     names = document.table().quantity.tolist()
-    assert names[-2:] == ["P(R₂ < 1), forced by the prior", "P(R₂ < 0.1)"]
     assert names[:4] == [*tuberculosis_patients.OWN_NAMES.values()]
+    assert names[-2:] == ["P(R₂ < 1), forced by the prior", "P(R₂ < 0.1)"]
     probability = document.found.told.probabilities[1]
     assert 0.1 < probability < 0.9
     answers = document.table()[["mean", "prior mean"]].to_numpy()[-2:].tolist()
@@ -171,7 +132,7 @@ def test_table_and_sentences_describe_the_release() -> None:
 def test_a_misfit_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     # Of 20 tests the smallest p-value of 5000 replicates is 40 / 5001.
     monkeypatch.setattr(fit.fit, "__defaults__", (fit.one_by_one, 5000))
-    document = completed(request_of(PEOPLE), 18, (5000, *DAILY[1:]))
+    document = completed(small.numbers(PEOPLE), (5000, *DAILY[1:]))
     record = document.content()["posterior"]["fit"]
     assert ("day 1", "high") in {(each["name"], each["direction"]) for each in record["numbers"]}
     assert record["p_value"] < fit.MISFIT
@@ -200,7 +161,7 @@ def test_numbers_stay_readable_if_the_model_does_not_fit(
 ) -> None:
     # Simulations take long there.
     monkeypatch.setattr(fit.fit, "__defaults__", (fit.one_by_one, 50))
-    rows = completed(request_of(), ROWS, wrong).rows()
+    rows = completed(small.numbers(), wrong).rows()
     assert max(len(part) for row in rows for part in (row.mean, row.low, row.high)) <= 8
 
 
@@ -218,18 +179,9 @@ def test_the_doubling_time_follows_from_the_growth_rate_and_may_be_none() -> Non
     assert (further["unit"], further["prior_interval"][1]) == ("days", None)
 
 
-@pytest.mark.parametrize(
-    ("scenario", "epsilon_total"),
-    [
-        (PATIENTS, 0.001),
-        pytest.param(PATIENTS, 1000.0, marks=pytest.mark.slow),
-        (PEOPLE, 0.001),
-        (PEOPLE, 1000.0),
-    ],
-)
-def test_sentences_are_sound_at_every_budget(
-    scenario: str, epsilon_total: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("epsilon_total", [0.001, 1000.0])
+@pytest.mark.parametrize("scenario", [pytest.param(PATIENTS, marks=pytest.mark.slow), PEOPLE])
+def test_intervals_are_sound_at_every_budget(scenario: str, epsilon_total: float) -> None:
     document = document_of(scenario, epsilon_total)
     for row in document.rows():
         low, mean, high = (
@@ -240,33 +192,27 @@ def test_sentences_are_sound_at_every_budget(
         assert low < high or epsilon_total == 1000.0
     assert "nan" not in document.table().to_string()
     assert f"ε_total = {epsilon_total:g}" in document.settings
-    # An epidemic may have more cases than even this noise can hide.
-    if epsilon_total == 0.001:
-        # With 10 draws, the error may be small by chance.
-        monkeypatch.setattr(fixed_pool, "LOOKED_FOR", 60)
-        summary_request._error.cache_clear()
-    little = document.request.noise_warning(document.n)
-    assert bool(little) == (epsilon_total == 0.001 and scenario == PATIENTS)
 
 
-@EACH
 def test_errors_to_expect_lie_between_the_noiseless_and_the_prior_errors(
-    scenario: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # A search in a pool of 1000 is fast, and 10 draws are too few.
-    monkeypatch.setattr(fixed_pool, "LOOKED_FOR", 200 if scenario == PEOPLE else 10)
+    # Of 10 draws, the error may be small by chance.
+    monkeypatch.setattr(fixed_pool, "LOOKED_FOR", 60)
     summary_request._error.cache_clear()
-    found = expected(request_of(scenario), rows_of(scenario))
+    usual, little = small.numbers(), small.numbers(epsilon_total=0.001)
+    found, noisier = expected(usual, ROWS), expected(little, ROWS)
     for plain, error, prior in zip(found.plain, found.error, found.prior, strict=True):
         assert 0.0 < plain <= error * 1.01
         assert error < prior * 1.01
-    little = expected(request_of(scenario, epsilon_total=0.001), rows_of(scenario))
-    assert all(a > b for a, b in zip(little.error, found.error, strict=True))
+    assert all(a > b for a, b in zip(noisier.error, found.error, strict=True))
+    assert usual.noise_warning(ROWS) == ""
+    assert "say little more than the prior" in little.noise_warning(ROWS)
 
 
 @pytest.mark.slow
 def test_intervals_hold_only_if_they_include_the_noise() -> None:
-    request, count = request_of(epsilon_total=0.5), 150
+    request, count = small.numbers(epsilon_total=0.5), 150
     event, public = request.event(ROWS), public_pool(PATIENTS, ROWS, 1)
     theta, numbers = tuberculosis_patients.held_out()
     truths = public.told(theta[:count], numbers[:count])[:, 4]
@@ -285,5 +231,5 @@ def test_intervals_hold_only_if_they_include_the_noise() -> None:
     # At a false alarm of 1e-6 this detects a coverage of three quarters or less.
     hold = np.array([0.9, 0.1])
     assert_frequencies(holding(event), hold)
-    silent = request_of(epsilon_total=1000.0).event(ROWS)
+    silent = small.numbers(epsilon_total=1000.0).event(ROWS)
     assert rejects(assert_frequencies, holding(silent), hold)
