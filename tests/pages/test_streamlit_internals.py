@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_imports import ROOT, files_of, imports_of
+from tests.sources import ROOT, files_of, imports_of
 from ui.server import streamlit_internals
 
 INTERNALS = "ui/server/streamlit_internals.py"
