@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from abcdp_core.distances import Distance, kernel
+from abcdp_core.distances import Distance, kernel, maximum_mean_discrepancy
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.columns import Columns
 from abcdp_core.distances.fourier import FourierMMD
@@ -79,6 +81,17 @@ def test_sharp_leaves_room_for_the_rounding_of_large_sums(n: int) -> None:
         assert FORMS[form].sensitivity(n, "published") == kernel.mmd_sensitivity(n, "published")
 
 
+@pytest.mark.parametrize("kernel_error", [0.0, FourierMMD(0.0, 5.0, 0.6).kernel_error, 0.1])
+def test_the_sensitivity_of_a_kernel_is_never_rounded_down(kernel_error: float) -> None:
+    # In rational arithmetic: (n Δ)² >= 2 + 4 error, the squared diameter of the feature vectors.
+    for n in (*range(1, 2001), 3000, 5000, 10_000, 20_000):
+        delta = Fraction(kernel.mmd_sensitivity(n, "sharp", kernel_error))
+        assert (n * delta) ** 2 >= 2 + 4 * Fraction(kernel_error)
+        assert n * Fraction(kernel.mmd_sensitivity(n, "published")) >= 2
+    found = [kernel.mmd_sensitivity(100, which) for which in ("sharp", "published", "script")]
+    assert found == pytest.approx([2**0.5 / 100, 0.02, 0.01], rel=1e-15)
+
+
 @EVERY
 def test_it_is_a_distance_below_its_bound(distance: Distance) -> None:
     rng = np.random.default_rng(1)
@@ -88,6 +101,8 @@ def test_it_is_a_distance_below_its_bound(distance: Distance) -> None:
     assert between(distance, x, z) <= between(distance, x, y) + between(distance, y, z)
     apart = between(distance, np.zeros(3), np.full(4, 5.0))
     assert max(apart, between(distance, y, z)) <= distance.bound * (1 + 1e-12)
+    if not isinstance(distance, RandomFeatures):
+        assert apart == pytest.approx(distance.bound, rel=1e-3)
 
 
 COMBINED: dict[str, Distance] = FORMS | {
@@ -119,3 +134,18 @@ def test_columns_are_selected_and_scaled() -> None:
     for which in ("sharp", "published"):
         assert distance.sensitivity(9, which) == inner.sensitivity(9, which)
     assert distance.statistic_sensitivity(9) == inner.statistic_sensitivity(9)
+
+
+def test_the_median_bandwidth_is_the_median_over_pairs() -> None:
+    # Distances 1, 2, 3, 4, 6, 7.
+    assert kernel.median_bandwidth(np.array([[0.0], [1.0], [3.0], [7.0]])) == 3.5
+    assert kernel.median_bandwidth(np.array([[0.0, 0.0], [3.0, 4.0]])) == 5.0
+
+
+def test_the_form_is_chosen_by_cost() -> None:
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6), FourierMMD)
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6, n=22), QuadraticMMD)
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6, n=23), FourierMMD)
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.01), RandomFeatures)
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.01, n=100), QuadraticMMD)
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6, dimension=2), RandomFeatures)

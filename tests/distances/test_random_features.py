@@ -1,3 +1,5 @@
+"""Random features: their norm, and squared distances that are unbiased with a stated error."""
+
 from __future__ import annotations
 
 import math
@@ -20,7 +22,7 @@ def terms(features: RandomFeatures, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 @BOTH
-def test_the_norm_of_a_feature_vector_is_as_stated(paired: bool) -> None:
+def test_sensitivity_and_bound_follow_from_the_largest_norm_which_is_reached(paired: bool) -> None:
     features = RandomFeatures(0.6, paired=paired)
     points = np.random.default_rng(1).normal(0.0, 10.0, (1000, 1, 1))
     norms = np.linalg.norm(features.statistic(points), axis=1)
@@ -28,29 +30,19 @@ def test_the_norm_of_a_feature_vector_is_as_stated(paired: bool) -> None:
         assert norms == pytest.approx(1.0, abs=1e-14)
     else:
         assert norms.max() <= math.sqrt(2.0)
-
-
-@BOTH
-def test_sensitivity_and_bound_follow_from_the_norm(paired: bool) -> None:
-    features = RandomFeatures(0.6, paired=paired)
     diameter = 2.0 if paired else 2.0 * math.sqrt(2.0)
     assert features.bound == diameter
     assert features.sensitivity(50) == pytest.approx(diameter / 50, rel=1e-15)
+    assert features.statistic_sensitivity(50) == features.sensitivity(50)
     # In rational arithmetic: n Δ is never below 2, or √8.
     for n in (*range(1, 1001), 5000, 20_000):
         assert (n * Fraction(features.sensitivity(n))) ** 2 >= (4 if paired else 8)
-    assert features.statistic_sensitivity(50) == features.sensitivity(50)
-
-
-@BOTH
-def test_the_largest_norm_is_reached_by_some_features(paired: bool) -> None:
     # One frequency: two points half a turn apart are as far apart as features can be.
-    features = RandomFeatures(1.0, frequencies=1, paired=paired)
-    omega, shift = float(features.omega[0, 0]), float(features.shift[0])
+    single = RandomFeatures(1.0, frequencies=1, paired=paired)
+    omega, shift = float(single.omega[0, 0]), float(single.shift[0])
     start = 0.0 if paired else -shift / omega
-    points = np.array([start, start + math.pi / omega])[:, None, None]
-    here, there = features.statistic(points)
-    assert np.linalg.norm(here - there) == pytest.approx(features.sensitivity(1), rel=1e-12)
+    here, there = single.statistic(np.array([start, start + math.pi / omega])[:, None, None])
+    assert np.linalg.norm(here - there) == pytest.approx(single.sensitivity(1), rel=1e-12)
 
 
 @BOTH

@@ -21,21 +21,19 @@ def sums(data: np.ndarray) -> np.ndarray:
 LENGTH = math.hypot(0.5, 2.0)
 PUBLIC = Standardised(sums, (0.5, 2.0), LENGTH, 6.0, usual=10)
 PRIVATE = Standardised(sums, (0.5, 2.0), LENGTH, 6.0, usual=None)
-DATA = np.random.default_rng(0).random((10, 2))
 
 
 def test_distances_are_euclidean_with_weights_and_clipped() -> None:
     data = np.array([[[0.0], [0.0]], [[0.6], [1.6]], [[100.0], [0.0]]])
     statistics = CLIPPED.statistic(data)
     assert CLIPPED.compare(statistics, statistics[0]) == pytest.approx([0.0, 1.0, 3.0], rel=1e-15)
-    others = PUBLIC.statistic(np.stack([DATA + 0.1, DATA + 9.0]))
-    assert PUBLIC.compare(others, PUBLIC.statistic(DATA)) == pytest.approx([LENGTH, 6.0])
-
-
-def test_only_a_public_number_of_records_divides_the_sums() -> None:
-    double = np.concatenate([DATA, DATA])
-    assert PUBLIC.statistic(double) == pytest.approx(PUBLIC.statistic(DATA))
-    assert PRIVATE.statistic(double) == pytest.approx(2.0 * PRIVATE.statistic(DATA))
+    here = np.random.default_rng(0).random((10, 2))
+    others = PUBLIC.statistic(np.stack([here + 0.1, here + 9.0]))
+    assert PUBLIC.compare(others, PUBLIC.statistic(here)) == pytest.approx([LENGTH, 6.0])
+    # Only a public number of records divides the sums.
+    double = np.concatenate([here, here])
+    assert PUBLIC.statistic(double) == pytest.approx(PUBLIC.statistic(here))
+    assert PRIVATE.statistic(double) == pytest.approx(2.0 * PRIVATE.statistic(here))
 
 
 @pytest.mark.parametrize("n", [5, 10, 40])
