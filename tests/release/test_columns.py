@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from abcdp_core.own_model.lattice import Table
 from abcdp_core.parameters import ParameterError
 from abcdp_core.release import columns
 from abcdp_core.release.columns import CumulativeError, Reading, digest_of
 from abcdp_core.release.request import columns_of, scenarios
 from abcdp_core.tabular import LARGEST_FILE, TableError
+from tests.release.small import PATIENTS, PEOPLE
 
-PATIENTS, PEOPLE, SHARES = "tuberculosis-patients", "covid-people", "uniform-mixture"
+SHARES = "uniform-mixture"
 CANARY = "Beijing-SIT1-48151623"
 
 
@@ -113,46 +113,22 @@ def test_the_kind_must_be_named_if_only_the_data_could_decide_it() -> None:
     assert kinds <= columns.READERS.keys() <= columns.WORDS.keys()
 
 
-REGISTER = Table(
-    columns=("minutes", "smoker"),
-    whole=frozenset(["minutes"]),
-    summaries=(),
-    neighbours="replace",
-    sizes=(2, 1000),
-    unit="a patient",
-    declared=(),
-    file="register.toml",
-    digest="",
-    statistic=cast("Any", None),
-    bounds="",
-    wrong=lambda _values: "",
-    pool=cast("Any", None),
-    levels={"smoker": ("no", "yes")},
-)
-
-
-@pytest.fixture
-def register(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Reads a register whose table may be changed."""
-
-    def reader(content: bytes, **changed: Any) -> Any:
-        class Source:
-            OWN_TABLE = dataclasses.replace(REGISTER, **changed)
-
-        monkeypatch.setattr("abcdp_core.release.columns.simulators.load", lambda _: Source)
-        return columns.read(content, "register", columns.RECORDS)
-
-    return reader
-
-
-def test_a_register_has_its_columns_in_any_order_beside_others(register: Any) -> None:
+def test_a_register_has_its_columns_in_any_order_beside_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = SimpleNamespace(
+        columns=("minutes", "smoker"), whole={"minutes"}, levels={"smoker": ("no", "yes")},
+        neighbours="replace", sizes=(2, 1000), wrong=lambda _: "",
+    )  # fmt: skip
+    monkeypatch.setattr(columns.simulators, "load", lambda _: SimpleNamespace(OWN_TABLE=own))
     # A column that is ignored makes a few rows larger than a series may be.
     rows = [f"{'yes' if row % 2 else 'no'};{'x' * 100_000};{row}\n" for row in range(30)]
     content = ("smoker;remark;minutes\n" + "".join(rows)).encode()
     assert len(content) > LARGEST_FILE
     expected = [[row, row % 2] for row in range(30)]
-    assert register(content).tolist() == expected
-    private = register(content, neighbours="add-remove")
+    assert columns.read(content, "register", columns.RECORDS).tolist() == expected
+    own.neighbours = "add-remove"
+    private = columns.read(content, "register", columns.RECORDS)
     assert len(private) == 1000
     assert private[:30].tolist() == expected
     assert np.isnan(private[30:]).all()

@@ -45,13 +45,13 @@ from abcdp_core.release.exact_noise import (
 )
 from abcdp_core.release.noisy_counts import NoisyCountsRequest, measure
 from abcdp_core.simulators import covid_people, tuberculosis_patients
+from tests.oracles.reports import Report, partitions, with_one_more
 from tests.release.small import seeded
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Numbers = Sequence[int]
-Sizes = tuple[int, ...]
 
 CLUSTERS = tuberculosis_patients.STATISTICS["cluster-summary"]
 TB = (CLUSTERS, 7, 6)
@@ -69,23 +69,7 @@ def loss(first: Numbers, second: Numbers, scales: Sequence[float]) -> float:
     )
 
 
-def reports(patients: int, largest: int = 99) -> Iterator[Sizes]:
-    """Sizes of clusters, the largest first, of all reports of so many patients."""
-    if patients == 0:
-        yield ()
-    for first in range(min(patients, largest), 0, -1):
-        for rest in reports(patients - first, first):
-            yield (first, *rest)
-
-
-def with_one_more(sizes: Sizes) -> set[Sizes]:
-    """Reports with one more patient, in each cluster or in a new one."""
-    places = range(len(sizes))
-    grown = [(*sizes[:i], sizes[i] + 1, *sizes[i + 1 :]) for i in places]
-    return {tuple(sorted(each, reverse=True)) for each in [*grown, (*sizes, 1)]}
-
-
-def numbers_of(sizes: Sizes) -> list[int]:
+def numbers_of(sizes: Report) -> list[int]:
     """Whole numbers of a report."""
     table = np.zeros((7, 1))
     table[: len(sizes), 0] = sizes
@@ -96,7 +80,7 @@ def neighbors(kind: str) -> Iterator[tuple[Numbers, Numbers]]:
     """Whole numbers of all small neighboring data sets."""
     if kind == "reports":
         for patients in range(7):
-            for one in reports(patients):
+            for one in partitions(patients, patients):
                 for other in with_one_more(one):
                     yield numbers_of(one), numbers_of(other)
     elif kind == "days":
