@@ -20,7 +20,6 @@ from abcdp_core.privacy.composition import (
     renyi_pure,
 )
 
-ALL = pytest.mark.parametrize("accountant", ACCOUNTANTS)
 PIECES = pytest.mark.parametrize("per_query_epsilon", [0.01, 0.1, 1.0, 5.0])
 COUNTS = pytest.mark.parametrize("count", [1, 2, 10, 300])
 
@@ -41,14 +40,13 @@ def coins_delta(per_query_epsilon: float, count: int, total: float) -> float:
 
 @PIECES
 @pytest.mark.parametrize("count", [1, 2, 5, 20])
-@pytest.mark.parametrize("part", [0.0, 0.3, 0.9])
-def test_the_optimal_delta_is_that_of_coins(
-    per_query_epsilon: float, count: int, part: float
-) -> None:
-    expected = coins_delta(per_query_epsilon, count, part * count * per_query_epsilon)
-    found = optimal_delta(per_query_epsilon, count, part * count * per_query_epsilon)
-    assert expected <= found + 1e-14
-    assert found == pytest.approx(expected, rel=1e-6, abs=1e-12)
+def test_the_optimal_delta_is_that_of_coins(per_query_epsilon: float, count: int) -> None:
+    for part in (0.0, 0.3, 0.9):
+        total = part * count * per_query_epsilon
+        expected = coins_delta(per_query_epsilon, count, total)
+        found = optimal_delta(per_query_epsilon, count, total)
+        assert expected <= found + 1e-14
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 @PIECES
@@ -93,14 +91,15 @@ def test_a_conversion_of_gaussian_divergences_is_at_the_best_of_all_orders(
     found = from_renyi(lambda alpha: alpha * mu**2 / 2.0, delta)
     best = max(min(converted(1.0 + 10.0 ** (k / 500.0)) for k in range(-1500, 3000)), 0.0)
     assert found == pytest.approx(best, rel=1e-4, abs=1e-9)
+    # Any order is a bound, also where the best one is at an end.
+    assert 0.0 <= from_renyi(lambda alpha: 0.0 * alpha, 1e-6) < 1e-3
+    assert from_renyi(lambda alpha: 1e12 * alpha, 1e-6) >= 1e12
 
 
-@ALL
+@pytest.mark.parametrize("accountant", ACCOUNTANTS)
 @COUNTS
-@pytest.mark.parametrize("budget", [0.01, 1.0, 20.0])
-def test_the_largest_piece_fits_and_a_larger_one_does_not(
-    accountant: str, count: int, budget: float
-) -> None:
-    per_query_epsilon = largest_per_query_epsilon(budget, count, DELTA, accountant)
-    assert epsilon(per_query_epsilon, count, DELTA, accountant) <= budget * (1.0 + 1e-12)
-    assert epsilon(1.001 * per_query_epsilon, count, DELTA, accountant) > budget
+def test_the_largest_piece_fits_and_a_larger_one_does_not(accountant: str, count: int) -> None:
+    for budget in (0.01, 1.0, 20.0):
+        per_query_epsilon = largest_per_query_epsilon(budget, count, DELTA, accountant)
+        assert epsilon(per_query_epsilon, count, DELTA, accountant) <= budget * (1.0 + 1e-12)
+        assert epsilon(1.001 * per_query_epsilon, count, DELTA, accountant) > budget
