@@ -86,7 +86,7 @@ def test_gaussian_and_laplace_curves_are_the_best_attack(move: float) -> None:
 def test_a_curve_of_norm_noise_is_the_best_attack(epsilon: float, dimension: int) -> None:
     # Sampled rates of the likelihood-ratio test at several levels, each off by at most Hoeffding's
     # bound at a false alarm of 1e-6.
-    runs = 20_000
+    runs = 40_000
     noise = draw_norm_noise(np.random.default_rng(1), dimension, (runs,))
     move = epsilon * np.eye(dimension)[0]
     level = np.linspace(-0.8, 0.8, 9)[:, None] * epsilon
