@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core.__main__ import INTERRUPTED, main
-from abcdp_core.cli import ending, simulations
+from abcdp_core.__main__ import main
+from abcdp_core.cli import simulations
 from abcdp_core.output.page import LIBRARY
 from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior import rounds
@@ -23,7 +23,7 @@ FILES = {"infer.csv", "infer.summary.csv", "infer.json", "infer.html", LIBRARY}
 REGRESSION = EXAMPLES / "linear_regression.toml"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first round of a few thousand draws."""
     monkeypatch.setattr(rounds, "FIRST", 6000)
@@ -33,7 +33,10 @@ def infer(problem: Path, out: Path) -> int:
     return main(["infer", str(problem), "--workers", "1", "--out", str(out)])
 
 
-@pytest.mark.usefixtures("small")
+def record_in(folder: Path) -> Any:
+    return json.loads((folder / "infer.json").read_text(encoding="utf-8"))
+
+
 def test_a_problem_becomes_files_and_a_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -41,7 +44,6 @@ def test_a_problem_becomes_files_and_a_line(
     assert {file.name for file in tmp_path.iterdir()} == FILES
     said = capsys.readouterr().out.split("\n")[0]
     assert said.startswith("Posterior mean ± standard deviation: β0 \u2212")
-    assert "Computed by importance sampling (effective sample size" in said
     assert said.endswith("This spends no privacy budget: nothing private was read.")
 
     draws, summary = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("infer", "infer.summary"))
@@ -52,33 +54,18 @@ def test_a_problem_becomes_files_and_a_line(
     assert (np.abs(summary["mean"].to_numpy() - exact["mean"]) < 0.1 * exact.sd).all()
     assert (np.abs(summary.sd.to_numpy() / exact.sd - 1.0) < 0.1).all()
 
-    record = json.loads((tmp_path / "infer.json").read_text(encoding="utf-8"))
-    assert record["way"] == "importance sampling"
+    record = record_in(tmp_path)
     command = "abcdp infer linear_regression.toml --out results/linear_regression"
-    assert record["command"] == command
+    assert (record["way"], record["command"]) == ("importance sampling", command)
     assert sum(each["draws"] for each in record["rounds"]) == record["simulated"]
     assert record["fit"]["p_value"] > 0.01
-    assert record["fit"]["statement"] in said
-    assert record["summary"] == said
+    assert record["fit"]["statement"] in said == record["summary"]
     spent = {"epsilon_total": 1.0, "unit": "one record", "neighbours": "replace"}
     assert record["spent_by_the_release"] == spent
     assert record["privacy"].startswith(f"{report.NO_COST} The release itself spent ε_total = 1")
     html = (tmp_path / "infer.html").read_text(encoding="utf-8")
     assert "Posterior from the noisy query: linear regression" in html
     assert html.count(report.NO_COST) == 1
-
-
-def pool_problem(folder: Path, scale: float) -> Path:
-    rng = np.random.default_rng(1)
-    theta = rng.normal(size=1500)
-    pool = pd.DataFrame({"theta.a": theta, "summary.s": theta + rng.normal(size=1500)})
-    pool.to_csv(folder / "pool.csv", index=False)
-    file = folder / "pool.toml"
-    file.write_text(
-        f'pool = "pool.csv"\nquery = [1.0]\n[noise]\nlaw = "gaussian"\nscale = {scale}\n',
-        encoding="utf-8",
-    )
-    return file
 
 
 @pytest.mark.parametrize(
@@ -89,29 +76,24 @@ def pool_problem(folder: Path, scale: float) -> Path:
                "carry weight (effective sample size 1 from 1,500 draws of the pool)."),
     ],
 )  # fmt: skip
-def test_a_pool_says_how_it_was_used(
+def test_a_pool_says_how_it_was_used_and_its_names_move_no_cursor(
     scale: float, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert infer(pool_problem(tmp_path, scale), tmp_path / "out") == 0
-    assert words in capsys.readouterr().out
-    record = json.loads((tmp_path / "out" / "infer.json").read_text(encoding="utf-8"))
-    assert record["pool"] == "pool.csv"
-    assert record["spent_by_the_release"] is None
-    assert record["privacy"].endswith("The budget of the release itself is not stated.")
-
-
-def test_a_name_from_a_file_moves_no_cursor(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = pool_problem(tmp_path, 1.0)
-    table = pd.read_csv(tmp_path / "pool.csv")
-    table.columns = pd.Index(["theta.\x1b[31mred\u202e", "summary.s"])
-    table.to_csv(tmp_path / "pool.csv", index=False)
+    rng = np.random.default_rng(1)
+    theta = rng.normal(size=1500)
+    pool = {"theta.\x1b[31mred\u202e": theta, "summary.s": theta + rng.normal(size=1500)}
+    pd.DataFrame(pool).to_csv(tmp_path / "pool.csv", index=False)
+    file = tmp_path / "pool.toml"
+    noise = f'[noise]\nlaw = "gaussian"\nscale = {scale}\n'
+    file.write_text(f'pool = "pool.csv"\nquery = [1.0]\n{noise}', encoding="utf-8")
     assert infer(file, tmp_path / "out") == 0
     said = capsys.readouterr().out
+    assert words in said
     assert "deviation: ?[31mred? " in said
     assert "\x1b" not in said
-    assert ending.harmless("ε") == "ε"
+    record = record_in(tmp_path / "out")
+    assert (record["pool"], record["spent_by_the_release"]) == ("pool.csv", None)
+    assert record["privacy"].endswith("The budget of the release itself is not stated.")
 
 
 def shared_by(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,39 +102,19 @@ def shared_by(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulations, "executor_for", lambda _: executor)
 
 
-def test_lost_workers_are_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_change_nothing_and_lost_ones_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(ThreadPoolExecutor):
         def submit(self, *_: Any, **__: Any) -> Future[Any]:
             future: Future[Any] = Future()
             future.set_exception(BrokenExecutor())
             return future
 
-    shared_by(Broken(2), monkeypatch)
-    words = "a worker process crashed or was killed"
-    with simulations.done_by("2") as each, pytest.raises(LostWorkersError, match=words):
-        inference.infer(problems.read(REGRESSION), each)
-
-
-@pytest.mark.usefixtures("small")
-def test_workers_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     this = problems.read(REGRESSION)
     shared_by(ThreadPoolExecutor(2), monkeypatch)
     with simulations.done_by("2") as each:
         found = inference.infer(this, each)
     np.testing.assert_array_equal(found.theta, inference.infer(this).theta)
-
-
-@pytest.mark.usefixtures("small")
-def test_ctrl_c_leaves_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "infer.csv").write_text("earlier", encoding="utf-8")
-
-    def interrupted(task: rounds.Task) -> rounds.Draws:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(rounds, "simulate", interrupted)
-    assert infer(REGRESSION, tmp_path) == INTERRUPTED
-    assert "no file was left half-written" in capsys.readouterr().err
-    assert [file.name for file in tmp_path.iterdir()] == ["infer.csv"]
-    assert (tmp_path / "infer.csv").read_text(encoding="utf-8") == "earlier"
+    shared_by(Broken(2), monkeypatch)
+    words = "a worker process crashed or was killed"
+    with simulations.done_by("2") as each, pytest.raises(LostWorkersError, match=words):
+        inference.infer(this, each)

@@ -1,4 +1,4 @@
-"""The command that plans: what it prints, writes and refuses."""
+"""The command that plans: what it prints, and writes only if it is asked to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SMALL = (
 )
 
 
-def test_it_prints_ranks_and_advice_and_writes_nothing_unless_asked(
+def test_it_ranks_judges_a_goal_and_writes_nothing_unless_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -25,21 +25,13 @@ def test_it_prints_ranks_and_advice_and_writes_nothing_unless_asked(
     ranks = [line[0] for line in lines if line and line[-1] in ("yes", "no")]
     assert sorted(ranks) == ["noisy-counts", "sparse-vector"]
     assert "N = 120, ε_total = 2, δ = 1e-06" in printed
-    assert "The smallest error is predicted for" in " ".join(printed.split())
-    assert "This example does not need ABC" in " ".join(printed.split())
     assert "private-summary-large-unit: " in printed
-    assert "planning costs no privacy" in " ".join(printed.split())
     assert not list(tmp_path.iterdir())
 
-
-def test_a_goal_is_judged_and_files_are_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
     wanted = ("--error-below", "0.001", "--probability", "0.9", "--metric", "mae")
     assert main([*SMALL, *wanted, "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert "Ranked by mean absolute error that 90 % of releases keep" in printed
-    assert "Enough to stay below 0.001:" in printed
     assert "No mechanism is predicted to meet the goal" in " ".join(printed.split())
     saved = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
     assert saved["parameters"]["goal"] == "error-below"
