@@ -1,3 +1,5 @@
+"""Points of a mixture of uniform distributions, their counts, and data sets drawn reduced."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -14,22 +16,17 @@ TRUTH = uniform_mixture.TRUTH
 UNEVEN = np.array([0.5, 0.0, 0.3, 0.2, 0.0])
 
 
-def draw(theta: Array, size: int, seed: int = 1) -> Array:
-    """Points ``(size,)`` of one data set."""
-    rng = np.random.default_rng(seed)
-    return uniform_mixture.simulate(rng, theta[None], size)[0, :, 0]
-
-
 def cdf(theta: Array, x: Array) -> Array:
     return np.interp(x, np.arange(6), np.concatenate([[0.0], np.cumsum(theta)]))
 
 
 @pytest.mark.parametrize("theta", [TRUTH, UNEVEN], ids=["truth", "uneven"])
-def test_points_follow_the_mixture(theta: Array) -> None:
-    points = draw(theta, 100_000)
+def test_points_follow_the_mixture_and_stay_out_of_empty_components(theta: Array) -> None:
+    points = uniform_mixture.simulate(np.random.default_rng(1), theta[None], 100_000)[0, :, 0]
     assert_distribution(points, lambda x: cdf(theta, x))
     other = theta + 0.03 * np.array([1.0, 0.0, -1.0, 0.0, 0.0])
     assert rejects(assert_distribution, points, lambda x: cdf(other, x))
+    assert set(points.astype(int)) == {*np.flatnonzero(theta)}
 
 
 def test_a_point_inverts_the_distribution_function() -> None:
@@ -38,10 +35,6 @@ def test_a_point_inverts_the_distribution_function() -> None:
     uniform = np.random.default_rng(4).random((20, 50))
     for weights, row, u in zip(theta, points, uniform, strict=True):
         assert cdf(weights, row) == pytest.approx(u, abs=1e-12)
-
-
-def test_points_stay_out_of_empty_components() -> None:
-    assert set(draw(UNEVEN, 10_000).astype(int)) == {0, 2, 3}
 
 
 def test_the_prior_is_flat_over_weights() -> None:
@@ -89,8 +82,9 @@ def statistics_of(theta: Array, n: int, sets: int, *, reduced: bool) -> tuple[Ar
     return uniform_mixture.distance().statistic(points), uniform_mixture.count(points)
 
 
-@pytest.mark.parametrize("theta", [TRUTH, UNEVEN], ids=["truth", "uneven"])
-@pytest.mark.parametrize("n", [uniform_mixture.FEW + 1, 300])
+@pytest.mark.parametrize(
+    ("theta", "n"), [(TRUTH, uniform_mixture.FEW + 1), (UNEVEN, 300)], ids=["truth", "uneven"]
+)
 def test_reduced_data_sets_have_the_distribution_of_simulated_ones(theta: Array, n: int) -> None:
     """Compare distances to three data sets, and a part of the statistic beyond the counts."""
     (drawn, counts), (simulated, their_counts) = (
