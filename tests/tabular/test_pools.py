@@ -40,28 +40,17 @@ def test_a_pool_is_read_from_every_program(text: str) -> None:
         ("theta.a,summary.s\nx,4711,1\n", "row.names = FALSE in R"),
         ("theta.a,theta.a\n4711,1\n", "has two columns theta.a"),
         ('theta.a\n"4711\n', "is not a table (ParserError)"),
+        ("theta.a\n1\n4711x\n", "column theta.a, row 2: is not a finite number"),
+        ("theta.a\n1\n4711e200\n", "column theta.a, row 2: is beyond 1e"),
+        ("theta.a\nx4711\ny\n", "column theta.a: holds no number"),
     ],
 )
 def test_an_invalid_pool_is_refused_without_a_value(text: str, words: str) -> None:
     with pytest.raises(TableError) as caught:
-        pools.parsed("pool.csv", io.BytesIO(text.encode()))
+        pools.finite("p.csv", pools.parsed("p.csv", io.BytesIO(text.encode())), "theta.a")
     assert words in str(caught.value)
     assert "4711" not in str(caught.value)
     assert caught.value.__cause__ is None
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        (["1", "x"], "column a, row 2: is not a finite number"),
-        (["1", "1e200"], "column a, row 2: is beyond 1e"),
-        (["x", "y"], "column a: holds no number"),
-    ],
-)
-def test_an_invalid_number_is_refused_by_its_row(values: list[str], words: str) -> None:
-    table = pools.parsed("t.csv", io.BytesIO("\n".join(["a", *values]).encode()))
-    with pytest.raises(TableError, match=words):
-        pools.finite("t.csv", table, "a")
 
 
 def test_a_parquet_file_has_the_same_numbers() -> None:
