@@ -15,7 +15,7 @@ from pandas.testing import assert_frame_equal
 from abcdp_core import registry
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.output import files
-from abcdp_core.output.formats import chosen_formats
+from abcdp_core.output.formats import ExportError, chosen_formats
 from abcdp_core.output.page import LIBRARY
 from abcdp_core.output.settings import command, settings_of
 from abcdp_core.parameters import ParameterError
@@ -26,13 +26,12 @@ from tests.toy_experiment import figures
 
 EVENT = SparseVector(0.1 + 0.2, math.inf, 5e-324, 7, True)
 
-# ------------------------------------------------------------------- settings
 
-
-def test_settings_are_complete_and_plain_json(result: Result) -> None:
-    settings = json.loads(
-        json.dumps(settings_of(dataclasses.replace(result, run_time=1.23456)), allow_nan=False)
-    )
+def test_settings_are_complete_and_plain_json_and_a_partial_result_is_marked(
+    result: Result, tmp_path: Path
+) -> None:
+    timed = settings_of(dataclasses.replace(result, run_time=1.23456))
+    settings = json.loads(json.dumps(timed, allow_nan=False))
     assert settings["experiment"] == "toy"
     assert settings["parameters"] == {"size": 3, "pause": 0, "fails": -1}
     assert settings["seed"] == 11
@@ -40,9 +39,6 @@ def test_settings_are_complete_and_plain_json(result: Result) -> None:
     assert (settings["done"], settings["total"], settings["partial"]) == (3, 3, False)
     assert settings["run_time_seconds"] == 1.235
     assert {"abcdp-explorer", "python", "numpy", "plotly"} <= settings["versions"].keys()
-
-
-def test_a_partial_result_is_marked_in_settings_and_figures(result: Result, tmp_path: Path) -> None:
     partial = dataclasses.replace(result, total=9)
     assert settings_of(partial)["partial"] is True
     files.write(partial, figures(partial), tmp_path, ("html",))
@@ -61,9 +57,6 @@ def test_a_command_is_safe_to_paste_and_names_plug_ins_without_their_folders(
     assert "run 'a b; echo' --set size=3 --set pause=0" in command(odd)
     monkeypatch.setattr(registry, "texts", {plug_in.__name__: b""})
     assert "run toy --plugin 'my model.py' --set size=3" in command(result)
-
-
-# ---------------------------------------------------------------------- files
 
 
 def test_every_bit_of_a_number_and_every_letter_of_a_word_survives(
@@ -104,13 +97,12 @@ def test_events_and_parameters_are_read_back_and_texts_of_older_files_too(
     assert (again.event, again.params) == (result.event, result.params)
 
 
-@pytest.mark.parametrize("column", [[1, "a"], [1.0, True], [None, "a"]])
-def test_a_column_that_mixes_kinds_is_refused(
-    column: list[object], result: Result, tmp_path: Path
-) -> None:
-    mixed = pd.DataFrame({"odd": pd.Series(column, dtype=object)})
-    with pytest.raises(TypeError, match="column odd"):
-        files.write(dataclasses.replace(result, tables={"main": mixed}), {}, tmp_path, ("csv",))
+def test_a_column_that_mixes_kinds_is_refused(result: Result, tmp_path: Path) -> None:
+    for column in ([1, "a"], [1.0, True], [None, "a"]):
+        mixed = pd.DataFrame({"odd": pd.Series(column, dtype=object)})
+        odd = dataclasses.replace(result, tables={"main": mixed})
+        with pytest.raises(TypeError, match="column odd"):
+            files.write(odd, {}, tmp_path, ("csv",))
 
 
 def test_a_page_needs_no_network(result: Result, tmp_path: Path) -> None:
@@ -127,6 +119,16 @@ def test_formats_are_put_in_order_and_checked() -> None:
     assert chosen_formats("png, csv,csv") == ("csv", "png")
     with pytest.raises(ParameterError, match="formats = nothing: must be some of csv, json"):
         chosen_formats("")
+
+
+def test_without_a_browser_the_error_says_what_to_do_and_the_rest_is_written(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
+    with pytest.raises(ExportError, match="need Chrome or Chromium: install one"):
+        files.write(result, figures(result), tmp_path, ("png", "csv", "html"))
+    written = {file.name for file in tmp_path.iterdir()}
+    assert written == {"toy.csv", "toy.limits.csv", "toy.squares.html", LIBRARY}
 
 
 def test_an_unknown_experiment_or_a_missing_file_is_an_error(

@@ -9,7 +9,7 @@ import pytest
 
 from abcdp_core import figures as fig
 from abcdp_core.output import files
-from abcdp_core.output.formats import STATIC, ExportError
+from abcdp_core.output.formats import STATIC
 from abcdp_core.results import Result
 from tests.toy_experiment import figures
 
@@ -34,14 +34,3 @@ def test_static_figures_are_drawn_whole_on_white(result: Result, tmp_path: Path)
     assert pixels.min() < 50, "there is dark text"
     margins = (pixels[:8], pixels[-8:], pixels[:, :8], pixels[:, -8:])
     assert all((margin == 255).all() for margin in margins), "something touches the edge"
-
-
-def test_without_a_browser_the_error_says_what_to_do_and_the_rest_is_written(
-    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
-    with pytest.raises(ExportError, match="need Chrome or Chromium: install one"):
-        files.write(result, figures(result), tmp_path, ("png", "csv", "html"))
-    assert (tmp_path / "toy.csv").exists()
-    assert (tmp_path / "toy.squares.html").exists()
-    assert not list(tmp_path.glob("*.png"))

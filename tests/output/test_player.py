@@ -65,6 +65,12 @@ def test_values_are_those_of_the_people_and_misses_are_counted() -> None:
     assert run["missed"][[2, 3, 7, 9, 59]].tolist() == [0, 1, 2, 3, 3]
     params: Any = found.params
     np.testing.assert_allclose(run["value"], params.people(0, 0)[0][:60], rtol=1e-6)
+    np.testing.assert_allclose(run["narrower"], 1 - 1 / np.sqrt(np.arange(1, 61)), atol=1e-6)
+    message = player.frames({"adaptive": found})
+    assert (message["learnt"], message["known"]) == (0.5, False)
+    known = result(100, known_sigma=True)
+    assert player.frames({"adaptive": known})["known"]
+    assert set(sent(known)["narrower"]) == {1.0}
 
 
 def test_nothing_sent_is_not_a_number() -> None:
@@ -78,24 +84,15 @@ def test_nothing_sent_is_not_a_number() -> None:
 
 
 def test_a_growing_run_may_be_alone_and_the_other_may_lag() -> None:
-    assert player.frames({"adaptive": None, "fixed": None}) == {}
-    nobody = dataclasses.replace(result(5), tables={"main": result(5).tables["main"].iloc[:0]})
-    assert player.frames({"adaptive": nobody, "fixed": None}) == {}
+    nobody = changed(result(5))
+    nobody = dataclasses.replace(nobody, tables={"main": nobody.tables["main"].iloc[:0]})
+    for empty in (None, nobody):
+        assert player.frames({"adaptive": empty, "fixed": None}) == {}
     alone = player.frames({"adaptive": result(100), "fixed": None})
     both = player.frames({"adaptive": result(205), "fixed": result(105)})
     assert list(alone["runs"]) == ["adaptive"]
     assert both["times"][-1] == 205
     assert both["ids"]["adaptive"] == alone["ids"]["adaptive"]
-
-
-def test_how_much_narrower_sigma_is_than_its_prior_is_sent() -> None:
-    expected = 1 - 1 / np.sqrt(np.arange(1, 101))
-    np.testing.assert_allclose(sent(result(100))["narrower"], expected, atol=1e-6)
-    message = player.frames({"adaptive": result(100)})
-    assert (message["learnt"], message["known"]) == (0.5, False)
-    known = result(100, known_sigma=True)
-    assert player.frames({"adaptive": known})["known"]
-    assert set(sent(known)["narrower"]) == {1.0}
 
 
 def test_all_intervals_lie_within_the_axes_and_the_zoom_follows_the_truth() -> None:
@@ -114,13 +111,9 @@ def test_all_intervals_lie_within_the_axes_and_the_zoom_follows_the_truth() -> N
 
 @pytest.mark.parametrize(
     ("epsilon_total", "answers"),
-    [
-        (0.001, "2 symbols, 50 % wrong"),
-        (1.0, "2 symbols, 27 % wrong"),
-        (5.0, "7 symbols"),
-        (1000.0, ""),
-    ],
-)
+    [(0.001, "2 symbols, 50 % wrong"), (1.0, "2 symbols, 27 % wrong"), (5.0, "7 symbols"),
+     (1000.0, "")],
+)  # fmt: skip
 def test_the_sets_of_symbols_can_be_found_again_from_the_ends(
     epsilon_total: float, answers: str
 ) -> None:
