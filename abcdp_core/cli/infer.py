@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     written = _write(problem, posterior, taken, options.out)
     say(report.sentence(problem, posterior.summary))
     say(f"Computed in {taken:.1f} s. Files:", *(f"  {file}" for file in written))
-    if options.draws is not None:
+    if options.draws is not None and not posterior.summary.is_withheld:
         values = posterior.theta[posterior.evenly(DRAWS)]
         say(draws.write(posterior.summary.parameters, values, options.draws))
     return 0

@@ -279,7 +279,7 @@ def _distance(model: Model, bandwidth: float | None = None, name: str | None = N
     return BoxedFeatures(tuple(model.low.tolist()), tuple(model.high.tolist()), width)
 
 
-LATER = {
+LATER: dict[str, Callable[[Model], Any]] = {
     "PRIOR": operator.attrgetter("prior_law"),
     "PRIOR_MEAN": _prior_mean,
     "TRUTH": _truth,

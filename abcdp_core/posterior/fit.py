@@ -35,11 +35,17 @@ REPLICATES = 20_000
 MISFIT = 0.01
 """A p-value below this is a misfit."""
 
+REFUSED = 0.001
+"""Below this p-value an estimate that rests on few draws is not shown."""
+
 EDGE = 0.02
 """Share of a prior's probability at either end that counts as its edge."""
 
 PILED = 0.2
 """Share of the posterior at an edge from which there is a remark."""
+
+ONLY_IF_RIGHT = " The results hold only if the model is right."
+"""End of a statement that results follow."""
 
 NAMED = 4
 """Most numbers named in a sentence."""
@@ -103,10 +109,7 @@ class Fit:
                 f"p-value {self.p_value:.2f}); this does not prove that the model is right."
             )
         p = "p below 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
-        return (
-            f"The model hardly ever makes such numbers ({p}): {self._reason()}. The results "
-            "hold only if the model is right."
-        )
+        return f"The model hardly ever makes such numbers ({p}): {self._reason()}.{ONLY_IF_RIGHT}"
 
     def _reason(self) -> str:
         if self.numbers:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.posterior.fit import Fit, fit
+from abcdp_core.posterior.fit import REFUSED, Fit, fit
 from abcdp_core.posterior.pool import FixedPool
 from abcdp_core.posterior.rounds import (
     Draws,
@@ -24,6 +24,16 @@ from abcdp_core.posterior.rounds import (
 from abcdp_core.summaries import weighted_mean, weighted_quantile
 
 Array = NDArray[np.float64]
+
+FEW = 50.0
+"""Effective sample size below which a misfit leaves no estimate to show (MATH E9)."""
+
+WITHHELD = (
+    "No estimate is shown: where a model hardly ever makes such numbers, an approximate estimate "
+    "can be far off even if the model were right. Compare the released numbers with the model's, "
+    "change the model, and infer again from the same numbers, which spends no further budget."
+)
+"""What is said in place of an estimate."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,12 @@ class Summary:
     failed: int = 0
     differ: bool = False
     fit: Fit | None = None
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether the estimate is not shown: the fit is refused, and few draws carry it."""
+        carried = self.way == "weights" and self.effective >= FEW
+        return self.fit is not None and self.fit.p_value < REFUSED and not carried
 
     def renamed(self, new: Callable[[str], str]) -> Summary:
         """Return the summary with parameters and numbers renamed."""

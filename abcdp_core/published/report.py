@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from abcdp_core import figures as fig
 from abcdp_core.figures import CaptionedFigure, ranked
 from abcdp_core.figures.replicates import replicates
-from abcdp_core.posterior.fit import Fit
-from abcdp_core.posterior.outcome import Posterior, Summary
+from abcdp_core.posterior.fit import ONLY_IF_RIGHT, Fit
+from abcdp_core.posterior.outcome import WITHHELD, Posterior, Summary
 from abcdp_core.privacy import in_digits
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
@@ -40,15 +40,20 @@ KEPT = 20_000
 
 
 def table(posterior: Summary) -> pd.DataFrame:
-    """Return posterior and prior, one row per parameter."""
+    """Return posterior and prior, one row per parameter; NaN for a posterior that is withheld."""
     prior = {f"prior_{name}": values for name, values in vars(posterior.prior).items()}
-    return pd.DataFrame({"parameter": posterior.parameters} | vars(posterior.found) | prior)
+    found = vars(posterior.found)
+    if posterior.is_withheld:
+        found = dict.fromkeys(found, np.nan)
+    return pd.DataFrame({"parameter": posterior.parameters} | found | prior)
 
 
 def draws(posterior: Posterior) -> pd.DataFrame:
     """Return the draws, one row each: the weight, and each parameter as ``theta.NAME``."""
     names = [f"theta.{name}" for name in posterior.summary.parameters]
     indices, weights = np.arange(len(posterior.weights)), posterior.weights
+    if posterior.summary.is_withheld:
+        indices, weights = indices[:0], weights[:0]
     if len(indices) > KEPT:
         indices, weights = posterior.evenly(KEPT), np.full(KEPT, 1.0 / KEPT)
     found = pd.DataFrame(posterior.theta[indices], columns=names)
@@ -74,6 +79,8 @@ def spent(problem: Problem) -> str:
 def finding(problem: Problem, posterior: Summary) -> str:
     """Return a misfit first, then means and standard deviations and how they were computed."""
     found, fit = posterior.found, posterior.fit
+    if fit is not None and posterior.is_withheld:
+        return f"{fit.statement.removesuffix(ONLY_IF_RIGHT)} {WITHHELD}"
     means = ", ".join(
         f"{name} {estimate(mean, sd)}"
         for name, mean, sd in zip(posterior.parameters, found.mean, found.sd, strict=True)
@@ -121,7 +128,7 @@ def figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
     )
     places = np.arange(len(names), dtype=float)
     both = (posterior.prior, fig.PRIOR, 0.16), (posterior.found, POSTERIOR, -0.16)
-    for moments, style, shift in both:
+    for moments, style, shift in both[: 1 if posterior.is_withheld else 2]:
         marks = ranked.row_marks(moments.mean, places + shift, style, moments.low, moments.high)
         drawn.add_trace(marks)
     fig.key(drawn, [(style.name, style.color) for style in (POSTERIOR, fig.PRIOR)])

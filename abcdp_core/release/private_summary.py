@@ -100,11 +100,14 @@ def read(
     """
     found, size = content["release"]["whole_numbers"], size_of(request.scenario, n)
     numbers = whole_numbers(found, size, "numbers of the scenario's data")
-    rounds = (content["posterior"] or {}).get("rounds", ())
+    posterior = content["posterior"] or {}
+    rounds = posterior.get("rounds", ())
     is_possible = all(type(each) is int and each > 0 for each in rounds)
     if not is_possible or sum(rounds[1:]) > request.simulations:
         raise ValueError("rounds: must be whole numbers above 0, with at most the allowed sum.")
-    return PrivateSummaryRecord(request, n, tuple(numbers), rounds=tuple(rounds))
+    return PrivateSummaryRecord(
+        request, n, tuple(numbers), rounds=tuple(rounds), withholds="means" not in posterior
+    )
 
 
 RELEASABLE = ReleaseMechanism(

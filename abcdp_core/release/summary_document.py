@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.figures.replicates import replicates
+from abcdp_core.posterior.fit import ONLY_IF_RIGHT
+from abcdp_core.posterior.outcome import WITHHELD
 from abcdp_core.privacy.discrete import deviation
 from abcdp_core.release import picture
 from abcdp_core.release.budget_file import Reservation
@@ -21,7 +23,7 @@ from abcdp_core.release.request import rows_of, source_of
 from abcdp_core.release.simulated import names_of, table_for
 from abcdp_core.release.summary_posterior import Inferred, Inverse
 from abcdp_core.release.summary_request import PrivateSummaryRequest
-from abcdp_core.sentences import counted, decimals, fixed
+from abcdp_core.sentences import amount, counted, decimals, fixed
 from abcdp_core.statistic import Question
 
 Array = NDArray[np.float64]
@@ -54,6 +56,7 @@ class PrivateSummaryRecord(ReleaseRecord):
         released: whole numbers ``(k,)``; noise may make one negative.
         inferred: what follows from the numbers; ``None`` until it is computed.
         rounds: draws in each round of a posterior that is computed again.
+        withholds: whether an estimate that the fit refuses is left out; earlier records have it.
     """
 
     request: PrivateSummaryRequest
@@ -62,11 +65,17 @@ class PrivateSummaryRecord(ReleaseRecord):
     reservation: Reservation | None = None
     inferred: Inferred | None = field(default=None, repr=False)
     rounds: tuple[int, ...] = ()
+    withholds: bool = True
 
     @property
     def is_complete(self) -> bool:
         """Whether the posterior is computed."""
         return self.inferred is not None
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether the posterior is computed, but too far off to be shown."""
+        return self.withholds and self.inferred is not None and self.inferred.summary.is_withheld
 
     @property
     def found(self) -> Inferred:
@@ -97,8 +106,8 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     @property
     def sample(self) -> Array:
-        """Draws from the posterior."""
-        return self.found.draws
+        """Draws from the posterior; none if it is withheld."""
+        return self.found.draws[:0] if self.is_withheld else self.found.draws
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,7 +149,8 @@ class PrivateSummaryRecord(ReleaseRecord):
         if not (self.is_complete and self.found.fit.is_misfit):
             return ()
         fit, limit = self.found.fit, getattr(source_of(self.request), "OWN_JAGGED", "")
-        return (fit.statement, limit) if fit.is_jagged and limit else (fit.statement,)
+        said = fit.statement.removesuffix(ONLY_IF_RIGHT) if self.is_withheld else fit.statement
+        return (said, limit) if fit.is_jagged and limit else (said,)
 
     def _probabilities(self) -> list[tuple[str, str, str, str]]:
         """Each question in words, its posterior and prior probability, and a remark."""
@@ -217,13 +227,16 @@ class PrivateSummaryRecord(ReleaseRecord):
         if not self.is_complete:
             return ""
         fit = self.found.fit
+        if self.is_withheld:
+            return WITHHELD
         stated = () if fit.is_misfit else (fit.statement,)
         return " ".join([*stated, *fit.remarks, self.how])
 
     def table(self) -> pd.DataFrame:
         """Return posterior and prior mean of each quantity, with 90 % intervals."""
-        if not self.is_complete:
-            return pd.DataFrame({"released": list(self.names), "with noise": self.z})
+        if not self.is_complete or self.is_withheld:
+            z = self.z if self.natural is None else self.natural
+            return pd.DataFrame({"released": self.names, "with noise": [*map(amount, z)]})
         rows = [
             (row.name, f"{row.mean}{row.unit}", f"{row.low} to {row.high}{row.unit}",
              f"{row.prior}{row.unit}", f"{row.prior_low} to {row.prior_high}{row.unit}")
@@ -285,7 +298,7 @@ class PrivateSummaryRecord(ReleaseRecord):
     def _posterior(self) -> dict[str, Any]:
         """The posterior, ready for JSON."""
         found, told, prior = self.found, self.found.told, self.found.prior
-        return {
+        made = {
             "way": found.summary.way,
             "effective_sample_size": found.summary.effective,
             "rounds": list(found.rounds),
@@ -294,6 +307,11 @@ class PrivateSummaryRecord(ReleaseRecord):
             "parameters": [each.name for each in self.parameters],
             "units": [each.unit for each in self.parameters],
             "level": LEVEL,
+        }
+        if self.is_withheld:
+            return {**made, "withheld": WITHHELD, "draws": []}
+        return {
+            **made,
             "means": told.mean.tolist(),
             "intervals": told.quantiles[[0, 2]].T.tolist(),
             "prior_means": prior.mean.tolist(),
@@ -319,22 +337,30 @@ class PrivateSummaryRecord(ReleaseRecord):
         more = [(each.low, each.high) for each in source.OWN_QUANTITIES]
         usual = np.array([*source.AXES.values(), *more]).T
         told, prior = self.found.told.quantiles, self.found.prior.quantiles
-        low = np.minimum.reduce([usual[0], told[0], prior[0]])
-        high = np.maximum.reduce([usual[1], told[2], prior[2]])
+        shown = prior if self.is_withheld else told
+        low = np.minimum.reduce([usual[0], shown[0], prior[0]])
+        high = np.maximum.reduce([usual[1], shown[2], prior[2]])
         return [*zip(low.tolist(), high.tolist(), strict=True)]
 
     def marks(self, row: int) -> Marks:
         """Return interval and mean of prior and posterior."""
         told, prior = self.found.told, self.found.prior
-        return [
+        before: Marks = [
             (picture.PRIOR_INTERVAL, prior.quantiles[[0, 2], row]),
             (picture.PRIOR, prior.mean[row : row + 1]),
+        ]
+        if self.is_withheld:
+            return before
+        return [
+            *before,
             (picture.INTERVAL, told.quantiles[[0, 2], row]),
             (picture.ESTIMATE, told.mean[row : row + 1]),
         ]
 
     def value_text(self, row: int) -> str:
         """Return mean and interval."""
+        if self.is_withheld:
+            return "not shown"
         found = self.rows()[row]
         return f"{found.mean} ({found.low} to {found.high}){found.unit}"
 

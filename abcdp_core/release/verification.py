@@ -220,8 +220,8 @@ def _near(one: Any, other: Any, near: Array) -> bool:
         found, again = np.array(one, dtype=float), np.array(other, dtype=float)
     except (TypeError, ValueError):
         return False
-    if found.shape != again.shape:
-        return False
+    if found.shape != again.shape or not found.size:
+        return found.shape == again.shape
     shape = near if found.ndim > 1 else near.ravel()
     return bool((np.abs(found - again) <= shape).all())
 

@@ -11,7 +11,7 @@ import pytest
 from abcdp_core import figures as fig
 from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior.fit import Edge, Fit, Number
-from abcdp_core.posterior.outcome import Moments, Summary, moments
+from abcdp_core.posterior.outcome import Moments, Posterior, Summary, moments
 from abcdp_core.published import problems, report
 
 PRIOR = Moments(*(np.array(each) for each in ([0.0] * 3, [1.0] * 3, [-1.6] * 3, [1.6] * 3)))
@@ -54,3 +54,23 @@ def test_a_misfit_comes_first_and_a_remark_last() -> None:
     drawn = report.fit_figure(PROBLEM, found)
     assert fig.one_line(drawn.figure) == "The model hardly ever makes such numbers"
     assert drawn.sentence.startswith(fit.statement)
+
+
+@pytest.mark.parametrize(
+    ("way", "effective"), [("regression", 300.0), ("nearest", 1.0), ("weights", 49.0)]
+)
+def test_an_estimate_is_not_given_where_the_model_is_refused_and_few_draws_carry_it(
+    way: Any, effective: float
+) -> None:
+    fit = dataclasses.replace(MISFIT, p_value=0.0005)
+    found = dataclasses.replace(FOUND, fit=fit, way=way, effective=effective)
+    said = report.sentence(PROBLEM, found)
+    assert "Posterior mean" not in said
+    assert "No estimate is shown" in said
+    table = report.table(found)
+    assert table[["mean", "sd", "low", "high"]].isna().all(axis=None)
+    assert table[["prior_mean", "prior_low"]].notna().all(axis=None)
+    assert len(report.draws(Posterior(found, THETA, WEIGHTS, THETA, ()))) == 0
+    names = {trace.name for trace in report.figure(PROBLEM, found).figure.data}
+    assert "posterior" not in names
+    assert "posterior" in {trace.name for trace in report.figure(PROBLEM, FOUND).figure.data}

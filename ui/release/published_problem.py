@@ -16,7 +16,7 @@ import streamlit as st
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.parameters import ParameterError
 from abcdp_core.posterior.fit import REPLICATES, Fit
-from abcdp_core.posterior.outcome import Posterior
+from abcdp_core.posterior.outcome import WITHHELD, Posterior
 from abcdp_core.published import inference, report, uploaded_problem
 from abcdp_core.published.pools import Pool
 from abcdp_core.published.problems import Problem
@@ -214,7 +214,7 @@ def _show(view: View, problem: Problem, found: Posterior) -> None:
     if fit is not None and fit.is_misfit:
         # It stands above.
         shown = dataclasses.replace(shown, fit=None)
-    st.markdown(report.finding(problem, shown))
+    st.markdown(WITHHELD if said.is_withheld else report.finding(problem, shown))
     release_state.say_limit()
     st.dataframe(report.table(said), hide_index=True, width="content")
     charts.show(view, "own-query-fit", report.fit_figure(problem, said), is_kept=False)
