@@ -1,9 +1,11 @@
+"""Running a study: partial results, tasks in flight, stops, and workers that are lost."""
+
 from __future__ import annotations
 
 import threading
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -79,90 +81,61 @@ def test_rows_of_chains_are_in_the_order_of_tasks_whatever_finishes_first() -> N
     assert_same(results[-1], chains_alone())
 
 
-# ------------------------------------------------------- tasks in flight, and canceling
+# ------------------------------------------------------------ ends before the end
 
 
-class AtOnce(Executor):
-    """Four workers that finish each task as it is submitted."""
+class Recording(ThreadPoolExecutor):
+    """Threads that keep the futures they gave."""
 
-    _max_workers = 4
-    given = 0
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.futures: list[Future[Any]] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        self.given += 1
-        future: Future[Any] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
+        self.futures.append(super().submit(fn, *args, **kwargs))
+        return self.futures[-1]
 
 
 class EnoughError(Exception):
     """Somebody has waited long enough."""
 
 
-@pytest.mark.parametrize("executor", [None, AtOnce(), "busy"])
-def test_a_run_can_be_ended_between_tasks_and_while_it_waits(
-    executor: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("every_result")
+@pytest.mark.parametrize("end", ["check", "error", "close"])
+def test_a_run_that_ends_while_it_waits_cancels_what_has_not_begun(
+    end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "CHECK_EVERY", 0.001)
-    done: list[Task] = []
-    go = threading.Event()
-    busy = executor == "busy"
+    begun, go = threading.Event(), threading.Event()
 
     def work(task: Task) -> Tables:
-        done.append(task)
-        assert not busy or go.wait(60)
+        if task.index == 0 and end != "check":
+            return toy_experiment.work(task)
+        begun.set()
+        assert go.wait(60)
         return toy_experiment.work(task)
 
     def check() -> None:
-        if len(done) >= (1 if busy else 3):
+        if end == "check" and begun.is_set():
             raise EnoughError
 
-    with ThreadPoolExecutor(1) as threads:
-        given = threads if busy else executor
-        with pytest.raises(EnoughError):
-            last(runner.run(toy_with(work=work), Params(size=50), 1, given, check=check))
-        assert len(done) <= (8 if executor else 3)
+    fails = 0 if end == "error" else -1
+    with Recording(2) as threads:
+        results = runner.run(toy_with(work=work), Params(100, 0.0, fails), 1, threads, check=check)
+        if end == "close":
+            assert next(results).done == 1
+            results.close()
+        else:
+            with pytest.raises((EnoughError, ArithmeticError)):
+                last(results)
+        waiting = threads.futures[3:]
+        assert 0 < len(waiting) <= runner.IN_FLIGHT_PER_WORKER * 2 - 2
+        assert all(future.cancelled() for future in waiting)
         go.set()
 
 
-class Waiting(Executor):
-    """Two workers; the first task has ended or failed, and the rest waits."""
-
-    _max_workers = 2
-
-    def __init__(self, *, fails: bool) -> None:
-        self.futures: list[Future[Any]] = []
-        self.fails = fails
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        if self.fails and not self.futures:
-            future.set_exception(ArithmeticError("task 0"))
-        elif not self.futures:
-            future.set_result(fn(*args, **kwargs))
-        self.futures.append(future)
-        return future
-
-
 @pytest.mark.usefixtures("every_result")
-@pytest.mark.parametrize("fails", [False, True])
-def test_submitted_tasks_that_have_not_begun_are_canceled(fails: bool) -> None:
-    executor = Waiting(fails=fails)
-    results = runner.run(TOY, Params(size=100), 1, executor)
-    if fails:
-        with pytest.raises(ArithmeticError, match="task 0"):
-            next(results)
-    else:
-        assert next(results).done == 1
-        results.close()
-    _, *waiting = executor.futures
-    assert len(waiting) == runner.IN_FLIGHT_PER_WORKER * 2 - 1
-    assert all(future.cancelled() for future in waiting)
-
-
-@pytest.mark.usefixtures("every_result")
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("at", [0, 3])
+@pytest.mark.parametrize(("stop", "at"), [(KeyboardInterrupt, 0), (MemoryError, 3)])
 def test_finished_tasks_are_reported_once_before_a_stop(stop: type[BaseException], at: int) -> None:
     def work(task: Task) -> Tables:
         if task.index == at:
@@ -173,6 +146,14 @@ def test_finished_tasks_are_reported_once_before_a_stop(stop: type[BaseException
     with pytest.raises(stop):
         seen.extend(runner.run(toy_with(work=work), Params(), 1))
     assert [result.done for result in seen] == list(range(1, at + 1))
+
+    def check() -> None:
+        if len(seen) == 2:
+            raise EnoughError
+
+    seen = []
+    with pytest.raises(EnoughError):
+        seen.extend(runner.run(TOY, Params(), 1, check=check))
 
 
 # --------------------------------------------------------------- lost workers
@@ -202,28 +183,25 @@ def test_tasks_of_lost_workers_are_done_again_and_one_link_of_a_chain() -> None:
 
 
 @pytest.mark.usefixtures("replaceable")
-def test_a_task_that_loses_workers_twice_ends_the_run_after_all_others() -> None:
-    lock, running, together = threading.Lock(), 0, []
+def test_a_task_that_loses_workers_twice_is_tried_alone_and_ends_the_run_after_all_others() -> None:
+    running, together = set[int](), []
 
     def work(task: Task) -> Tables:
-        nonlocal running
-        with lock:
-            running += 1
+        running.add(task.index)
         try:
             if task.index in (2, 5):
-                together.append(running)
+                together.append(len(running))
                 raise BrokenExecutor("killed")
             return toy_experiment.work(task)
         finally:
-            with lock:
-                running -= 1
+            running.remove(task.index)
 
     seen: list[Result] = []
     with ThreadPoolExecutor(3) as threads:
         results = runner.run(toy_with(work=work), Params(size=9, pause=0.01), 1, threads)
         with pytest.raises(workers.LostWorkersError, match="again at the same task"):
             seen.extend(results)
-    # The last attempt is alone, so that no other task can be to blame.
+    # So that no other task can be to blame.
     assert together[-1] == 1
     assert len(together) == 3
     # The last result has everything that was done, however fast it came.

@@ -1,3 +1,5 @@
+"""Worker processes and clusters: the same results, lost workers, and plug-ins sent along."""
+
 from __future__ import annotations
 
 import contextlib
@@ -20,39 +22,37 @@ from abcdp_core import cluster as dask
 from abcdp_core import fingerprint, interruption, pool, registry, runner, studies, workers
 from abcdp_core.cli import public_pool
 from abcdp_core.parameters import ParameterError
+from abcdp_core.places import EXAMPLES
 from abcdp_core.pool import making
-from abcdp_core.results import Result
-from abcdp_core.studies import mse_curves
 from abcdp_core.workers import executor_for
 from tests import toy_chain, toy_experiment
+from tests.sources import ROOT
 from tests.toy_experiment import Params
 from tests.toys import CHAIN, TOY, assert_same, chains_alone, last, toy_with
 
-MODEL = Path(__file__).parents[1] / "examples" / "gaussian.py"
 
-
-@pytest.fixture
-def plug_in(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A file, the toy experiment unless told otherwise, as a plug-in of this process."""
-    file = Path(getattr(request, "param", toy_experiment.__file__))
-    before = list(registry._added)
-    registry.add_file(file)
-    yield file
-    registry._added[:] = before
-    sys.modules.pop(f"abcdp_plugin_{file.stem}", None)
-    registry.forget()
-
-
-@pytest.mark.usefixtures("every_result")
-@pytest.mark.parametrize("plug_in", [toy_chain.__file__], indirect=True)
-def test_chains_give_the_same_in_threads_and_in_processes(plug_in: Path) -> None:
+@pytest.mark.usefixtures("every_result", "no_plug_ins_left")
+def test_chains_give_the_same_in_threads_and_in_processes_of_low_priority() -> None:
     with ThreadPoolExecutor(3) as threads:
         assert_same(last(runner.run(CHAIN, toy_chain.Params(), 1, threads)), chains_alone())
+    file = Path(toy_chain.__file__)
+    registry.add_file(file)
     study = studies.load("toy-chain")
     with executor_for(2) as executor:
-        results = list(runner.run(study, study.Params(), 1, executor, plugins=[plug_in]))
+        assert executor is not None
+        results = list(runner.run(study, study.Params(), 1, executor, plugins=[file]))
+        niceness = executor.submit(os.nice, 0).result()
+        sent = [each for each in interruption.NUMBERS if each != signal.SIGTERM]
+        handlers = {executor.submit(signal.getsignal, each).result() for each in sent}
+        # As text, so that the worker need not import this file.
+        staying = "[t.name for t in __import__('threading').enumerate() if not t.daemon]"
+        threads_there = executor.submit(eval, staying).result()
     assert [result.done for result in results] == list(range(1, 16))
     assert_same(results[-1], chains_alone())
+    assert niceness == min(os.nice(0) + workers.NICENESS, 19)
+    # Ctrl-C is for the parent; another thread would keep an idle worker from ending.
+    assert handlers == {signal.SIG_IGN}
+    assert threads_there == ["MainThread"]
 
 
 def test_a_task_that_kills_its_workers_is_one_error_and_the_pool_goes_on() -> None:
@@ -64,12 +64,12 @@ def test_a_task_that_kills_its_workers_is_one_error_and_the_pool_goes_on() -> No
 
 
 def test_a_killed_worker_is_replaced_and_none_outlives_a_killed_parent(tmp_path: Path) -> None:
-    store, root = tmp_path / "store", Path(__file__).parents[1]
+    store = tmp_path / "store"
     process = subprocess.Popen(
         [sys.executable, "-m", "abcdp_core", "run", "toy", "--plugin", toy_experiment.__file__,
          "--workers", "2", "--formats", "csv", "--set", "size=1000", "--set", "pause=0.02",
          "--store", str(store), "--out", str(tmp_path / "out")],
-        cwd=root, text=True, encoding="utf-8", start_new_session=True,
+        cwd=ROOT, text=True, encoding="utf-8", start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     parent = psutil.Process(process.pid)
@@ -106,17 +106,6 @@ def test_a_killed_worker_is_replaced_and_none_outlives_a_killed_parent(tmp_path:
     assert "Traceback" not in complaints
 
 
-TINY = mse_curves.Params(
-    epsilon_total=(1.0, 100.0), epsilon_abc=(0.5,), c=(3,), n=(10, 30), pool_size=60, runs=5
-)
-
-
-@pytest.fixture(scope="module")
-def alone() -> Result:
-    """The study in this thread."""
-    return runner.run_to_end(studies.load("mse-curves"), TINY, 1)
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
     """Address of a Dask scheduler with two worker processes."""
@@ -128,11 +117,11 @@ def cluster() -> Iterator[str]:
         yield made.scheduler_address
 
 
-@pytest.mark.usefixtures("every_result")
-def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
-    alone: Result, plug_in: Path, cluster: str
-) -> None:
-    toy, along = studies.load("toy"), [plug_in]
+@pytest.mark.usefixtures("every_result", "no_plug_ins_left")
+def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(cluster: str) -> None:
+    along = [Path(toy_experiment.__file__)]
+    registry.add_file(along[0])
+    toy = studies.load("toy")
     with executor_for(1, cluster) as executor:
         assert executor is not None
         assert workers.width(executor) == 2
@@ -141,8 +130,6 @@ def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
         assert first.result() != second.result()
         with pytest.raises(ValueError, match="No clients found"):
             default_client()
-        assert_same(last(runner.run(studies.load("mse-curves"), TINY, 1, executor)), alone)
-
         slow = runner.run(toy, Params(size=50, pause=0.05), 1, executor, plugins=along)
         assert next(slow).is_partial
         slow.close()
@@ -153,16 +140,17 @@ def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("empty_cache")
-@pytest.mark.parametrize("plug_in", [MODEL], indirect=True)
+@pytest.mark.usefixtures("empty_cache", "no_plug_ins_left")
 def test_a_dask_cluster_makes_the_pool_of_a_plug_in_to_the_same_bytes(
-    cluster: str, plug_in: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    model = EXAMPLES / "gaussian.py"
+    registry.add_file(model)
     key = pool.key_for("gaussian-2d", 100, 120, 3)
-    with public_pool.made_by(1, cluster, [plug_in]), monkeypatch.context() as here:
+    with public_pool.made_by(1, cluster, [model]), monkeypatch.context() as here:
         here.setattr(making, "simulate_chunk", None)
         theirs = making.to_arrays(pool.build(key))
-    with public_pool.made_by(1, None, [plug_in]):
+    with public_pool.made_by(1, None, [model]):
         ours = making.to_arrays(pool.build(key))
     assert ours.keys() == theirs.keys()
     assert all(ours[name].tobytes() == theirs[name].tobytes() for name in ours)
@@ -175,21 +163,19 @@ def connected(**inner: Any) -> dask.Cluster:
     return made
 
 
-def failed(error: BaseException) -> Future[Any]:
-    future: Future[Any] = Future()
-    future.set_exception(error)
-    return future
-
-
-def cancelled() -> Future[Any]:
-    future: Future[Any] = Future()
-    future.cancel()
-    future.set_running_or_notify_cancel()
-    return future
-
-
 def lose(*_: object) -> None:
     raise ConnectionResetError
+
+
+def ended(error: BaseException | None = None) -> Future[Any]:
+    """Return a task that failed, or was canceled."""
+    future: Future[Any] = Future()
+    if error is None:
+        future.cancel()
+        future.set_running_or_notify_cancel()
+    else:
+        future.set_exception(error)
+    return future
 
 
 @pytest.mark.parametrize(
@@ -197,8 +183,8 @@ def lose(*_: object) -> None:
     [
         {"nthreads": lose},
         {"submit": lose},
-        {"submit": lambda *_: cancelled()},
-        {"submit": lambda *_: failed(KilledWorker("task", None, 3))},
+        {"submit": lambda *_: ended()},
+        {"submit": lambda *_: ended(KilledWorker("task", None, 3))},
     ],
     ids=["width", "submit", "result", "worker"],
 )
@@ -233,22 +219,6 @@ def test_an_address_without_a_scheduler_is_an_error(
         dask.scheduler(address)
 
 
-@pytest.mark.skipif(not hasattr(os, "nice"), reason="no priorities here")
-def test_workers_have_low_priority_and_ignore_ctrl_c() -> None:
-    with executor_for(2) as executor:
-        assert executor is not None
-        found = executor.submit(os.nice, 0).result()
-        sent = [s for s in interruption.NUMBERS if s != signal.SIGTERM]
-        handlers = {executor.submit(signal.getsignal, each).result() for each in sent}
-        # As text, so that the worker need not import this file.
-        staying = "[t.name for t in __import__('threading').enumerate() if not t.daemon]"
-        threads = executor.submit(eval, staying).result()
-    assert found == min(os.nice(0) + workers.NICENESS, 19)
-    assert handlers == {signal.SIG_IGN}
-    # Another thread would keep an idle worker from ending.
-    assert threads == ["MainThread"]
-
-
 # ------------------------------------------------------------------------- plug-ins
 
 
@@ -269,16 +239,9 @@ def title_there(_: object) -> str:
     return str(studies.load("says").TITLE)
 
 
-def source_of(title: str) -> bytes:
-    return f"EXPERIMENT = 'says'\nTITLE = {title!r}".encode()
-
-
 @pytest.mark.usefixtures("nothing_added")
 def test_a_worker_that_lives_on_runs_each_task_with_the_plug_in_sent_along() -> None:
-    for title, name in (
-        *(("first", "says.py"), ("second", "says.py"), ("first", "says.py")),
-        *(("third", "other.py"), ("second", "says.py")),
-    ):
-        sources = ((name, source_of(title)),)
-        packed = workers._packed(title_there, None)
-        assert workers._plug_in_and_work(sources, packed) == title
+    packed = workers._packed(title_there, None)
+    for title, name in (("1", "says.py"), ("2", "says.py"), ("3", "other.py"), ("1", "says.py")):
+        source = f"EXPERIMENT = 'says'\nTITLE = {title!r}".encode()
+        assert workers._plug_in_and_work(((name, source),), packed) == title
