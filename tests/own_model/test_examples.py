@@ -85,19 +85,21 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return Done(folder, " ".join(ended.stdout.split()))
 
 
-def test_the_check_confirms_the_model(done: Done) -> None:
-    assert "Waiting times (waiting): N = 1,000, reproducible for a given seed." in done.said
-    assert "no change exceeds its claim" in done.said
-    assert "how often 90 % intervals contain the truth" in done.said
-
-
-def test_the_commands_write_their_results(done: Done) -> None:
+def test_the_commands_check_study_pool_verify_and_report(done: Done) -> None:
+    for words in (
+        "Waiting times (waiting): N = 1,000, reproducible for a given seed.",
+        "no change exceeds its claim",
+        "how often 90 % intervals contain the truth",
+        "1,000 draws of waiting with N = 1,000",
+    ):
+        assert words in done.said
+    assert "DIFFERS" not in done.said
     for study in ("compare-mechanisms", "coverage", "mechanism-posterior"):
         assert (done.folder / "results" / f"{study}.csv").is_file()
     pool = reading.read(done.folder / "pool.toml")
     assert [each.name for each in pool.summaries] == ["log time", "its square", "over an hour"]
-    assert pool.n == 1000
-    assert "1,000 draws of waiting with N = 1,000" in done.said
+    report = (done.folder / "report.html").read_text("utf-8")
+    assert "verify release.json --plugin my_model.py" in report
 
 
 @pytest.mark.parametrize("name", ["release", "by_pool"])
@@ -109,12 +111,6 @@ def test_releases_by_the_model_and_by_the_pool_agree(name: str, done: Done) -> N
     (low, high), _ = document["posterior"]["intervals"]
     # Only noise of twenty times its scale moves 25 minutes by a third.
     assert 12.0 < low < high < 45.0
-
-
-def test_the_release_is_verified_and_reported(done: Done) -> None:
-    assert "DIFFERS" not in done.said
-    report = (done.folder / "report.html").read_text("utf-8")
-    assert "verify release.json --plugin my_model.py" in report
 
 
 def test_every_key_of_the_file_is_in_the_table_and_every_link_leads_somewhere() -> None:

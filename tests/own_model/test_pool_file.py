@@ -86,6 +86,9 @@ def test_the_round_trip_gives_the_same_posterior(name: str, suffix: str, tmp_pat
     names += [f"summary.{each.name}" for each in pool.summaries]
     assert list(tabular.pools.read(tmp_path / f"pool{suffix}")) == names
     assert back == pool
+    odd = dataclasses.replace(pool, title='a "b" \\ c' * 15, unit="one of θ's")
+    (tmp_path / "pool.toml").write_text(export.as_toml(odd, f"pool{suffix}"), encoding="utf-8")
+    assert reading.read(tmp_path / "pool.toml") == odd
     assert back.theta == pytest.approx(theta, rel=1e-14)
     assert back.numbers == pytest.approx(numbers, rel=1e-9, abs=1e-9)
     # The sensitivity of the model and of the file agree.
@@ -105,14 +108,6 @@ def test_the_round_trip_gives_the_same_posterior(name: str, suffix: str, tmp_pat
     assert len(samples[0]) > 100
 
 
-def test_texts_in_toml_survive_the_round_trip(tmp_path: Path) -> None:
-    pool = reading.read(made(tmp_path))
-    odd = dataclasses.replace(pool, title='a "b" \\ c' * 15, unit="one of θ's")
-    back = reading.read(made(tmp_path, export.as_toml(odd, "pool.csv")))
-    assert (back.title, back.unit) == (odd.title, odd.unit)
-    assert back.summaries == pool.summaries
-
-
 def test_held_out_draws_measure_the_error_of_a_release(tmp_path: Path) -> None:
     pool = reading.read(made(tmp_path))
     # The mean of 50 records, with noise of 4 units of 8 / 50 at ε_total = 1 and none at 1000.
@@ -126,29 +121,21 @@ def test_held_out_draws_measure_the_error_of_a_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("toml", "pool", "words"),
+    ("toml", "words"),
     [
-        (
-            TOML,
-            table(),
-            "mine (mine): 200 draws, 1 parameter, 4 summaries, N = 50.|by at most 4 and 2 (L1 and "
-            "L2|with 200 draws, intervals may be inaccurate; 2,000 draws are enough.|tested on 10 ",
-        ),
-        (TOML, pd.concat([table(), table()[:1]]), "1 row repeats an earlier row"),
-        (
-            DECLARED,
-            table(),
-            "in part as declared)|one person, if the sensitivity declared for average holds.",
-        ),
-        (ADDED, table(), "When one record is added or removed"),
+        (TOML, "by at most 4 and 2 (L1 and L2"),
+        (TOML, "1 row repeats an earlier row"),
+        (TOML, "with 201 draws, intervals may be inaccurate; 2,000 draws are enough."),
+        (DECLARED, "one person, if the sensitivity declared for average holds."),
+        (ADDED, "When one record is added or removed"),
     ],
 )
 def test_the_command_checks_a_pool(
-    toml: str, pool: pd.DataFrame, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    toml: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pool = pd.concat([table(), table()[:1]])
     assert main(["check", str(made(tmp_path, toml, pool)), "--runs", "10"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert [each for each in words.split("|") if each not in said] == []
+    assert words in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.usefixtures("own_registry")

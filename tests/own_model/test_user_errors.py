@@ -69,14 +69,12 @@ def test_the_innermost_line_of_the_file_is_named(
 
 
 def test_functions_and_syntax_errors_have_a_line_in_the_file_alone(mine: dict[str, Any]) -> None:
-    assert user_errors.call("mine.py", "outer", mine["outer"], "[1]") == [1]
     assert user_errors.place_of(mine["outer"], "mine.py") == " (line 6)"
     assert user_errors.place_of(len, "mine.py") == ""
     with pytest.raises(SyntaxError) as caught:
         compile("x = 1\ny = (\n", "mine.py", "exec")
-    said = "SyntaxError: '(' was never closed"
-    assert user_errors.described(caught.value, "mine.py") == f"line 2: {said}"
-    assert user_errors.described(caught.value, "other.py") == said
+    said = user_errors.described(caught.value, "mine.py")
+    assert said == "line 2: SyntaxError: '(' was never closed"
 
 
 def test_ctrl_c_and_finished_errors_pass_through() -> None:
