@@ -76,6 +76,10 @@ CASES = [
     ("release covid --domain 0,1 --epsilon-total 1 --out o", "--data"),
     ("release covid --data data.csv --epsilon-total 1 --out o", "--domain"),
     (f"{PAID} --unit day", "is for a person (replace), and this release protects a day"),
+    (
+        "release covid-people --data data.csv --epsilon-total 0.1 --yes --out o --budget income",
+        "is for a person (replace), and this release protects a person (add-remove)",
+    ),
     (f"{PAID} --budget other", "budget = other: "),
     (f"{PAID} --ledger none.db", "none.db: does not exist; `budget create` makes it"),
     ("budget create x --epsilon much --unit day", "epsilon = much: must be a number."),
