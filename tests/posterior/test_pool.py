@@ -69,7 +69,7 @@ def test_the_nearest_draws_of_a_small_pool_are_not_adjusted() -> None:
 
 
 def test_a_draw_that_is_left_out_has_no_weight_and_errors_use_the_others() -> None:
-    pool = normal_pool(0.3)
+    pool = normal_pool(0.3, 3000)
     assert pool.given(pool.draws.numbers[7], without=7).weights[7] == 0.0
     error = pool.error(lambda theta, _: theta)
     # The posterior mean of the exact model errs by what Laplace noise and spread leave open.
@@ -80,11 +80,8 @@ def test_a_draw_that_is_left_out_has_no_weight_and_errors_use_the_others() -> No
 
 def test_a_posterior_has_its_moments_and_replicates_from_other_draws() -> None:
     """The posterior's own draws are near z because of their numbers, and would always fit."""
-    pool = normal_pool(0.05)
-    own, far = (
-        outcome.of_pool(pool, np.array(z), ("a", "b"), ("s", "t"))
-        for z in ((0.5, -1.0), (4.5, 4.5))
-    )
+    pool, names = normal_pool(0.05), (("a", "b"), ("s", "t"))
+    own, far = (outcome.of_pool(pool, np.array(z), *names) for z in ((0.5, -1.0), (4.5, 4.5)))
     assert own.summary.fit.p_value > 0.05
     assert far.summary.fit.is_misfit or far.summary.fit.edges
     kept = np.bincount(own.evenly(10_000), minlength=len(own.weights)) / 10_000
