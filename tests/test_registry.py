@@ -1,21 +1,21 @@
+"""Plug-ins: a folder that is scanned, installed packages, single files, the environment."""
+
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from abcdp_core import mechanisms, registry, simulators
-from abcdp_core.pool import public_side
-from abcdp_core.privacy import Cost, NonPrivate
+from abcdp_core.privacy import NonPrivate
 
 pytestmark = pytest.mark.usefixtures("no_plug_ins_left")
 
@@ -37,17 +37,12 @@ def plug_in(path: Path, text: str) -> Path:
     return path
 
 
-# --------------------------------------------------------------------- a folder of plug-ins
-
-
 def test_names_titles_and_definitions_are_read_without_importing(package: Path) -> None:
     plug_in(package / "first.py", "ANIMAL = 'zebra'\ndef stripes(): ...\nfrom os import sep as dot")
     plug_in(package / "second.py", "ANIMAL: str = 'ape'\nTITLE = ('An ' 'ape')\nimport missing")
     plug_in(package / "third.py", "PLANT = 'fern'")
     found = registry.scan("zoo", "ANIMAL")
     assert list(found) == ["ape", "zebra"]
-    assert "ape" in found
-    assert "bear" not in found
     assert [found.title(name) for name in found] == ["An ape", "zebra"]
     defined = [found.defines("zebra", what) for what in ("stripes", "dot", "spots")]
     assert defined == [True, True, False]
@@ -92,50 +87,28 @@ def test_installed_packages_join_through_their_entry_point(
 
 # ---------------------------------------------------------------------------- single files
 
-
-def test_a_file_joins_at_once(tmp_path: Path) -> None:
-    before = simulators.names()
-    path = plug_in(tmp_path / "mine.py", "SCENARIO = 'mine'")
-    module = registry.add_file(path)
-    assert simulators.names() == sorted([*before, "mine"])
-    assert registry.plugged_in() == [module.__name__]
-    assert registry.texts[module.__name__] == path.read_bytes()
-
-
 DATACLASS = """
 from __future__ import annotations
 from dataclasses import dataclass
-EXPERIMENT = "mine"
+SCENARIO = "mine"
 @dataclass
 class Params:
     n: int = 1
 """
 
 
-def test_a_file_with_the_name_of_a_module_may_hold_dataclasses(tmp_path: Path) -> None:
-    """They look up their own module by its name."""
-    module = registry.add_file(plug_in(tmp_path / "numpy.py", DATACLASS))
+def test_a_file_joins_at_once_also_one_with_the_name_of_a_module(tmp_path: Path) -> None:
+    before = simulators.names()
+    path = plug_in(tmp_path / "numpy.py", DATACLASS)
+    module = registry.add_file(path)
+    assert simulators.names() == sorted([*before, "mine"])
+    assert registry.plugged_in() == [module.__name__]
+    assert registry.texts[module.__name__] == path.read_bytes()
+    # Dataclasses look up their own module by its name.
     assert module.Params().n == 1
     assert sys.modules[module.Params.__module__] is module
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "words"),
-    [
-        ("missing.py", None, r"missing\.py: no such file"),
-        ("notes.txt", "SCENARIO = 'mine'", "not a Python file"),
-        ("empty.py", "", "has none of SCENARIO, MECHANISMS, EXPERIMENT"),
-        ("broken.py", "SCENARIO = 'mine'\n1 / 0", "division"),
-    ],
-)
-def test_a_file_that_is_not_a_plug_in_is_refused(
-    name: str, text: str | None, words: str, tmp_path: Path
-) -> None:
-    file = tmp_path / name if text is None else plug_in(tmp_path / name, text)
-    with pytest.raises((FileNotFoundError, ValueError, ZeroDivisionError), match=words):
-        registry.add_file(file)
-    assert "mine" not in simulators.names()
-    assert "abcdp_plugin_broken" not in sys.modules
+    with pytest.raises(ValueError, match="has none of SCENARIO, MECHANISMS, EXPERIMENT"):
+        registry.add_file(plug_in(tmp_path / "empty.py", ""))
 
 
 @pytest.fixture
@@ -164,19 +137,19 @@ def test_operators_add_files_by_the_environment(tmp_path: Path, by_environment: 
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("none.py", None, "cannot be"),
-        ("none.py", "SCENARIO = 'none'\n{}['key']\n", r"loaded \(line 2: KeyError: 'key'\)\.$"),
-        ("ends.py", "import sys; sys.exit()", r"cannot be loaded \("),
+        ("none.py", None, "no such file"),
+        ("notes.txt", "SCENARIO = 'none'", "not a Python file"),
+        ("fails.py", "SCENARIO = 'none'\n{}['key']\n", r"line 2: KeyError: 'key'"),
+        ("ends.py", "import sys; sys.exit()", "SystemExit"),
         # Results of the first file would be cached under the text of the second.
-        ("mine.py", "SCENARIO = 'theirs'", r"cannot be loaded \("),
+        ("mine.py", "SCENARIO = 'theirs'", "another plug-in has this file name"),
     ],
 )
-def test_a_file_in_the_environment_that_cannot_be_loaded_is_refused_each_time(
+def test_a_file_that_is_not_a_plug_in_is_refused_each_time(
     name: str, text: str | None, words: str, tmp_path: Path, by_environment: Any
 ) -> None:
     (tmp_path / "theirs").mkdir()
-    first = plug_in(tmp_path / "mine.py", "SCENARIO = 'mine'")
-    second = tmp_path / "theirs" / name
+    first, second = plug_in(tmp_path / "mine.py", "SCENARIO = 'mine'"), tmp_path / "theirs" / name
     if text is not None:
         plug_in(second, text)
     by_environment(first, first, second)
@@ -184,23 +157,10 @@ def test_a_file_in_the_environment_that_cannot_be_loaded_is_refused_each_time(
         with pytest.raises(registry.LoadError, match=rf"ABCDP_PLUGINS = .*{name}: .*{words}"):
             simulators.names()
     assert [module.__name__ for module in registry._added] == ["abcdp_plugin_mine"]
+    assert "abcdp_plugin_fails" not in sys.modules
 
 
 # ---------------------------------------------------------------- what mechanisms have in common
-
-
-def test_defaults_of_a_mechanism() -> None:
-    every = mechanisms.every()
-    assert mechanisms.Budget(2.0).delta == 0.0
-    assert every["sparse-vector"].spends(mechanisms.Budget(2.0, 1e-5)) == Cost(2.0, 0.0)
-    assert every["soft-weights"].spends(mechanisms.Budget(2.0, 1e-5)) == Cost(2.0, 1e-5)
-    assert every["sparse-vector"].minimum_pool(None) == 1
-    assert [name for name, each in every.items() if not each.sample] == ["embedding-estimate"]
-    assert [name for name, each in every.items() if not each.noise_needs_fitted] == [
-        "gaussian-rejection",
-        *("embedding-estimate", "embedding-noise-aware", "embedding-noise-ignored"),
-        *("noisy-counts", "private-embedding", "private-summary", "private-summary-large-unit"),
-    ]
 
 
 def test_the_mean_of_a_release_is_its_estimate_its_exact_mean_or_that_of_the_sample() -> None:
@@ -216,14 +176,3 @@ def test_the_mean_of_a_release_is_its_estimate_its_exact_mean_or_that_of_the_sam
     assert dataclasses.replace(exact, estimate=otherwise).mean(theta, theta[0]) is otherwise
     empty = mechanisms.Release(np.array([], dtype=np.int64), np.array([]), 3, NonPrivate())
     assert empty.mean(theta, otherwise) is otherwise
-
-
-def test_an_infinite_budget_adds_no_noise() -> None:
-    mechanism = mechanisms.load("sparse-vector")
-    public = public_side("uniform-mixture", 100, 60, 1)
-    prepared = mechanism.prepare(public, mechanism.options, mechanisms.Budget(math.inf))
-    assert prepared.event == NonPrivate()
-    data = SimpleNamespace(rho=np.array([0.5, 0.05, 0.1]))
-    release = prepared.release(data, np.random.default_rng(1))
-    assert isinstance(release, mechanisms.Release)
-    assert release.indices.tolist() == [1, 2]
