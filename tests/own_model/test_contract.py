@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
@@ -17,7 +16,6 @@ from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.distances.standardised import Standardised
 from abcdp_core.own_model import Column, contract, histogram, model_table, shares, total
 from abcdp_core.statistic import added, whole_only
-from abcdp_core.studies import synthetic_data
 from tests.own_model.models import (
     ADDED,
     EXAMPLES,
@@ -166,9 +164,8 @@ def test_about_one_draw_in_fifty_meets_the_threshold() -> None:
 
 
 def test_constant_data_have_scale_1_and_the_lowest_threshold() -> None:
-    names = ("day", "age")
     wide = changed(
-        columns=(Column(names[0], -1.0, 2.0), Column(names[1], 0.0, 9.0)),
+        columns=(Column("day", -1.0, 2.0), Column("age", 0.0, 9.0)),
         simulate=lambda _, theta, n: np.zeros((len(theta), n, 2)),
         deterministic=True,
     )
@@ -176,14 +173,6 @@ def test_constant_data_have_scale_1_and_the_lowest_threshold() -> None:
     assert source.DOMAIN == (-1.0, 9.0)
     assert source.distance().weights == (1.0,)
     assert source.EPSILON_ABC_DEFAULT == source.EPSILON_ABC.low == source.DISTANCE_AXIS / 2000.0
-    # A column named like the day of a series is drawn like any other.
-    rows = [
-        {"source": data, "data_set": 0, "point": point, "coordinate": name, "value": 1.0 + point}
-        for data in ("observed", "private")
-        for name in names
-        for point in range(10)
-    ]
-    assert tuple(synthetic_data.panels(source, pd.DataFrame(rows))) == names
 
 
 @pytest.mark.usefixtures("own_registry")

@@ -168,6 +168,8 @@ def test_an_error_on_private_records_shows_no_value(own: OwnStatistic, words: st
         of_model(model(own)).statistic.whole_of(records)
     assert "0.05" not in str(raised.value)
     assert "0.123" not in str(raised.value)
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__ == ("ValueError" in words)
 
 
 def test_the_sensitivity_of_a_declared_number_includes_rounding() -> None:

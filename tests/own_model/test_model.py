@@ -84,21 +84,6 @@ def test_a_joint_prior_has_the_given_density() -> None:
     assert not changed(prior=prior).prior_law.has_density
 
 
-class _Ends:
-    """A generator of the smallest and the largest uniform number."""
-
-    def random(self, size: int) -> np.ndarray:
-        return np.array([0.0, 1.0 - 2.0**-53])
-
-
-@pytest.mark.parametrize("prior", ["uniform", "normal"])
-def test_no_draw_is_rounded_beyond_the_bounds(prior: Any) -> None:
-    # In floating point -0.1 + (0.3 - -0.1) is above 0.3.
-    low, high = Parameter("μ", -0.1, 0.3, prior=prior).draw(_Ends(), 2)  # type: ignore[arg-type]
-    assert -0.1 <= low < -0.099
-    assert 0.299 < high <= 0.3
-
-
 def test_a_prior_function_may_reuse_its_array() -> None:
     kept = np.empty((5, 2))
 

@@ -181,66 +181,57 @@ def test_few_equal_draws_are_chance() -> None:
 MU = '[theta.mu]\nlow = -2.0\nhigh = 2.0\nunit = "mm"\n'
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ('neighbours = "replace"', 'neigbours = "replace"', "neigbours: unknown; known are name"),
-        ('unit = "one person"\n', "", "unit: is missing."),
-        ('"replace"', '"swap"', "neighbours = swap: must be 'replace' or 'add-remove'."),
-        ('"mine"', '"My study"', "name = My study: must be in lower case with hyphens."),
-        ("n = 50", f"n = {10**12 + 1}", "n = 1000000000001: must be at most 1e+12."),
-        ("[theta.mu]", '[theta."<a href=x>mu</a>"]', "<a href=x>mu</a>: must not contain HTML"),
-        ("high = 2.0", "high = -2.0", "parameter mu: low = -2, high = -2: must be low < high"),
-        ("high = 2.0", "high = inf", "theta.mu.high = inf: must be at most 1e+60."),
-        (MU, "[theta]\n", "theta: must have at least 1."),
-        ("upper = 4.0", "upper = -4.0", "a mean needs lower and upper, and lower < upper."),
-        ('"mean"', '"median"', "summary.average.kind = median: must be 'count', 'mean'"),
-        ('"mean"', '"mean"\ngroup = "a"', "average: only a count can be in a group."),
-        ('"mean"', '"mean"\nsensitivity = 1.0', "sensitivity: cannot be given with kind"),
-        ('group = "age"\n', "lower = 0.0\n", "summary.young: a count has no bounds."),
-        ('kind = "count"\ngroup = "age"\n', "", "summary.young.kind: is missing; or declare a se"),
-        ("[theta.mu]", "declared = { l1 = 1, l2 = 2 }\n[theta.mu]", "l2 = 2: must be at most l1"),
-        ("[theta.mu]", "declared = { l1 = 2, l2 = 1 }\n[theta.mu]", "cannot be given with [decl"),
-        ('"replace"', '"add-remove"', "a mean needs a public number of records; use sum"),
-        ('"pool.csv"', '"pool.txt"', "pool.txt: must end with .csv or .parquet"),
-        ('"pool.csv"', '"none.csv"', "none.csv: No such file"),
-    ],
-)
-def test_an_invalid_description_of_a_pool_is_refused(
-    old: str, new: str, words: str, tmp_path: Path
-) -> None:
+def toml(old: str, new: str) -> tuple[str, pd.DataFrame]:
     assert old in pools.TOML
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the words say which
-        reading.read(pools.made(tmp_path, pools.TOML.replace(old, new, 1)))
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
+    return pools.TOML.replace(old, new, 1), pools.table()
 
 
-def cell(column: str, row: int, value: object) -> pd.DataFrame:
+def cell(column: str, row: int, value: object) -> tuple[str, pd.DataFrame]:
     found = pools.table().astype(object)
     found.loc[row, column] = value
-    return found
+    return pools.TOML, found
 
 
 @pytest.mark.parametrize(
-    ("table", "words"),
+    ("pool", "words"),
     [
-        (pools.table().drop(columns="summary.old"), "column summary.old is missing."),
-        (pools.table().assign(**{"summary.new": 1.0}), "column summary.new is not in the TOML"),
-        (pools.table().assign(**{"theta.mu": 0.5}), "column theta.mu is 0.5 in all rows and carr"),
+        (toml('neighbours = "r', 'neigbours = "r'), "neigbours: unknown; known are name"),
+        (toml('unit = "one person"\n', ""), "unit: is missing."),
+        (toml('"replace"', '"swap"'), "neighbours = swap: must be 'replace' or 'add-remove'."),
+        (toml('"mine"', '"My study"'), "name = My study: must be in lower case with hyphens."),
+        (toml("n = 50", f"n = {10**12 + 1}"), "n = 1000000000001: must be at most 1e+12."),
+        (toml("theta.mu", 'theta."<a href=x>"'), "<a href=x>: must not contain HTML"),
+        (toml("high = 2.0", "high = -2.0"), "parameter mu: low = -2, high = -2: must be low < h"),
+        (toml("high = 2.0", "high = inf"), "theta.mu.high = inf: must be at most 1e+60."),
+        (toml(MU, "[theta]\n"), "theta: must have at least 1."),
+        (toml("upper = 4.0", "upper = -4.0"), "a mean needs lower and upper, and lower < upper."),
+        (toml('"mean"', '"mean"\ngroup = "a"'), "average: only a count can be in a group."),
+        (toml('"mean"', '"mean"\nsensitivity = 1.0'), "sensitivity: cannot be given with kind"),
+        (toml('group = "age"\n', "lower = 0.0\n"), "summary.young: a count has no bounds."),
+        (toml('kind = "count"\ngroup = "age"', ""), "young.kind: is missing; or declare a sensi"),
+        (toml(MU, f"declared = {{ l1 = 1, l2 = 2 }}\n{MU}"), "l2 = 2: must be at most l1 = 1."),
+        (toml(MU, f"declared = {{ l1 = 2, l2 = 1 }}\n{MU}"), "cannot be given with [declared]"),
+        (toml('"replace"', '"add-remove"'), "a mean needs a public number of records; use sum"),
+        (toml('"pool.csv"', '"pool.txt"'), "pool.txt: must end with .csv or .parquet"),
+        (toml('"pool.csv"', '"none.csv"'), "none.csv: No such file"),
+        ((pools.TOML, pools.table().iloc[:, :-1]), "column summary.spent is missing."),
+        ((pools.TOML, pools.table()[:99]), "has 99 rows; a pool needs at least 100."),
+        ((pools.TOML, pools.table().assign(**{"summary.new": 1.0})), "new is not in the TOML"),
+        ((pools.TOML, pools.table().assign(**{"theta.mu": 0.5})), "theta.mu is 0.5 in all rows"),
         (cell("theta.mu", 6, "a"), "column theta.mu, row 7: is not a finite number."),
         (cell("theta.mu", 6, 2.5), "theta.mu, row 7 is 2.5; it must be from -2 to 2."),
         (cell("summary.old", 3, 51.5), "row 4 is 51.5; it must be a whole number from 0 to 50."),
         (cell("summary.spent", 3, -1.0), "row 4 is -1; it must be from 0 to 500."),
-        (pools.table()[:99], "has 99 rows; a pool needs at least 100."),
     ],
+    ids=range(27),
 )
-def test_an_invalid_table_of_a_pool_is_refused(
-    table: pd.DataFrame, words: str, tmp_path: Path
+def test_an_invalid_pool_is_refused(
+    pool: tuple[str, pd.DataFrame], words: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the words say which
-        reading.read(pools.made(tmp_path, pool=table))
+        reading.read(pools.made(tmp_path, *pool))
     assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.fixture(scope="module")
@@ -252,6 +243,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from_example(place, ("sizes=(100", "sizes=(0")).rename(place / "wrong.py")
     from_example(place, ("MODEL = ", "OTHER = ")).rename(place / "no_model.py")
     from_example(place, ("    y = cor", "    boom\n    y = cor")).rename(place / "fails.py")
+    from_example(place, ("MODEL = Model(", "MODEL = Model((")).rename(place / "syntax.py")
     return place
 
 
@@ -266,6 +258,7 @@ SAYS = "`plan gaussian-2d` says what to expect from releases with your model."
     [
         ("check {}/wrong.py", "wrong.py: cannot be loaded (line 18: ValueError: model gaussian-2d"),
         ("check {}/fails.py --n 100", "line 14: NameError: name 'boom' is not defined"),
+        ("check {}/syntax.py", "cannot be loaded (line 18: SyntaxError: '(' was never closed)"),
         ("check {}/no_model.py", "has none of SCENARIO, MECHANISMS, EXPERIMENT, MODEL"),
         ("check {}/others.py", "has no MODEL, so there is nothing to check"),
         (f"check {GAUSSIAN} --n 7", "n = 7: must be one of 100, 300"),
