@@ -1,3 +1,5 @@
+"""The estimate of linear time: its mean, its standard error and its sensitivity."""
+
 from __future__ import annotations
 
 import itertools
@@ -59,9 +61,3 @@ def test_sensitivity_is_reached_and_not_exceeded() -> None:
 
     for n in range(4, 1000, 2):
         assert n * Fraction(linear_time.sensitivity(n)) > 4
-
-
-@pytest.mark.parametrize(("nx", "ny"), [(4, 6), (5, 5), (2, 2), (0, 0)])
-def test_sizes_that_do_not_pair_up_are_refused(nx: int, ny: int) -> None:
-    with pytest.raises(ValueError, match="same even size"):
-        linear_time.linear_time_squared_mmd(np.zeros((nx, 1)), np.zeros((ny, 1)), BANDWIDTH)
