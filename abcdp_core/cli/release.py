@@ -54,7 +54,11 @@ INPUT = {
     "kind": ("NAME", "content of the column: labels or sizes, for tuberculosis-patients"),
     "date": ("NAME", "header of the column of dates, which sort the rows"),
     "date_format": ("FORMAT", "such as %%d/%%m/%%Y (2020-03-31 and 31.3.2020 need none)"),
-    "count": ("NAME", "header of the column with the number of clusters of each size"),
+    "count": (
+        "NAME",
+        "header of the column with the number of clusters of each size, or of "
+        "records like each row",
+    ),
     "thousands": ("MARK", "thousands separator, such as the comma in 1,234 (none)"),
     "domain": ("LOW,HIGH", "known range of a series of values; values outside are clipped"),
     "mechanism": ("NAME", "noisy-counts, private-summary or sparse-vector (the recommended one)"),
@@ -91,9 +95,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         option = NAMES.get(name, name.replace("_", "-"))
         parser.add_argument(f"--{option}", dest=name, required=name == "epsilon_total",
                             metavar=metavar, help=words)  # fmt: skip
-    parser.add_argument("--missing", choices=("zero", "drop"),
-                        help="zero: days without a row count as 0; drop: leave out patients "
-                        "without a label (both are refused)")  # fmt: skip
+    parser.add_argument("--missing", choices=("zero", "carry", "drop"),
+                        help="zero: days without a row count as 0; carry: a running total stays as "
+                        "it was on days without a number; drop: leave out patients without a label "
+                        "(all are refused)")  # fmt: skip
+    parser.add_argument("--sum-days", choices=("yes", "no"),
+                        help="whether rows of the same day are added up (refused)")  # fmt: skip
+    parser.add_argument("--corrections", choices=("drop", "add"),
+                        help="negative numbers of cases: drop counts them as 0, add adds them to "
+                        "the other rows of the day (refused)")  # fmt: skip
     parser.add_argument("--cumulative", nargs="?", const="yes", choices=("yes", "no"),
                         help="whether the numbers are running totals, to be differenced (asked if "
                         "they look like it)")  # fmt: skip
@@ -137,6 +147,7 @@ def run(options: argparse.Namespace) -> int:
             return 0
         if not options.data:
             raise ParameterError("--data FILE or --rehearse is required.")
+        _check_uses(request, options)
         stand.document = _unfinished(request, options.out)
         if stand.document is None:
             _release(request, options, stand)
@@ -316,6 +327,37 @@ def _former_kind(request: ReleaseRequest, options: argparse.Namespace) -> str | 
     return options.column if options.column in columns_of(request.scenario) else None
 
 
+def _check_uses(request: ReleaseRequest, options: argparse.Namespace) -> None:
+    """Refuse an option that would have no effect, before anything is read or spent."""
+    kind = columns.chosen(request.scenario, options.kind or _former_kind(request, options))
+    columns.check_used(kind, _reading(request, options))
+    if options.rows is not None:
+        raise ParameterError(f"rows = {shown(options.rows)}: applies only with --rehearse.")
+    if options.budget is None and options.unit is not None:
+        raise ParameterError(f"unit = {shown(options.unit)}: applies only with --budget.")
+    if options.accept_declared_sensitivity and (options.budget is None or not request.declared):
+        raise ParameterError(
+            "--accept-declared-sensitivity applies only to a budget and a declared sensitivity."
+        )
+
+
+def _reading(request: ReleaseRequest, options: argparse.Namespace) -> Reading:
+    """Return how the file is read; a word that names the kind is no column."""
+    column = None if _former_kind(request, options) else options.column
+    yes_or_no = {"yes": True, "no": False}
+    return Reading(
+        column,
+        options.date,
+        options.date_format,
+        options.missing,
+        yes_or_no.get(options.cumulative),
+        options.count,
+        options.thousands or "",
+        yes_or_no.get(options.sum_days),
+        options.corrections,
+    )
+
+
 def _values(request: ReleaseRequest, kind: str, options: argparse.Namespace) -> NDArray[np.float64]:
     """Return the values; no error message contains a value."""
     try:
@@ -324,17 +366,9 @@ def _values(request: ReleaseRequest, kind: str, options: argparse.Namespace) -> 
         if table.note:
             say(table.note)
         # A word that may name the kind is a header only if the file has it.
-        is_header = options.column in table.names or _former_kind(request, options) is None
-        totals = None if options.cumulative is None else options.cumulative == "yes"
-        how = Reading(
-            options.column if is_header else None,
-            options.date,
-            options.date_format,
-            options.missing,
-            totals,
-            options.count,
-            options.thousands or "",
-        )
+        how = _reading(request, options)
+        if options.column in table.names:
+            how = dataclasses.replace(how, column=options.column)
         try:
             values = columns.read(content, request.scenario, kind, how)
         except columns.CumulativeError:

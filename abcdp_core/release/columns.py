@@ -57,11 +57,16 @@ class Reading:
         column: name of the column; ``None`` for the only one.
         date: name of the column of dates, by which rows are sorted.
         date_format: how dates are written, such as ``%d/%m/%Y``.
-        missing: ``zero`` to count 0 cases for a day without a row, ``drop`` to leave out a patient
-            without a label; ``None`` to refuse either.
+        missing: ``zero`` to count 0 cases for a day without a row, ``carry`` to keep a running
+            total on a day without a number, ``drop`` to leave out a patient without a label;
+            ``None`` to refuse all of these.
         cumulative: whether the numbers are totals so far; ``None`` to ask if they look so.
-        count: name of the column that says how many clusters have a size.
+        count: name of the column that says how many clusters have a size, or how many records are
+            like a row.
         thousands: the thousands separator; empty for none.
+        sum_days: whether rows of the same day are added up.
+        corrections: ``drop`` to count a negative number of cases as 0, ``add`` to add it to the
+            other rows of its day; ``None`` to refuse it.
     """
 
     column: str | None = None
@@ -71,6 +76,51 @@ class Reading:
     cumulative: bool | None = None
     count: str | None = None
     thousands: str = ""
+    sum_days: bool | None = None
+    corrections: str | None = None
+
+
+BY_DAY = {"column", "date", "date_format", "missing", "cumulative", "thousands", "sum_days"}
+
+USED = {
+    SERIES: BY_DAY,
+    DAYS: BY_DAY | {"corrections"},
+    LABELS: {"column", "missing"},
+    SIZES: {"column", "count", "thousands"},
+    RECORDS: {"count", "thousands"},
+}
+"""Kind of a column -> the choices of a :class:`Reading` that have an effect on it."""
+
+
+def check_used(kind: str, how: Reading) -> None:
+    """Refuse a choice that would have no effect, before a file is opened.
+
+    Raises:
+        ParameterError: there is one; one sentence says why.
+    """
+    given = {name: value for name, value in vars(how).items() if value not in (None, "")}
+    reasons = dict.fromkeys(given.keys() - USED[kind], f"has no effect on {WORDS[kind]}")
+    if how.date is None:
+        reasons |= dict.fromkeys({"date_format", "sum_days"} & given.keys(), "needs --date")
+    if "missing" in given:
+        reasons.setdefault("missing", _wrong_missing(kind, how))
+    if how.corrections == "add" and not how.sum_days:
+        reasons.setdefault("corrections", "needs --sum-days yes")
+    for name in given:
+        if reasons.get(name):
+            value = {True: "yes", False: "no"}.get(given[name], given[name])
+            raise ParameterError(f"{name} = {shown(value)}: {reasons[name]}.")
+
+
+def _wrong_missing(kind: str, how: Reading) -> str:
+    """Return why the choice for missing numbers does not suit; empty if it does."""
+    if (how.missing == "drop") != (kind == LABELS):
+        return f"is for {WORDS[LABELS if how.missing == 'drop' else DAYS]}"
+    if how.missing == "carry" and not how.cumulative:
+        return "is for running totals: add --cumulative yes"
+    if how.missing == "zero" and how.cumulative:
+        return "would end a running total: use --missing carry"
+    return "needs --date" if how.missing == "zero" and how.date is None else ""
 
 
 AS_IT_IS = Reading()
@@ -99,7 +149,8 @@ class CumulativeError(TableError):
 
 
 def _series(table: tabular.Table, limit: int, how: Reading) -> Array:
-    values = tabular.numbers(table.column(how.column, how.date), how.thousands)
+    column = table.column(how.column, how.date)
+    values = tabular.numbers(column, how.thousands, blank=how.missing == "carry")
     if len(values) < 2:
         raise TableError(f"The file has {len(values)} value: at least 2 are needed.")
     if len(values) > limit:
@@ -110,14 +161,41 @@ def _series(table: tabular.Table, limit: int, how: Reading) -> Array:
 def _daily_counts(table: tabular.Table, _: int, how: Reading) -> Array:
     """New cases of each day ``(days,)``."""
     column = table.column(how.column, how.date)
-    values = tabular.whole_numbers(column, "cases", 0, LARGEST_COUNT, how.thousands)
-    return _by_day(table, values, how)
+    values = tabular.whole_numbers(
+        column, "cases", -LARGEST_COUNT, LARGEST_COUNT, how.thousands, how.missing == "carry"
+    )
+    below = values < 0.0
+    if how.corrections is None and below.any():
+        raise TableError(f"{column.place(int(np.argmax(below)))} is negative. {CORRECTIONS}")
+    if how.corrections == "drop":
+        values = np.where(below, 0.0, values)
+    found = _by_day(table, values, how)
+    if (found < 0.0).any():
+        raise TableError(
+            f"Day {int(np.argmax(found < 0.0)) + 1} has a negative sum, even with its other rows."
+        )
+    return found
+
+
+CORRECTIONS = (
+    "In files of the RKI, a row of −1 withdraws a case that an earlier file had: --corrections "
+    "drop counts it as 0, which gives the cases as of this file; --corrections add adds it to the "
+    "other rows of its day (with --sum-days yes). Elsewhere it may mean something else: ask the "
+    "source."
+)
+"""What negative numbers of cases may mean."""
 
 
 def _by_day(table: tabular.Table, values: Array, how: Reading) -> Array:
     if how.date is not None:
+        if how.sum_days and np.isnan(values).any():
+            raise TableError("A number is missing: rows that are added up need one each.")
         dates = table.column(how.date)
-        values = tabular.in_order(values, dates, how.date_format, how.missing == "zero")
+        values = tabular.in_order(
+            values, dates, how.date_format, how.missing, add_up=bool(how.sum_days)
+        )
+    if how.missing == "carry":
+        values = tabular.carried(values)
     return tabular.differences(values) if how.cumulative else values
 
 
@@ -173,7 +251,13 @@ def _records(content: bytes, scenario: str, how: Reading) -> Array:
         if name not in table.names:
             needed = header_of(own.columns)
             raise TableError(f"Column {shown(name)} is missing: the first row must have {needed}.")
-    n = len(table.fields)
+    repeats = np.ones(len(table.fields), dtype=int)
+    if how.count is not None:
+        if how.count in own.columns:
+            raise TableError(f"Column {shown(how.count)} is one of the model's, not a count.")
+        column = table.column(how.count)
+        repeats = tabular.whole_numbers(column, "records", 0, most, how.thousands).astype(int)
+    n = int(repeats.sum())
     if n > most and public:
         allowed = Parameter("integer", "Records", low=own.sizes[0], high=most).allowed()
         raise TableError(f"number of records = {n}: must be {allowed}.")
@@ -183,9 +267,10 @@ def _records(content: bytes, scenario: str, how: Reading) -> Array:
     for j, name in enumerate(own.columns):
         column = table.column(name)
         if name in own.levels:
-            found[:n, j] = tabular.categories(column, own.levels[name])
+            values = tabular.categories(column, own.levels[name])
         else:
-            found[:n, j] = tabular.numbers(column, how.thousands, whole=name in own.whole)
+            values = tabular.numbers(column, how.thousands, whole=name in own.whole)
+        found[:n, j] = np.repeat(values, repeats)
     if wrong := own.wrong(found):
         raise TableError(wrong)
     return found
@@ -197,7 +282,9 @@ def read(content: bytes, scenario: str, kind: str, how: Reading = AS_IT_IS) -> A
     Raises:
         TableError: the file holds something else; one sentence says what, without a value.
         CumulativeError: the numbers may be totals.
+        ParameterError: a choice has no effect.
     """
+    check_used(kind, how)
     if kind == RECORDS:
         return _records(content, scenario, how)
     limit = own_sizes(scenario)[1]

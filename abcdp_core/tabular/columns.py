@@ -31,8 +31,10 @@ TRUTH = {"true": "1", "false": "0"}
 """Yes and no as R, pandas and spreadsheets write them -> a number."""
 
 
-def numbers(column: Column, thousands: str = "", whole: bool = False) -> Array:
+def numbers(column: Column, thousands: str = "", whole: bool = False, blank: bool = False) -> Array:
     """Return finite numbers ``(n,)``, or only ``whole`` ones; ``thousands`` is a separator.
+
+    With ``blank``, a missing number is NaN.
 
     Raises:
         TableError: a field is not a number, is missing, or could be two different numbers.
@@ -46,13 +48,14 @@ def numbers(column: Column, thousands: str = "", whole: bool = False) -> Array:
     if column.table.separator != "," and thousands != ",":
         text = _decimal(column, text)
     missing = text.str.lower().isin(MISSING)
-    _refuse(column, missing, "is missing: every row needs a number")
+    if not blank:
+        _refuse(column, missing, "is missing: every row needs a number")
     plain = text.where(~text.str.lower().isin(TRUTH), text.str.lower().map(TRUTH))
-    wrong = ~plain.str.fullmatch(NUMBER) | (plain.str.len() > LONGEST_NUMBER)
+    wrong = ~missing & (~plain.str.fullmatch(NUMBER) | (plain.str.len() > LONGEST_NUMBER))
     _refuse(column, wrong, _what_to_write(column, text[wrong]))
-    found = plain.astype(float).to_numpy()
-    _refuse(column, pd.Series(~np.isfinite(found)), "is a number too large to compute with")
-    fraction = pd.Series(found != np.rint(found))
+    found = plain.mask(missing).astype(float).to_numpy()
+    _refuse(column, pd.Series(np.isinf(found)), "is a number too large to compute with")
+    fraction = ~missing & pd.Series(found != np.rint(found))
     _refuse(column, fraction & whole, "is not a whole number")
     return np.asarray(found, dtype=np.float64)
 
@@ -90,22 +93,22 @@ def _refuse(column: Column, wrong: pd.Series[Any], why: str) -> None:
 
 
 def whole_numbers(
-    column: Column, what: str, lowest: int, largest: int, thousands: str = ""
+    column: Column,
+    what: str,
+    lowest: int,
+    largest: int,
+    thousands: str = "",
+    blank: bool = False,
 ) -> Array:
     """Return whole numbers ``(n,)`` from ``lowest`` to ``largest``, counts of ``what``.
+
+    With ``blank``, a missing number is NaN.
 
     Raises:
         TableError: a field is not such a number.
     """
-    found = numbers(column, thousands)
-    if lowest == 0:
-        _refuse(
-            column,
-            pd.Series(found < 0.0),
-            f"is negative, like a correction: subtract it from the {what} of earlier days before "
-            "you release; this program does not do that",
-        )
-    bad = (found != np.rint(found)) | (found < lowest)
+    found = numbers(column, thousands, blank=blank)
+    bad = ~np.isnan(found) & ((found != np.rint(found)) | (found < lowest))
     _refuse(column, pd.Series(bad), f"is not a number of {what}: whole numbers from {lowest} up")
     error = f"is above {largest:,} {what}, which must be a typing error"
     _refuse(column, pd.Series(found > largest), error)

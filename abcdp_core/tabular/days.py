@@ -27,35 +27,61 @@ FEWEST = 10
 """Fewest days at which numbers that never fall look cumulative."""
 
 
-def in_order(values: Array, dates: Column, date_format: str | None, fill: bool) -> Array:
-    """Return numbers ``(days,)`` sorted by date, one per day.
+def in_order(
+    values: Array,
+    dates: Column,
+    date_format: str | None = None,
+    missing: str | None = None,
+    *,
+    add_up: bool = False,
+) -> Array:
+    """Return numbers ``(days,)`` sorted by date, one per day; NaN for a day to be carried.
 
-    Without a ``date_format``, such as ``%d/%m/%Y``, dates have one of :data:`FORMATS`. With
-    ``fill``, a day without a row counts as 0.
+    Args:
+        values: one per row ``(n,)``.
+        dates: of the rows.
+        date_format: such as ``%d/%m/%Y``; without it, dates have one of :data:`FORMATS`.
+        missing: ``zero`` if a day without a row counts as 0, ``carry`` if it is carried forward
+            (see :func:`carried`); ``None`` to refuse it.
+        add_up: whether rows of the same day are added up.
 
     Raises:
         TableError: a date is invalid or ambiguous, occurs twice, or is missing.
     """
     days = _parsed(dates, date_format).dt.normalize()
     twice = days.duplicated(keep=False)
-    if twice.any():
+    if twice.any() and not add_up:
         same = days[twice] == days[twice].iloc[0]
         rows = [str(dates.table.first + int(index)) for index in same[same].index[:2]]
         raise TableError(
             f"Rows {' and '.join(rows)} have the same date: there must be one row for each day. "
-            "Add up rows of the same day, or keep the rows of one place."
+            "Add them up with --sum-days yes, or keep the rows of one place."
         )
     known = pd.Series(values, index=pd.DatetimeIndex(days)).sort_index()
+    if add_up:
+        known = known.groupby(level=0).sum()
     every = pd.date_range(days.min(), days.max())
     absent = every[~every.isin(known.index)]
-    if len(absent) and not fill:
+    if len(absent) and missing is None:
         named = ", ".join(f"{day:%Y-%m-%d}" for day in absent[:DATES_SHOWN])
         more = f" and {len(absent) - DATES_SHOWN:,} more" if len(absent) > DATES_SHOWN else ""
         raise TableError(
-            f"These days have no row: {named}{more}. With --missing zero they count as 0; "
-            "otherwise add them."
+            f"These days have no row: {named}{more}. With --missing zero they count as 0, with "
+            "--missing carry a running total stays as it was; otherwise add them."
         )
-    return np.asarray(known.reindex(every, fill_value=0.0), dtype=np.float64)
+    filler = 0.0 if missing == "zero" else np.nan
+    return np.asarray(known.reindex(every, fill_value=filler), dtype=np.float64)
+
+
+def carried(totals: Array) -> Array:
+    """Return totals ``(days,)`` in which a missing one, NaN, is that of the day before.
+
+    Raises:
+        TableError: the first one is missing.
+    """
+    if np.isnan(totals[0]):
+        raise TableError("The first total is missing, so there is nothing to carry forward.")
+    return pd.Series(totals).ffill().to_numpy()
 
 
 def _parsed(column: Column, date_format: str | None) -> pd.Series[pd.Timestamp]:

@@ -81,7 +81,7 @@ def test_a_person_has_to_say_whether_numbers_are_totals() -> None:
         ("sizes", "size\n3\n0", "Row 3 is not a number of patients: whole numbers from 1 up."),
         ("sizes", "3\n4815162342", "Row 2 is above 1,000,000 patients"),
         ("sizes", "1\n" * 20_001, "The file has more than 20,000 clusters, the most that can be"),
-        ("daily-counts", "3\n-4815", "Row 2 is negative, like a correction: subtract it from"),
+        ("daily-counts", "3\n-4815", "Row 2 is negative. In files of the RKI"),
         ("daily-counts", "3\n4815162342", "Row 2 is above 1,000,000,000 cases"),
         ("values", "4815", "The file has 1 value: at least 2 are needed."),
         ("values", "4815\n" * 20_001, "The file has 20,001 values: at most 20,000 are allowed."),

@@ -27,7 +27,8 @@ def cases(
     table = tabular.parse(raw, 1000)
     found = tabular.whole_numbers(table.column(name, date), "cases", 0, 10**9, thousands)
     if date is not None:
-        found = tabular.in_order(found, table.column(date), date_format, fill)
+        missing = "zero" if fill else None
+        found = tabular.in_order(found, table.column(date), date_format, missing)
     return found.tolist()
 
 
@@ -100,7 +101,10 @@ JHU = "Province/State,Country/Region,1/22/20,1/23/20\n,Italy,4711,4712\n"
         (lambda: cases(f"d,n\n2020-03-01,{SECRET}\n2020-03-01,3\n", "n", "d"), "Rows 2 and 3 have"),
         (lambda: cases(f"d,n\n2020-03-01,{SECRET}\n2020-03-03,3\n", "n", "d"), "03-02. With"),
         (lambda: cases(f"d,n\nMarch,{SECRET}\n", "n", "d"), "row 2 is not a known form of date"),
-        (lambda: cases(f"n\n{SECRET}\n-{SECRET}\n"), "Row 3 is negative, like a correction"),
+        (
+            lambda: cases(f"n\n{SECRET}\n-{SECRET}\n"),
+            "Row 3 is not a number of cases: whole numbers from 0",
+        ),
         (lambda: cases(f"n\n{SECRET}\nNA\n"), "Row 3 is missing"),
         (lambda: cases(f"n\n{SECRET}.5\n"), "Row 2 is not a number of cases: whole numbers from 0"),
         (lambda: cases(f"n\n{SECRET}\n1,234\n"), "comma before three digits"),

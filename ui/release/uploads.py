@@ -208,7 +208,7 @@ def _choose(scenario: str, kind: str, here: UploadState, content: bytes) -> None
             if date is not None:
                 asked = "Format of the dates, such as %d/%m/%Y (if not 2020-03-31 or 31.3.2020)"
                 date_format = st.text_input(asked, key="own-date-format") or None
-                fill = st.checkbox("Days without a row had 0", key="own-missing-days")
+                fill = st.checkbox("Days without a row had 0 cases", key="own-missing-days")
                 missing = "zero" if fill else None
             if kind == SIZES:
                 asked = "How many clusters have this size"
@@ -229,6 +229,8 @@ def _choose(scenario: str, kind: str, here: UploadState, content: bytes) -> None
         with st.container(horizontal=True):
             no_column = bool(names) and column is None
             if st.button("Read", key="own-read", type="primary", disabled=no_column):
+                if missing == "zero" and totals:
+                    missing = "carry"
                 how = Reading(column, date, date_format, missing, totals, count, thousands)
                 here.take(content, scenario, kind, how)
                 st.rerun()
