@@ -114,30 +114,32 @@ def agree(values: Array, expected: Array) -> None:
 
 
 @EITHER
-@pytest.mark.parametrize("prior", [PRIOR, KNOWN], ids=["unknown", "known"])
-@pytest.mark.parametrize("count", [1, PEOPLE])
+@pytest.mark.parametrize(("prior", "count"), [(PRIOR, 1), (PRIOR, PEOPLE), (KNOWN, PEOPLE)])
 def test_the_grid_is_the_posterior(family: NoiseFamily, prior: Prior, count: int) -> None:
     state = final(Grid(prior, family), generator(0, "unused"), family, count)
     found, expected = estimates(state.theta, state.weights), reference(family, count, prior)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-6)
 
 
-SAMPLERS: dict[str, tuple[Sampler, int]] = {
-    "smc": (Smc(PRIOR, "laplace", 400), PEOPLE),
-    "smc-gaussian": (Smc(PRIOR, "gaussian", 400), PEOPLE),
-    "smc-multinomial": (Smc(PRIOR, "laplace", 400, resampling="multinomial"), FEW),
-    "smc-known-sigma": (Smc(KNOWN, "laplace", 200), FEW),
-    "latent": (Latent(PRIOR, "laplace", 200), PEOPLE),
-    "latent-gaussian": (Latent(PRIOR, "gaussian", 300), FEW),
-    "latent-refresh": (Latent(PRIOR, "laplace", 400, refresh=20), PEOPLE),
-    "latent-known-sigma": (Latent(KNOWN, "laplace", 200), FEW),
-}
+def slow(name: str, *parts: Any) -> Any:
+    return pytest.param(*parts, id=name, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
-def test_particles_agree_with_the_grid(name: str) -> None:
-    sampler: Any
-    sampler, count = SAMPLERS[name]
+@pytest.mark.parametrize(
+    ("sampler", "count"),
+    [
+        pytest.param(Smc(PRIOR, "laplace", 400), PEOPLE, id="smc"),
+        # Moves all values of the first 20 people, then some.
+        pytest.param(Latent(PRIOR, "laplace", 400, refresh=20), PEOPLE, id="latent-refresh"),
+        pytest.param(Latent(PRIOR, "gaussian", 300), FEW, id="latent-gaussian"),
+        slow("smc-gaussian", Smc(PRIOR, "gaussian", 400), PEOPLE),
+        slow("smc-multinomial", Smc(PRIOR, "laplace", 400, resampling="multinomial"), FEW),
+        slow("smc-known-sigma", Smc(KNOWN, "laplace", 200), FEW),
+        slow("latent", Latent(PRIOR, "laplace", 200), PEOPLE),
+        slow("latent-known-sigma", Latent(KNOWN, "laplace", 200), FEW),
+    ],
+)
+def test_particles_agree_with_the_grid(sampler: Any, count: int) -> None:
     agree(repeats(sampler, sampler.noise, count), reference(sampler.noise, count, sampler.prior))
 
 
@@ -152,19 +154,18 @@ def chain(batch: Batch, run: int) -> Array:
     return estimates(kept, np.full(len(kept), 1.0 / len(kept)))
 
 
-CHAINS: dict[str, Batch] = {
-    "mh": Batch(PRIOR, "laplace", 4000, 0.25),
-    "mh-gaussian": Batch(PRIOR, "gaussian", 3000, 0.25),
-    "mh-known-sigma": Batch(KNOWN, "laplace", 3000, 0.25),
-    "mhaar": Batch(PRIOR, "laplace", 2000, 0.25, 20),
-    "mhaar-gaussian": Batch(PRIOR, "gaussian", 1500, 0.25, 20),
-    "mhaar-two-candidates": Batch(PRIOR, "laplace", 8000, 0.25, 2),
-}
-
-
-@pytest.mark.parametrize("name", CHAINS)
-def test_chains_agree_with_the_grid(name: str) -> None:
-    batch = CHAINS[name]
+@pytest.mark.parametrize(
+    "batch",
+    [
+        pytest.param(Batch(PRIOR, "laplace", 4000, 0.25), id="mh"),
+        pytest.param(Batch(PRIOR, "gaussian", 1500, 0.25, 20), id="mhaar-gaussian"),
+        slow("mh-gaussian", Batch(PRIOR, "gaussian", 3000, 0.25)),
+        slow("mh-known-sigma", Batch(KNOWN, "laplace", 3000, 0.25)),
+        slow("mhaar", Batch(PRIOR, "laplace", 2000, 0.25, 20)),
+        slow("mhaar-two-candidates", Batch(PRIOR, "laplace", 8000, 0.25, 2)),
+    ],
+)
+def test_chains_agree_with_the_grid(batch: Batch) -> None:
     values = np.array([chain(batch, run) for run in range(REPEATS)])
     agree(values, reference(batch.noise, PEOPLE, batch.prior))
 
@@ -199,7 +200,9 @@ class Believing(Smc):
         return super().step(rng, state, believed)
 
 
-@pytest.mark.parametrize("kind", [Smc, Counting, Unmoved, Believing])
+@pytest.mark.parametrize(
+    "kind", [Smc, Believing, slow("Counting", Counting), slow("Unmoved", Unmoved)]
+)
 def test_broken_particles_are_rejected(kind: type[Smc]) -> None:
     prior = Flat(50.0, 25.0, 5.0, 40.0) if kind is Smc else PRIOR
     assert rejects(agree, repeats(kind(prior, "laplace", 500), "laplace"), reference("laplace"))
@@ -256,9 +259,8 @@ def is_sound(state: Any) -> bool:
 
 @EVERY
 @EITHER
-def test_one_particle_and_responses_thousands_of_scales_outside(
-    family: NoiseFamily, name: str
-) -> None:
+def test_extremes_are_finite(family: NoiseFamily, name: str) -> None:
+    """One particle, responses thousands of scales outside, and streams at extreme budgets."""
     sampler, rng = ONLINE[name](family), generator(12, "outside")
     if name != "grid":
         alone = dataclasses.replace(sampler, particles=1)  # type: ignore[type-var]
@@ -267,21 +269,12 @@ def test_one_particle_and_responses_thousands_of_scales_outside(
     for scales in (-5000.0, 1e6):
         state, _ = sampler.step(rng, state, Response(52.0 + 0.8 * scales, 50.0, 54.0, 0.8))
         assert is_sound(state)
-
-
-@EVERY
-@EITHER
-@pytest.mark.parametrize("epsilon_total", [0.001, 1000.0])
-@pytest.mark.parametrize("prior", [Prior(), KNOWN], ids=["paper", "known"])
-def test_streams_at_extreme_budgets_are_finite(
-    prior: Prior, epsilon_total: float, family: NoiseFamily, name: str
-) -> None:
-    unit_scale = noise.unit_scale(family, epsilon_total, 1e-5)
-    half = 5e-5 if epsilon_total < 1.0 else 3.0
-    sampler = dataclasses.replace(ONLINE[name](family), prior=prior)  # type: ignore[type-var]
-    stream = Stream(sampler, Truncation(-half, half, family, unit_scale))
-    rng = generator(13, "extreme")
     values = 53.0 + 3.0 * rng.standard_normal(20)
-    for state, row in stream.ask(None, 0, values, noise.draw(rng, family, 20)):
-        assert is_sound(state)
-        assert np.isfinite(row).all()
+    for epsilon_total, half, prior in (
+        *((0.001, 5e-5, Prior()), (1000.0, 3.0, Prior()), (1000.0, 3.0, KNOWN)),
+    ):
+        channel = Truncation(-half, half, family, noise.unit_scale(family, epsilon_total, 1e-5))
+        stream = Stream(dataclasses.replace(sampler, prior=prior), channel)  # type: ignore[type-var]
+        for state, row in stream.ask(None, 0, values, noise.draw(rng, family, 20)):
+            assert is_sound(state)
+            assert np.isfinite(row).all()

@@ -38,9 +38,8 @@ def test_a_parameter_is_a_quantile_at_a_normal_probability(name: str) -> None:
     law, exact = LAWS[name]
     assert_allclose(law.theta(X), exact.ppf(stats.norm.cdf(X)), rtol=1e-9, atol=1e-12)
     assert_allclose(Prior((law,)).to_x(law.theta(X)), X, atol=1e-5)
-    assert_allclose(
-        Prior((law, law)).log_density(np.hstack([X, X])), 2 * stats.norm.logpdf(X[:, 0])
-    )
+    density = stats.norm.logpdf(X[:, 0])
+    assert_allclose(Prior((law, law)).log_density(np.hstack([X, X])), 2.0 * density)
 
 
 def test_whole_numbers_are_equally_likely_and_go_back_to_their_middle() -> None:
