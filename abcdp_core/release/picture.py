@@ -21,14 +21,16 @@ from abcdp_core import figures as fig
 Array = NDArray[np.float64]
 Marks = Sequence[tuple[fig.Style, Array]]
 
-INTERVAL = fig.Style("90 % interval", fig.PRIVATE.color)
-KEPT = fig.Style("kept draw", fig.PRIVATE.color, marker="line-ns-open")
-MEAN = fig.Style("mean of the kept draws", fig.PRIVATE.color, marker="diamond")
-ESTIMATE = fig.Style("mean", fig.PRIVATE.color, marker="diamond")
-PRIOR_INTERVAL = fig.Style("90 % interval of the prior", fig.PRIOR.color)
-PRIOR = fig.Style("prior mean", fig.PRIOR.color, marker="line-ns-open")
-MADE = fig.Style("90 % of the model's simulations", fig.THEORY.color)
-RELEASED = fig.Style("released", fig.PRIVATE.color)
+PLAIN = {"dash": "solid", "marker": "circle"}
+
+INTERVAL = fig.PRIVATE.called("90 % interval")
+KEPT = fig.PRIVATE.called("kept draw", marker="line-ns-open")
+MEAN = fig.PRIVATE.called("mean of the kept draws", marker="diamond")
+ESTIMATE = fig.PRIVATE.called("mean", marker="diamond")
+PRIOR_INTERVAL = fig.PRIOR.called("90 % interval of the prior", **PLAIN)
+PRIOR = fig.PRIOR.called("prior mean", dash="solid", marker="line-ns-open")
+MADE = fig.THEORY.called("90 % of the model's simulations", **PLAIN)
+RELEASED = fig.PRIVATE.called("released")
 
 SIZES = {
     **{KEPT.name: (18, 2), MEAN.name: (13, 0), ESTIMATE.name: (13, 0), PRIOR.name: (30, 2)},

@@ -19,7 +19,6 @@ from markupsafe import Markup, escape
 from abcdp_core import documents
 from abcdp_core.output import citation
 from abcdp_core.parameters import shown
-from abcdp_core.privacy.accounting import in_digits
 from abcdp_core.privacy.promise import odds, presence_in_short, promise_in_short
 from abcdp_core.release import picture, releasable
 from abcdp_core.release.document import (
@@ -33,7 +32,7 @@ from abcdp_core.release.document import (
 from abcdp_core.release.picture import PRIOR
 from abcdp_core.release.request import ends, rows_of, source_of
 from abcdp_core.release.verification import cannot_be_known
-from abcdp_core.sentences import amount
+from abcdp_core.sentences import amount, exact
 
 
 def page(document: ReleaseRecord, file: bytes, name: str = "release.json", about: str = "") -> str:
@@ -98,10 +97,9 @@ def _draws(content: Mapping[str, Any], name: str) -> dict[str, str]:
 
 
 def _spent(content: Mapping[str, Any]) -> str:
-    """ε_total, and δ unless it is 0."""
-    spent = content["cost"]
-    delta = f", δ = {spent['delta']:.3g}" if spent["delta"] else ""
-    return f"ε_total = {in_digits(spent['epsilon'])}{delta}"
+    """ε_total as it was asked for, and δ unless it is 0."""
+    delta = f", δ = {spent:.3g}" if (spent := content["cost"]["delta"]) else ""
+    return f"ε_total = {exact(content['public']['epsilon_total'])}{delta}"
 
 
 def _table(document: ReleaseRecord) -> tuple[list[str], list[list[str]]]:

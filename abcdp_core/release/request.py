@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from abcdp_core import parameters as par
 from abcdp_core import simulators
 from abcdp_core.parameters import Parameter, ParameterError, Params
-from abcdp_core.privacy import Event, in_digits
+from abcdp_core.privacy import Event
 from abcdp_core.release import budget
 from abcdp_core.release.budget import Claim
 from abcdp_core.sentences import exact, listed
@@ -176,8 +176,8 @@ class ReleaseRequest(Params):
 
     @property
     def spends(self) -> str:
-        """The budget in words."""
-        return f"ε_total = {in_digits(self.epsilon_total)}"
+        """The budget in words, with all its digits: neither more nor less than is spent."""
+        return f"ε_total = {exact(self.epsilon_total)}"
 
     @property
     def tells_size(self) -> bool:

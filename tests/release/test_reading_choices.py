@@ -15,6 +15,7 @@ from abcdp_core.release import columns
 from abcdp_core.release.columns import DAYS, LABELS, SIZES, Reading, read
 from abcdp_core.release.request import SERIES
 from abcdp_core.tabular import TableError
+from tests.release import small
 
 DATED = {"column": "n", "date": "day"}
 CASES = [1 + number % 7 for number in range(29)]
@@ -111,3 +112,8 @@ def test_corrections_are_dropped_or_added_but_never_guessed() -> None:
     assert added == [*CASES[:3], CASES[3] - 1, *CASES[4:]]
     with pytest.raises(TableError, match="Day 1 has a negative sum"):
         cases(table([*rows, (day(0), -5)]), sum_days=True, corrections="add")
+
+
+@pytest.mark.parametrize(("epsilon_total", "said"), [(0.3333333, "0.3333333"), (0.1, "0.1")])
+def test_what_is_spent_is_said_with_all_its_digits(epsilon_total: float, said: str) -> None:
+    assert small.numbers(epsilon_total=epsilon_total).spends == f"ε_total = {said}"
