@@ -133,25 +133,17 @@ def test_the_distance_of_numbers_is_in_standard_deviations_of_public_draws() -> 
 def test_a_bandwidth_is_a_fraction_of_the_range() -> None:
     def bandwidth(name: str, scale: float, shift: float) -> float:
         def simulate(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
-            """The first record is constant."""
-            records = np.clip(rng.normal(theta[:, :1, None], 1.0, (len(theta), n, 1)), -3.0, 3.0)
-            records[:, 0] = 0.0
-            return shift + scale * records
+            return shift + scale * MODEL.simulate(rng, theta, n)
 
-        column = Column("value", shift - 3.0 * max(scale, 1e-9), shift + 3.0 * max(scale, 1e-9))
-        made = changed(
-            **{"name": name, "simulate": simulate, "columns": (column,), "distance": "records"},
-            deterministic=scale == 0.0,
-        )
-        found: float = contract.scenario(made, f"mine_{name}", "mine.py").BANDWIDTH
+        column = Column("value", shift - 3.0 * scale, shift + 3.0 * scale)
+        given = {"name": name, "simulate": simulate, "columns": (column,), "distance": "records"}
+        found: float = contract.scenario(changed(**given), f"mine_{name}", "mine.py").BANDWIDTH
         return found
 
     found = bandwidth("plain", 1.0, 0.0)
     # The median distance between two draws is 1.4: normal noise and a uniform mean from -2 to 2.
     assert found == pytest.approx(1.4 / 6.0, rel=0.15)
     assert found == bandwidth("moved", 8.0, 64.0) == bandwidth("narrow", 1e-9, 0.0)
-    # Constant data have the narrowest bandwidth.
-    assert bandwidth("constant", 0.0, 0.0) == 0.05
 
 
 def test_about_one_draw_in_fifty_meets_the_threshold() -> None:
@@ -163,7 +155,7 @@ def test_about_one_draw_in_fifty_meets_the_threshold() -> None:
     assert 0.005 < np.median(np.mean(near, axis=1)) < 0.06
 
 
-def test_constant_data_have_scale_1_and_the_lowest_threshold() -> None:
+def test_constant_data_have_scale_1_and_the_lowest_threshold_and_bandwidth() -> None:
     wide = changed(
         columns=(Column("day", -1.0, 2.0), Column("age", 0.0, 9.0)),
         simulate=lambda _, theta, n: np.zeros((len(theta), n, 2)),
@@ -173,6 +165,8 @@ def test_constant_data_have_scale_1_and_the_lowest_threshold() -> None:
     assert source.DOMAIN == (-1.0, 9.0)
     assert source.distance().weights == (1.0,)
     assert source.EPSILON_ABC_DEFAULT == source.EPSILON_ABC.low == source.DISTANCE_AXIS / 2000.0
+    by_records = dataclasses.replace(wide, name="wide-records", distance="records", statistics=())
+    assert contract.scenario(by_records, "mine_wide_records", "mine.py").BANDWIDTH == 0.05
 
 
 @pytest.mark.usefixtures("own_registry")

@@ -80,28 +80,27 @@ def test_where_records_are_added_a_replaced_one_is_not_a_neighbor() -> None:
         assert move.claimed == move.found == (1.0, 1.0)
 
 
+def beyond(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+    return 2.0 + rng.random((len(theta), n, 1)) * 2.0
+
+
+ODD = count("odd", lambda records: np.rint(first(records)))
+ANY = count("any", lambda records: first(records) > -9.0)
+AT_BOUNDS = r"\d\d % of simulated values of column value are at or beyond its public bounds"
+NO_INFORMATION = "Statistic any is the same in all simulated data sets: it carries no information"
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
         (
-            {"statistics": (count("odd", lambda r: np.rint(r[..., 0])),)},
-            [
-                r"Count odd \(line \d+\) returns -?\d for a record, which is neither true nor",
-            ],
+            {"statistics": (ODD,)},
+            [r"Count odd \(line \d+\) returns -?\d for a record"],
         ),
-        (
-            {
-                "simulate": lambda rng, theta, n: 2.0 + rng.random((len(theta), n, 1)) * 2.0,
-                "statistics": (count("any", lambda records: records[..., 0] > -9.0),),
-            },
-            [
-                r"\d\d % of simulated values of column value are at or beyond its public bounds",
-                "Statistic any is the same in all simulated data sets: it carries no information",
-            ],
-        ),
+        ({"statistics": (ANY,), "simulate": beyond}, [AT_BOUNDS, NO_INFORMATION]),
         (
             {"columns": (Column("code", -3, 3, whole=True),)},
-            ["Simulated values of column code are not whole numbers."],
+            ["Simulated values of column code are"],
         ),
         ({"statistics": ()}, []),
     ],

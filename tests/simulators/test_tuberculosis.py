@@ -100,12 +100,6 @@ def test_a_longer_series_begins_with_a_shorter_one() -> None:
     assert np.array_equal(sets[0], sets[1][:30])
 
 
-@pytest.mark.parametrize("theta", [[12.0, 6.0, 0.5, 200.0], [0.5, 6.0, 0.1, 200.0]])
-def test_a_population_without_balance_is_refused(theta: list[float]) -> None:
-    with pytest.raises(ValueError, match="must have R1 > 1, t1 > 0 and a balance"):
-        draw(np.array(theta), 1)
-
-
 def summarise(seen: list[slow_outbreak.Observation]) -> Array:
     """Summaries by the compiled function, from strains and months."""
     sizes = np.zeros(1 + max((strain for strain, _ in seen), default=0), dtype=np.int64)
