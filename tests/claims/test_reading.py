@@ -45,6 +45,8 @@ id = "old-claim"
 reason = "The paper does not say so."
 """
 
+CLAIM = FILE[FILE.index("[[claim]]") : FILE.index("[[untested]]")]
+
 
 def read(tmp_path: Path, *texts: str) -> claims.Ledger:
     files = [tmp_path / f"claims{number}.toml" for number in range(len(texts))]
@@ -54,8 +56,7 @@ def read(tmp_path: Path, *texts: str) -> claims.Ledger:
 
 
 def test_entries_become_claims_which_share_runs_across_papers(tmp_path: Path) -> None:
-    other = FILE[FILE.index("[[claim]]") : FILE.index("[[untested]]")]
-    other = other.replace("some-claim", "other-claim").replace("P21-F1a", "Y23-A")
+    other = CLAIM.replace("some-claim", "other-claim").replace("P21-F1a", "Y23-A")
     found = read(tmp_path, FILE, 'items = ["Y23-A"]\n' + other)
     claim, second = found.claims
     assert claim.rule == rules.Less(column="mae", a={"c": 10}, b={"c": [1, 2]}, within=("n",))
@@ -80,6 +81,7 @@ def test_entries_become_claims_which_share_runs_across_papers(tmp_path: Path) ->
         ("[[retired]]", "[[removed]]", "claims0.toml: removed: unknown"),
         ('"P21-F1b"]', '"P21-F1b", "P21-F2"]', "item P21-F2: has neither a claim"),
         ('item = "P21-F1b"', 'item = "P21-F9"', "item P21-F9: is not in the list"),
+        ("[[untested]]", CLAIM + "[[untested]]", "the name is used twice"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_line(
@@ -92,19 +94,10 @@ def test_a_wrong_file_is_refused_in_one_line(
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("start", ["[[claim]]", "[[run]]"])
-def test_nothing_is_named_twice(tmp_path: Path, start: str) -> None:
-    entry = FILE[FILE.index(start) :]
-    entry = entry[: entry.index("\n\n")]
-    with pytest.raises(ParameterError, match="the name is used twice"):
-        read(tmp_path, FILE, entry)
-
-
 # ----------------------------------------------------------------------------- our own files
 
 
 LEDGER = reading.load()
-RUNS = list(LEDGER.runs.values())
 COLUMNS = ("column", "other", "along", "pair", "low", "high", "formula", "trials")
 GROUPS = ("where", "a", "b", "within", "each", "powers")
 
@@ -115,31 +108,26 @@ def columns_of(rule: Any) -> set[str]:
     return named.union(*(getattr(rule, name, ()) for name in GROUPS))
 
 
-@pytest.mark.parametrize("claim", LEDGER.claims, ids=lambda claim: claim.id)
-def test_a_claim_reads_columns_that_its_run_has(claim: claims.Claim) -> None:
-    columns = columns_of(claim.rule)
-    assert columns <= {*reproduction.study_of(claim.run).COLUMNS[claim.table]}
-    empty = pd.DataFrame(columns=sorted(columns), dtype=float)
-    verdict = claims.judge(claim, {claim.table: empty})
-    assert verdict.statement.startswith("Not testable: ")
-
-
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
-def test_a_run_serves_a_claim_with_parameters_that_its_experiment_takes(run: claims.Run) -> None:
-    assert run in [claim.run for claim in LEDGER.claims]
-    for profile in reproduction.PROFILES:
-        params = reproduction.params_of(run, profile)
-        assert params == type(params).from_text(params.to_text())
-    assert len(run.settings()) == len(run.parameters)
-
-
-def test_sentences_end_and_what_is_retired_is_gone() -> None:
+def test_a_claim_reads_columns_that_its_run_has() -> None:
     for claim in LEDGER.claims:
+        columns = columns_of(claim.rule)
+        known = reproduction.study_of(claim.run).COLUMNS[claim.table]
+        assert columns <= {*known}, claim.id
+        empty = pd.DataFrame(columns=sorted(columns), dtype=float)
+        verdict = claims.judge(claim, {claim.table: empty})
+        assert verdict.outcome == "not testable", claim.id
         for text in (claim.claim, *claim.notes(), claim.discussion or "."):
             assert text.endswith("."), (claim.id, text)
-    assert all(entry.reason.endswith(".") for entry in LEDGER.retired)
-    assert not any(entry.reason.endswith(".") for entry in LEDGER.untested)
     assert not {entry.id for entry in LEDGER.retired} & {claim.id for claim in LEDGER.claims}
+
+
+def test_a_run_serves_a_claim_with_parameters_that_its_experiment_takes() -> None:
+    assert {*LEDGER.runs} == {claim.run.name for claim in LEDGER.claims}
+    for run in LEDGER.runs.values():
+        for profile in reproduction.PROFILES:
+            params = reproduction.params_of(run, profile)
+            assert params == type(params).from_text(params.to_text())
+        assert len(run.settings()) == len(run.parameters)
 
 
 def test_a_preset_judges_claims_of_more_runs_but_of_no_other_change() -> None:
