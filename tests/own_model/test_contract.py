@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import fingerprint, registry, simulators, transforms
+from abcdp_core import fingerprint, mechanisms, pool, registry, simulators, transforms
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.distances.standardised import Standardised
+from abcdp_core.mechanisms import Budget
 from abcdp_core.own_model import Column, contract, histogram, model_table, shares, total
 from abcdp_core.statistic import added, whole_only
 from tests.own_model.models import (
@@ -190,3 +191,39 @@ def test_a_file_becomes_a_scenario_with_its_own_fingerprint_and_cached_draws(
     before = fingerprint.of(again.__name__)
     monkeypatch.setitem(fingerprint._TEXTS, "abcdp_core.own_model.contract", b"x = 1")
     assert fingerprint.of(again.__name__) != before
+
+
+FILE = """
+from tests.own_model.models import LARGE, MODEL, changed
+
+MODEL = changed(
+    name="small-NUMBERS-DISTANCE",
+    statistics=(*MODEL.statistics, LARGE)[:NUMBERS],
+    sizes=(50,),
+    distance="DISTANCE",
+)
+"""
+
+
+@pytest.mark.usefixtures("own_registry", "empty_cache")
+@pytest.mark.parametrize(
+    ("numbers", "distance"), [(0, "records"), (1, "numbers"), (2, "numbers"), (1, "records")]
+)
+def test_every_mechanism_that_serves_it_makes_a_release(
+    numbers: int, distance: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "small.py"
+    text = FILE.replace("NUMBERS", str(numbers)).replace("DISTANCE", distance)
+    file.write_text(text, encoding="utf-8")
+    source = registry.add_file(file)
+    public = pool.public_side(f"small-{numbers}-{distance}", 50, 150, 1)
+    served = mechanisms.for_scenario(source)
+    assert ("private-summary" in served) == (numbers > 0)
+    assert "noisy-counts" not in served
+    assert {"sparse-vector", "private-embedding", "nearest-selection"} <= set(served)
+    for name, mechanism in served.items():
+        prepared = mechanism.prepare(public, mechanism.chosen(c=5), Budget(1e6, 1e-6))
+        release = prepared.release(public.simulated(0), np.random.default_rng(3))
+        mean = release.mean(public.theta, np.asarray(source.PRIOR_MEAN))
+        assert mean.shape == (2,), name
+        assert abs(mean[0]) <= 2.5, name
