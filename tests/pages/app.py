@@ -8,6 +8,7 @@ import json
 import re
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -17,7 +18,7 @@ from streamlit.testing.v1.element_tree import Button
 
 from abcdp_core import __version__
 from abcdp_core.release.document import ReleaseRecord
-from tests.test_native_english import EXCEPTIONS, habits
+from tests.english import EXCEPTIONS, habits
 from ui.jobs import queue
 from ui.release import release_state
 
@@ -34,12 +35,13 @@ SMALL = {
     "pool_size": "200",
     "mse-curves.runs": "1",
     "flip-probability.draws": "20",
-    "adaptive-truncation.n": "100",
-    "adaptive-truncation.particles": "100",
+    "adaptive-truncation.n": "30",
+    "adaptive-truncation.particles": "30",
     "estimation-accuracy.runs": "1",
     "compare-mechanisms.runs": "1",
     "distance-forms.pairs": "6",
     "plan.runs": "2",
+    "covid-fit.runs": "1",
     "soft-abc.runs": "1",
     "gaussian-rejection.runs": "1",
     "tuberculosis-soft.runs": "2",
@@ -91,6 +93,11 @@ def pressed(app: AppTest, key: str) -> AppTest:
     return settled(app.button(key=key).click().run())
 
 
+def moved(app: AppTest, key: str, value: object) -> AppTest:
+    """The app once a knob was moved."""
+    return settled(app.select_slider(key=key).set_value(value).run())
+
+
 def button(app: AppTest, label: str) -> Button:
     """The one button with a label."""
     (found,) = [button for button in app.button if button.label == label]
@@ -110,7 +117,16 @@ def pictures(app: AppTest) -> list[object]:
     return [*app.get("plotly_chart"), *players]
 
 
+def charts(app: AppTest) -> dict[str, dict[str, Any]]:
+    """Key of a chart -> its layout."""
+    return {
+        chart.proto.id.rpartition("-chart-")[2]: json.loads(chart.proto.spec)["layout"]
+        for chart in app.get("plotly_chart")
+    }
+
+
 def texts(app: AppTest) -> str:
+    """All that a page says outside its figures."""
     plain = [each.proto.body for each in app.get("html") if each.proto.body.startswith("<p>")]
     marked = (html.unescape(re.sub("<[^>]+>", "", each)) for each in plain)
     folded = (each.label for each in app.expander)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -12,20 +11,23 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__, figures
-from tests.pages.app import gone_to, linked, opened, pictures, said_twice, settled, shared, texts
+from tests.pages.app import (
+    charts,
+    gone_to,
+    linked,
+    moved,
+    opened,
+    pictures,
+    pressed,
+    said_twice,
+    settled,
+    shared,
+    texts,
+)
 from ui.jobs import progress
 from ui.view import page_table, params
 from ui.view.view import View
 from ui.widgets import class_link, compare
-
-
-def pressed(app: AppTest, key: str) -> AppTest:
-    return settled(app.button(key=key).click().run())
-
-
-def moved(app: AppTest, key: str, value: object) -> AppTest:
-    return settled(app.select_slider(key=key).set_value(value).run())
-
 
 # ------------------------------------------------------------------------------- locked and hidden
 
@@ -37,6 +39,9 @@ def test_a_locked_knob_is_shown_with_its_value_and_a_hidden_one_is_not() -> None
     said = texts(app)
     assert "c = **20** :material/lock:" in said
     assert [app.select_slider(key=key).disabled for key in ("c", "epsilon_abc", "n")] == [1, 1, 0]
+    # Another scenario would have another c.
+    assert app.selectbox(key="named-scenario").disabled
+    assert not app.button_group(key="posterior.view").disabled
     assert not [button for button in app.button if button.key == "new-noise"]
     assert "*New noise*" not in said, "nothing is said of what cannot be done"
     assert "Some knobs are locked or hidden by this link." in said
@@ -55,14 +60,14 @@ def test_a_locked_knob_of_another_page_is_shared_and_outlives_a_reload() -> None
     """It was set to another scenario than this page's, and locked there."""
     view = {"posterior.view": "many releases", "lock": "posterior.view,scenario"}
     app = opened("posterior", scenario="covid", n="18", **view)
-    app = gone_to(app, "overview")
+    app = gone_to(app, "papers")
     assert shared(app)["posterior.view"] == "many releases"
     there = {
         key: value if isinstance(value, str) else value[0]
         for key, value in app.query_params.items()
     }
     assert there["lock"] == view["lock"]
-    again = opened("overview", **there)
+    again = opened("papers", **there)
     assert not again.warning
     again = gone_to(again, "posterior")
     assert again.session_state["posterior.view"] == "many releases"
@@ -70,12 +75,6 @@ def test_a_locked_knob_of_another_page_is_shared_and_outlives_a_reload() -> None
 
 
 def test_what_would_move_a_locked_knob_is_locked_with_it() -> None:
-    app = opened("posterior", lock="c")
-    assert app.selectbox(key="named-scenario").disabled, "another scenario has another c"
-    assert not app.button_group(key="posterior.view").disabled
-    app = opened("gaussian_noise", lock="epsilon_abc")
-    view = app.button_group(key="gaussian-noise.view")
-    assert view.options == ["soft weights", "rejection", "what it costs"]
     for lock, is_disabled in (("c,noise_draw", True), ("noise_draw,figures.format", False)):
         app = opened("flip_probability", lock=lock)
         assert app.selectbox(key="preset").disabled == is_disabled, lock
@@ -155,14 +154,6 @@ def titles(app: AppTest) -> str:
     return "".join(str(each.proto.body) for each in app.get("html")).replace("&nbsp;", " ")
 
 
-def charts(app: AppTest) -> dict[str, dict[str, Any]]:
-    """Key of a chart -> its layout."""
-    return {
-        chart.proto.id.rpartition("-chart-")[2]: json.loads(chart.proto.spec)["layout"]
-        for chart in app.get("plotly_chart")
-    }
-
-
 def test_a_pinned_figure_stands_beside_the_next_on_the_same_axes() -> None:
     app = pressed(opened("posterior", c="10"), "pin")
     assert "Pinned as A" in texts(app)
@@ -217,58 +208,19 @@ def test_a_pinned_scenario_is_swapped_with_its_knobs_and_the_address_says_all_of
     assert "epsilon_abc" not in app.query_params
 
 
-PINS: dict[str, tuple[str, dict[str, str]]] = {
-    "live_poll": ("poll.epsilon_total:1", {}),
-    "distances": ("distance-forms.pairs:12", {}),
-    "published_queries": ("published-query.simulations:5000", {}),
-    "adaptive_truncation": (
-        "adaptive-truncation.epsilon_total:2",
-        {"adaptive-truncation.view": "best interval"},
-    ),
-}
-"""Pages whose main figure no budget moves, or in one view only."""
-
-PINNED_VIEWS = [
-    ("posterior", {"posterior.view": "many releases"}),
-    ("posterior", {"posterior.view": "synthetic data"}),
-    ("gaussian_noise", {"gaussian-noise.view": "what it costs"}),
-    ("mechanisms", {"mechanisms.view": "what a budget buys"}),
-    ("mechanisms", {"mechanisms.view": "coverage"}),
-]
-
-
 @pytest.mark.parametrize(
-    ("page", "pin", "query"),
+    ("page", "pin", "said"),
     [
-        *((page.file, *PINS.get(page.file, ("epsilon_total:2", {})))
-          for page in page_table.TABLE if page.pins and page.file != "posterior"),
-        *((page, "epsilon_total:2", query) for page, query in PINNED_VIEWS),
-    ],
-)  # fmt: skip
-def test_every_page_that_pins_shows_both(page: str, pin: str, query: dict[str, str]) -> None:
-    app = opened(page, pin=pin, **query)
-    assert not app.exception
-    both = [key for key in charts(app) if key.startswith("pinned-")]
-    assert bool(both) == ("A → B" in texts(app))
-    assert both or "the same for both" in texts(app)
-
-
-@pytest.mark.parametrize(
-    ("page", "query", "said"),
-    [
-        ("posterior", {"pin": "c:100000,no:1,![x](http://y),c:,posterior.view:x"}, "In pin: "),
-        ("posterior", {"pin": "c:150,pool_size:100"}, "The pinned settings do not go together"),
-        ("posterior", {"pin": "scenario:covid,c:5"}, ""),
-        ("posterior", {"pin": "scenario:tuberculosis,n:10000000"}, "In pin: "),
-        ("overview", {"pin": "c:10"}, "this page pins no figure"),
+        ("posterior", "c:100000,no:1,![x](http://y),c:,posterior.view:x", "In pin: "),
+        ("posterior", "c:150,pool_size:100", "The pinned settings do not go together"),
+        ("papers", "c:10", "this page pins no figure"),
     ],
 )
-def test_a_hostile_pin_is_survived_and_said(page: str, query: dict[str, str], said: str) -> None:
-    app = opened(page, **query)
+def test_a_hostile_pin_is_survived_and_said(page: str, pin: str, said: str) -> None:
+    app = opened(page, pin=pin)
     assert not app.exception
     assert pictures(app)
     assert said in "".join(warning.value for warning in app.warning)
-    assert bool(said) == bool(app.warning)
 
 
 def test_what_is_still_computed_is_neither_the_pinned_one_nor_called_by_the_new_settings(

@@ -1,21 +1,27 @@
-"""Every page, found by glob, runs without a browser: as it opens, and with bad links."""
+"""Every page, found by glob, in each of its views and scenarios, with bad links, and pinned."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections.abc import Iterator, Mapping
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core import studies
+from abcdp_core import simulators, studies
 from abcdp_core.own_model.user_errors import OwnError
-from abcdp_core.parameters import ParameterError
+from abcdp_core.parameters import ParameterError, Scalar, text_of
+from abcdp_core.studies import change_one_person
 from tests.pages.app import (
     ROOT,
+    charts,
     gone_to,
     linked,
+    moved,
     opened,
     pictures,
+    pressed,
     said_twice,
     settled,
     texts,
@@ -34,28 +40,202 @@ UNSTAMPED = {"distances", "papers", "published_queries", "your_own_data"}
 """Pages that are no demonstration with a seed to show."""
 
 
-def test_table_lists_every_page() -> None:
+def test_table_lists_every_page_and_grants_only_knobs_that_exist() -> None:
     assert sorted(page.file for page in page_table.TABLE) == PAGES
+    for page in page_table.TABLE:
+        for key in (*page.own, *page.uses):
+            controls_spec.find(key, page.every)
+        assert page.view in ("", *page.own)
+        shown = {name for names in page.views.values() for name in names}
+        assert not page.views or shown >= {*page.every}
 
 
-@pytest.mark.parametrize("page", SHOWING)
-def test_page_as_it_opens_with_its_theory_and_once_more(page: str) -> None:
-    """A page is opened once and asked everything that its first look can answer."""
-    app = opened(page)
+@pytest.mark.parametrize(
+    ("file", "granted", "refused"),
+    [
+        ("flip_probability", {"own": ("flip-probability.draws",)}, "flip-probability."),
+        ("overview", {"experiments": ("posterior",)}, "expected-error"),
+    ],
+)
+def test_a_page_uses_only_what_its_line_grants(
+    file: str,
+    granted: dict[str, tuple[str, ...]],
+    refused: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    line = page_table.by_file(file)
+    less = dataclasses.replace(line, **granted)  # type: ignore[arg-type]
+    table = [less if page is line else page for page in page_table.TABLE]
+    monkeypatch.setattr(page_table, "TABLE", tuple(table))
+    assert opened(file).exception
+    assert f"The page {line.title} asks for {refused}" in caplog.text
+
+
+# ----------------------------------------------------------------------------- each of its views
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """A page at some settings.
+
+    Attributes:
+        page: its file.
+        settings: what the link sets.
+        says: words that it has to have.
+        warns: words of its one warning; none is expected if empty.
+        moves: the knob that is moved once its figure is pinned, and to what, where that is tried.
+    """
+
+    page: str
+    settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    says: str = ""
+    warns: str = ""
+    moves: tuple[str, Scalar] | None = None
+
+    def __str__(self) -> str:
+        return " ".join([self.page, *self.settings.values()])
+
+
+BUDGET = "epsilon_total", 2.0
+MOVES: dict[str, tuple[str, Scalar] | None] = {
+    "live_poll": ("poll.epsilon_total", 1.0),
+    "distances": ("distance-forms.pairs", 12),
+    "published_queries": ("published-query.simulations", 5000),
+    # Nothing is pinned in the view that it opens with.
+    "adaptive_truncation": None,
+    "best interval": ("adaptive-truncation.epsilon_total", 2.0),
+    **dict.fromkeys(("many releases", "what it costs", "coverage"), BUDGET),
+}
+"""Page or view -> what is moved, where that is not the budget of a page's first view."""
+
+SMALL = {
+    "San Francisco": {"epsilon_abc": "150"},
+    "tuberculosis": {"epsilon_abc": "150"},
+    "COVID-19": {"epsilon_abc": "0.1", "n": "18"},
+    "ways of asking": {"adaptive-truncation.epsilon_total": "5"},
+}
+"""Settings that a view alone allows or is about."""
+
+SAYS = {
+    "what a budget buys": "guarantee that every attack misses at least",
+    "coverage": "Over 2 data sets, coverage is lowest for",
+    "tuberculosis": "This protects one of the N outbreaks",
+    "COVID-19": "This protects one day",
+    "ways of asking": "**Why symbols win:** noise on a number must hide *how far*",
+}
+
+MUST_BE = "posterior.view = change one person: must be one of one release, many"
+
+BAD = {"seed": "many", "no_such_knob": "1", "posterior.view": "<b>", "mse-curves.runs": "0"}
+"""What no link may hold; the values that take its place leave the work as small as it is."""
+
+EVERYTHING = ",".join(sorted({*page_table.known_keys()} - {*controls_spec.EVERYWHERE}))
+"""All knobs that can be hidden."""
+
+FEW = ("uniform-mixture", "tuberculosis")
+"""Scenarios with so many people that fewer are quicker."""
+
+
+def first_looks() -> Iterator[Look]:
+    """Each page as it opens."""
+    for file in SHOWING:
+        page = page_table.by_file(file)
+        view = str(page.view and controls_spec.find(page.view, page.every).default)
+        moves = MOVES.get(file, BUDGET if page.pins else None)
+        yield Look(file, SMALL.get(view, {}), SAYS.get(view, ""), moves=moves)
+
+
+def looks_at_views() -> Iterator[Look]:
+    """Every view of a page that has several, but for the one that it opens with."""
+    for page in page_table.TABLE:
+        usual = page.view and controls_spec.find(page.view, page.every).default
+        for view in page.views:
+            if page.file != "posterior" and view != usual:
+                settings = SMALL.get(view, {}) | {page.view: view}
+                # Two data sets say little of coverage, and the page says so.
+                warns = "Regression adjustment needs" if view == "coverage" else ""
+                yield Look(page.file, settings, SAYS.get(view, ""), warns, MOVES.get(view))
+
+
+def looks_at_scenarios() -> Iterator[Look]:
+    """All views of the posterior with the first scenario, and one view with each of the others."""
+    scenarios, views = (
+        [str(option) for option in controls_spec.find(key).parameter.options]
+        for key in ("scenario", "posterior.view")
+    )
+    for at, scenario in enumerate(scenarios):
+        n, threshold = (
+            text_of(controls_spec.find(key, scenario=scenario).default)
+            for key in ("n", "epsilon_abc")
+        )
+        n = "100" if scenario in FEW else n
+        says = f"rotects {simulators.load(scenario).PROTECTED}"
+        lacks = {} if change_one_person.serves(scenario) else {"change one person": MUST_BE}
+        for view in views if scenario == FEW[0] else [views[at % len(views)]]:
+            settings = {"scenario": scenario, "n": n, "epsilon_abc": threshold}
+            settings["posterior.view"] = view
+            moves = MOVES.get(view) if scenario == FEW[0] else None
+            yield Look("posterior", settings, says, lacks.get(view, ""), moves)
+
+
+@pytest.mark.parametrize("look", [*looks_at_views(), *looks_at_scenarios()], ids=str)
+def test_every_view_and_scenario_is_shown_whole(look: Look) -> None:
+    app = opened(look.page, **look.settings)
+    is_whole(app, look)
+    scenario = look.settings.get("scenario", FEW[0])
+    assert scenario == FEW[0] or not re.search(r"\bone point\b", texts(app))
+    if "ways of asking" in look.settings.values():
+        # Nobody answers here: N does nothing, but keeps its value for the other views.
+        assert app.sidebar.select_slider(key="adaptive-truncation.n").disabled
+        assert "ways-of-asking.weight" not in [slider.key for slider in app.select_slider]
+    is_pinned(app, look)
+
+
+@pytest.mark.parametrize("look", [*first_looks()], ids=str)
+def test_a_page_opens_from_a_bad_link_with_all_hidden_and_then_shown_with_its_theory(
+    look: Look,
+) -> None:
+    app = opened(look.page, **look.settings, **BAD, hide=EVERYTHING)
+    (warning,) = app.warning
+    assert all(f"{name} = " in warning.value for name in BAD)
+    next(button for button in app.button if button.label == "Dismiss").click().run()
+    is_whole(app, look)
+    app = pressed(app, "unlock")
     for unfolded in (False, True, False):
         app.session_state["theory"] = unfolded
         app = settled(app.run()) if unfolded or "MATH" in texts(app) else app
-        assert not app.exception
-        assert not [*app.warning, *app.error]
-        assert app.title
-        assert pictures(app)
-        assert not said_twice(app)
-        assert not translated(app)
-        assert "Privacy label" in texts(app)
-        assert (labels.STAMP in texts(app)) == (page not in UNSTAMPED)
-        assert knobs_in_sidebar(app)[: len(used(page))] == used(page)
+        is_whole(app, look)
+        assert (labels.STAMP in texts(app)) == (look.page not in UNSTAMPED)
+        assert knobs_in_sidebar(app)[: len(used(look.page))] == used(look.page)
         assert ("MATH" in texts(app)) == unfolded
         assert any(re.match(r"def \w+\(", code.value) for code in app.code) == unfolded
+    is_pinned(app, look)
+
+
+def is_whole(app: AppTest, look: Look) -> None:
+    """Ask a page everything that one look can answer."""
+    assert not app.exception
+    assert not app.error
+    told = "".join(warning.value for warning in app.warning)
+    assert look.warns in told
+    assert bool(look.warns) == bool(told)
+    assert app.title
+    assert pictures(app)
+    assert not said_twice(app)
+    assert not translated(app)
+    assert "Privacy label" in texts(app)
+    assert look.says in texts(app)
+
+
+def is_pinned(app: AppTest, look: Look) -> None:
+    """Pin the figure of a page and move a knob: both are there, or it is said that they agree."""
+    if look.moves is not None:
+        app = moved(pressed(app, "pin"), *look.moves)
+        assert not app.exception
+        both = [key for key in charts(app) if key.startswith("pinned-")]
+        assert bool(both) == ("A → B" in texts(app))
+        assert both or "makes no difference to the figure" in texts(app)
 
 
 def used(file: str) -> list[str]:
@@ -75,10 +255,9 @@ def knobs_in_sidebar(app: AppTest) -> list[str]:
     return [label.split(" ·")[0] for label in found]
 
 
-BAD = {"seed": "many", "no_such_knob": "1", "posterior.view": "<b>", "mse-curves.runs": "0"}
-"""What no link may hold; the values that take its place leave the work as small as it is."""
+# -------------------------------------------------------------------------------------- bad links
 
-BAD_LINKS = [
+EXTREMES = [
     {"epsilon_total": "0", "c": "200", "resample": "perhaps", "sensitivity": "published"},
     {"epsilon_total": "1e9", "epsilon_abc": "-inf", "c": "nan", "noise_draw": "1000000"},
     {"epsilon_abc": "1e9", "n": "10", "c": "0", "sensitivity": "blunt", "resample": "true"},
@@ -88,18 +267,24 @@ BAD_LINKS = [
 ALLOWED = {("c", "200"), ("sensitivity", "published"), ("noise_draw", "1000000"), ("n", "10")}
 ALLOWED |= {("resample", "true")}
 
+SLOW = {"case_studies", "mechanisms", "overview", "plan", "privacy_and_accuracy"}
 
-@pytest.mark.parametrize(("number", "page"), list(enumerate(SHOWING)))
-def test_bad_link_is_said_and_survived_at_an_extreme_with_everything_hidden(
-    number: int, page: str
-) -> None:
+
+@pytest.mark.parametrize(
+    ("number", "page"),
+    [
+        pytest.param(number, page, marks=pytest.mark.slow if page in SLOW else ())
+        for number, page in enumerate(SHOWING)
+    ],
+)
+def test_a_link_beyond_an_extreme_is_brought_to_it(number: int, page: str) -> None:
     """One extreme for each page; each study is tried at all of them by its own tests."""
-    asked = BAD | BAD_LINKS[number % len(BAD_LINKS)]
-    hidden = {*page_table.known_keys()} - {*controls_spec.EVERYWHERE}
-    app = opened(page, **asked, hide=",".join(sorted(hidden)))
+    asked = EXTREMES[number % len(EXTREMES)]
+    app = opened(page, **asked, hide=EVERYTHING)
     assert not app.exception
     assert pictures(app)
     assert "Privacy label" in texts(app)
+    assert not translated(app)
     (warning,) = app.warning
     for item in asked.items():
         assert (f"{item[0]} = " in warning.value) == (item not in ALLOWED)
@@ -108,7 +293,6 @@ def test_bad_link_is_said_and_survived_at_an_extreme_with_everything_hidden(
 def test_what_is_said_of_an_old_link_that_shows_what_it_showed_is_dismissed() -> None:
     app = opened("posterior", c="0", version="0.1.0")
     assert app.sidebar.select_slider(key="epsilon_total").value == 1.0
-    assert "ε_total = 1," in texts(app)
     assert "c = 0" in app.warning[0].value
     assert "Numbers may differ." in app.info[0].value
     for _ in ("the note", "the notices"):
@@ -117,50 +301,7 @@ def test_what_is_said_of_an_old_link_that_shows_what_it_showed_is_dismissed() ->
     assert not app.info
 
 
-def test_each_scenario_keeps_the_values_of_its_knobs() -> None:
-    def at(app: AppTest) -> list[object]:
-        return [app.sidebar.select_slider(key=key).value for key in ("c", "epsilon_abc")]
-
-    app = opened("posterior", epsilon_abc="0.2", c="20")
-    app = settled(app.selectbox(key="named-scenario").set_value("covid").run())
-    assert not app.exception
-    assert at(app) == [5, 0.1]
-    app.sidebar.select_slider(key="c").set_value(10).run()
-    app = settled(app.selectbox(key="named-scenario").set_value("uniform-mixture").run())
-    assert at(app) == [20, 0.2]
-    # A page that chooses no scenario shows the first, with the values set for it.
-    app = gone_to(app, "flip_probability")
-    assert at(app) == [20, 0.2]
-
-
-def test_a_link_is_read_by_the_bounds_of_its_scenario() -> None:
-    assert not opened("posterior", scenario="covid", n="18", epsilon_abc="0.1").warning
-    assert "n = 18" in opened("posterior", n="18").warning[0].value
-
-
-def test_the_budget_of_each_person_is_a_knob_of_its_own() -> None:
-    own = "adaptive-truncation.epsilon_total"
-    app = opened("adaptive_truncation", version="0.1.0", epsilon_total="5")
-    assert app.sidebar.select_slider(key=own).value == 5.0
-    app = opened("adaptive_truncation", epsilon_total="5")
-    assert app.sidebar.select_slider(key=own).value == 1.0
-    assert app.sidebar.select_slider(key="epsilon_total").disabled
-    app = gone_to(app, "posterior")
-    assert app.sidebar.select_slider(key="epsilon_total").value == 5.0
-    assert not app.warning
-
-
-def test_a_retired_preset_leads_to_its_successor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(studies.RETIRED, "y23-former", "y23-intervals")
-    app = opened("adaptive_truncation", preset="y23-former")
-    assert not app.exception
-    assert app.selectbox(key="preset").value == "y23-intervals"
-    said = app.warning[0].value.replace("` ", "").replace(" `", "")
-    assert "preset = y23-former: retired. Shown instead: y23-intervals." in said
-    assert app.get("plotly_chart")
-
-
-@pytest.mark.parametrize("page", ["posterior", "privacy_and_accuracy", "overview"])
+@pytest.mark.parametrize("page", ["posterior", "overview"])
 def test_a_combination_that_is_not_allowed_is_one_sentence(page: str) -> None:
     query = {"n": "20000", "pool_size": "100000"}
     app = opened(page, **query)
@@ -173,30 +314,20 @@ def test_a_combination_that_is_not_allowed_is_one_sentence(page: str) -> None:
     assert pictures(app)
 
 
-def test_a_value_between_the_steps_is_kept_also_where_a_page_does_not_show_it() -> None:
-    app = opened("posterior", epsilon_total="0.7", c="37")
-    assert app.sidebar.select_slider(key="epsilon_total").value == 0.7
-    app = gone_to(app, "papers")
-    assert app.sidebar.select_slider(key="c").disabled
-    assert "Not used on this page." in texts(app)
-    app = gone_to(app, "posterior")
-    assert app.sidebar.select_slider(key="c").value == 37
-
-
-def test_new_noise_is_counted_until_something_public_changes() -> None:
-    app = opened("overview", noise_draw="7")
-    assert "Try *New noise*" in texts(app)
-    app = settled(app.button(key="new-noise").click().run())
-    runs = app.session_state[overview.SEEN][1]
-    assert [*runs] == [7, 8]
-    assert overview.in_words([*runs.values()]) in texts(app)
-    # The same noise again is no further draw, and seen last.
-    app.session_state["noise_draw"] = 7
-    app = settled(app.run())
-    assert [*app.session_state[overview.SEEN][1]] == [8, 7]
-    app = settled(app.select_slider(key="c").set_value(20).run())
-    assert [*app.session_state[overview.SEEN][1]] == [7]
-    assert "draws of noise, kept" not in texts(app)
+def test_a_preset_brings_its_view_and_a_retired_one_leads_to_its_successor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(studies.RETIRED, "y23-former", "y23-intervals")
+    view = {"adaptive-truncation.view": "live"}
+    app = opened("adaptive_truncation", preset="y23-former", **view)
+    assert not app.exception
+    assert app.selectbox(key="preset").value == "y23-intervals"
+    said = app.warning[0].value.replace("` ", "").replace(" `", "")
+    assert "preset = y23-former: retired. Shown instead: y23-intervals." in said
+    assert app.get("plotly_chart")
+    assert app.sidebar.select_slider(key="epsilon_total").disabled
+    assert app.session_state["adaptive-truncation.view"] != "live"
+    assert app.query_params.get("adaptive-truncation.view") != ["live"]
 
 
 @pytest.mark.parametrize("kind", [OwnError, ParameterError])
@@ -213,23 +344,58 @@ def test_a_model_that_cannot_be_used_is_told_as_it_stands_and_no_other_error_is(
             for each in app.error] == [True] * (kind is OwnError)  # fmt: skip
 
 
-EXTREMES = (
-    ("overview", {"epsilon_total": "0.001", "epsilon_abc": "0.35", "c": "200", "n": "100"}),
-    ("overview", {"epsilon_total": "100", "c": "1", "epsilon_abc": "0.001"}),
-    ("flip_probability", {"epsilon_total": "0.001", "c": "200"}),
-    ("flip_probability", {"epsilon_total": "100", "epsilon_abc": "1.4", "c": "1"}),
-    ("posterior", {"scenario": "covid", "n": "18", "c": "1", "epsilon_total": "0.001"}),
-    ("posterior", {"posterior.view": "change one person", "n": "10", "c": "1"}),
-    ("privacy_and_accuracy", {"n": "10", "epsilon_total": "0.001"}),
-    ("case_studies", {"case-studies.view": "tuberculosis", "epsilon_total": "0.001"}),
-    ("mechanisms", {"compare-mechanisms.scenario": "covid", "n": "18", "epsilon_total": "100"}),
-    ("plan", {"plan.goal": "error-below", "n": "10", "epsilon_total": "0.01"}),
-)
+# ------------------------------------------------------------------- what knobs keep between pages
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("page", "settings"), EXTREMES)
-def test_a_page_reads_as_written_in_english_at_the_ends_of_its_knobs(
-    page: str, settings: dict[str, str]
-) -> None:
-    assert translated(opened(page, **settings)) == []
+def test_each_scenario_and_every_page_keeps_the_values_of_its_knobs() -> None:
+    def at(app: AppTest) -> list[object]:
+        return [app.sidebar.select_slider(key=key).value for key in ("c", "epsilon_abc")]
+
+    app = opened("posterior", epsilon_total="0.7", epsilon_abc="0.2", c="37")
+    app = settled(app.selectbox(key="named-scenario").set_value("covid").run())
+    assert not app.exception
+    assert at(app) == [5, 0.1]
+    app.sidebar.select_slider(key="c").set_value(10).run()
+    app = settled(app.selectbox(key="named-scenario").set_value("uniform-mixture").run())
+    assert at(app) == [37, 0.2]
+    # A page that chooses no scenario shows the first, with the values set for it.
+    app = gone_to(app, "flip_probability")
+    assert at(app) == [37, 0.2]
+    # A value between the steps is kept also where a page does not show it.
+    app = gone_to(app, "papers")
+    assert app.sidebar.select_slider(key="c").disabled
+    assert "Not used on this page." in texts(app)
+    # The budget of each person is a knob of its own.
+    app = gone_to(app, "adaptive_truncation")
+    assert app.sidebar.select_slider(key="adaptive-truncation.epsilon_total").value == 1.0
+    assert app.sidebar.select_slider(key="epsilon_total").disabled
+    app = gone_to(app, "posterior")
+    assert at(app) == [37, 0.2]
+    assert app.sidebar.select_slider(key="epsilon_total").value == 0.7
+    assert not app.warning
+
+
+def test_bounds_and_views_are_those_of_the_scenario() -> None:
+    assert not opened("posterior", scenario="covid", n="18", epsilon_abc="0.1").warning
+    app = opened("posterior", n="18", **{"posterior.view": "change one person"})
+    assert "n = 18" in app.warning[0].value
+    assert "The bound holds for all data sets" in texts(app)
+    app = settled(app.selectbox(key="named-scenario").set_value("covid-people").run())
+    assert not app.exception
+    views = app.button_group(key="posterior.view")
+    assert views.options == ["one release", "many releases", "synthetic data"]
+    assert views.value == "one release"
+
+
+def test_new_noise_is_counted_until_something_public_changes() -> None:
+    app = pressed(opened("overview", noise_draw="7"), "new-noise")
+    runs = app.session_state[overview.SEEN][1]
+    assert [*runs] == [7, 8]
+    assert overview.in_words([*runs.values()]) in texts(app)
+    # The same noise again is no further draw, and seen last.
+    app.session_state["noise_draw"] = 7
+    app = settled(app.run())
+    assert [*app.session_state[overview.SEEN][1]] == [8, 7]
+    app = moved(app, "c", 20)
+    assert [*app.session_state[overview.SEEN][1]] == [7]
+    assert "draws of noise, kept" not in texts(app)
