@@ -11,8 +11,6 @@ import plotly.graph_objects as go
 import pytest
 
 from abcdp_core import figures as fig
-from abcdp_core import runner, studies
-from abcdp_core.studies import posterior
 
 LONG = "A title with N = 5,000 and ε_abc = 0.1 that is longer than a figure is wide " * 2
 MEDIA = pytest.mark.parametrize(
@@ -54,27 +52,17 @@ def plot_height(chart: go.Figure) -> float:
     return float(chart.layout.height - chart.layout.margin.t - chart.layout.margin.b)
 
 
-def test_on_paper_title_and_legend_cost_the_plot_nothing() -> None:
+def test_on_paper_title_and_legend_cost_the_plot_nothing_and_the_figure_itself_stays() -> None:
     usual = fig.dressed(drawn("Title"), fig.PAPER)
     for other in (drawn(LONG), drawn("Title", names=20)):
+        plain = other.to_json()
         dressed = fig.dressed(other, fig.PAPER)
         assert plot_height(dressed) == pytest.approx(plot_height(usual))
         assert dressed.layout.height > usual.layout.height
+        assert other.to_json() == plain
 
 
-def test_on_paper_a_figure_is_as_wide_as_its_title_was_broken_for_and_itself_stays() -> None:
-    figure = fig.figure("word " * 50, "x", "y", settings="N = 10")
-    plain = figure.to_json()
-    alone = fig.CaptionedFigure(figure, "A sentence.").on_paper()
-    assert alone.layout.width == fig.WIDTH
-    assert alone.update_layout(width=None) == fig.dressed(figure, fig.PAPER)
-    assert figure.to_json() == plain
-
-
-# ------------------------------------------------------------------------------------------ colours
-
-
-def test_on_a_dark_page_every_colour_is_its_dark_one_wherever_it_stands() -> None:
+def test_on_a_dark_page_every_color_is_its_dark_one_wherever_it_appears() -> None:
     chart = drawn("Title")
     one = np.ones(1)
     chart.add_trace(fig.points(one, one, fig.PRIVATE).update(marker={"color": [fig.BLACK]}))
@@ -101,19 +89,15 @@ def test_settings_stand_in_smaller_lines_below_a_finding() -> None:
 # ---------------------------------------------------------------------------------------- projector
 
 
-@pytest.fixture(scope="module")
-def shown() -> list[go.Figure]:
-    """Figures of the first screen, and one with all that a builder can write small."""
-    params = posterior.Params(epsilon_total=0.2, n=100, pool_size=200)
-    found = runner.run_to_end(studies.load("posterior"), params, 1)
-    odd = drawn("Title", names=2)
-    odd.add_annotation(text='<span style="font-size:11px">small</span>', font={"size": 9})
-    odd.add_shape(type="line", x0=0, x1=1, y0=0, y1=1, line={"width": 1})
-    one = np.ones(1)
-    odd.add_trace(fig.points(one, one, fig.PRIVATE, one, one))
-    odd.add_trace(fig.line(one, one, fig.THEORY))
-    odd.add_trace(fig.points(one, one, fig.PRIVATE).update(marker={"size": np.array([5, 9])}))
-    return [odd, *(each.figure for each in studies.load("posterior").figures(found).values())]
+def with_everything_small() -> go.Figure:
+    """Draw all that a builder can write small or thin."""
+    figure, one = drawn("Title", names=2), np.ones(1)
+    figure.add_annotation(text='<span style="font-size:11px">small</span>', font={"size": 9})
+    figure.add_shape(type="line", x0=0, x1=1, y0=0, y1=1, line={"width": 1})
+    figure.add_trace(fig.points(one, one, fig.PRIVATE, one, one))
+    figure.add_trace(fig.line(one, one, fig.THEORY))
+    figure.add_trace(fig.points(one, one, fig.PRIVATE).update(marker={"size": np.array([5, 9])}))
+    return figure
 
 
 def sizes_of_letters(plain: Any) -> Iterator[float]:
@@ -134,24 +118,23 @@ def layout_only(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("theme", [None, "light", "dark"])
-def test_on_a_projector_no_letter_is_small(shown: list[go.Figure], theme: str | None) -> None:
-    small = fig.as_seen(shown[0], fig.screen(theme))
-    assert min(sizes_of_letters(layout_only(small))) == 9
-    medium = fig.screen(theme, projector=True)
-    for chart in shown:
-        for plain in (fig.as_seen(chart, medium), fig.in_card(chart, medium, 268)):
-            assert min(sizes_of_letters(layout_only(plain))) >= 20
-            go.Figure(plain)
+def test_on_a_projector_no_letter_is_small(theme: str | None) -> None:
+    chart, medium = with_everything_small(), fig.screen(theme, projector=True)
+    assert min(sizes_of_letters(layout_only(fig.as_seen(chart, fig.screen(theme))))) == 9
+    for plain in (fig.as_seen(chart, medium), fig.in_card(chart, medium, 268)):
+        assert min(sizes_of_letters(layout_only(plain))) >= 20
+        go.Figure(plain)
 
 
-def test_on_a_projector_lines_are_thick_and_marks_large(shown: list[go.Figure]) -> None:
+def test_on_a_projector_lines_are_thick_and_marks_large() -> None:
     def looks(chart: go.Figure) -> list[float]:
         points, line, _ = chart.data[-3:]
         shape = chart.layout.shapes[0]
         return [line.line.width, shape.line.width, points.error_y.thickness, points.marker.size]
 
-    usual = fig.dressed(shown[0], fig.SCREEN)
-    large = fig.dressed(shown[0], fig.PROJECTOR)
+    usual, large = (
+        fig.dressed(with_everything_small(), each) for each in (fig.SCREEN, fig.PROJECTOR)
+    )
     assert np.array(looks(large)) / looks(usual) == pytest.approx([1.6, 1.6, 1.6, 1.3])
     assert large.data[-1].marker.size == pytest.approx(np.array([5, 9]) * 1.3)
     assert large.layout.height > usual.layout.height
