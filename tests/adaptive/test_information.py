@@ -1,4 +1,4 @@
-"""Fisher information of a truncated, private response: its definition and its limits."""
+"""Base distributions, the Fisher information of a truncated, private response, best intervals."""
 
 from __future__ import annotations
 
@@ -9,13 +9,38 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from abcdp_core.adaptive import information
+from abcdp_core.adaptive import information, intervals
 from abcdp_core.adaptive.families import FAMILIES, NORMAL, Family
 from abcdp_core.adaptive.information import LAPLACE, NOISES, Noise
+from abcdp_core.adaptive.intervals import best
 from abcdp_core.streams import generator
+from tests.statistics import assert_distribution, rejects
 
 EVERY = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
 EITHER = pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES.keys())
+PLACES = np.array([-30.0, -4.0, -1.0, -0.1, 0.2, 2.0, 6.0])
+
+
+@EVERY
+def test_density_distribution_function_score_and_draws_belong_together(family: Family) -> None:
+    for z in (-8.0, -1.0, 0.0):
+        mass, _ = integrate.quad(
+            lambda x: float(family.density(np.array(x))), -np.inf, z, epsabs=0.0, epsrel=1e-11,
+            limit=200,
+        )  # fmt: skip
+        assert family.cdf(np.array(z)) == pytest.approx(mass, rel=1e-9)
+    np.testing.assert_allclose(family.density(PLACES), family.density(-PLACES), rtol=1e-14)
+    np.testing.assert_allclose(family.cdf(PLACES) + family.survival(PLACES), 1.0, rtol=1e-14)
+    assert (family.survival(np.array([20.0, 35.0])) > 0.0).all()
+    step = 1e-5
+    slope = np.log(family.density(PLACES + step)) - np.log(family.density(PLACES - step))
+    np.testing.assert_allclose(family.score(PLACES), slope / (2 * step), rtol=1e-7)
+    sample = family.draw(generator(1, "test"), 20_000)
+    assert_distribution(sample, family.cdf)
+    assert rejects(assert_distribution, np.sqrt(2.0) * sample, family.cdf)
+
+
+# ------------------------------------------------------------------------------- the information
 
 
 def noise_density(noise: Noise, z: float, s: float) -> float:
@@ -66,10 +91,10 @@ def by_quadrature(
     )
 
 
-INTERVALS = ((-0.07, 0.07, 1.0), (-1.0, 2.0, 5.0), (0.5, 0.9, 0.3), (-6.0, 5.0, 2.0),
-             (-1.0, 1.5, 20.0))  # fmt: skip
 CASES = [
-    *((LAPLACE, family, 0, *interval) for family in FAMILIES for interval in INTERVALS),
+    (LAPLACE, "normal", 0, -0.07, 0.07, 1.0), (LAPLACE, "normal", 0, -6.0, 5.0, 2.0),
+    (LAPLACE, "laplace", 0, -1.0, 2.0, 5.0), (LAPLACE, "logistic", 0, 0.5, 0.9, 0.3),
+    (LAPLACE, "student-t", 0, -1.0, 1.5, 20.0),
     *((noise, "normal", power, *interval) for noise in NOISES.values() for power in (0, 1)
       for interval in ((-0.3, 0.3, 1.0), (-1.0, 2.0, 2.5))),
 ]  # fmt: skip
@@ -86,21 +111,16 @@ def test_it_is_its_definition(
 
 @EITHER
 @EVERY
-@pytest.mark.parametrize("unit_scale", [0.05, 1.0, 100.0])
-def test_mirror_images_and_the_limit_of_width_zero(
-    noise: Noise, family: Family, unit_scale: float
-) -> None:
+def test_mirror_images_the_limit_of_width_zero_and_extremes(noise: Noise, family: Family) -> None:
     a, b = np.array([-0.3, 0.2, -2.0]), np.array([1.0, 4.0, 0.1])
-    found, mirrored = (noise.information(family, *ends, unit_scale) for ends in ((a, b), (-b, -a)))
-    np.testing.assert_allclose(found, mirrored * np.array([[1, -1], [-1, 1]]), rtol=1e-11)
-    for point in (-1.2, 0.3):
-        narrow = noise.information(family, point - 1e-7, point + 1e-7, unit_scale)
-        np.testing.assert_allclose(narrow, noise.limit(family, point, unit_scale), rtol=3e-6)
-
-
-@EITHER
-@EVERY
-def test_extremes_are_finite_and_positive(noise: Noise, family: Family) -> None:
+    for unit_scale in (0.05, 1.0, 100.0):
+        found, mirrored = (
+            noise.information(family, *ends, unit_scale) for ends in ((a, b), (-b, -a))
+        )
+        np.testing.assert_allclose(found, mirrored * np.array([[1, -1], [-1, 1]]), rtol=1e-11)
+        for point in (-1.2, 0.3):
+            narrow = noise.information(family, point - 1e-7, point + 1e-7, unit_scale)
+            np.testing.assert_allclose(narrow, noise.limit(family, point, unit_scale), rtol=3e-6)
     a = np.array([-20.0, -5e-5, 0.0, 25.0, -40.0, -1.0])
     b = np.array([20.0, 5e-5, 1e-4, 40.0, 0.0, 39.0])
     for unit_scale in (0.05, 1000.0):
@@ -119,10 +139,10 @@ def test_shapes_are_kept_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPat
     np.testing.assert_allclose(again, found, rtol=1e-11, atol=1e-15)
 
 
-@pytest.mark.parametrize("u", [0.0, math.inf, math.nan])
 @EITHER
-def test_empty_intervals_and_noise_without_a_scale_are_refused(noise: Noise, u: float) -> None:
-    for ends in ((0.0, 1.0, u), (1.0, 1.0, 1.0), (0.0, math.nan, 1.0), ([0.0, 1.0], 1.0, 1.0)):
+def test_empty_intervals_and_noise_without_a_scale_are_refused(noise: Noise) -> None:
+    empty = [(1.0, 1.0, 1.0), (0.0, math.nan, 1.0), ([0.0, 1.0], 1.0, 1.0)]
+    for ends in (*((0.0, 1.0, u) for u in (0.0, math.inf, math.nan)), *empty):
         with pytest.raises(ValueError, match="a < b"):
             noise.information(NORMAL, *ends)
 
@@ -141,3 +161,51 @@ def test_monte_carlo_agrees_within_its_own_error(noise: Noise, family: Family) -
     assert found.error[0, 0] < 0.1 * expected[0, 0]
     wrong = noise.information(family, *interval, unit_scale / math.sqrt(2.0))
     assert abs(found.information[0, 0] - wrong[0, 0]) > allowed[0, 0]
+
+
+# ---------------------------------------------------------------------------- the best interval
+
+
+@pytest.mark.parametrize(
+    ("epsilon_total", "half", "score"),
+    [
+        *((1.0, 0.0706, 0.108872), (2.0, 0.2234, 0.285997)),
+        *((5.0, 0.7281, 0.612222), (10.0, 1.2244, 0.804410)),
+    ],
+)
+def test_known_best_intervals(epsilon_total: float, half: float, score: float) -> None:
+    for symmetric in (True, False):
+        # Symmetric is the global optimum for μ.
+        found = best(1.0 / epsilon_total, symmetric=symmetric)
+        assert found.b == pytest.approx(half, abs=5e-5)
+        assert found.a == -found.b
+        assert found.score == pytest.approx(score, abs=5e-7)
+        assert found.information[0, 0] == found.score
+    assert best(1.0, "gaussian").b == pytest.approx(0.1241, abs=1e-4)
+
+
+@pytest.mark.parametrize("score", intervals.SCORES)
+@pytest.mark.parametrize(
+    ("family", "epsilon_total"),
+    [("normal", 3.0), ("laplace", 20.0), ("logistic", 0.5), ("student-t", 3.0)],
+)
+def test_no_interval_beats_the_best(score: str, family: str, epsilon_total: float) -> None:
+    found = best(1.0 / epsilon_total, family=family, score=score, symmetric=False, weight=0.3)
+    ends = np.linspace(-5.0, 5.0, 41)
+    first, last = np.triu_indices(len(ends), 1)
+    F = information.laplace(FAMILIES[family], ends[first], ends[last], 1.0 / epsilon_total)
+    assert intervals.SCORES[score](F, 0.3).max() <= found.score * (1.0 + 1e-10)
+    assert found.a + found.b >= 0.0, "of mirrored twins, the one on the right"
+
+
+@pytest.mark.parametrize(
+    ("noise", "family", "unit_scale"),
+    [("laplace", "normal", 1000.0), ("gaussian", "normal", 1000.0), ("laplace", "laplace", 0.2)],
+)
+def test_where_a_sign_is_best_the_interval_is_the_narrowest(
+    noise: str, family: str, unit_scale: float
+) -> None:
+    found = best(unit_scale, noise, family, symmetric=False)
+    assert found.b == pytest.approx(intervals.NARROWEST, rel=1e-6)
+    limit = NOISES[noise].limit(FAMILIES[family], 0.0, unit_scale)[0, 0]
+    assert found.score == pytest.approx(limit, rel=1e-4)
