@@ -11,13 +11,10 @@ from abcdp_core import documents
 FOREIGN = '<img src=x onerror="alert(1)">'
 
 
-def test_what_is_filled_into_a_page_is_text_unless_it_is_markup() -> None:
+def test_what_is_filled_into_a_page_is_text_unless_it_is_markup_and_never_missing() -> None:
     page = documents.render("claims.html", title=FOREIGN, body=Markup("<p>ours</p>"))
     assert "<title>&lt;img src=x onerror=&#34;alert(1)&#34;&gt;</title>" in page
     assert "<p>ours</p>" in page
-
-
-def test_a_name_that_is_missing_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError, match="title"):
         documents.render("page.html")
 

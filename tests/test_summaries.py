@@ -1,5 +1,8 @@
+"""Summaries of runs and of weighted draws: intervals, quantiles, means by setting."""
+
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -12,47 +15,35 @@ from abcdp_core.streams import generator
 
 
 def test_the_effective_sample_size_of_equal_weights_is_their_number() -> None:
-    assert summaries.effective_sample_size(np.full(8, 1.0 / 8)) == pytest.approx(8.0)
-    assert summaries.effective_sample_size(np.array([1.0, 0.0, 0.0])) == 1.0
-    assert summaries.effective_sample_size(np.array([3.0, 1.0])) == pytest.approx(16.0 / 10.0)
-    assert summaries.effective_sample_size(np.array([])) == 0.0
+    for weights, size in (([0.125] * 8, 8.0), ([1.0, 0.0, 0.0], 1.0), ([3.0, 1.0], 1.6), ([], 0.0)):
+        assert summaries.effective_sample_size(np.array(weights)) == pytest.approx(size)
 
 
-def test_binomial_intervals_are_those_of_clopper_and_pearson() -> None:
+def test_binomial_intervals_are_those_of_clopper_and_pearson_and_cover_at_their_level() -> None:
     successes, trials = np.array([0, 3, 10, 0]), np.array([10, 10, 10, 0])
     low, high = summaries.binomial_interval(successes, trials)
     for k, n, lower, upper in zip(successes[:3], trials[:3], low[:3], high[:3], strict=True):
         expected = stats.binomtest(k, n).proportion_ci(0.95, method="exact")
         assert (lower, upper) == pytest.approx((expected.low, expected.high), abs=1e-12)
     assert (low[3], high[3]) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize("probability", [0.01, 0.3, 0.5, 0.97])
-@pytest.mark.parametrize("level", [0.05, 1e-4])
-def test_binomial_intervals_cover_at_least_at_their_level(probability: float, level: float) -> None:
     # Exactly: all counts out of 40, each with its probability.
     counts = np.arange(41)
-    low, high = summaries.binomial_interval(counts, 40, level)
-    covered = (low <= probability) & (probability <= high)
-    assert stats.binom.pmf(counts, 40, probability)[covered].sum() >= 1.0 - level
+    for level, probability in itertools.product((0.05, 1e-4), (0.01, 0.3, 0.5, 0.97)):
+        low, high = summaries.binomial_interval(counts, 40, level)
+        covered = (low <= probability) & (probability <= high)
+        assert stats.binom.pmf(counts, 40, probability)[covered].sum() >= 1.0 - level
 
 
-def test_bootstrap_intervals_are_close_to_normal_intervals_of_the_mean() -> None:
-    values = np.random.default_rng(1).normal(5.0, 2.0, (400, 3))
-    low, high = summaries.mean_interval(values, np.random.default_rng(2), resamples=20_000)
-    error = values.std(axis=0) / math.sqrt(400)
+def test_the_bootstrap_is_close_to_normal_intervals_and_draws_whole_runs() -> None:
+    values = np.random.default_rng(1).normal(5.0, 2.0, (100, 3))
+    low, high = summaries.mean_interval(values, np.random.default_rng(2), resamples=5000)
+    error = values.std(axis=0) / math.sqrt(100)
     assert low == pytest.approx(values.mean(axis=0) - 1.96 * error, abs=0.1 * error.min())
     assert high == pytest.approx(values.mean(axis=0) + 1.96 * error, abs=0.1 * error.min())
-
-
-def test_the_bootstrap_draws_whole_runs() -> None:
-    column = np.random.default_rng(1).normal(size=30)
-    low, high = summaries.mean_interval(
-        np.stack([column, -column], axis=1), np.random.default_rng(2)
-    )
     # The second column mirrors the first in every resample.
-    assert low[1] == pytest.approx(-high[0], abs=1e-12)
-    assert high[1] == pytest.approx(-low[0], abs=1e-12)
+    mirrored = np.stack([values[:, 0], -values[:, 0]], axis=1)
+    low, high = summaries.mean_interval(mirrored, np.random.default_rng(2))
+    assert low == pytest.approx(-high[::-1], abs=1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 7])
@@ -72,16 +63,6 @@ def test_a_weight_counts_like_repeated_values() -> None:
     found = summaries.weighted_quantile(values, times / 600, wanted)
     assert found[:, 0] == pytest.approx([1.0, 3.0, 5.0, 5.0], abs=1e-12)
     assert np.quantile(many, wanted).tolist() == [1.0, 3.0, 5.0, 5.0]
-
-
-def test_runs_that_kept_no_draw_are_counted_in_words() -> None:
-    assert summaries.empty_note([3, 1]) == ""
-    assert summaries.empty_note([0, 1]) == (
-        " 1 run of 2 kept no draw; its estimate is the prior mean."
-    )
-    assert summaries.empty_note(np.zeros(1200)) == (
-        " 1,200 runs of 1,200 kept no draw; their estimates are the prior mean."
-    )
 
 
 def runs_of(values: dict[tuple[str, float], list[float]]) -> pd.DataFrame:
