@@ -1,15 +1,19 @@
-"""Links: what they say is brought into range, and what cannot be used is said."""
+"""Links: what they say is brought into range, what cannot be used is said, and others can open."""
 
 from __future__ import annotations
 
+import json
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from abcdp_core import __version__, studies
 from abcdp_core.parameters import text_of
+from tests.pages.app import gone_to, opened, shared
+from ui.server.settings import ServerSettings
 from ui.view import controls_spec, link, page_table
 from ui.view.view import View
+from ui.widgets import share
 
 KNOWN = {*page_table.known_keys()} - {*controls_spec.EVERYWHERE}
 
@@ -41,29 +45,16 @@ def test_a_value_is_brought_into_its_range_and_that_is_said(
     assert bool(reading.notices) == bool(said)
 
 
-@pytest.mark.parametrize(
-    ("text", "names", "in_vain"),
-    [
-        ("", (), ()),
-        (" c , n,,c", ("c", "n"), ()),
-        ("posterior.view,preset,no_such", ("posterior.view", "preset"), ("no_such",)),
-        ("![x](http://y),lock", (), ("![x](http://y)", "lock")),
-    ],
-)
-def test_a_list_of_knobs_keeps_names_that_exist(
-    text: str, names: tuple[str, ...], in_vain: tuple[str, ...]
-) -> None:
-    found, notices = link.read_names("lock", text, KNOWN)
-    assert found == names
-    assert [f"` lock = {name} `: unknown, so left out." for name in in_vain] == [*notices]
-
-
-def test_pairs_read_back_what_was_written_and_are_brought_into_their_range() -> None:
+def test_lists_and_pairs_of_knobs_keep_what_exists_and_is_in_range() -> None:
+    found, notices = link.read_names("lock", " c , preset,,c,no_such,![x](http://y)", KNOWN)
+    assert found == ("c", "preset")
+    unknown = ("no_such", "![x](http://y)")
+    assert [*notices] == [f"` lock = {name} `: unknown, so left out." for name in unknown]
     known = {key: controls_spec.find(key) for key in controls_spec.SHARED}
     values = {"c": 10, "epsilon_total": 0.2, "resample": True, "sensitivity": "published"}
     assert link.read_pairs("pin", link.pairs(values), known) == (values, ())
-    found, notices = link.read_pairs("pin", "c:0,c:9999,no:1,<b>,n:x,epsilon_abc:0.3,,", known)
-    assert found == {"c": 1000, "n": controls_spec.find("n").default, "epsilon_abc": 0.3}
+    pairs, notices = link.read_pairs("pin", "c:0,c:9999,no:1,<b>,n:x,epsilon_abc:0.3,,", known)
+    assert pairs == {"c": 1000, "n": controls_spec.find("n").default, "epsilon_abc": 0.3}
     assert [notice[:8] for notice in notices] == ["In pin: "] * 5
     options = [
         str(option)
@@ -71,6 +62,7 @@ def test_pairs_read_back_what_was_written_and_are_brought_into_their_range() -> 
         for key in page.knobs(None)
         for option in controls_spec.find(key, page.every).parameter.options
     ]
+    assert options
     assert not [option for option in options if {*",:"} & {*option}]
 
 
@@ -81,7 +73,6 @@ OWN = ("adaptive-truncation.epsilon_total", "adaptive-truncation.n")
     ("query", "own", "today"),
     [
         # What asks for nothing begins where pages begin today.
-        ({}, (), {}),
         ({"projector": "true"}, (), {}),
         ({"version": "0.2.0", "c": "37"}, OWN, {}),
         ({"version": "0.10.0"}, (), {}),
@@ -104,9 +95,8 @@ def test_what_a_link_leaves_out_is_what_it_was_when_the_link_was_made(
 def test_the_table_of_changes_names_knobs_that_have_changed() -> None:
     assert __version__ in link.SAME_NUMBERS
     for version in ("0.0.0", "9.0.0", *link.SAME_NUMBERS):
-        assert ("Numbers may differ" in link.read({"version": version}, {}).note) == (
-            version not in link.SAME_NUMBERS
-        )
+        differs = "Numbers may differ" in link.read({"version": version}, {}).note
+        assert differs == (version not in link.SAME_NUMBERS)
     for change in link.CHANGES:
         for key, text in change.former.items():
             knob = controls_spec.find(key)
@@ -123,4 +113,45 @@ def test_a_retired_preset_is_its_successor_from_the_first(old: str, new: str) ->
     assert page is not None
     assert View(page, {"preset": old}, {}).preset(study) == every[study][new]
     assert link.owner(old, page_table.TABLE) == page
-    assert link.owner("no such", page_table.TABLE) is None
+
+
+# ------------------------------------------------------------------------------------------ shared
+
+
+@pytest.mark.parametrize(
+    ("url", "hosts", "others_have"),
+    [
+        ("http://localhost:8501/posterior", ("abc.org",), "http://abc.org:8501/posterior"),
+        ("https://[::1]/x/overview", ("[2001:db8::1]", "b.org"), "https://[2001:db8::1]/x/overview"),
+        ("http://192.168.1.5:8501/", ("abc.org",), "http://192.168.1.5:8501/"),
+        ("http://localhost:8501/", (), "http://localhost:8501/"),
+    ],
+)  # fmt: skip
+def test_the_link_has_the_name_that_others_know(
+    url: str, hosts: tuple[str, ...], others_have: str
+) -> None:
+    how = ServerSettings(hosts=hosts, to_others=bool(hosts))
+    assert share.for_visitors(url, how) == others_have
+    assert share.code(url).startswith("<svg")
+    assert share.code(url + "x" * 4000) == "", "no code can hold it"
+
+
+@pytest.mark.parametrize("base", ["http://abc.org:8501", "https://abc.org/some/where"])
+def test_the_address_of_another_page_is_on_the_same_server(base: str) -> None:
+    first, other, third = map(page_table.by_file, ("overview", "posterior", "distances"))
+    assert share.elsewhere(f"{base}/posterior", other, third) == f"{base}/distances"
+    assert share.elsewhere(f"{base}/posterior", other, first) == f"{base}/"
+    assert share.elsewhere(f"{base}/", first, other) == f"{base}/posterior"
+
+
+def test_a_projector_changes_figures_stays_on_and_is_in_no_link_that_holds_every_value() -> None:
+    usual, large = opened("posterior"), opened("posterior", c="37", projector="true")
+    assert not large.warning
+    sent = shared(large)
+    assert sent.keys() >= {*controls_spec.SHARED, "posterior.view", "figures.format", "version"}
+    assert sent["c"] == "37"
+    assert "projector" not in sent, "who scans the code from a wall has another screen"
+    charts = [app.get("plotly_chart")[0].proto.spec for app in (usual, large)]
+    heights = [json.loads(spec)["layout"]["height"] for spec in charts]
+    assert 1.2 * heights[0] < heights[1] < 1.6 * heights[0]
+    assert gone_to(large, "papers").sidebar.toggle(key="projector").value

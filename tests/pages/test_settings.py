@@ -6,7 +6,7 @@ import pytest
 
 from tests.pages.app import opened, texts
 from ui.server import settings, start
-from ui.server.settings import ServerSettings, SettingsError, read
+from ui.server.settings import ServerSettings, read
 from ui.view import page_table
 
 OTHERS = {"SERVED": "1", "HOSTS": "class.example.org"}
@@ -43,35 +43,21 @@ def test_settings_of_an_environment(environment: dict[str, str], found: ServerSe
 
 
 REFUSED = {
-    "HOSTS": [
-        "http://a.org",
-        "a.org:8501",
-        "a.org/x",
-        "*",
-        "a b",
-        "a..b",
-        "192.168.1.256",
-        "ü.org",
-    ],
-    "WORK_LIMIT": ["0.99", "86401", "inf", "nan", "a minute"],
+    "HOSTS": ["http://a.org", "a.org:8501", "*", "a b", "a..b", "192.168.1.256", "ü.org"],
+    "WORK_LIMIT": ["0.99", "86401", "nan", "a minute"],
     "SERVED": ["yes"],
-    "OWN_DATA": ["true"],
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [(name, text) for name, texts in REFUSED.items() for text in texts]
-)
+@pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_allowed_ends_the_start_in_one_line(
-    name: str, text: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settings, "current", lambda: settings_of({name: text}))
-    with pytest.raises(SystemExit, match=rf"^ABCDP_{name} = '.*': must be .*\.$"):
-        start.middleware()
-
-
-def test_a_server_for_others_has_to_say_its_names() -> None:
-    with pytest.raises(SettingsError, match="ABCDP_HOSTS has to say"):
+    for text in REFUSED[name]:
+        monkeypatch.setattr(settings, "current", lambda text=text: settings_of({name: text}))
+        with pytest.raises(SystemExit, match=rf"^ABCDP_{name} = '.*': must be .*\.$"):
+            start.middleware()
+    with pytest.raises(settings.SettingsError, match="ABCDP_HOSTS has to say"):
         settings_of({"SERVED": "1"})
 
 
