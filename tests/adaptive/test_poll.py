@@ -15,29 +15,18 @@ from abcdp_core.privacy import cost
 from tests.statistics import assert_frequencies, rejects
 
 DESIGN = Design(0.0, 24.0, 2.0)
-BUDGETS = np.linspace(0.25, 4.0, 26).tolist()
 
 
-@pytest.mark.parametrize("epsilon", BUDGETS)
-def test_no_word_is_more_than_e_to_the_epsilon_times_as_likely(epsilon: float) -> None:
+def test_no_word_is_more_than_e_to_the_epsilon_times_as_likely() -> None:
     """In whole numbers against 80 digits; one more for the true word would be too many."""
     getcontext().prec = 80
-    wrong, right = poll.chances(epsilon)
-    allowed = Decimal(epsilon).exp()
-    assert 2 * wrong + right == CHANCES
-    assert Decimal(right) / wrong <= allowed
-    assert Decimal(right + 2) / (wrong - 1) > allowed
-    assert cost(Design(0, 1, epsilon).event).epsilon == epsilon
-
-
-def test_the_chances_are_those_that_were_computed_elsewhere() -> None:
-    known = {
-        0.5: (1177115756, 1940735784),
-        1.0: (910282059, 2474403178),
-        2.0: (457443992, 3380079312),
-        4.0: (75885295, 4143196706),
-    }
-    assert {epsilon: poll.chances(epsilon) for epsilon in known} == known
+    for epsilon in np.linspace(0.25, 4.0, 26).tolist():
+        wrong, right = poll.chances(epsilon)
+        allowed = Decimal(epsilon).exp()
+        assert 2 * wrong + right == CHANCES
+        assert Decimal(right) / wrong <= allowed
+        assert Decimal(right + 2) / (wrong - 1) > allowed
+        assert cost(Design(0, 1, epsilon).event).epsilon == epsilon
 
 
 def live(people: int, epsilon: float = 2.0, late: int = 0) -> Poll:
@@ -62,15 +51,8 @@ def test_the_posterior_is_that_of_a_finer_grid(people: int, late: int) -> None:
     log = np.zeros((1200, 61))
     for question, word in now.answers:
         normal = stats.norm(means, spreads)
-        inside = np.diff(
-            [
-                np.zeros_like(log),
-                normal.cdf(question.lower),
-                normal.cdf(question.upper),
-                np.ones_like(log),
-            ],
-            axis=0,
-        )[word]
+        below, above = normal.cdf(question.lower), normal.sf(question.upper)
+        inside = (below, 1.0 - below - above, above)[word]
         keep = np.exp(2.0) / (np.exp(2.0) + 2.0)
         log += np.log(keep * inside + (1.0 - keep) / 2.0 * (1.0 - inside))
     weights = np.exp(log - log.max()).sum(axis=1)

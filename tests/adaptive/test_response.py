@@ -1,4 +1,4 @@
-"""Density and score of a response: closed form against adaptive quadrature, and at extremes."""
+"""Density and score of a response against adaptive quadrature, and interpolated along the mean."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, special
 
-from abcdp_core.adaptive.noise import NoiseFamily
+from abcdp_core.adaptive import chebyshev
+from abcdp_core.adaptive.best_channel import best
+from abcdp_core.adaptive.channels import Channel, Truncation
+from abcdp_core.adaptive.noise import NoiseFamily, unit_scale
 from abcdp_core.adaptive.response import (
+    Kind,
     log_density_gaussian,
     log_density_laplace,
     log_likelihood,
     score_laplace,
 )
+from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 
@@ -27,7 +32,7 @@ LOG_DENSITY: dict[str, Callable[..., float]] = {
 }
 EITHER = pytest.mark.parametrize("noise", LOG_DENSITY)
 BUDGETS = pytest.mark.parametrize("epsilon_total", [0.1, 0.7, 3.0, 20.0])
-WIDTHS = pytest.mark.parametrize("width", [1e-3, 0.05, 1.0, 20.0])
+WIDTHS = (1e-3, 0.05, 1.0, 20.0)
 SIGMA, MU = 2.0, 0.7
 
 CENTERS = (0.0, 0.3, -2.5, 6.0, -12.0)
@@ -109,40 +114,40 @@ def by_quadrature(
 
 
 @BUDGETS
-@WIDTHS
 @EITHER
-def test_the_log_density_is_its_definition(noise: str, width: float, epsilon_total: float) -> None:
-    for center, *place in cases(width, epsilon_total, CENTERS):
-        found = LOG_DENSITY[noise](*place, MU, SIGMA)
-        expected = by_quadrature(noise, *place, MU, SIGMA)[0]
-        assert found == pytest.approx(expected, rel=1e-14, abs=1e-10), (center, place)
+def test_the_log_density_is_its_definition(noise: str, epsilon_total: float) -> None:
+    for width in WIDTHS:
+        for center, *place in cases(width, epsilon_total, CENTERS):
+            found = LOG_DENSITY[noise](*place, MU, SIGMA)
+            expected = by_quadrature(noise, *place, MU, SIGMA)[0]
+            assert found == pytest.approx(expected, rel=1e-14, abs=1e-10), (center, place)
 
 
 @BUDGETS
-@WIDTHS
-def test_the_score_is_the_derivative_of_the_definition(width: float, epsilon_total: float) -> None:
-    for center, *place in cases(width, epsilon_total, CENTERS[:4]):
-        found = score_laplace(*place, MU, SIGMA)
-        _, by_mu, by_log_sigma, inside = by_quadrature("laplace", *place, MU, SIGMA)
-        # Near y both sides cancel; the loss is relative to the inside.
-        lost = 1e-9 * inside / place[-1]
-        assert found[0] == pytest.approx(by_mu, rel=1e-8, abs=lost), (center, place)
-        lost *= SIGMA * (1.0 + abs(center))
-        assert found[1] == pytest.approx(by_log_sigma, rel=1e-8, abs=lost), (center, place)
+def test_the_score_is_the_derivative_of_the_definition(epsilon_total: float) -> None:
+    for width in WIDTHS:
+        for center, *place in cases(width, epsilon_total, CENTERS[:4]):
+            found = score_laplace(*place, MU, SIGMA)
+            _, by_mu, by_log_sigma, inside = by_quadrature("laplace", *place, MU, SIGMA)
+            # Near y both sides cancel; the loss is relative to the inside.
+            lost = 1e-9 * inside / place[-1]
+            assert found[0] == pytest.approx(by_mu, rel=1e-8, abs=lost), (center, place)
+            lost *= SIGMA * (1.0 + abs(center))
+            assert found[1] == pytest.approx(by_log_sigma, rel=1e-8, abs=lost), (center, place)
 
 
 @EITHER
 @pytest.mark.parametrize("epsilon_total", [0.001, 1.0, 500.0, 1000.0])
-@pytest.mark.parametrize("sigma", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("width", [1e-8, 1.0, 1e6])
-def test_extremes_are_finite(noise: str, epsilon_total: float, sigma: float, width: float) -> None:
-    for mu, left in itertools.product((-1e6, 0.0, 50.0, 1e6), (-0.5 * width, 49.0)):
-        right, scale = left + width, width / epsilon_total
-        for y in (-1e9, left - scale, left, 0.5 * (left + right), right, right + scale, 1e9):
-            found = LOG_DENSITY[noise](y, left, right, scale, mu, sigma)
-            assert math.isfinite(found), (mu, left, y)
-            if noise == "laplace" and epsilon_total < 700.0:
-                assert np.isfinite(score_laplace(y, left, right, scale, mu, sigma)).all()
+def test_extremes_are_finite(noise: str, epsilon_total: float) -> None:
+    widths, sigmas, means = (1e-8, 1.0, 1e6), (1e-6, 1.0, 1e6), (-1e6, 0.0, 50.0, 1e6)
+    for width, sigma, mu in itertools.product(widths, sigmas, means):
+        for left in (-0.5 * width, 49.0):
+            right, scale = left + width, width / epsilon_total
+            for y in (-1e9, left - scale, left, 0.5 * (left + right), right, right + scale, 1e9):
+                place = (y, left, right, scale, mu, sigma)
+                assert math.isfinite(LOG_DENSITY[noise](*place)), place
+                if noise == "laplace" and epsilon_total < 700.0:
+                    assert np.isfinite(score_laplace(*place)).all(), place
 
 
 @EITHER
@@ -153,3 +158,60 @@ def test_the_log_likelihood_is_the_sum_over_responses(noise: NoiseFamily) -> Non
     expected = math.fsum(LOG_DENSITY[noise](*row, 1.5, math.exp(0.7)) for row in responses.tolist())
     assert found.tolist() == pytest.approx([expected], rel=1e-13)
     assert (log_likelihood(theta, responses[:0], noise) == 0.0).all()
+
+
+# ------------------------------------------------------------------- interpolated along the mean
+
+
+def answers(kind: Kind, count: int) -> Array:
+    """Answers of people with μ = 3 and σ = 2, asked ever closer to μ."""
+    rng = generator(1, "along")
+    if kind == "table":
+        channel: Channel = best(5.0).channel
+    else:
+        channel = Truncation(-0.5, 0.5, kind, unit_scale(kind, 5.0, 1e-5))
+    drawn = channel.draw(rng, count)
+    asked = 3.0 + 2.0 * rng.standard_normal(count) / np.sqrt(np.arange(1, count + 1))
+    values = 3.0 + 2.0 * rng.standard_normal(count)
+    people = zip(values.tolist(), drawn.tolist(), asked.tolist(), strict=True)
+    return np.array([channel.answer(*person, 2.0) for person in people])
+
+
+def directly(mu: Array, rows: Array, kind: Kind, log_sigma: float) -> Array:
+    return log_likelihood(np.column_stack([mu, np.full(len(mu), log_sigma)]), rows, kind)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian", "table"])
+@pytest.mark.parametrize(
+    ("count", "reach", "most"), [(100, 0.3, 33), (100, 2.0, 129), (10, 10.0, 129), (10, 1e6, 600)]
+)
+def test_it_is_exact_with_fewer_evaluations(
+    kind: Kind, count: int, reach: float, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, log_sigma, counts = answers(kind, count), math.log(2.0), list[int]()
+    mu = 3.0 + reach * generator(2, "means").uniform(-1.0, 1.0, 600)
+
+    def counted(theta: Array, rows: Array, kind: Kind) -> Array:
+        counts.append(len(theta))
+        return log_likelihood(theta, rows, kind)
+
+    monkeypatch.setattr(chebyshev, "log_likelihood", counted)
+    found = chebyshev.log_likelihoods(mu, log_sigma, rows, kind)
+    expected = directly(mu, rows, kind, log_sigma)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9)
+    assert sum(counts) <= most, counts
+    same = np.full(50, 2.5)
+    found = chebyshev.log_likelihoods(same, log_sigma, rows, kind)
+    np.testing.assert_array_equal(found, directly(same, rows, kind, log_sigma))
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.05])
+def test_a_feature_between_distant_nodes_is_not_missed(unit: float) -> None:
+    # One symbol of a set 2σ wide, means on both sides of it: all of the usual nodes miss it.
+    rows = np.array([[2.0, 18.0 * unit, 22.0 * unit, math.expm1(5.0)]])
+    mu = unit * np.concatenate([np.linspace(-200.0, 200.0, 600), [19.0, 20.0, 21.0]])
+    log_sigma = math.log(2.0 * unit)
+    found = chebyshev.log_likelihoods(mu, log_sigma, rows, "table")
+    expected = directly(mu, rows, "table", log_sigma)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9)
+    assert found.max() > 4.0

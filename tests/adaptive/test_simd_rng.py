@@ -110,7 +110,7 @@ def test_draws_have_their_distribution(fill: Fill, law: Callable[..., NDArray[np
     assert rejects(assert_distribution, 1.06 * found.ravel(), law)
 
 
-def squares(pairs: NDArray[np.float64]) -> None:
+def are_independent(pairs: NDArray[np.float64]) -> None:
     """Pairs ``(n, 2)`` are independent normals, by the sum of squares and the product's sign."""
     assert_distribution((pairs**2).sum(axis=1) / 2.0, stats.expon.cdf)
     assert_mean(np.sign(pairs.prod(axis=1)), 0.0, -1.0, 1.0)
@@ -125,9 +125,9 @@ def test_normals_are_independent_of_their_neighbors() -> None:
         (found[:, 0, ::2], found[:, 0, 1::2]),
     ):
         pairs = np.column_stack([first.ravel(), second.ravel()])
-        squares(pairs)
+        are_independent(pairs)
         pairs[::4, 1] = pairs[::4, 0]
-        assert rejects(squares, pairs)
+        assert rejects(are_independent, pairs)
 
 
 def tails(values: NDArray[np.float64]) -> None:
