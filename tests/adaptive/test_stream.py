@@ -28,7 +28,7 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 PRIOR = Prior(50.0, 25.0, 5.0, 40.0)
-PEOPLE = 25
+PEOPLE = 16
 ASKED = Truncation(-0.3, 0.4, "laplace", 0.5)
 SAMPLERS: dict[str, Sampler] = {
     "smc": Smc(PRIOR, "laplace", 40),
