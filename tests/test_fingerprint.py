@@ -1,3 +1,5 @@
+"""Fingerprints of code: what is kept follows the code that made it, and no other."""
+
 from __future__ import annotations
 
 import sys
@@ -31,30 +33,21 @@ def change(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     monkeypatch.setitem(fingerprint._TEXTS, module, fingerprint._TEXTS[module] + b"\n# Changed.\n")
 
 
-FOLLOWS = {
-    of_pool: "pool simulators.uniform_mixture distances.fourier streams cache simulators",
+CASES: list[tuple[Callable[[], str], bool, str]] = [
+    (of_pool, True, "pool simulators.uniform_mixture distances.fourier streams cache simulators"),
+    (of_pool, False, "simulators.covid mechanisms.sparse_vector runner figures __main__"),
     # The last two are found by their names, not imported.
-    of_study: "studies.mse_curves studies pool privacy.composition store cache summaries "
-    "simulators.tuberculosis mechanisms.linear_maps",
-}
-"""Fingerprint -> modules that change it."""
-
-IGNORES = {
-    of_pool: "simulators.covid mechanisms.sparse_vector studies.mse_curves runner figures __main__",
-    of_study: "studies.soft_abc claims claims.truncation_theory cli.reproduce output.files "
-    "workers __main__",
-    of_theory: "simulators.uniform_mixture",
-}
-"""Fingerprint -> modules that do not."""
+    (of_study, True, "studies.mse_curves studies pool privacy.composition store summaries"),
+    (of_study, True, "simulators.tuberculosis mechanisms.linear_maps"),
+    (of_study, False, "studies.soft_abc claims claims.truncation_theory output.files workers"),
+    (of_theory, False, "simulators.uniform_mixture"),
+]
+"""Fingerprint, whether modules change it, and their names."""
 
 
-@pytest.mark.parametrize(
-    ("of", "names", "changes"),
-    [(of, names, True) for of, names in FOLLOWS.items()]
-    + [(of, names, False) for of, names in IGNORES.items()],
-)
+@pytest.mark.parametrize(("of", "changes", "names"), CASES)
 def test_a_fingerprint_follows_the_modules_it_depends_on_and_no_others(
-    of: Callable[[], str], names: str, changes: bool, monkeypatch: pytest.MonkeyPatch
+    of: Callable[[], str], changes: bool, names: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in names.split():
         before = of()
@@ -103,34 +96,23 @@ def test_every_scanned_folder_is_in_the_fingerprint_of_studies() -> None:
 # ------------------------------------------------------------------ code from elsewhere
 
 
-@pytest.fixture
-def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file with a scenario, not yet added."""
+def test_a_plug_in_counts_with_its_text_when_it_was_added_where_it_may_be_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(registry, "_added", [])
     monkeypatch.setattr(registry, "texts", {})
-    file = tmp_path / "mine.py"
-    file.write_text("from abcdp_core import transforms\nSCENARIO = 'mine'\n", encoding="utf-8")
-    return file
-
-
-def test_a_plug_in_counts_with_its_text_when_it_was_added(
-    plug_in: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = registry.add_file(plug_in).__name__
+    file, text = tmp_path / "mine.py", "from abcdp_core import transforms\nSCENARIO = 'mine'\n"
+    file.write_text(text, encoding="utf-8")
+    curves, theory = of_study(), of_theory()
+    name = registry.add_file(file).__name__
     first = of_pool(name)
     assert first != of_pool()
-    later = plug_in.read_text(encoding="utf-8") + "TITLE = 'changed'\n"
-    plug_in.write_text(later, encoding="utf-8")
+    assert of_study() != curves
+    assert of_theory() == theory
+    file.write_text(f"{text}TITLE = 'changed'\n", encoding="utf-8")
     assert of_pool(name) == first
-    registry.add_file(plug_in)
+    registry.add_file(file)
     second = of_pool(name)
     assert second != first
     change(monkeypatch, "abcdp_core.transforms")
     assert of_pool(name) != second
-
-
-def test_only_studies_that_may_look_up_a_plug_in_follow_it(plug_in: Path) -> None:
-    curves, theory = of_study(), of_theory()
-    registry.add_file(plug_in)
-    assert of_study() != curves
-    assert of_theory() == theory

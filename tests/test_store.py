@@ -1,3 +1,5 @@
+"""The store of finished tasks: only missing ones are done again, and none of other code."""
+
 from __future__ import annotations
 
 import dataclasses
