@@ -16,6 +16,7 @@ from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.pool import making
 from abcdp_core.results import Result
 from abcdp_core.workers import LostWorkersError
+from tests.pages.app import settled
 from ui.jobs import job as one_job
 from ui.jobs import queue, work
 from ui.jobs.job import Job, Preparation, RefusedError, Request
@@ -247,16 +248,26 @@ def test_a_job_gets_no_more_work_than_the_server_gives(jobs: Queue, monkeypatch:
     assert "What is done is kept" in job.error
 
 
-def page() -> None:
+def page(grows: bool) -> None:
     import streamlit as st
 
     from abcdp_core import studies
     from ui.jobs import progress
     from ui.jobs.job import Request
 
-    request = Request("mse-curves", studies.load("mse-curves").Params(), 77)
-    job = progress.growing(request, lambda found: st.text(f"{found.done} of 100"))
-    st.session_state["job"] = job
+    params = studies.load("mse-curves").Params(runs=st.session_state["runs"])
+    request = Request("mse-curves", params, 77 + grows)
+    if grows:
+        job = progress.growing(request, lambda found: st.text(f"{found.done} of 100"))
+        st.session_state["job"] = job
+    else:
+        st.text(f"{progress.result(request).done} of 100")
+
+
+def shown(grows: bool) -> AppTest:
+    app = AppTest.from_function(page, args=(grows,), default_timeout=60)
+    app.session_state["runs"] = 1
+    return app.run()
 
 
 def test_a_study_is_cancelled_and_continued_on_its_page(monkeypatch: Patch) -> None:
@@ -266,7 +277,7 @@ def test_a_study_is_cancelled_and_continued_on_its_page(monkeypatch: Patch) -> N
             threading.Event().wait(0.01)
 
     grows(monkeypatch, part(1), then=until_cancelled)
-    app = AppTest.from_function(page, default_timeout=60).run()
+    app = shown(grows=True)
     for pressed, state, then, text in (
         ("Cancel", "stopped", ["Continue"], "1 of 100"),
         ("Continue", "done", [], "100 of 100"),
@@ -279,3 +290,18 @@ def test_a_study_is_cancelled_and_continued_on_its_page(monkeypatch: Patch) -> N
         assert [each.label for each in app.button] == then
         assert [each.value for each in app.text] == [text]
         grows(monkeypatch, part(100))
+
+
+def test_a_former_result_is_dimmed_until_that_of_the_settings_is_there(monkeypatch: Patch) -> None:
+    def seen(app: AppTest) -> tuple[str, bool]:
+        return app.text[0].value, any("opacity" in each.proto.body for each in app.get("html"))
+
+    goes_on = threading.Event()
+    grows(monkeypatch, part(10))
+    app = shown(grows=False)
+    assert seen(app) == ("10 of 100", False)
+    app.session_state["runs"] = 2
+    grows(monkeypatch, part(20), then=lambda _: goes_on.wait(SOON))
+    assert seen(app.run()) == ("10 of 100", True)
+    goes_on.set()
+    assert seen(settled(app)) == ("20 of 100", False)

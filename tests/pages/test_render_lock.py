@@ -37,10 +37,13 @@ class Visitors:
     def open(self, name: str, *runs: str) -> None:
         threading.Thread(target=self._draw, args=(name, runs or ("",)), daemon=True).start()
 
-    def goes_on(self, name: str, count: int = 1) -> set[str]:
-        """Let a session go on; return what is noted next."""
+    def goes_on(self, name: str, *noted: str) -> None:
+        """Let a session go on, and see what is noted next."""
         self._go[name].release()
-        return {self.noted.get(timeout=SOON) for _ in range(count)}
+        self.note(*noted)
+
+    def note(self, *expected: str) -> None:
+        assert {self.noted.get(timeout=SOON) for _ in expected} == {*expected}
 
     def _draw(self, name: str, runs: tuple[str, ...]) -> None:
         for run in runs:
@@ -79,21 +82,21 @@ def until(is_so: Callable[[], bool]) -> None:
 
 def test_pages_are_drawn_in_order_and_a_restarted_one_comes_first_once(visitors: Visitors) -> None:
     visitors.open("moves", "restarted", "restarted", "")
-    assert visitors.noted.get(timeout=SOON) == "moves draws"
+    visitors.note("moves draws")
     for count, name in enumerate("bcd", 1):
         visitors.open(name)
         until_waiting(count)
     # A page that ends by an error lets the next one in.
-    assert visitors.goes_on("moves", 2) == {"moves is restarted", "b draws"}
-    visitors.goes_on("moves", 0)
+    visitors.goes_on("moves", "moves is restarted", "b draws")
+    visitors.goes_on("moves")
     until_waiting(3)
-    assert visitors.goes_on("b") == {"moves draws"}
-    assert visitors.goes_on("moves", 2) == {"moves is restarted", "c draws"}
-    visitors.goes_on("moves", 0)
+    visitors.goes_on("b", "moves draws")
+    visitors.goes_on("moves", "moves is restarted", "c draws")
+    visitors.goes_on("moves")
     until_waiting(2)
-    assert visitors.goes_on("c") == {"d draws"}
-    assert visitors.goes_on("d") == {"moves draws"}
-    visitors.goes_on("moves", 0)
+    visitors.goes_on("c", "d draws")
+    visitors.goes_on("d", "moves draws")
+    visitors.goes_on("moves")
     until(lambda: not render_lock._drawn)
 
 
@@ -101,17 +104,17 @@ def test_a_page_that_waits_for_its_numbers_lets_others_draw_and_keeps_its_place(
     visitors: Visitors,
 ) -> None:
     visitors.open("a", "away")
-    visitors.noted.get(timeout=SOON)
+    visitors.note("a draws")
     with render_lock.released():
         # A thread without a turn gives away nobody else's.
         visitors.open("b")
         until_waiting(1)
-    assert visitors.goes_on("a", 2) == {"a is away", "b draws"}
+    visitors.goes_on("a", "a is away", "b draws")
     visitors.open("c")
     until_waiting(1)
-    visitors.goes_on("a", 0)
+    visitors.goes_on("a")
     until_waiting(2)
-    assert visitors.goes_on("b") == {"a is back"}
-    assert visitors.goes_on("a") == {"c draws"}
-    visitors.goes_on("c", 0)
+    visitors.goes_on("b", "a is back")
+    visitors.goes_on("a", "c draws")
+    visitors.goes_on("c")
     until(lambda: not render_lock._drawn)
