@@ -6,7 +6,6 @@ import functools
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from abcdp_core import mechanisms
@@ -14,7 +13,6 @@ from abcdp_core.privacy.gaussian_series import joint_mu
 from abcdp_core.studies import accounting
 from tests import results
 
-NAMES = [each.name for each in accounting.compared()]
 PURE = ("sparse-vector", "gaussian-rejection", "private-embedding")
 SMALL = accounting.Params(epsilon_total=(2.0, 0.5), n=1000, pool_size=500, c=5)
 BETTER = {"optimal": "advanced", "rdp": "rdp-classic", "exact": "rdp", "direct": "rdp"}
@@ -22,26 +20,22 @@ BETTER = {"optimal": "advanced", "rdp": "rdp-classic", "exact": "rdp", "direct":
 result = functools.partial(results.changed, accounting, SMALL)
 
 
-def scales() -> pd.DataFrame:
-    """Noise scales by mechanism and accountant, with a column for each budget."""
+def test_larger_budgets_and_better_accountants_need_less_noise() -> None:
     main = result().tables["main"]
     rows = ["mechanism", "accountant"]
-    return main.pivot_table(index=rows, columns="epsilon_total", values="noise_scale")
-
-
-def test_the_sparse_vector_has_the_noise_of_the_theorem() -> None:
+    scales = main.pivot_table(index=rows, columns="epsilon_total", values="noise_scale")
     # MATH S2: b = (c + 1) Δ / ε_total, Δ = √2/N.
     expected = 6 * np.sqrt(2.0) / 1000 / 2.0
-    assert scales().loc[("sparse-vector", "linear"), 2.0] == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("mechanism", NAMES)
-def test_larger_budgets_and_better_accountants_need_less_noise(mechanism: str) -> None:
-    found = scales().loc[mechanism]
-    assert (found[2.0] < found[0.5]).all()
-    for better, worse in BETTER.items():
-        if {better, worse} <= set(found.index):
-            assert found[2.0][better] < found[2.0][worse] * (1.0 + 1e-9), (better, worse)
+    assert scales.loc[("sparse-vector", "linear"), 2.0] == pytest.approx(expected)
+    assert (scales[2.0] < scales[0.5]).all()
+    compared = 0
+    for mechanism, found in scales[2.0].groupby("mechanism"):
+        by = found.droplevel("mechanism")
+        for better, worse in BETTER.items():
+            if {better, worse} <= set(by.index):
+                assert by[better] < by[worse] * (1.0 + 1e-9), (mechanism, better, worse)
+                compared += 1
+    assert compared >= len(BETTER)
 
 
 @pytest.mark.parametrize("budget", [0.1, 3.0])
@@ -57,7 +51,6 @@ def test_the_parts_add_up_to_the_budget_and_those_of_soft_weights_as_squares(bud
 
 def test_no_curve_is_below_what_pure_epsilon_allows() -> None:
     curves = result().tables["tradeoff"].set_index(["mechanism", "false_alarm"]).miss
-    assert set(curves.index.unique("mechanism")) == {*NAMES, accounting.ANY_PURE}
     lines = curves[accounting.ANY_PURE]
     for name in PURE:
         assert (curves[name] >= lines - 1e-9).all()

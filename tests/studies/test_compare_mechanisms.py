@@ -6,17 +6,14 @@ import dataclasses
 import functools
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from abcdp_core import mechanisms, trials
 from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.privacy import NonPrivate, cost
-from abcdp_core.results import Result
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.studies import compare_mechanisms as study
 from abcdp_core.studies import mechanism_posterior
-from abcdp_core.studies.compare_mechanisms.views import Errors
 from tests import results
 
 SMALL = study.Params(
@@ -46,17 +43,15 @@ def released(task: study.Task, run: int = 0) -> Release:
 
 
 @EVERY
-@pytest.mark.parametrize(("budget", "sensitivity"), [(0.1, "sharp"), (3.0, "published")])
-def test_every_release_costs_the_budget_that_all_are_given(
-    name: str, budget: float, sensitivity: str
-) -> None:
-    task = task_of(name, epsilon_total=budget, sensitivity=sensitivity)
-    event = released(task).event
-    assert not isinstance(event, NonPrivate)
-    promised = mechanisms.load(name).spends(Budget(budget, task.params.delta))
-    spent = cost(event, promised.delta)
-    assert spent.delta == promised.delta
-    assert 0.99 * budget < spent.epsilon <= budget * (1 + 1e-12)
+def test_every_release_costs_the_budget_that_all_are_given(name: str) -> None:
+    for budget, sensitivity in ((0.1, "sharp"), (3.0, "published")):
+        task = task_of(name, epsilon_total=budget, sensitivity=sensitivity)
+        event = released(task).event
+        assert not isinstance(event, NonPrivate)
+        promised = mechanisms.load(name).spends(Budget(budget, task.params.delta))
+        spent = cost(event, promised.delta)
+        assert spent.delta == promised.delta
+        assert 0.99 * budget < spent.epsilon <= budget * (1 + 1e-12)
 
 
 def test_thresholds_are_chosen_without_the_data_that_are_scored(
@@ -85,15 +80,6 @@ def test_the_best_threshold_has_the_lowest_error_of_the_grid_and_is_the_one_scor
     assert without == {n for n in SMALL.mechanism if "epsilon_abc" not in mechanisms.load(n).takes}
 
 
-def test_at_a_large_pool_what_pays_once_is_ahead() -> None:
-    names = ("sparse-vector", "gaussian-rejection", "soft-weights", "embedding-estimate")
-    params = study.Params(epsilon_total=(1.0,), runs=3, mechanism=names)
-    means = results.changed(study, params).tables["main"].groupby("mechanism").mse.mean()
-    assert means["embedding-estimate"] < 0.2 * means["sparse-vector"]
-    assert means["sparse-vector"] < 0.5 * means["soft-weights"]
-    assert means["soft-weights"] < means["gaussian-rejection"]
-
-
 @EVERY
 def test_the_posterior_is_the_release_that_the_comparison_scores(name: str) -> None:
     params = mechanism_posterior.Params(mechanism=name, n=300, pool_size=1000, epsilon_total=1.0)
@@ -106,28 +92,14 @@ def test_the_posterior_is_the_release_that_the_comparison_scores(name: str) -> N
     assert weights.to_numpy() == pytest.approx(1.0)
 
 
-FIVE = {"noisy-counts": 0.01, "sparse-vector": 0.05, "soft-weights": 0.12}
-
-
-@pytest.mark.parametrize(
-    ("errors", "title"),
-    [
-        (FIVE, "The error is smallest with noisy counts and 5 times as large with sparse vector"),
-        (
-            {"noisy-counts": 0.05, "sparse-vector": 0.052},
-            "The error is about the same with noisy counts and sparse vector",
-        ),
-        ({"sparse-vector": 0.025}, "The error with sparse vector is 25 % of the prior's error"),
-        ({"sparse-vector": 0.1}, "No mechanism is clearly better than the prior"),
-    ],
-)
-def test_the_title_is_what_the_errors_say(errors: dict[str, float], title: str) -> None:
-    at = {"epsilon_total": 1.0, "c": 10, "run": 0, "accepted": 1}
-    main = pd.DataFrame([at | {"mechanism": name, "mae": mae} for name, mae in errors.items()])
-    tables = {"main": main, "prior": pd.DataFrame({"run": [0], "mae": [0.1]})}
-    params = dataclasses.replace(SMALL, mechanism=tuple(errors))
-    result = Result(study.EXPERIMENT, params, tables, "", "")
-    assert Errors(result, "main", "mae").says()[0] == title
+@pytest.mark.slow
+def test_at_a_large_pool_what_pays_once_is_ahead() -> None:
+    names = ("sparse-vector", "gaussian-rejection", "soft-weights", "embedding-estimate")
+    params = study.Params(epsilon_total=(1.0,), runs=3, mechanism=names)
+    means = results.changed(study, params).tables["main"].groupby("mechanism").mse.mean()
+    assert means["embedding-estimate"] < 0.2 * means["sparse-vector"]
+    assert means["sparse-vector"] < 0.5 * means["soft-weights"]
+    assert means["soft-weights"] < means["gaussian-rejection"]
 
 
 def test_published_data_are_marked_with_the_error_that_their_posterior_expects() -> None:
@@ -141,12 +113,5 @@ def test_published_data_are_marked_with_the_error_that_their_posterior_expects()
     small, large = study.UNITS
     expected = table.groupby(["mechanism", "epsilon_total"]).mae_scaled.mean()
     assert expected[small, 1.0] < 0.8 * expected[large, 1.0]
-    drawn = study.figures(result)["mae"].figure.data
-    stars = next(each for each in drawn if each.name == "expected for published data")
-    assert stars.y.tolist() == expected[small].tolist()
-    keys = ["mechanism", "epsilon_total"]
-    errors = result.tables["main"].groupby(keys).mae_scaled.mean()
-    summary = result.tables["summary"].set_index(keys).mae
-    assert summary.to_numpy() == pytest.approx(errors[summary.index].to_numpy())
     # Data that are drawn at a known truth are not published.
     assert result_of().tables["published"].empty
