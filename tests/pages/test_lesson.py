@@ -5,21 +5,15 @@ from __future__ import annotations
 import dataclasses
 import html
 import re
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__, lessons
-from abcdp_core import figures as fig
-from abcdp_core.figures import CaptionedFigure
-from abcdp_core.lessons import numbers
 from abcdp_core.lessons.reading import Step
-from abcdp_core.parameters import ParameterError, text_of
-from tests.pages.app import ROOT, gone_to, linked, opened, settled, texts
-from ui.figures import charts
+from abcdp_core.parameters import text_of
+from tests.pages.app import gone_to, linked, opened, pressed, settled, texts
 from ui.parts import lesson, lesson_print
 from ui.view import controls_spec, page_table, steps
 
@@ -33,10 +27,6 @@ MOVED = "You are exploring: this step's text uses its own settings."
 
 def a_step(name: str, number: int) -> Step:
     return lessons.load()[name].steps[number - 1]
-
-
-def pressed(app: AppTest, key: str) -> AppTest:
-    return settled(app.button(key=key).click().run())
 
 
 def test_each_step_opens_a_page_that_has_its_knobs_and_shows_what_its_text_is_about() -> None:
@@ -60,20 +50,9 @@ def test_each_step_opens_a_page_that_has_its_knobs_and_shows_what_its_text_is_ab
             assert studies == {run.experiment for run in step.runs.values()}, name
 
 
-def test_what_a_step_may_not_set_is_an_error_of_its_lesson() -> None:
-    step = next(step for _, step in STEPS if step.page == "posterior")
-    page = page_table.by_file("posterior")
-    wrong = step.model_copy(update={"knobs": {"n": 123456789012}})
-    with pytest.raises(ParameterError, match="n = 123456789012"):
-        steps.knobs_of(wrong, page)
-    only_here = step.model_copy(update={"knobs": {"scenario": "covid", "n": 18}})
-    assert steps.knobs_of(only_here, page)["n"] == 18
-
-
 def test_where_a_class_link_holds_a_scenario_a_step_sets_what_that_one_has() -> None:
     held = {"scenario": "covid-people", "lock": "scenario", "n": "18"}
-    app = opened("posterior", lesson="one-person", step="3", **held)
-    app = pressed(app, lesson.NEXT)
+    app = pressed(opened("posterior", lesson="one-person", step="3", **held), lesson.NEXT)
     assert not app.exception
     assert app.session_state["scenario"] == "covid-people"
     assert app.session_state["epsilon_total"] == 1.0
@@ -93,7 +72,8 @@ def test_where_a_class_link_holds_a_scenario_a_step_sets_what_that_one_has() -> 
 def test_a_link_with_knobs_of_its_own_keeps_them_until_they_are_set_as_the_step_has_them(
     page: str, name: str, number: int, moved: dict[str, str]
 ) -> None:
-    values = {key: text_of(value) for key, value in a_step(name, number).knobs.items()}
+    sets = a_step(name, number).knobs
+    values = {key: text_of(value) for key, value in sets.items()}
     app = settled(linked(page, lesson=name, step=str(number), **(values | moved)))
     assert MOVED in texts(app)
     # No browser is here that would take a knob out of the address while the page waits.
@@ -102,19 +82,7 @@ def test_a_link_with_knobs_of_its_own_keeps_them_until_they_are_set_as_the_step_
     assert not app.exception
     assert f"step {number} of" in texts(app)
     assert MOVED not in texts(app)
-    for key, value in a_step(name, number).knobs.items():
-        assert app.session_state[key] == value
-
-
-def test_the_address_says_what_a_step_has_set_where_it_was_opened() -> None:
-    """Opened again after a move, a link that names the step alone would show other numbers."""
-    app = linked("posterior", lesson="say-what-is-noise", step="2")
-    sets = a_step("say-what-is-noise", 2).knobs
-    moved = {
-        key: text_of(each) for key, each in sets.items() if each != controls_spec.find(key).default
-    }
-    assert len(moved) == 3
-    assert {key: app.query_params[key] for key in moved} == moved
+    assert {key: app.session_state[key] for key in sets} == dict(sets)
 
 
 def test_the_way_through_a_lesson() -> None:
@@ -133,13 +101,23 @@ def test_the_way_through_a_lesson() -> None:
     key = "lesson-guess-large-data-3"
     answer = re.compile(r"\d+ in a typical run, and \d+ to \d+ in four runs of five")
     assert not answer.search(texts(app))
+    assert not guesses(app)
     app.slider(key=key).set_value(2.0).run()
     app = pressed(app, f"{key}-show")
     assert answer.search(texts(app))
-    assert app.session_state[lesson.GUESSES] == {("large-data", 3): 2.0}
+    assert "<b>2" in guesses(app)[0]
+    # Assistive technology is told where the person is.
+    told = str(next(each for each in app.get("bidi_component") if each.key == "lesson-place").proto)
+    assert re.search(r"step 3 of \d: .*, with its answer", told)
     app = pressed(app, "lesson-leave")
     assert "Many people hide the cost" not in texts(app)
     assert app.select_slider(key="c").value == 10
+
+
+def guesses(app: AppTest) -> list[str]:
+    """The bars that compare a guess with its answer."""
+    drawn = [each.proto.body for each in app.get("html")]
+    return [body for body in drawn if 'class="guess"' in body]
 
 
 def test_a_person_elsewhere_returns_to_the_page_of_the_step_the_nearest_that_there_is() -> None:
@@ -153,48 +131,30 @@ def test_a_person_elsewhere_returns_to_the_page_of_the_step_the_nearest_that_the
     assert (button.label, button.disabled) == ("Next lesson", False)
 
 
-def test_a_step_on_another_page_is_opened_there_with_what_it_sets(
+def test_a_step_is_in_the_address_and_one_on_another_page_is_opened_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    app = opened("posterior", lesson="say-what-is-noise", step="2")
+    app = linked("posterior", lesson="say-what-is-noise", step="2")
+    # Opened again after a move, a link that names the step alone would show other numbers.
+    sets = a_step("say-what-is-noise", 2).knobs
+    others = {
+        key: text_of(each) for key, each in sets.items() if each != controls_spec.find(key).default
+    }
+    assert others
+    assert {key: app.query_params[key] for key in others} == others
     asked: list[dict[str, str]] = []
     monkeypatch.setattr(
         st, "switch_page", lambda _, query_params: asked.append(query_params) or st.stop()
     )
     app.button(key=lesson.NEXT).click().run()
     # What was drawn before is bound: Streamlit refuses to set it here.
-    assert asked.pop() == {"version": __version__, "mechanisms.view": "coverage"}
-    linked("overview", lesson="a-release-is-a-draw")
-    assert {*asked[0].items()} > {("lesson", "a-release-is-a-draw"), ("step", "1")}
-
-
-@pytest.mark.parametrize(("guess", "end"), [(None, ""), (50.0, ", with its answer")])
-def test_the_question_stays_beside_its_answer_and_assistive_technology_is_told_the_step(
-    guess: float | None, end: str
-) -> None:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app.query_params.update({"lesson": "every-yes", "step": "2", "version": __version__})
-    app.session_state[lesson.GUESSES] = {} if guess is None else {("every-yes", 2): guess}
-    app.session_state[lesson.VISITS] = (4, lesson.BACK)
-    app = app.switch_page("pages/flip_probability.py").run()
-    assert not app.exception
-    told = str(next(each for each in app.get("bidi_component") if each.key == "lesson-place").proto)
-    assert f"step 2 of 3: A hundred draws{end}" in told
-    assert re.search(r"visit\W+4\W+buttons\W+lesson-back\W+lesson-next", told)
-    step = a_step("every-yes", 2)
-    known = lesson.numbers_of("every-yes", 2)
-    assert step.question is not None
-    assert numbers.fill(step.question.ask, known) in texts(app)
-    assert (numbers.fill(step.reveal, known) in texts(app)) == (guess is not None)
-    bars = [each.proto.body for each in app.get("html") if 'class="guess"' in each.proto.body]
-    assert len(bars) == (guess is not None)
-    assert all("<b>50" in each for each in bars)
+    assert asked == [{"version": __version__, "mechanisms.view": "coverage"}]
 
 
 # -------------------------------------------------------------------------------------- print view
 
 
-def test_a_lesson_without_runs_is_printed_at_once_with_links_and_settings() -> None:
+def test_a_lesson_is_printed_with_links_and_settings() -> None:
     chosen = lessons.load()["one-person"]
     chosen = dataclasses.replace(chosen, steps=chosen.steps[:2])
     assert not lesson_print.requests_of(chosen)
@@ -205,30 +165,11 @@ def test_a_lesson_without_runs_is_printed_at_once_with_links_and_settings() -> N
         assert f"http://192.168.1.5:8501/?lesson=one-person&step={step}&version=" in typed
     assert "Page <em>Overview</em>: ε_total\u00a0=\u00a00.2, ε_abc\u00a0=\u00a00.1, " in page
     assert "c\u00a0=\u00a010, N\u00a0=\u00a05,000<" in page
-    for name, number, settings in (
-        ("a-release-is-a-draw", 1, "View: many releases"),
-        ("every-yes", 3, "T = 10,000"),
-        ("ask-narrow", 3, "View: tuberculosis"),
-    ):
-        step = a_step(name, number)
-        said = lesson_print.settings_of(step, page_table.by_file(step.page))
-        assert any(text.startswith(settings) for text in said), said
 
 
-def test_equal_runs_of_a_lesson_are_asked_for_once_and_each_figure_is_printed_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_equal_runs_of_a_lesson_are_asked_for_once() -> None:
     chosen = lessons.load()["people-buy-privacy"]
     runs = [request for step in chosen.steps for request in steps.requests(step).values()]
     asked = lesson_print.requests_of(chosen)
     assert len(asked) < len(runs)
     assert {*asked} == {*runs}
-    large, noise = (lessons.load()[name] for name in ("large-data", "say-what-is-noise"))
-    drawn = CaptionedFigure(fig.figure("", "", ""), "")
-    figures = dict.fromkeys(("decisions", "posterior", "x"), drawn)
-    monkeypatch.setattr(charts, "drawn", lambda _: figures)
-    result = SimpleNamespace(experiment="posterior")
-    # The last step asks nothing; the two of the other lesson are about one figure.
-    for each, place in ((large, 3), (noise, 1)):
-        found: Any = dict.fromkeys(lesson_print.requests_of(each), result)
-        assert lesson_print.figures_of(each, found) == {place: (result, drawn)}

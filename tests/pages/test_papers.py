@@ -1,4 +1,4 @@
-"""The page of verdicts: filters, the claim that is shown, links to pages, and its figures."""
+"""The page of verdicts: filters, the claim that is shown, and links to pages."""
 
 from __future__ import annotations
 
@@ -30,6 +30,19 @@ def test_filters_of_the_link_choose_rows_and_the_claim_is_shown() -> None:
     assert report.total_words(TABLE) in texts(app).replace("**", "")
 
 
+def test_a_clicked_row_is_the_claim_unless_that_is_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: dict[str, Any] = {}
+    monkeypatch.setattr(st, "dataframe", lambda *_, **how: shown.update(how))
+    held: dict[str, Any] = {"papers-table": {"selection": {"cells": [(1, "item")]}}}
+    monkeypatch.setattr(st, "session_state", held)
+    rows = TABLE[TABLE["id"] != ""].iloc[:3]
+    for locked, claim in (((), rows["id"].iloc[1]), (("papers.claim",), "as it was")):
+        papers.table(View(page_table.by_file("papers"), {}, {}, locked), rows)
+        held["papers.claim"] = "as it was"
+        shown["on_select"]()
+        assert held["papers.claim"] == claim
+
+
 def test_an_item_without_a_claim_says_why_and_filters_that_nothing_fits_say_so() -> None:
     row = TABLE[TABLE["id"] == ""].iloc[0]
     found = {*zip(TABLE["source"], TABLE["verdict"], strict=True)}
@@ -43,19 +56,6 @@ def test_an_item_without_a_claim_says_why_and_filters_that_nothing_fits_say_so()
     assert not app.exception
     assert "Not testable: " in texts(app)
     assert [info.value for info in app.info] == ["No claim fits these filters."]
-
-
-def test_a_clicked_row_is_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: dict[str, Any] = {}
-    monkeypatch.setattr(st, "dataframe", lambda *_, **how: shown.update(how))
-    held: dict[str, Any] = {"papers-table": {"selection": {"cells": [(1, "item")]}}}
-    monkeypatch.setattr(st, "session_state", held)
-    rows = TABLE[TABLE["id"] != ""].iloc[:3]
-    for locked, claim in (((), rows["id"].iloc[1]), (("papers.claim",), "as it was")):
-        papers.table(View(page_table.by_file("papers"), {}, {}, locked), rows)
-        held["papers.claim"] = "as it was"
-        shown["on_select"]()
-        assert held["papers.claim"] == claim
 
 
 def test_links_to_all_runs_are_read_without_a_notice() -> None:
@@ -72,28 +72,20 @@ def test_links_to_all_runs_are_read_without_a_notice() -> None:
         }
         assert link.read(query, known) == link.Reading(query, ()), run.name
         assert link.of_today(query, known, page.own) == query
-        assert {*query} <= {
-            *controls_spec.SHARED,
-            *page.own,
-            "preset",
-            "version",
-        } - page.instead.keys()
+        used = {*controls_spec.SHARED, *page.own, "preset", "version"} - page.instead.keys()
+        assert {*query} <= used
         assert {*found.left} <= {*studies.load(run.experiment).Params.specification()}
         assert ("preset" in query) == papers.is_preset(run)
 
 
-@pytest.mark.parametrize(
-    ("experiment", "parameters", "in_link", "left"),
-    [
-        ("change-one-person", "n=300", "posterior?posterior.view=change%20one%20person&", ()),
-        ("change-one-person", "n=300", "&n=300&", ()),
-        ("flip-guideline", "data_sets=3", "&seed=5&version=", ("data_sets",)),
-    ],
-)
-def test_a_link_to_a_run_has_its_view_and_says_what_no_knob_sets(
-    experiment: str, parameters: str, in_link: str, left: tuple[str, ...]
-) -> None:
-    found = papers.address(Run(name="x", experiment=experiment, parameters=(parameters,)), 5)
+def test_a_link_to_a_run_has_its_view_and_says_what_no_knob_sets() -> None:
+    run = Run(name="x", experiment="change-one-person", parameters=("n=300",))
+    found = papers.address(run, 5)
     assert found is not None
-    assert in_link in found.link
-    assert found.left == left
+    assert found.link.startswith("posterior?posterior.view=change%20one%20person&")
+    assert "&n=300&" in found.link
+    assert "&seed=5&" in found.link
+    run = Run(name="x", experiment="flip-guideline", parameters=("data_sets=3",))
+    found = papers.address(run, 5)
+    assert found is not None
+    assert found.left == ("data_sets",)
