@@ -1,18 +1,21 @@
-"""The posterior study: what it reports is what the mechanism did."""
+"""One release and several: what is reported is what the mechanism did."""
+
+from __future__ import annotations
 
 import functools
-import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import demonstration, pool
+from abcdp_core import demonstration, pool, simulators
 from abcdp_core.sentences import amount
-from abcdp_core.simulators import uniform_mixture
-from abcdp_core.studies import posterior
+from abcdp_core.simulators import covid, uniform_mixture
+from abcdp_core.studies import many_releases, mechanism_posterior, posterior, synthetic_data
 from abcdp_core.theory import flip
 from tests import results
+from tests.statistics import assert_frequencies, rejects
 
 SMALL = posterior.Params(n=300, pool_size=1000, epsilon_total=50.0, c=20, epsilon_abc=0.2)
 
@@ -27,23 +30,10 @@ def test_errors_are_those_of_the_weighted_means_of_the_samples() -> None:
         difference = products.loc[list(uniform_mixture.AXES)].to_numpy() - uniform_mixture.TRUTH
         assert errors.mse[release] == pytest.approx(np.mean(difference**2), rel=1e-12)
         assert errors.mae[release] == pytest.approx(np.mean(np.abs(difference)), rel=1e-12)
-
-
-def test_a_pool_that_ends_first_is_said() -> None:
     nothing = run(epsilon_abc=0.001, epsilon_total=1000.0, n=5000, c=1)
     errors = nothing.tables["errors"].set_index("release")
     assert errors.mae["private"] == errors.mae["prior"]
-    assert nothing.summary.endswith(
-        "With and without noise, the run kept 0 draws; the maximum is 1."
-    )
     assert posterior.headline(nothing)[0] == "0 kept"
-    assert "With noise, none passed the threshold" in posterior.headline(nothing)[1]
-    some = run(epsilon_abc=0.1, epsilon_total=1000.0, n=5000, c=500)
-    kept = some.tables["errors"].set_index("release").accepted["private"]
-    assert 0 < kept < 500
-    assert f"the run kept {kept} draws" in some.summary
-    assert "the maximum is 500." in some.summary
-    assert "kept" not in run().summary
 
 
 def test_decisions_end_at_the_stop_and_flips_are_disagreements() -> None:
@@ -74,17 +64,6 @@ def test_the_event_depends_on_nothing_private(monkeypatch: pytest.MonkeyPatch) -
     assert "ε_total = 50" in demonstration.privacy_of(SMALL)
 
 
-def test_the_label_says_how_neighboring_data_differ() -> None:
-    for scenario, words in {
-        "uniform-mixture": "one person: .* replaced by any other",
-        "covid": "not a person: .* replaced by any other",
-        "tuberculosis-patients": "one patient: .* added or removed",
-        "covid-people": "one person: .* added or removed",
-    }.items():
-        params = posterior.Params.from_text({"scenario": scenario})
-        assert re.search(words, demonstration.privacy_of(params))
-
-
 @pytest.mark.parametrize("epsilon_total", [0.001, 1.0, 1000.0])
 def test_the_headline_says_what_the_table_says(epsilon_total: float) -> None:
     result = run(epsilon_total=epsilon_total)
@@ -94,7 +73,82 @@ def test_the_headline_says_what_the_table_says(epsilon_total: float) -> None:
     assert number == f"{false} of {int(decisions.private.sum())}"
     private, plain, prior = np.sqrt(errors.mse[["private", "non-private", "prior"]])
     assert (f"is {amount(private / plain, 2)} times the error" in words) == (private > 1.1 * plain)
-    assert ("smaller than without noise" in words) == (private < plain / 1.1)
     assert f": {amount(private)} instead of {amount(plain)}." in words
     assert ("no better than knowing nothing" in words) == (private >= posterior.USELESS * prior)
-    assert f"is {amount(private)} with noise" in result.summary
+
+
+# ----------------------------------------------------------------------------------- any mechanism
+
+ONE = mechanism_posterior.Params(
+    mechanism="embedding-noise-aware", n=300, pool_size=1000, epsilon_total=1.0
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "way", "least", "most"),
+    [
+        ({"epsilon_total": 0.01}, "weighted", 100, 1000),
+        # The weights of the regression are worth some 250 draws, which says nothing of the sample.
+        ({"epsilon_total": 100.0}, "moved", 1, 100),
+        ({"epsilon_total": 100.0, "pool_size": 200}, "kept", 1, 200),
+        ({"mechanism": "embedding-estimate"}, "estimate", 0, 0),
+        ({"mechanism": "noisy-counts"}, "exact", 999.9, 1000.1),
+        ({"mechanism": "private-embedding", "c": 1}, "accepted", 1, 1),
+    ],
+    ids=str,
+)
+def test_a_sample_is_called_what_it_is_and_has_the_size_of_its_weights(
+    changes: dict[str, Any], way: str, least: float, most: float
+) -> None:
+    private = results.changed(mechanism_posterior, ONE, **changes).tables["errors"].iloc[0]
+    assert private.way == way
+    assert private.outside_share == 0.0
+    assert least <= private.effective_sample_size <= most
+
+
+# --------------------------------------------------------------------------------- several releases
+
+SEVERAL = many_releases.Params(n=300, pool_size=300, c=3, epsilon_total=5.0, releases=4)
+
+
+def test_each_release_is_a_dot_at_its_mean_beside_the_references() -> None:
+    found = results.changed(many_releases, SEVERAL)
+    means, references = many_releases.means(found), found.tables["references"]
+    one = found.tables["main"].query("release_number == 2 and parameter == 'θ4'")
+    assert means[2, 3] == pytest.approx(np.average(one.value, weights=one.weight))
+    same = {name: vars(SEVERAL)[name] for name in ("n", "pool_size", "c", "epsilon_total")}
+    main = results.changed(posterior, posterior.Params(**same)).tables["main"]
+    plain = main[main.release == "non-private"].groupby("parameter").value.mean()
+    assert references.non_private.tolist() == pytest.approx(plain[references.parameter].tolist())
+    more = many_releases.means(results.changed(many_releases, SEVERAL, releases=5))
+    np.testing.assert_array_equal(more[:4], means)
+    assert found.privacy.endswith(" All 4 together would spend ε_total = 20.")
+
+
+# ----------------------------------------------------------------------------------- synthetic data
+
+SYNTHETIC = synthetic_data.Params(n=1000, pool_size=500, epsilon_total=100.0, c=4, data_sets=6)
+
+
+def test_data_sets_take_the_kept_draws_in_turn() -> None:
+    theta = np.arange(12.0).reshape(3, 4)
+    chosen, data = simulators.simulate_round_robin(covid, theta, 18, 7, np.random.default_rng(1))
+    assert chosen.tolist() == [0, 1, 2, 0, 1, 2, 0]
+    assert data[3] == pytest.approx(covid.with_days(covid.curves(theta[:1], covid.days(18)))[0])
+    settings = {"epsilon_abc": 0.001, "c": 1, "epsilon_total": 1000.0}
+    nothing = results.changed(synthetic_data, SYNTHETIC, **settings)
+    assert set(nothing.tables["compared"].source) == {"observed"}
+
+
+def test_a_private_data_set_follows_the_mixture_of_a_kept_draw() -> None:
+    main = results.changed(synthetic_data, SYNTHETIC).tables["main"]
+    theta = demonstration.comparison_of(SYNTHETIC, 1).theta
+    # The draw is one that the page of the posterior shows.
+    fields = {name: getattr(SYNTHETIC, name) for name in posterior.Params.__dataclass_fields__}
+    shown = results.changed(posterior, posterior.Params(**fields)).tables["main"]
+    one = main[(main.source == "private") & (main.data_set == 0)]
+    assert one["sample"].iloc[0] in set(shown["sample"][shown.release == "private"])
+    counts = np.bincount(one.value.astype(int), minlength=5)
+    weights = theta[one["sample"].iloc[0]]
+    assert_frequencies(counts, weights)
+    assert rejects(assert_frequencies, counts, np.roll(weights, 1))

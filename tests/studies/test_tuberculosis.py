@@ -1,0 +1,196 @@
+"""Tuberculosis: what comes with the program, soft weights, and what is protected."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import demonstration, pool
+from abcdp_core.results import Result
+from abcdp_core.simulators import tuberculosis
+from abcdp_core.streams import generator
+from abcdp_core.studies import (
+    posterior,
+    tuberculosis_posterior,
+    tuberculosis_soft,
+    unit_of_privacy,
+)
+from tests import results
+
+BURDENS = pytest.mark.parametrize("burden", tuberculosis.PRIORS)
+
+SMALL = tuberculosis_posterior.Params(epsilon_total=1.0, runs=3, observed_set=(0, 4))
+
+result_of = functools.partial(results.changed, tuberculosis_posterior, SMALL)
+
+
+def simulated(t: int, size: int, burden: str, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Draw number t of the pool and its outbreaks ``(size, 8)``, made again from the seed."""
+    deviation = float(tuberculosis.PRIORS[burden].deviation[3])
+    theta = tuberculosis.prior(generator(seed, "tuberculosis-prior", t), 1, deviation)
+    rng = generator(seed, "tuberculosis-outbreaks", t)
+    return theta[0], tuberculosis.simulate(rng, theta, size)[0]
+
+
+@BURDENS
+def test_the_shipped_outbreaks_are_made_again_from_their_seed(burden: str) -> None:
+    first = tuberculosis._shipped(burden)[2][:100]
+    for seed, least, most in ((1, 99, 100), (2, 0, 0)):
+        again = [simulated(t, 1, burden, seed)[1][0] for t in range(100)]
+        # A logarithm may differ by one unit between processors, and then so does an outbreak.
+        same = np.isclose(again, first, rtol=1e-12, atol=0.0).all(axis=1).sum()
+        assert least <= same <= most
+
+
+@BURDENS
+def test_shipped_draws_and_distances_are_made_again_from_their_seed(burden: str) -> None:
+    t, distance = 517, tuberculosis.distance()
+    theta, outbreaks = simulated(t, 1000, burden)
+    for n in (100, 1000):
+        for number in (0, 9):
+            precomputed_theta, rho = tuberculosis.precomputed(1000, n, number, burden)
+            assert precomputed_theta[t] == pytest.approx(theta, rel=1e-12)
+            statistic = distance.statistic(tuberculosis.precomputed_data(n, number))
+            found = distance.compare(distance.statistic(outbreaks[None, :n]), statistic)
+            assert rho[t] == pytest.approx(found[0], abs=1e-3)
+
+
+def test_san_francisco_is_one_outbreak_and_its_noise_hides_everything() -> None:
+    params = posterior.Params(
+        scenario="tuberculosis", n=1, pool_size=1000, epsilon_abc=150.0, epsilon_total=1.0
+    )
+    comparison = demonstration.comparison_of(params, 1)
+    assert comparison.rho.max() <= 200.0
+    assert comparison.sensitivity() == pytest.approx(200.0, rel=1e-9)
+    assert demonstration.event_of(params).threshold_scale > 2000.0
+    data = pool.observed_data(demonstration.pool_key(params, 1), 1)
+    assert np.array_equal(data, tuberculosis.SAN_FRANCISCO)
+    first = tuberculosis._shipped("variance 30")[2]
+    by_hand = tuberculosis.distance().compare(first, tuberculosis.SAN_FRANCISCO[0])
+    assert np.array_equal(comparison.rho, by_hand)
+
+
+def test_errors_are_those_of_the_kept_values() -> None:
+    tables = result_of().tables
+    main = tables["main"][tables["main"].release == "private"]
+    keys = ["n", "resample", "observed_set", "run"]
+    means = main.pivot_table(index=keys, columns="parameter", values="value")
+    off = np.abs(means[list(tuberculosis.AXES)].to_numpy() - tuberculosis.TRUTH)
+    errors = tables["errors"].set_index(keys).loc[means.index]
+    np.testing.assert_allclose(errors.mae, off.mean(axis=1), rtol=1e-12)
+    scaled = (off / tuberculosis.PRIOR_SD).mean(axis=1)
+    np.testing.assert_allclose(errors.mae_scaled, scaled, rtol=1e-12)
+    assert (errors.accepted == main.groupby(keys).size().loc[errors.index] / 4).all()
+
+
+def test_with_hardly_any_noise_every_run_is_the_non_private_one() -> None:
+    main = result_of(epsilon_total=1000.0, n=(1000,)).tables["main"]
+    for _, part in main.groupby("observed_set"):
+        plain = part[part.release == "non-private"]["sample"].unique()
+        assert len(plain) == SMALL.c
+        private = part[(part.release == "private") & (part.parameter == "β")]
+        assert private["sample"].isin(plain).sum() >= 0.8 * SMALL.c * 2 * SMALL.runs
+
+
+def test_known_spreads_are_found() -> None:
+    rng = np.random.default_rng(1)
+    centers = 4.0 + 0.5 * rng.standard_normal(400)
+    sets, runs = np.repeat(np.arange(400), 20), np.tile(np.arange(20), 400)
+    mae = np.repeat(centers, 20) + 0.8 * rng.standard_normal(8000)
+    table = {"n": 100, "resample": True, "observed_set": sets, "run": runs, "mae": mae}
+    row = tuberculosis_posterior.spreads(pd.DataFrame(table)).iloc[0]
+    assert row.noise == pytest.approx(0.8, rel=0.05)
+    assert row.data == pytest.approx(0.5, rel=0.15)
+
+
+def test_a_distance_clipped_as_a_whole_has_the_sensitivity_of_its_bound() -> None:
+    mean, term = (
+        dataclasses.replace(SMALL, sensitivity_of=each).event(100, False).sensitivity
+        for each in ("mean", "term")
+    )
+    assert mean == pytest.approx(2.0, rel=1e-9)
+    assert tuberculosis.distance().bound <= term == pytest.approx(200.0, rel=1e-9)
+
+
+# ------------------------------------------------------------------------------------ soft weights
+
+SOFT = tuberculosis_soft.Params(runs=20)
+
+soft = functools.partial(results.changed, tuberculosis_soft, SOFT)
+
+
+def test_without_noise_it_is_k2_abc_by_hand() -> None:
+    theta, rho = tuberculosis.precomputed(1000, 1, 0)
+    plain = soft().tables["non_private"].set_index("epsilon_abc")
+    for epsilon_abc in (20.0, 80.0):
+        weights = np.exp(-rho / epsilon_abc)
+        off = np.abs(weights @ theta / weights.sum() - tuberculosis.TRUTH)
+        spread = np.sqrt(np.cov(theta.T, aweights=weights, ddof=0).diagonal())
+        scaled, spread = ((each / tuberculosis.PRIOR_SD).mean() for each in (off, spread))
+        found = plain.loc[epsilon_abc, ["mae", "mae_scaled", "spread"]].tolist()
+        assert found == pytest.approx([off.mean(), scaled, spread], rel=1e-9)
+
+
+def test_the_noise_is_thirty_times_the_largest_signal_and_leaves_half_of_the_pool() -> None:
+    for epsilon_abc in (20.0, 80.0):
+        event = tuberculosis_soft.event_of(SOFT, epsilon_abc)
+        assert event.scale / (200.0 / epsilon_abc) == pytest.approx(30.3, abs=0.1)
+    errors = soft().tables["errors"]
+    assert (abs(errors.effective_sample_size - 500) < 80).all()
+    assert abs(errors.mae.mean() - errors.pool_mae.iloc[0]) < 0.1
+    theta, _ = tuberculosis.precomputed(1000, 1, 0)
+    equal = np.abs(theta.mean(axis=0) - tuberculosis.TRUTH).mean()
+    assert errors.pool_mae.to_numpy() == pytest.approx(equal)
+    # Even ε_total = 1000 leaves noise of the size of the largest distance.
+    errors = soft(epsilon_total=1000.0).tables["errors"]
+    assert (errors.mae < errors.pool_mae).mean() > 0.5
+
+
+def test_errors_of_soft_weights_are_those_of_the_means_shown() -> None:
+    tables = soft().tables
+    private = tables["main"][tables["main"].release == "private"]
+    keys = ["epsilon_abc", "run"]
+    means = private.pivot_table(index=keys, columns="parameter", values="value")
+    off = np.abs(means[list(tuberculosis.AXES)].to_numpy() - tuberculosis.TRUTH).mean(axis=1)
+    assert tables["errors"].mae.to_numpy() == pytest.approx(off, rel=1e-9)
+
+
+def test_runs_with_their_own_draws_are_independent() -> None:
+    tables = soft(runs=3, pool_size=60, independent=True).tables
+    at_20 = tables["errors"][tables["errors"].epsilon_abc == 20.0]
+    columns = ["run", "mae", "non_private_mae", "pool_mae"]
+    assert at_20[columns].nunique().tolist() == [3] * 4
+    assert tables["non_private"].run.nunique() == 3
+    # Histograms are averages, although there are several pools.
+    totals = tables["shares"].groupby(["release", "epsilon_abc", "parameter"]).share
+    assert totals.sum().to_numpy() == pytest.approx(1.0, abs=0.05)
+    assert totals.count().eq(tuberculosis_soft.BINS).all()
+
+
+# ------------------------------------------------------------------------------- unit of protection
+
+
+def protected(scenario: str = "tuberculosis-patients", **changes: object) -> Result:
+    settings = {"pool_size": 2000, "runs": 3, "epsilon_total": 1.0}
+    params = unit_of_privacy.Params.for_scenario(scenario, **settings)
+    return results.changed(unit_of_privacy, params, **changes)
+
+
+def test_protecting_the_outbreak_leaves_the_prior_and_protecting_a_patient_does_not() -> None:
+    def shares(result: Result) -> dict[str, float]:
+        widths = result.tables["widths"]
+        return {row.unit or row.release: row.width_share for row in widths.itertuples()}
+
+    found = shares(protected(pool_size=20_000))
+    assert found["prior"] == 1.0
+    assert found["non-private"] < found["one patient"] < 0.75
+    assert 0.95 < found["one outbreak"] < 1.05
+    found = shares(protected(epsilon_total=1000.0))
+    assert found["one patient"] == pytest.approx(found["non-private"], rel=0.05)
+    first = protected("covid-people").privacy.partition(". ")[0]
+    assert first.startswith("Protects one person: ")
+    assert "; or protects one day: " in first
