@@ -37,15 +37,10 @@ NEVER = {
     # Somebody's own data: nothing that keeps what it is given, or runs for claims.
     "release": "flips lessons planning predictive store studies tasks trials workers",
     "published": "simulators pool mechanisms",
-    # A model joins through the registry, which does not know this part; nor do scenarios.
+    # A model joins through the registry, which does not know this part.
     "own_model": "results tasks theory simulators",
-    "pool": "mechanisms posterior privacy results",
     "mechanisms": "fingerprint cache tabular theory",
-    "simulators": "cache privacy results summaries theory",
     "studies": "cache own_model tabular",
-    "lessons": "own_model pool release",
-    "claims": "lessons own_model pool release",
-    "runner": "lessons mechanisms output pool simulators",
 }
 """Part of the core -> parts on floors above it that it does not import all the same."""
 

@@ -97,62 +97,50 @@ def test_a_value_is_accepted_unchanged_or_refused_in_one_line(
 
 
 NO_NUMBER = (
-    *("1_0", "\u0661\u0662", "\uff11", "0x1p3", "0x10", "infinity", "Infinity", "nan", "1e", ""),
-    *("e1", "1,5", "1 0", "--1", "1.5.2", "1e400", "-1e400", "1" * 101, "1." + "0" * 200),
+    *("1_0", "\u0661\u0662", "\uff11", "0x10", "Infinity", "nan", "1e", "", "1,5", "1 0", "--1"),
+    *("1e400", "-1e400", "1" * 101, "1." + "0" * 200),
 )
 """Texts that Python alone, or nothing, reads as a number."""
 
+REFUSED = {
+    REAL: (0.4999999, 2.0000001, math.nan, math.inf, True, None, 10**400, *NO_NUMBER),
+    REAL_OR_INF: (-math.inf, *NO_NUMBER),
+    REAL_OR_WORD: ("mean", *NO_NUMBER),
+    INTEGER: (0, 1001, 1.5, math.inf, True, *NO_NUMBER),
+    GRID: (31, *NO_NUMBER),
+    SWITCH: (1, "yes"),
+    CHOICE: ("blunt", "1", 1),
+}
 
-@pytest.mark.parametrize(
-    ("parameter", "values"),
-    [
-        (REAL, (0.4999999, 2.0000001, math.nan, math.inf, True, None, 10**400, *NO_NUMBER)),
-        (REAL_OR_INF, (-math.inf, *NO_NUMBER)),
-        (REAL_OR_WORD, ("mean", *NO_NUMBER)),
-        (INTEGER, (0, 1001, 1.5, math.inf, True, *NO_NUMBER)),
-        (GRID, (31, *NO_NUMBER)),
-        (SWITCH, (1, "yes")),
-        (CHOICE, ("blunt", "1", 1)),
-    ],
-    ids=str,
-)
-def test_values_out_of_range_and_texts_that_are_none_are_refused(
-    parameter: Parameter, values: tuple[Any, ...]
-) -> None:
-    for value in values:
+
+@pytest.mark.parametrize("parameter", REFUSED, **NAMED)
+def test_values_out_of_range_and_texts_that_are_none_are_refused(parameter: Parameter) -> None:
+    for value in REFUSED[parameter]:
         read = parameter.parse if isinstance(value, str) else parameter.check
         with pytest.raises(ParameterError, match="knob = ") as caught:
             read("knob", value)
         assert parameter.allowed() in str(caught.value)
-    with pytest.raises(ParameterError):
-        REAL.check("knob", "1.0")
 
 
-@pytest.mark.parametrize(
-    ("parameter", "given", "value"),
-    [
+def test_numbers_of_other_types_and_texts_become_values_of_the_parameter() -> None:
+    for parameter, raw, value in (
         *((REAL, 2, 2.0), (REAL, np.float64(1.5), 1.5), (REAL, np.int64(1), 1.0)),
         *((REAL_OR_INF, np.float64("inf"), math.inf), (REAL_OR_WORD, "median", "median")),
         *((INTEGER, 10.0, 10), (INTEGER, np.int64(10), 10), (SWITCH, np.True_, True)),
         *((REAL, " 1e0 ", 1.0), (REAL_OR_INF, "inf", math.inf), (INTEGER, "1e3", 1000)),
         *((GRID, "100", 100), (SWITCH, "True", True), (CHOICE, "published", "published")),
-    ],
-    ids=repr,
-)
-def test_numbers_of_other_types_and_texts_become_values_of_the_parameter(
-    parameter: Parameter, given: Any, value: Any
-) -> None:
-    read = parameter.parse if isinstance(given, str) else parameter.check
-    found = read("knob", given)
-    assert found == value
-    assert type(found) is type(value)
+    ):
+        read: Any = parameter.parse if isinstance(raw, str) else parameter.check
+        found = read("knob", raw)
+        assert found == value
+        assert type(found) is type(value)
 
 
-@pytest.mark.parametrize("text", ["0", "-0", "-0.0"])
-def test_zero_has_no_sign(text: str) -> None:
+def test_zero_has_no_sign() -> None:
     """Equal parameters share one kept result, which would otherwise show the other's sign."""
     real = Parameter(kind="real", label="real", low=-1.0, high=1.0)
-    assert math.copysign(1.0, float(real.parse("real", text))) == 1.0
+    for text in ("0", "-0", "-0.0"):
+        assert math.copysign(1.0, float(real.parse("real", text))) == 1.0
 
 
 def test_a_long_list_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,33 +155,21 @@ def test_a_long_list_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_value_in_a_sentence_is_printable_and_short() -> None:
-    for value, text in (
-        *(("a" * 60, "a" * 60), ("a" * 40 + "b" * 40, "a" * 29 + "..." + "b" * 28)),
-        *(("\x1b[31m", "'\\x1b[31m'"), ("a\nb", "'a\\nb'"), (True, "true"), (0.1, "0.1")),
-        *((10**400, "a number beyond 1e308"), ([16**5000], "numbers beyond 1e308")),
-    ):
-        assert shown(value) == text
+    assert shown("a" * 40 + "b" * 40) == "a" * 29 + "..." + "b" * 28
+    assert shown("\x1b[31m\n") == "'\\x1b[31m\\n'"
+    assert (shown(True), shown(0.1), shown(10**400)) == ("true", "0.1", "a number beyond 1e308")
     assert len(shown("\x1b" * 100)) <= 60
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"colour": "red"}, ("colour = red", "unknown parameter", "real", "choice")),
-        ({"grid": ""}, ("grid = empty list", "10, 30, 100, 300")),
-        ({"grid": "10,31"}, ("grid = 31", "10, 30, 100, 300")),
-        ({"reals": "1,two"}, ("reals = two", "a number from 0.5 to 2 or inf")),
-    ],
-)
-def test_bad_settings_name_parameter_value_and_range(
-    settings: dict[str, str], words: tuple[str, ...]
-) -> None:
-    with pytest.raises(ParameterError) as caught:
-        Example.from_text(settings)
-    assert all(word in str(caught.value) for word in words)
-
-
-def test_settings_replace_those_of_the_base() -> None:
+def test_bad_settings_name_parameter_value_and_range_and_others_replace_those_of_the_base() -> None:
+    for settings, words in (
+        ({"colour": "red"}, "colour = red: unknown parameter.*real.*choice"),
+        ({"grid": ""}, "grid = empty list: .*10, 30, 100, 300"),
+        ({"grid": "10,31"}, "grid = 31: .*10, 30, 100, 300"),
+        ({"reals": "1,two"}, "reals = two: .*a number from 0.5 to 2 or inf"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            Example.from_text(settings)
     base = Example(real=2.0, integer=9)
     assert Example.from_text({"integer": "8"}, base) == Example(real=2.0, integer=8)
 

@@ -145,17 +145,6 @@ def test_the_median_bandwidth_comes_from_the_prior_predictive_distribution() -> 
 # ------------------------------------------------------------------ on disk and in memory
 
 
-def test_a_pool_survives_the_disk(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not pool.is_ready(KEY)
-    first = pool.open_pool(KEY)
-    pool.forget()
-    monkeypatch.setattr(making, "build", None)
-    again = pool.open_pool(KEY)
-    assert again is not first
-    assert again.key == KEY
-    assert same(again, first)
-
-
 def test_a_changed_simulator_never_serves_an_old_pool(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,8 +160,13 @@ def test_a_changed_simulator_never_serves_an_old_pool(
 
 
 @pytest.mark.parametrize(("run", "n", "pseudo_n"), [(0, 300, None), (0, 300, 100), (5, 10, None)])
-def test_the_kept_comparison_is_the_comparison_of_pool_and_data(
-    empty_cache: Path, run: int, n: int, pseudo_n: int | None
+def test_what_is_kept_is_the_pool_and_its_comparison_with_the_data(
+    empty_cache: Path,
+    made: pool.Pool,
+    monkeypatch: pytest.MonkeyPatch,
+    run: int,
+    n: int,
+    pseudo_n: int | None,
 ) -> None:
     key = dataclasses.replace(KEY, run=run)
     kept, data = pool.observed_comparison(key, n, pseudo_n), pool.observed_data(key, n)
@@ -188,7 +182,13 @@ def test_the_kept_comparison_is_the_comparison_of_pool_and_data(
     kinds = {file.name.split("-")[0] for file in empty_cache.glob("*.npz")}
     assert kinds == ({"pool", "comparison"} if run == 0 else {"comparison"})
     pool.forget()
+    monkeypatch.setattr(making, "build", None)
     assert np.array_equal(pool.observed_comparison(key, n, pseudo_n).rho, kept.rho)
+    if run == 0:
+        assert pool.is_ready(key)
+        again = pool.open_pool(key)
+        assert again.key == key
+        assert same(again, made)
 
 
 # ----------------------------------------------------------------- data, private and public
@@ -234,16 +234,6 @@ def test_nothing_public_reads_the_private_data(
     assert all(map(np.array_equal, public(), before))
     with pytest.raises(AttributeError):
         pool.observed_data(KEY, 100)
-
-
-def test_the_public_side_summarizes_pool_and_simulated_data(empty_cache: Path) -> None:
-    public = PublicSide(KEY, 100)
-    counts = pool.build(KEY).summaries["counts"][100]
-    assert np.array_equal(public.summaries("counts"), counts)
-    further = pool.predictive_data(KEY, 100, 4)
-    assert np.array_equal(public.simulated(4).summaries["counts"], uniform_mixture.count(further))
-    with pytest.raises(KeyError, match="no such"):
-        public.statistic("no such")
 
 
 # ---------------------------------------------------------------------- executors and threads

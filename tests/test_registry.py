@@ -164,15 +164,13 @@ def test_a_file_that_is_not_a_plug_in_is_refused_each_time(
 
 
 def test_the_mean_of_a_release_is_its_estimate_its_exact_mean_or_that_of_the_sample() -> None:
-    theta, otherwise = np.array([[1.0], [2.0], [4.0]]), np.array([9.0])
+    theta, prior = np.array([[1.0], [2.0], [4.0]]), np.array([9.0])
     some = mechanisms.Release(np.array([0, 2]), np.array([0.25, 0.75]), 3, NonPrivate())
-    assert some.parameters(theta).tolist() == [[1.0], [4.0]]
-    assert some.mean(theta, otherwise).tolist() == [3.25]
     moved = dataclasses.replace(some, samples=np.array([[0.0], [2.0]]))
-    assert moved.parameters(theta).tolist() == [[0.0], [2.0]]
-    assert moved.mean(theta, otherwise).tolist() == [1.5]
     exact = dataclasses.replace(moved, exact_mean=np.array([1.6]))
-    assert exact.mean(theta, otherwise).tolist() == [1.6]
-    assert dataclasses.replace(exact, estimate=otherwise).mean(theta, theta[0]) is otherwise
-    empty = mechanisms.Release(np.array([], dtype=np.int64), np.array([]), 3, NonPrivate())
-    assert empty.mean(theta, otherwise) is otherwise
+    empty = dataclasses.replace(some, indices=np.array([], dtype=np.int64), weights=np.array([]))
+    assert some.parameters(theta).tolist() == [[1.0], [4.0]]
+    assert moved.parameters(theta).tolist() == [[0.0], [2.0]]
+    assert [each.mean(theta, prior).item() for each in (some, moved, exact)] == [3.25, 1.5, 1.6]
+    assert dataclasses.replace(exact, estimate=prior).mean(theta, theta[0]) is prior
+    assert empty.mean(theta, prior) is prior

@@ -19,11 +19,8 @@ import pytest
 from distributed import KilledWorker, default_client
 
 from abcdp_core import cluster as dask
-from abcdp_core import fingerprint, interruption, pool, registry, runner, studies, workers
-from abcdp_core.cli import public_pool
+from abcdp_core import fingerprint, interruption, registry, runner, studies, workers
 from abcdp_core.parameters import ParameterError
-from abcdp_core.places import EXAMPLES
-from abcdp_core.pool import making
 from abcdp_core.workers import executor_for
 from tests import toy_chain, toy_experiment
 from tests.sources import ROOT
@@ -139,23 +136,6 @@ def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(cl
     assert_same(result, runner.run_to_end(TOY, Params(), 1))
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("empty_cache", "no_plug_ins_left")
-def test_a_dask_cluster_makes_the_pool_of_a_plug_in_to_the_same_bytes(
-    cluster: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = EXAMPLES / "gaussian.py"
-    registry.add_file(model)
-    key = pool.key_for("gaussian-2d", 100, 120, 3)
-    with public_pool.made_by(1, cluster, [model]), monkeypatch.context() as here:
-        here.setattr(making, "simulate_chunk", None)
-        theirs = making.to_arrays(pool.build(key))
-    with public_pool.made_by(1, None, [model]):
-        ours = making.to_arrays(pool.build(key))
-    assert ours.keys() == theirs.keys()
-    assert all(ours[name].tobytes() == theirs[name].tobytes() for name in ours)
-
-
 def connected(**inner: Any) -> dask.Cluster:
     """A cluster whose connection does what a test says."""
     made = dask.Cluster.__new__(dask.Cluster)
@@ -204,19 +184,12 @@ def test_a_cluster_worker_that_runs_other_code_is_refused(monkeypatch: pytest.Mo
             cluster.submit(divmod, 7, 2).result()
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
-        *((text, "must be the address") for text in ("", "nonsense", "xyz://host:1", "tls://a:1")),
-        ("tcp://127.0.0.1:1", "scheduler"),
-    ],
-)
-def test_an_address_without_a_scheduler_is_an_error(
-    address: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_address_without_a_scheduler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask, "CONNECT_SECONDS", 0.5)
-    with pytest.raises(ParameterError, match=f"scheduler = {address}: .*{words}"):
-        dask.scheduler(address)
+    wrong = dict.fromkeys(("", "nonsense", "xyz://host:1", "tls://a:1"), "must be the address")
+    for address, words in (wrong | {"tcp://127.0.0.1:1": "scheduler"}).items():
+        with pytest.raises(ParameterError, match=f"scheduler = {address}: .*{words}"):
+            dask.scheduler(address)
 
 
 # ------------------------------------------------------------------------- plug-ins

@@ -88,11 +88,8 @@ def _differences(made: Made, folder: Path) -> Iterator[str]:
         if name not in now or name not in then:
             yield f"{name} is {'new' if name in now else 'gone'}"
         elif name.startswith("figure ") and now[name] != then[name]:
-            texts = ({name: each[name]} for each in (then, now))
-            old, new = (kept.thinned(Made({}, {}, text)) for text in texts)
-            faults = list(kept.differences("", old, new)) or [
-                "last bits of numbers, or their order"
-            ]
+            old, new = (kept.thinned(Made({}, {}, {name: each[name]})) for each in (then, now))
+            faults = list(kept.differences("", old, new)) or ["last bits, or the order"]
             yield from (f"{name}: {fault}" for fault in faults[:SHOWN])
         elif now[name] != then[name]:
             lines = difflib.unified_diff(then[name].split("\n"), now[name].split("\n"), n=0)
