@@ -14,7 +14,7 @@ from pandas.testing import assert_frame_equal
 from scipy import integrate
 
 from abcdp_core.streams import generator
-from abcdp_core.studies import adaptive_truncation
+from abcdp_core.studies import adaptive_truncation, online_gradient
 from abcdp_core.studies import estimation_accuracy as study
 from abcdp_core.studies.estimation_accuracy import computing, drawing
 from abcdp_core.tasks import Chain
@@ -33,7 +33,8 @@ def stream(**changes: object) -> pd.DataFrame:
     return results.changed(adaptive_truncation, params, SEED).tables["main"]
 
 
-def test_the_course_ends_where_the_run_does() -> None:
+def test_the_course_ends_where_the_run_does_and_the_first_run_is_the_stream_of_its_seed() -> None:
+    """So both intervals meet the same people with the same noise, as the stream's tests show."""
     main, course = run().tables["main"], run().tables["course"]
     assert set(course.sampler) == set(ONLINE)
     assert list(course.t.unique()) == list(range(1, 21))
@@ -43,6 +44,10 @@ def test_the_course_ends_where_the_run_does() -> None:
     for column in ("error_mu", "error_sigma", "sigma_width"):
         np.testing.assert_array_equal(ends[column], ends[f"{column}_main"])
     assert (course[course.interval == "fixed"].centre_sd == 0).all()
+    for row in main[main.run == 0].itertuples():
+        same = {"sampler": row.sampler, "interval": row.interval}
+        last = stream(n=20, epsilon_total=2.0, **same).iloc[-1]
+        assert (row.mean_mu, row.mean_sigma) == (last.mean_mu, last.mean_sigma)
 
 
 def test_reach_and_spread_are_those_of_the_stream() -> None:
@@ -57,16 +62,6 @@ def test_reach_and_spread_are_those_of_the_stream() -> None:
     course = found["course"].query("interval == 'adaptive'")
     centers = ((path.left + path.right) / 2).to_numpy().reshape(20, 3)
     np.testing.assert_allclose(course.centre_sd, centers.std(axis=1), atol=1e-12)
-
-
-@pytest.mark.parametrize("interval", ["adaptive", "fixed"])
-@pytest.mark.parametrize("sampler", ONLINE)
-def test_the_first_run_is_the_stream_of_the_same_seed(sampler: str, interval: str) -> None:
-    """So both intervals meet the same people with the same noise, as the stream's tests show."""
-    last = stream(n=20, epsilon_total=2.0, sampler=sampler, interval=interval).iloc[-1]
-    main = run().tables["main"]
-    row = main[(main.sampler == sampler) & (main.interval == interval) & (main.run == 0)].iloc[0]
-    assert (row.mean_mu, row.mean_sigma) == (last.mean_mu, last.mean_sigma)
 
 
 @pytest.mark.parametrize(("run_number", "noise_draw"), [(0, 0), (1, 3)])
@@ -126,8 +121,6 @@ def test_symbols_leave_the_numbers_of_truncation_the_same() -> None:
         rest = table[table.channel == "truncation"].reset_index(drop=True)
         keys = [c for c in rest if c != "seconds"]
         assert_frame_equal(rest[keys], alone.tables[name][keys], check_dtype=False)
-        tabled = table[table.channel != "truncation"]
-        assert (tabled.interval == tabled.channel).all()
 
 
 def test_theory_of_symbols_has_their_information() -> None:
@@ -135,6 +128,10 @@ def test_theory_of_symbols_has_their_information() -> None:
     information = 2.0 / math.pi * math.tanh(2.5) ** 2
     expected = SYMBOLS.sigma * math.sqrt(2.0 / math.pi / (SYMBOLS.n * information))
     assert errors[0] == pytest.approx(expected, rel=1e-9)
+    # The same bound beside the gradient.
+    params = online_gradient.Params(channel="sign", epsilon_total=5.0)
+    bound = online_gradient.bound(params, "mu", np.array([SYMBOLS.n]))
+    assert bound[0] == pytest.approx(expected)
 
 
 def test_a_trusted_collectors_error_by_quadrature() -> None:
@@ -148,3 +145,12 @@ def test_a_trusted_collectors_error_by_quadrature() -> None:
 
     expected = 2.0 * integrate.quad(weighted, 0.0, 12.0 * s)[0]
     assert found == pytest.approx(expected, rel=1e-8)
+
+
+def test_errors_beside_the_gradient_are_distances_of_the_estimates() -> None:
+    tiny = online_gradient.Params(n=20, particles=20, runs=2, method=("smc", "gradient"))
+    main = results.changed(online_gradient, tiny).tables["main"]
+    np.testing.assert_allclose(main.error_mu, (main.mean_mu - tiny.mu).abs())
+    np.testing.assert_allclose(main.mean_sigma, tiny.sigma)
+    assert sorted(set(main.t)) == tiny.times().tolist()
+    assert tiny.times()[[0, -1]].tolist() == [10, 20]
