@@ -125,26 +125,20 @@ def test_strips_show_every_mark_at_its_position() -> None:
     assert (diamond["kind"], diamond["x"]) == ("diamond", round(mean, 2))
     assert (prior["kind"], prior["x"]) == ("tick", 20.0)
     assert [each["has_labels"] for each in picture.strips(rows)] == [False] * 4 + [True]
-    page = page_of(document)
-    assert page.count("<path") == 5
-    assert page.count("share of the values, %") == 1
     curve = picture.strips(picture_rows(record("curve")))
     assert all(each["has_labels"] for each in curve), "each row has its own axis"
     beyond = dataclasses.replace(rows[0], marks=[(picture.MEAN, np.array([120.0]))])
     assert picture.strips([beyond, *rows[1:]])[0]["marks"][0]["x"] == 100.0
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        (-0.0019, 0.0019, ["\u22120.001", "0", "0.001"]),
-        (-3e-6, 3e-6, ["\u22122 × 10\u207b\u2076", "0", "2 × 10\u207b\u2076"]),
-        (0.0, 25_000.0, ["0", "5,000", "10,000", "15,000", "20,000", "25,000"]),
-        (1e9, 1e9 + 1.5, ["1000000000", "1000000000.5", "1000000001", "1000000001.5"]),
-    ],
-)
-def test_ticks_are_round_and_few(low: float, high: float, expected: list[str]) -> None:
-    assert [text for _, text in picture.ticks(low, high)] == expected
+def test_ticks_are_round_and_few() -> None:
+    for low, high, expected in (
+        (-0.0019, 0.0019, "\u22120.001; 0; 0.001"),
+        (-3e-6, 3e-6, "\u22122 × 10\u207b\u2076; 0; 2 × 10\u207b\u2076"),
+        (0.0, 25_000.0, "0; 5,000; 10,000; 15,000; 20,000; 25,000"),
+        (1e9, 1e9 + 1.5, "1000000000; 1000000000.5; 1000000001; 1000000001.5"),
+    ):
+        assert "; ".join(text for _, text in picture.ticks(low, high)) == expected
 
 
 # On import, ArviZ 0.23 announces version 1.
@@ -170,9 +164,5 @@ def test_the_programs_of_a_report_read_the_draws(
         assert dict(each.attrs)["epsilon_total"] == document.content()["cost"]["epsilon"]
     seen = each.observed_data[released].to_numpy().tolist()
     assert seen == document.content()["release"][released]
-
-
-@pytest.mark.filterwarnings("ignore:\\s*ArviZ is undergoing:FutureWarning")
-def test_without_draws_there_is_nothing_for_arviz() -> None:
     with pytest.raises(ValueError, match="kept no draws"):
         to_inference_data(record("no draw"))

@@ -13,13 +13,11 @@ from abcdp_core import pool, simulators
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.release import procedure
 from abcdp_core.release.document import figure, in_scale, synthetic
-from abcdp_core.release.request import SERIES, columns_of, own_sizes, scenarios, to_domain
+from abcdp_core.release.request import to_domain
 from abcdp_core.release.sparse_vector import SparseVectorRecord, SparseVectorRequest, pool_key
 from abcdp_core.simulators import covid
 from tests.release import small
 from tests.release.small import VALUES, seeded
-
-OF_SERIES = [each for each in scenarios() if columns_of(each) == (SERIES,)]
 
 
 def make(
@@ -47,19 +45,15 @@ def test_kept_parameters_are_those_of_the_public_pool_by_the_chosen_distance() -
     assert content["indices"] == indices.tolist()
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "names"),
-    [
-        (-1.0, 1.0, ["−1 to −0.6", "−0.6 to −0.2", "−0.2 to 0.2", "0.2 to 0.6", "0.6 to 1"]),
-        (0.0, 1e5, ["0 to 20000", "20000 to 40000"]),
-        (0.0, 10.0 / 3.0, ["0 to 0.6666667"]),
-        (-1e20, 1e20, ["−1e+20 to −6e+19"]),
-        (1e6, 1e6 + 1, ["1000000 to 1000000.2", "1000000.2 to 1000000.4"]),
-    ],
-)
-def test_shares_are_named_by_their_intervals(low: float, high: float, names: list[str]) -> None:
-    request = small.kept("uniform-mixture", low=low, high=high)
-    assert [each.name for each in request.own_parameters(30)][: len(names)] == names
+def test_shares_are_named_by_their_intervals() -> None:
+    for low, high, first, second in (
+        (-1.0, 1.0, "−1 to −0.6", "−0.6 to −0.2"),
+        (0.0, 1e5, "0 to 20000", "20000 to 40000"),
+        (-1e20, 1e20, "−1e+20 to −6e+19", "−6e+19 to −2e+19"),
+        (1e6, 1e6 + 1, "1000000 to 1000000.2", "1000000.2 to 1000000.4"),
+    ):
+        request = small.kept("uniform-mixture", low=low, high=high)
+        assert [each.name for each in request.own_parameters(30)][:2] == [first, second]
 
 
 def test_a_curve_is_that_of_the_scenario_in_the_scale_of_the_series(
@@ -79,22 +73,19 @@ def test_a_curve_is_that_of_the_scenario_in_the_scale_of_the_series(
     assert in_scale(request.own_parameters(n), theta).tolist() == theta.tolist()
 
 
-@pytest.mark.parametrize("scenario", OF_SERIES)
+@pytest.mark.parametrize("scenario", ["covid", "uniform-mixture"])
 def test_figure_and_words_fit_the_kept_draws(scenario: str) -> None:
-    smallest, _ = own_sizes(scenario)
-    for distance in simulators.load(scenario).DISTANCES:
-        request = small.kept(scenario, epsilon_total=1000.0, epsilon_abc=1.0, distance=distance)
-        made = make(request, VALUES[: max(smallest, 17)])
-        assert np.allclose(made.values, in_scale(made.parameters, made.theta))
-        for kept, draws in ((0, "0 draws"), (1, "1 draw"), (3, "3 draws")):
-            document = dataclasses.replace(made, theta=made.theta[:kept])
-            title, words = figure(document).layout.title.text, document.remarks
-            assert ("No draw was kept" in title) == (kept == 0) == ("is the prior mean" in words)
-            assert f"Kept {draws} (c = 4) after" in document.summary
-            if scenario == "uniform-mixture" and kept:
-                means = 100.0 * document.theta.mean(axis=0)
-                most = document.parameters[means.argmax()].name
-                assert f"{most}, about {means.max():.0f} %" in title
+    made = make(small.kept(scenario, epsilon_abc=1.2))
+    assert np.allclose(made.values, in_scale(made.parameters, made.theta))
+    for kept, draws in ((0, "0 draws"), (1, "1 draw"), (3, "3 draws")):
+        document = dataclasses.replace(made, theta=made.theta[:kept])
+        title, words = figure(document).layout.title.text, document.remarks
+        assert ("No draw was kept" in title) == (kept == 0) == ("is the prior mean" in words)
+        assert f"Kept {draws} (c = 4) after" in document.summary
+        if scenario == "uniform-mixture" and kept:
+            means = 100.0 * document.theta.mean(axis=0)
+            most = document.parameters[means.argmax()].name
+            assert f"{most}, about {means.max():.0f} %" in title
 
 
 def test_synthetic_series_are_simulated_at_the_kept_parameters_in_the_domain() -> None:
