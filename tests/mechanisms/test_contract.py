@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from types import SimpleNamespace
@@ -19,7 +18,7 @@ from abcdp_core.mechanisms.gaussian_rejection import GaussianRejection, decision
 from abcdp_core.pool import DistanceTable, PublicSide
 from abcdp_core.privacy import Cost, GaussianSeries, NonPrivate, composition, cost
 from tests import results
-from tests.events import quieter
+from tests.events import quieter, same
 
 EACH = pytest.mark.parametrize("name", mechanisms.names())
 DELTA = 1e-6
@@ -64,13 +63,6 @@ class Recorder:
 def released(ready: Prepared, data: Any, seed: int = 1) -> tuple[Release, list[Any]]:
     rng: Any = Recorder(seed)
     return ready.release(data, rng), rng.calls
-
-
-def same(first: Release, second: Release) -> bool:
-    return all(
-        np.array_equal(getattr(first, each.name), getattr(second, each.name))
-        for each in dataclasses.fields(Release)
-    )
 
 
 # ----------------------------------------------------------------------------------------- cost
