@@ -5,8 +5,6 @@ same for both. Each visitor has an empty browser; the first has a fresh server w
 """
 
 import argparse
-import os
-import shutil
 import statistics
 import tempfile
 import time
@@ -14,8 +12,9 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks.measure import machine
+from benchmarks.measure import head, machine, row
 from benchmarks.server import ROOT, started
+from tests.browser import chromium
 
 BARE = """
 import plotly.graph_objects as go
@@ -26,17 +25,13 @@ for power in range(1, 5):
     st.plotly_chart(go.Figure(go.Scatter(y=[x**power for x in range(300)], mode="markers")))
 """
 FIGURE = ".js-plotly-plot svg.main-svg"
-ARGUMENTS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 def wait(address: str) -> float:
     """Return the seconds from opening a page to its first figure."""
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=chromium.find(), args=ARGUMENTS)
         tab = browser.new_page(viewport={"width": 1400, "height": 900})
         start = time.perf_counter()
         tab.goto(f"http://{address}", wait_until="commit")
@@ -46,9 +41,8 @@ def wait(address: str) -> float:
 
 def visits(root: Path) -> tuple[float, float]:
     """Return the seconds of the first and of a later visitor of a fresh server."""
-    caches = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-    with caches as cache, started(cache, root) as here:
-        return wait(here.address), wait(here.address)
+    with tempfile.TemporaryDirectory() as cache, started(cache, root) as (address, _):
+        return wait(address), wait(address)
 
 
 def main() -> None:
@@ -60,10 +54,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "app.py").write_text(BARE, encoding="utf-8")
         pairs = [(visits(Path(folder)), visits(ROOT)) for _ in range(repeats)]
-    print("| visitor | bare Streamlit s | Overview s | ratio |\n|---|---:|---:|---:|")
+    print(head("visitor", "bare Streamlit s", "Overview s", "ratio"))
     for number, visitor in enumerate(("first", "later")):
         theirs, ours = (statistics.median(each[n][number] for each in pairs) for n in (0, 1))
-        print(f"| {visitor} | {theirs:.1f} | {ours:.1f} | {ours / theirs:.2f} |")
+        print(row(visitor, theirs, ours, ours / theirs))
 
 
 if __name__ == "__main__":

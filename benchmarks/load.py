@@ -26,12 +26,11 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
-from benchmarks.measure import machine, megabytes
-from benchmarks.server import Server, started
+from benchmarks.measure import head, machine, megabytes, row
+from benchmarks.server import started
 
 PAGE, KNOB, LARGEST = "posterior", "epsilon_total", "n=20000&pool_size=10000&seed="
 TITLE = re.compile(r"finding.*_total&nbsp;=&nbsp;([0-9.,]*[0-9])", re.DOTALL)
-HEADER = "| visitors | moves | pictures | median s | p95 s | last move s | server MB | errors |"
 ROWS = {"lecture": (80, 8.0), "32": (32, 1.0), "80": (80, 1.0), "8": (8, 1.0), "beside": (8, 1.0)}
 POLL, PHONES = "poll", 80
 EVENTS = "$$STREAMLIT_INTERNAL_KEY_{}__events"  # what a component sends, by the component's name
@@ -143,11 +142,7 @@ async def begin_poll(address: str) -> str:
 
 
 async def answer(address: str, code: str, at: float) -> list[float]:
-    """Answer a poll from one telephone.
-
-    Returns:
-        Seconds until the page is there, until its question is, and until its word is taken.
-    """
+    """Return seconds of one telephone until its page, its question and its word are there."""
     await asyncio.sleep(at)
     ticket, request = f"{random.getrandbits(128):032x}", BackMsg()
     request.rerun_script.query_string = f"poll={code}"
@@ -174,14 +169,15 @@ async def answer(address: str, code: str, at: float) -> list[float]:
     raise RuntimeError("the telephone's page closed.")
 
 
-async def measure_poll(here: Server) -> str:
-    """Measure telephones that open a poll within one second."""
-    code, chance = await begin_poll(here.address), random.Random(1)
-    await answer(here.address, code, 0.0)
-    phones = (answer(here.address, code, chance.random()) for _ in range(PHONES))
+async def measure_poll(address: str) -> str:
+    """Measure telephones that open a poll within one second, in a table of its own."""
+    code, chance = await begin_poll(address), random.Random(1)
+    await answer(address, code, 0.0)
+    phones = (answer(address, code, chance.random()) for _ in range(PHONES))
     waits = zip(*await asyncio.gather(*phones), strict=True)
-    page, question, word = (f"{median(each):.2f} (at most {max(each):.2f})" for each in waits)
-    return f"\n{PHONES} telephones: page {page} s, question {question} s, word taken {word} s"
+    names = ("page", "question", "word taken")
+    rows = (row(name, median(each), max(each)) for name, each in zip(names, waits, strict=True))
+    return "\n".join(["", head(f"{PHONES} telephones", "median s", "most s"), *rows])
 
 
 async def make_pools(address: str, made: list[int]) -> None:
@@ -191,36 +187,38 @@ async def make_pools(address: str, made: list[int]) -> None:
         made.append(seed)
 
 
-async def measure(here: Server, name: str, seconds: float) -> str:
+async def measure(address: str, process: int, name: str, seconds: float) -> str:
     """Measure a row: how many visitors, and seconds between two moves of each."""
     (count, every), made = ROWS[name], list[int]()
-    await Visitor(here.address).visit(3, 1.0)
-    pools = asyncio.create_task(make_pools(here.address, made)) if name == "beside" else None
-    visitors, moves = [Visitor(here.address, seed=seed) for seed in range(count)], seconds // every
+    await Visitor(address).visit(3, 1.0)
+    pools = asyncio.create_task(make_pools(address, made)) if name == "beside" else None
+    visitors, moves = [Visitor(address, seed=seed) for seed in range(count)], seconds // every
     visits = (each.visit(int(moves), every) for each in visitors)
     errors = [repr(end) for end in await asyncio.gather(*visits, return_exceptions=True) if end]
     waits = sorted(wait for each in visitors for wait in each.waits) or [float("inf")]
     times = waits[len(waits) // 2], waits[len(waits) * 95 // 100], max(v.last for v in visitors)
-    beside = f", beside {len(made)} largest pools" if pools else ""
-    shown = f"{count}, a move every {every:g} s{beside} | {count * moves:g} | {len(waits)}"
-    shown += "".join(f" | {each:.2f}" for each in times)
-    memory = megabytes("VmRSS", here.process.pid)
-    return f"| {shown} | {memory:.0f} | {len(errors)} {' '.join(sorted(set(errors)))} |"
+    shown = f"{count}, a move every {every:g} s"
+    shown += f", beside {len(made)} largest pools" if pools else ""
+    memory, kinds = megabytes("VmRSS", process), " ".join(sorted({*errors}))
+    return row(shown, int(count * moves), len(waits), *times, memory, f"{len(errors)} {kinds}")
 
 
 def main() -> None:
     """Print the table, row by row, each from a fresh server."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="length of each row (60)")
-    rows = [*ROWS, POLL]
-    parser.add_argument("--only", nargs="+", choices=rows, default=rows, help="some of the rows")
+    known = [*ROWS, POLL]
+    parser.add_argument("--only", nargs="+", choices=known, default=known, help="some of the rows")
     options = parser.parse_args()
-    print(f"{machine()}, {options.seconds:g} s each\n\n{HEADER}\n{'|---' * 8}|")
+    times = ("median s", "p95 s", "last move s")
+    columns = head("visitors", "moves", "pictures", *times, "server MB", "errors")
+    print(f"{machine()}, {options.seconds:g} s each\n\n{columns}")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
         for name in options.only:
-            with started(cache) as here:
-                row = measure_poll(here) if name == POLL else measure(here, name, options.seconds)
-                print(asyncio.run(row), flush=True)
+            with started(cache) as (address, process):
+                poll, seconds = name == POLL, options.seconds
+                rows = measure_poll(address) if poll else measure(address, process, name, seconds)
+                print(asyncio.run(rows), flush=True)
 
 
 if __name__ == "__main__":

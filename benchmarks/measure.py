@@ -1,4 +1,4 @@
-"""Measure times in this process or in fresh processes."""
+"""Measure times in this process or in fresh ones; print all measurements as one kind of table."""
 
 from __future__ import annotations
 
@@ -13,39 +13,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from abcdp_core.workers import processor_count
+from benchmarks.server import ROOT
 
+TIMED = ("", "median", "min-max", "unit", "runs", "goal")
+"""Columns of a table of times."""
 
-@dataclass(frozen=True)
-class Measurement:
-    """Repeated measurements of one quantity.
-
-    Attributes:
-        name: the quantity.
-        values: one per repeat.
-        unit: unit of the values.
-        goal: the largest value wanted, in words; empty if there is none.
-    """
-
-    name: str
-    values: Sequence[float]
-    unit: str = "s"
-    goal: str = ""
-
-    def row(self) -> str:
-        """Return a line of the table: median, range, number of repeats, goal."""
-        middle, low, high = statistics.median(self.values), min(self.values), max(self.values)
-        spread = f"{low:.3g}-{high:.3g}"
-        return (
-            f"{self.name:<58} {middle:>9.3g} {spread:>16} {self.unit:<6} "
-            f"{len(self.values):>3}  {self.goal}"
-        )
-
-
-HEADER = f"{'':<58} {'median':>9} {'min-max':>16} {'unit':<6} {'n':>3}  goal"
+PROGRAM = """
+import json, time
+from benchmarks.measure import megabytes
+{before}
+start = time.perf_counter()
+{work}
+print(json.dumps([time.perf_counter() - start, megabytes("VmHWM")]))
+"""
 
 
 def machine() -> str:
@@ -55,8 +38,26 @@ def machine() -> str:
     return f"{datetime.date.today()}, {processors}, load {load}"
 
 
+def head(*columns: str) -> str:
+    """Return the head of a table in Markdown; all columns but the first hold numbers."""
+    return f"{row(*columns)}\n|---|{'---:|' * (len(columns) - 1)}"
+
+
+def row(*cells: object) -> str:
+    """Return a row of a table; real numbers have three significant digits."""
+    texts = (f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in cells)
+    return f"| {' | '.join(texts)} |"
+
+
+def timed(name: str, values: Sequence[float], goal: str = "", unit: str = "s") -> str:
+    """Return a row of a table of times: median, range and number of repeats, and what is wanted."""
+    spread = f"{min(values):.3g}-{max(values):.3g}"
+    return row(name, statistics.median(values), spread, unit, len(values), goal)
+
+
 def here(work: Callable[[], object], repeats: int) -> list[float]:
-    """Return the seconds of repeated calls in this process."""
+    """Return the seconds of repeated calls in this process, after one that is not counted."""
+    work()
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -65,35 +66,22 @@ def here(work: Callable[[], object], repeats: int) -> list[float]:
     return seconds
 
 
-def fresh(program: str, repeats: int, *, compiled: bool) -> list[dict[str, float]]:
-    """Run a program in fresh processes with an empty cache of pools; return its JSON output.
+def fresh(before: str, work: str, repeats: int) -> list[list[float]]:
+    """Return seconds and peak megabytes of Python statements in so many fresh processes.
 
-    Args:
-        program: Python statements; the last prints one JSON object.
-        repeats: number of processes.
-        compiled: whether functions compiled before may be used.
+    Their cache of pools is empty. Those ``before`` are not timed.
     """
     results = []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as folder:
-            environment = os.environ | {"ABCDP_CACHE_DIR": f"{folder}/pools"}
-            if not compiled:
-                environment["NUMBA_CACHE_DIR"] = f"{folder}/numba"
-            done = subprocess.run(
-                [sys.executable, "-c", program],
-                env=environment,
-                cwd=Path(__file__).resolve().parents[1],
-                capture_output=True,
+            printed = subprocess.check_output(
+                [sys.executable, "-c", PROGRAM.format(before=before, work=work)],
+                env=os.environ | {"ABCDP_CACHE_DIR": folder},
+                cwd=ROOT,
                 text=True,
-                check=True,
             )
-        results.append(json.loads(done.stdout.splitlines()[-1]))
-    return results
-
-
-def column(results: Sequence[dict[str, float]], name: str) -> list[float]:
-    """Return one number of every process."""
-    return [result[name] for result in results]
+        results.append(json.loads(printed.splitlines()[-1]))
+    return [list(numbers) for numbers in zip(*results, strict=True)]
 
 
 def megabytes(field: str, process: int | str = "self") -> float:

@@ -10,33 +10,14 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@dataclass(frozen=True)
-class Server:
-    """A server that answers.
-
-    Attributes:
-        address: host and port.
-        process: its process; workers are children of it.
-    """
-
-    address: str
-    process: subprocess.Popen[bytes]
-
-
 @contextlib.contextmanager
-def started(cache: str, root: Path = ROOT) -> Iterator[Server]:
-    """Yield a fresh server that answers.
-
-    Args:
-        cache: its cache folder.
-        root: folder with the app.
-    """
+def started(cache: str, root: Path = ROOT) -> Iterator[tuple[str, int]]:
+    """Start the app in a folder; yield the address and the process that answers there."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
@@ -54,7 +35,7 @@ def started(cache: str, root: Path = ROOT) -> Iterator[Server]:
             if process.poll() is not None:
                 raise RuntimeError("the server did not start.")
             time.sleep(0.05)
-        yield Server(f"localhost:{port}", process)
+        yield f"localhost:{port}", process.pid
     finally:
         process.terminate()
         process.wait()

@@ -3,11 +3,9 @@
 A goal is a function in a module of this folder, found by scanning, that measures one number::
 
     @goal("my-mechanism-error-ratio-1", at_most=1.15, epsilon_total=1.0)
-    @goal("my-mechanism-error-ratio-0.1", at_most=1.3, epsilon_total=0.1)
     def my_mechanism_error_ratio(epsilon_total: float) -> Measured:
         \"\"\"Metric, Δ, mechanism it is compared with, size of the pool, number of runs.\"\"\"
         main = study("compare-mechanisms", preset="selection").tables["main"]
-        ...
         return ratio(ours, theirs)
 
 ``make studies`` measures all goals, ``make studies ARGS=my-mechanism`` those whose names begin like
@@ -22,8 +20,10 @@ import functools
 import importlib
 import inspect
 import math
+import multiprocessing
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -56,14 +56,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Goal:
-    """A number to measure, and its bounds.
-
-    Attributes:
-        name: unique name.
-        what: metric, settings and runs in words: the docstring of the measuring function.
-        measure: the measuring function.
-        at_least, at_most: bounds of the number itself, not of its interval.
-    """
+    """A number to measure, what it is in words, and bounds of itself, not of its interval."""
 
     name: str
     what: str
@@ -112,18 +105,11 @@ def goals() -> dict[str, Goal]:
     return dict(sorted(_goals.items()))
 
 
-# ------------------------------------------------------------------------------------- measuring
-
-
 @functools.cache
 def study(experiment: str, preset: str | None = None, seed: int = SEED, **settings: Any) -> Result:
     """Return the complete result of a study, computed once for all goals.
 
-    Args:
-        experiment: name of the study.
-        preset: preset to start from; the defaults if ``None``.
-        seed: root seed.
-        settings: parameters that differ; lists as tuples.
+    It starts from a preset or the defaults; ``settings`` differ, with lists as tuples.
     """
     module = studies.load(experiment)
     base = None if preset is None else studies.preset(module, preset)
@@ -132,6 +118,18 @@ def study(experiment: str, preset: str | None = None, seed: int = SEED, **settin
     with workers.executor_for(workers.processor_count()) as executor:
         *_, result = runner.run(module, params, seed, executor)
     return result
+
+
+def on_all_processors(work: Callable[[Any], Any], asked: Iterable[Any]) -> list[Any]:
+    """Return what a function gives for each, computed in copies of this process."""
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(mp_context=context) as processes:
+        return list(processes.map(work, asked))
+
+
+def alone(value: float, runs: int = 1) -> Measured:
+    """Return a number without an interval."""
+    return Measured(float(value), math.nan, math.nan, runs)
 
 
 def mean(values: ArrayLike) -> Measured:
@@ -155,9 +153,6 @@ def share(successes: int, runs: int) -> Measured:
     """Return the share of successful independent runs with its Clopper-Pearson interval."""
     low, high = summaries.binomial_interval(successes, runs)
     return Measured(successes / runs, float(low), float(high), runs)
-
-
-# ----------------------------------------------------------------------------------------- table
 
 
 def read(file: Path) -> dict[str, dict[str, str]]:

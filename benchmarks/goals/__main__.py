@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import goals
+from benchmarks.measure import head, row
 
 
 def main(arguments: Sequence[str] | None = None, file: Path = goals.FILE) -> int:
@@ -28,6 +29,7 @@ def main(arguments: Sequence[str] | None = None, file: Path = goals.FILE) -> int
         for each in (known[name] for name in chosen):
             print(f"{each.name}: {each.bounds()}\n{textwrap.indent(each.what, '    ')}")
         return 0
+    print(head("goal", "measured", "95 % interval", "runs", "wanted", "", "seconds"))
     kept = [_measure(known, name, file) for name in chosen]
     return 0 if all(kept) else 1
 
@@ -35,16 +37,12 @@ def main(arguments: Sequence[str] | None = None, file: Path = goals.FILE) -> int
 def _measure(known: dict[str, goals.Goal], name: str, file: Path) -> bool:
     """Measure one goal and write its row at once, so that Ctrl-C loses no finished goal."""
     started = time.monotonic()
-    measured = known[name].measure()
-    row = goals.row(name, measured, datetime.date.today().isoformat())
-    goals.write(goals.read(file) | {name: row}, known, file)
-    kept = known[name].is_kept(float(row["measured"]))
-    print(
-        f"{name}: {row['measured']} ({row['low']} to {row['high']}, {row['runs']} runs), "
-        f"goal {known[name].bounds()}: {'kept' if kept else 'MISSED'}, "
-        f"{time.monotonic() - started:.0f} s",
-        flush=True,
-    )
+    made = goals.row(name, known[name].measure(), datetime.date.today().isoformat())
+    goals.write(goals.read(file) | {name: made}, known, file)
+    kept = known[name].is_kept(float(made["measured"]))
+    spread, wanted = f"{made['low']} to {made['high']}", known[name].bounds()
+    verdict, seconds = "kept" if kept else "MISSED", round(time.monotonic() - started)
+    print(row(name, made["measured"], spread, made["runs"], wanted, verdict, seconds), flush=True)
     return kept
 
 

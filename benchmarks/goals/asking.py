@@ -8,49 +8,33 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import summaries, workers
+from abcdp_core import summaries
 from abcdp_core.adaptive.parameters import StreamParams
 from abcdp_core.streams import generator
-from benchmarks.goals import SEED, Measured, goal, ratio, share, study
+from benchmarks.goals import SEED, Measured, goal, on_all_processors, ratio, share, study
 
 Array = NDArray[np.float64]
 
 BUDGETS = (1.0, 2.0, 5.0)
-RUNS = {True: 1500, False: 500}
-"""Whether σ is known -> number of runs."""
-
-MIDDLE_90 = 1.6449
-"""Standard deviations to either side of the mean that hold 90 % of a normal posterior."""
+MIDDLE_90 = 1.6449  # standard deviations to either side of a normal mean that hold 90 %
 
 
 @functools.cache
 def _last(known_sigma: bool, epsilon_total: float, channel: str) -> tuple[Array, Array]:
     """Return errors and posterior standard deviations of μ after the last person, by run."""
-    result = study(
-        "estimation-accuracy",
-        epsilon_total=BUDGETS,
-        interval=("adaptive",),
-        channel=("truncation", "optimal"),
-        known_sigma=known_sigma,
-        runs=RUNS[known_sigma],
-    )
+    asked = {"epsilon_total": BUDGETS, "interval": ("adaptive",), "known_sigma": known_sigma}
+    channels, runs = ("truncation", "optimal"), 1500 if known_sigma else 500
+    result = study("estimation-accuracy", channel=channels, runs=runs, **asked)
     course = result.tables["course"]
     here = course[(course.epsilon_total == epsilon_total) & (course.channel == channel)]
     last = here[here.t == here.t.max()].sort_values("run")
     return last.error_mu.to_numpy(), last.sd_mu.to_numpy()
 
 
-@goal("asking-mse-known-sigma-1", at_most=0.86, known_sigma=True, epsilon_total=1.0)
-@goal("asking-mse-known-sigma-2", at_most=0.85, known_sigma=True, epsilon_total=2.0)
-@goal("asking-mse-known-sigma-5", at_most=0.80, known_sigma=True, epsilon_total=5.0)
-@goal("asking-mse-unknown-sigma-1", at_most=0.88, known_sigma=False, epsilon_total=1.0)
-@goal("asking-mse-unknown-sigma-2", at_most=0.86, known_sigma=False, epsilon_total=2.0)
-@goal("asking-mse-unknown-sigma-5", at_most=0.82, known_sigma=False, epsilon_total=5.0)
 def mean_squared_error(known_sigma: bool, epsilon_total: float) -> Measured:
     """Mean squared error of μ by optimal symbols relative to adaptive truncation.
 
@@ -62,9 +46,6 @@ def mean_squared_error(known_sigma: bool, epsilon_total: float) -> Measured:
     return ratio(symbols, truncated)
 
 
-@goal("asking-coverage-known-sigma-1", at_least=0.875, at_most=0.925, epsilon_total=1.0)
-@goal("asking-coverage-known-sigma-2", at_least=0.875, at_most=0.925, epsilon_total=2.0)
-@goal("asking-coverage-known-sigma-5", at_least=0.875, at_most=0.925, epsilon_total=5.0)
 def coverage(epsilon_total: float) -> Measured:
     """Share of 90 % intervals of μ by optimal symbols that hold the truth; 1500 runs, known σ."""
     errors, spreads = _last(True, epsilon_total, "optimal")
@@ -73,8 +54,7 @@ def coverage(epsilon_total: float) -> Measured:
 
 # --------------------------------------------------------------------------- truths from the prior
 
-TRUTHS = 1000
-PEOPLE = 100
+TRUTHS, PEOPLE = 1000, 100
 
 
 def _holds(epsilon_total: float, run: int) -> bool:
@@ -88,17 +68,24 @@ def _holds(epsilon_total: float, run: int) -> bool:
     return bool(ends[0, 0] <= mu <= ends[1, 0])
 
 
-@goal("asking-coverage-unknown-sigma-1", at_least=0.875, at_most=0.925, epsilon_total=1.0)
-@goal("asking-coverage-unknown-sigma-2", at_least=0.875, at_most=0.925, epsilon_total=2.0)
-@goal("asking-coverage-unknown-sigma-5", at_least=0.875, at_most=0.925, epsilon_total=5.0)
 def coverage_over_the_prior(epsilon_total: float) -> Measured:
     """Share of 90 % intervals of μ by optimal symbols that hold the truth, for prior draws.
 
     σ unknown, N = 100, 1000 truths, quantiles of the particles. For a single truth the share
     depends on the prior of σ, because answers at ε_total = 1 carry little information about it.
     """
-    executor: Executor | None
-    with workers.executor_for(workers.processor_count()) as executor:
-        every = map if executor is None else executor.map
-        held = list(every(functools.partial(_holds, epsilon_total), range(TRUTHS)))
+    held = on_all_processors(functools.partial(_holds, epsilon_total), range(TRUTHS))
     return share(sum(held), TRUTHS)
+
+
+RATIOS = {1.0: (0.86, 0.88), 2.0: (0.85, 0.86), 5.0: (0.80, 0.82)}
+"""ε_total -> largest ratio of mean squared errors for known and unknown σ."""
+
+for _budget, _ratios in RATIOS.items():
+    for _known, _most in zip((True, False), _ratios, strict=True):
+        _name = f"{'known' if _known else 'unknown'}-sigma-{_budget:g}"
+        _asked = {"known_sigma": _known, "epsilon_total": _budget}
+        goal(f"asking-mse-{_name}", at_most=_most, **_asked)(mean_squared_error)
+        _measure = coverage if _known else coverage_over_the_prior
+        _within = {"at_least": 0.875, "at_most": 0.925, "epsilon_total": _budget}
+        goal(f"asking-coverage-{_name}", **_within)(_measure)

@@ -17,12 +17,10 @@ from benchmarks.goals import SEED, Measured, goal, ratio
 
 Array = NDArray[np.float64]
 
-N = 5000
-POOL_SIZE = 10_000
+N, POOL_SIZE = 5000, 10_000
 BUDGET = Budget(1.0, 1e-6)
-RUNS = 48
-NOISES = 10
-"""Noise draws per run."""
+RUNS, NOISES = 48, 10
+"""Data sets with a pool each, and noise draws for each."""
 
 THRESHOLDS = (0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
@@ -62,22 +60,18 @@ def best_in_hindsight(name: str, c: int) -> Array:
 @functools.cache
 def errors(name: str, **options: Any) -> Array:
     """Return mean squared errors ``(RUNS,)``; each run has its own data and pool."""
+    keys = [pool.key_for(uniform_mixture.SCENARIO, N, POOL_SIZE, SEED, run) for run in range(RUNS)]
     mechanism = mechanisms.load(name)
     asked = dataclasses.replace(mechanism.options, **options)
-    ready = mechanism.prepare(pool.PublicSide(key_of(0), N), asked, BUDGET)
+    ready = mechanism.prepare(pool.PublicSide(keys[0], N), asked, BUDGET)
     truth = np.asarray(uniform_mixture.TRUTH)
     prior_mean = np.full_like(truth, 1.0 / len(truth))
 
     def error(run: int) -> float:
-        data = pool.observed_comparison(key_of(run), N)
+        data = pool.observed_comparison(keys[run], N)
         # All mechanisms share the noise of a run.
         noises = (generator(SEED, "goal-noise", run, draw) for draw in range(NOISES))
         means = [ready.release(data, rng).mean(data.theta, prior_mean) for rng in noises]
         return float(np.mean((np.array(means) - truth) ** 2))
 
     return np.array([error(run) for run in range(RUNS)])
-
-
-def key_of(run: int) -> pool.PoolKey:
-    """Return the key of the pool of a run."""
-    return pool.key_for(uniform_mixture.SCENARIO, N, POOL_SIZE, SEED, run)

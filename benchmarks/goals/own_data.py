@@ -1,4 +1,4 @@
-"""Releases from your own data: errors, and coverage of intervals.
+"""Releases from your own data: errors, coverage of intervals, and privacy loss.
 
 Files of values are simulated and released in full, from values to record, but with seeded noise.
 For reports of tuberculosis and daily cases only the released numbers are simulated.
@@ -7,10 +7,7 @@ For reports of tuberculosis and daily cases only the released numbers are simula
 from __future__ import annotations
 
 import functools
-import math
 import random
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +15,7 @@ from numpy.typing import NDArray
 
 from abcdp_core import registry
 from abcdp_core.mechanisms.private_summary import law, noisy
+from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.rounds import Effort, Question
 from abcdp_core.release import procedure
@@ -27,17 +25,35 @@ from abcdp_core.release.summary_posterior import Told
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
 from abcdp_core.simulators import covid_people, tuberculosis_patients, uniform_mixture
 from abcdp_core.streams import generator
-from benchmarks.goals import SEED, Measured, goal, mean, share
+from benchmarks.goals import SEED, Measured, alone, goal, mean, on_all_processors, share
 from tests.oracles.neighbouring_files import worst
 
 Array = NDArray[np.float64]
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+# ------------------------------------------------------------------- five shares by noisy counts
 
-N = 2000
-FILES = 2000
+N, FILES = 2000, 2000
+"""Values in a file, and files."""
+
 DOMAIN = {"low": 0.0, "high": 100_000.0}
 """Range of the values, such as incomes."""
+
+
+@functools.cache
+def _by_counts(
+    weights: str, epsilon_total: float = 1.0, files: int = FILES
+) -> list[tuple[Array, Array, NoisyCountsRecord]]:
+    """Return weights, the file's own shares and the record for each file."""
+    request = NoisyCountsRequest("uniform-mixture", epsilon_total=epsilon_total, **DOMAIN)
+    noise, found = random.Random(SEED).randrange, []
+    for file in range(files):
+        rng = generator(SEED, "own-data", file)
+        theta = uniform_mixture.TRUTH if weights == "truth" else uniform_mixture.prior(rng, 1)[0]
+        values = uniform_mixture.simulate(rng, theta[None], N)[0, :, 0] / 5.0 * DOMAIN["high"]
+        fifths = np.minimum(values // (DOMAIN["high"] / 5.0), 4).astype(int)
+        made = cast(NoisyCountsRecord, procedure.make(request, values, noise))
+        found.append((theta, np.bincount(fifths, minlength=5) / N, made))
+    return found
 
 
 @goal("own-data-error-noisy-counts-file", at_most=0.002, against="file")
@@ -49,12 +65,10 @@ def counts_error(against: str) -> Measured:
     only noise counts, or from the population's, where sampling alone gives 0.0062.
     """
     errors = [
-        np.abs(
-            made.told.own.mean - own if against == "file" else made.told.population.mean - theta
-        ).mean()
+        made.told.own.mean - own if against == "file" else made.told.population.mean - theta
         for theta, own, made in _by_counts("truth")
     ]
-    return mean(errors)
+    return mean(np.abs(errors).mean(axis=1))
 
 
 @goal("own-data-coverage-truth", at_least=0.87, at_most=0.93, weights="truth")
@@ -65,14 +79,30 @@ def coverage(weights: str) -> Measured:
     2000 values, 2000 files, five intervals each. Weights are the scenario's true ones, or prior
     draws for each file, for which the intervals are made.
     """
-    held = [
-        np.mean((made.told.population.low <= theta) & (theta <= made.told.population.high))
-        for theta, _, made in _by_counts(weights)
-    ]
-    return mean(held)
+    rows = [(*made.told.population, theta) for theta, _, made in _by_counts(weights)]
+    return mean(_scored(rows, np.ones(5))[1])
 
+
+@goal("own-data-coverage-file", at_least=0.87)
+def coverage_of_file() -> Measured:
+    """Coverage of 90 % intervals of noisy counts for the file's own share in the first interval.
+
+    Weights from the prior, 2000 files. Counts are whole, so the coverage is 90 % or more.
+    """
+    held = [
+        made.told.own.low[0] <= own[0] <= made.told.own.high[0]
+        for _, own, made in _by_counts("prior")
+    ]
+    return share(sum(held), len(held))
+
+
+# ------------------------------------------------------------------ everything that is inferred
 
 FILES_OF_CASE, FILES_OF_SUMMARY, FILES_OF_MODEL = 1000, 60, 200
+
+SIMULATIONS = 30_000
+"""Simulations per release: fewer than usual, so that 60 releases take minutes."""
+
 DAYS = {"people": 18, "people-60": 60}
 """Name in a goal -> days of a series of cases: as in the Netherlands, and the largest number."""
 
@@ -94,77 +124,36 @@ def case_coverage(case: str, epsilon_total: float) -> Measured:
 
 
 LARGEST_ERRORS = {
-    ("incomes", 0.1): 0.08,
-    ("incomes", 0.5): 0.045,
-    ("incomes", 1.0): 0.045,
-    ("patients", 0.1): 0.75,
-    ("patients", 0.5): 0.55,
-    ("patients", 1.0): 0.50,
-    ("people", 0.1): 0.60,
-    ("people", 0.5): 0.49,
-    ("people", 1.0): 0.47,
-    ("people-60", 1.0): 0.47,
+    "incomes": {0.1: 0.08, 0.5: 0.045, 1.0: 0.045},
+    "patients": {0.1: 0.75, 0.5: 0.55, 1.0: 0.50},
+    "people": {0.1: 0.60, 0.5: 0.49, 1.0: 0.47},
+    "people-60": {1.0: 0.47},
 }
-"""Case and budget -> its goal."""
+"""Case -> budget -> its goal."""
 
-for (_name, _budget), _most in LARGEST_ERRORS.items():
-    _asked = {"case": _name, "epsilon_total": _budget}
-    goal(f"own-data-case-error-{_name}-{_budget:g}", at_most=_most, **_asked)(case_error)
-    goal(f"own-data-case-coverage-{_name}-{_budget:g}", at_least=0.87, **_asked)(case_coverage)
+for _name, _budgets in LARGEST_ERRORS.items():
+    for _budget, _most in _budgets.items():
+        _asked = {"case": _name, "epsilon_total": _budget}
+        goal(f"own-data-case-error-{_name}-{_budget:g}", at_most=_most, **_asked)(case_error)
+        goal(f"own-data-case-coverage-{_name}-{_budget:g}", at_least=0.87, **_asked)(case_coverage)
 
 
 @functools.cache
-def _case(case: str, epsilon_total: float) -> tuple[list[float], list[float]]:
+def _case(case: str, epsilon_total: float) -> tuple[Array, Array]:
     """Return for each file the mean error in prior standard deviations, and the coverage."""
     if case == "incomes":
         found = _by_counts("prior", epsilon_total, FILES_OF_CASE)
         spread = uniform_mixture.prior(generator(SEED, "own-data-prior"), 10_000).std(axis=0)
         return _scored([(*made.told.population, theta) for theta, _, made in found], spread)
-    theta, numbers = _held_out(case)
-    n = DAYS.get(case, tuberculosis_patients.OWN_SIZES[1])
-    scenario = "covid-people" if case in DAYS else "tuberculosis-patients"
+    if case == "patients":
+        n, scenario = tuberculosis_patients.OWN_SIZES[1], "tuberculosis-patients"
+        theta, numbers = (each[:FILES_OF_SUMMARY] for each in tuberculosis_patients.held_out())
+    else:
+        n, scenario, rng = DAYS[case], "covid-people", generator(SEED, "own-data-people")
+        theta = covid_people.prior(rng, FILES_OF_SUMMARY)
+        numbers = covid_people.daily(covid_people.simulate(rng, theta, n))
     request = PrivateSummaryRequest(scenario, epsilon_total=epsilon_total, simulations=SIMULATIONS)
     return _by_summary(request, n, theta, numbers)
-
-
-SIMULATIONS = 30_000
-"""Simulations per release: fewer than usual, so that 60 releases take minutes."""
-
-
-def _by_summary(
-    request: PrivateSummaryRequest, n: int, theta: Array, numbers: Array
-) -> tuple[list[float], list[float]]:
-    """Release the numbers ``(m, k)`` of each truth ``(m, p)`` and infer the parameters."""
-    public = pool_of(request, n)
-    released = noisy(numbers, request.event(n), generator(SEED, "own-data-noise"))
-    with ProcessPoolExecutor() as processes:
-        found = list(processes.map(functools.partial(_inferred, request, n), released))
-    truths = public.told(theta, numbers)
-    rows = [
-        (each.mean, *each.quantiles[[0, 2]], truth)
-        for each, truth in zip(found, truths, strict=True)
-    ]
-    return _scored(rows, public.values.std(axis=0))
-
-
-def _inferred(request: PrivateSummaryRequest, n: int, z: Array) -> Told:
-    """What follows from released numbers ``(k,)``; whether the model fits is not asked."""
-    public, model, event = pool_of(request, n), model_of(request.scenario, n), request.event(n)
-    assert model is not None
-    question = Question(model, law(event, len(z)), z, request.pool_seed)
-    effort = Effort(simulations=request.simulations)
-    found = rounds.infer(question, effort, first=public.draws)
-    values = public.told(model.prior.theta(found.x), found.numbers)
-    return Told.of(values, found.weights, request)
-
-
-def _scored(
-    rows: list[tuple[Array, Array, Array, Array]], spread: Array
-) -> tuple[list[float], list[float]]:
-    """Return errors and coverage of rows of means, lower ends, upper ends and truths."""
-    errors = [float(np.mean(np.abs(middle - truth) / spread)) for middle, _, _, truth in rows]
-    held = [float(np.mean((low <= truth) & (truth <= high))) for _, low, high, truth in rows]
-    return errors, held
 
 
 MODELS = {"gaussian-2d": ("gaussian", 1000), "sir": ("sir", 500)}
@@ -186,59 +175,36 @@ def own_model_coverage(model: str) -> Measured:
     return mean(_by_summary(request, n, theta, source.OWN_TABLE.simulate(rng, theta, n))[1])
 
 
-def _held_out(case: str) -> tuple[Array, Array]:
-    """Return truths from the prior and the numbers of their data."""
-    if case == "patients":
-        theta, numbers = tuberculosis_patients.held_out()
-        return theta[:FILES_OF_SUMMARY], numbers[:FILES_OF_SUMMARY]
-    rng = generator(SEED, "own-data-people")
-    theta = covid_people.prior(rng, FILES_OF_SUMMARY)
-    return theta, covid_people.daily(covid_people.simulate(rng, theta, DAYS[case]))
-
-
-@goal("own-data-coverage-file", at_least=0.87)
-def coverage_of_file() -> Measured:
-    """Coverage of 90 % intervals of noisy counts for the file's own share in the first interval.
-
-    Weights from the prior, 2000 files. Counts are whole, so the coverage is 90 % or more.
-    """
-    held = [
-        bool(made.told.own.low[0] <= own[0] <= made.told.own.high[0])
-        for _, own, made in _by_counts("prior")
+def _by_summary(
+    request: PrivateSummaryRequest, n: int, theta: Array, numbers: Array
+) -> tuple[Array, Array]:
+    """Release the numbers ``(m, k)`` of each truth ``(m, p)`` and infer the parameters."""
+    public = pool_of(request, n)
+    released = noisy(numbers, request.event(n), generator(SEED, "own-data-noise"))
+    found = on_all_processors(functools.partial(_inferred, request, n), released)
+    truths = public.told(theta, numbers)
+    rows = [
+        (each.mean, *each.quantiles[[0, 2]], truth)
+        for each, truth in zip(found, truths, strict=True)
     ]
-    return share(sum(held), len(held))
+    return _scored(rows, public.values.std(axis=0))
 
 
-@functools.cache
-def _by_counts(
-    weights: str, epsilon_total: float = 1.0, files: int = FILES
-) -> list[tuple[Array, Array, NoisyCountsRecord]]:
-    """Return weights, the file's own shares and the record for each file."""
-    request = NoisyCountsRequest("uniform-mixture", epsilon_total=epsilon_total, **DOMAIN)
-    noise = random.Random(SEED).randrange
-    found = []
-    for file in range(files):
-        theta, values = _file(weights, file)
-        made = cast(NoisyCountsRecord, procedure.make(request, values, noise))
-        found.append((theta, _own(values), made))
-    return found
+def _inferred(request: PrivateSummaryRequest, n: int, z: Array) -> Told:
+    """What follows from released numbers ``(k,)``; whether the model fits is not asked."""
+    public, model, event = pool_of(request, n), model_of(request.scenario, n), request.event(n)
+    assert model is not None
+    question = Question(model, law(event, len(z)), z, request.pool_seed)
+    found = rounds.infer(question, Effort(simulations=request.simulations), first=public.draws)
+    values = public.told(model.prior.theta(found.x), found.numbers)
+    return Told.of(values, found.weights, request)
 
 
-def _file(weights: str, file: int) -> tuple[Array, Array]:
-    """Return weights, and the values of a file simulated with them."""
-    rng = generator(SEED, "own-data", file)
-    theta = uniform_mixture.TRUTH if weights == "truth" else uniform_mixture.prior(rng, 1)[0]
-    points = uniform_mixture.simulate(rng, theta[None], N)[0, :, 0]
-    return theta, points / 5.0 * DOMAIN["high"]
-
-
-def _own(values: Array) -> Array:
-    """Return the shares of the values in each fifth of the domain."""
-    fifths = np.minimum(values // (DOMAIN["high"] / 5.0), 4).astype(int)
-    return np.bincount(fifths, minlength=5) / len(values)
-
-
-PAIRS = 200
+def _scored(rows: list[tuple[Array, Array, Array, Array]], spread: Array) -> tuple[Array, Array]:
+    """Return errors and coverage of rows of means, lower ends, upper ends and truths."""
+    middle, low, high, truth = (np.array(each) for each in zip(*rows, strict=True))
+    held = (low <= truth) & (truth <= high)
+    return (np.abs(middle - truth) / spread).mean(axis=1), held.mean(axis=1)
 
 
 @goal("own-data-pairs-incomes", at_most=1.0, case="incomes")
@@ -247,4 +213,4 @@ PAIRS = 200
 @goal("own-data-pairs-days", at_most=1.0, case="days")
 def pairs_of_files(case: str) -> Measured:
     """Largest exact privacy loss over 200 pairs of files, as a share of ε_total = 1."""
-    return Measured(worst(case, PAIRS), math.nan, math.nan, PAIRS)
+    return alone(worst(case, 200), 200)

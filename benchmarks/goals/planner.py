@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
+import tempfile
+from collections.abc import Iterator
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -15,23 +19,22 @@ from abcdp_core.planning import Setting
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 from benchmarks.goals import SEED, Measured, goal
+from benchmarks.measure import head, row
 
 Array = NDArray[np.float64]
 
-SETTINGS = 20
-CASES = 256
-"""Simulated cases per prediction."""
+SETTINGS, CASES = 20, 256
+"""Settings, and simulated cases for each prediction."""
 
 POOLS, RUNS = 50, 4
 """Fresh pools, and fresh data sets against each."""
 
-POOL_SIZE = 10_000
-DELTA = 1e-6
-WITHIN = 0.1
-"""Allowed relative difference."""
+POOL_SIZE, DELTA = 10_000, 1e-6
 
-BOUNDS = {"epsilon_total": (0.05, 10.0), "c": (1.0, 300.0), "n": (300.0, 20_000.0),
-          "epsilon_abc": (0.03, 0.5)}  # fmt: skip
+BOUNDS = {
+    **{"epsilon_total": (0.05, 10.0), "c": (1.0, 300.0)},
+    **{"n": (300.0, 20_000.0), "epsilon_abc": (0.03, 0.5)},
+}
 
 
 @goal("planner-within-10-percent", at_least=18)
@@ -44,45 +47,36 @@ def within_ten_percent() -> Measured:
     releases from data and pools simulated point by point, 4 data sets for each of 50 pools.
     """
     kept = 0
-    print(
-        f"{'mechanism':30} ε_total      c      N  ε_abc  predicted  (95 % interval)   runs  ratio"
-    )
+    print(head("mechanism", *BOUNDS, "predicted", "95 % interval", "runs", "± %", "ratio"))
     for number, setting in enumerate(drawn()):
         predicted = prediction(setting)
         errors = fresh(setting, number)
         root = math.sqrt(float(errors.mean()))
-        ratio = predicted.value / root
         spread = float(errors.std(ddof=1)) / math.sqrt(errors.size) / errors.mean() / 2.0
-        kept += abs(ratio - 1.0) <= WITHIN
-        options = vars(setting.options)
-        print(
-            f"{setting.mechanism:30} {setting.budget.epsilon_total:7.3g} {options.get('c', 0):6} "
-            f"{setting.n:6} {options.get('epsilon_abc', math.nan):6.3f}  {predicted.value:9.3g}  "
-            f"({predicted.low:.3g} to {predicted.high:.3g})  {root:.3g} ± {100 * spread:.1f} %  "
-            f"{ratio:.3f}{'' if abs(ratio - 1.0) <= WITHIN else '  MISSED'}",
-            flush=True,
-        )
+        ratio = predicted.value / root
+        kept += abs(ratio - 1.0) <= 0.1
+        options = {"c": math.nan, "epsilon_abc": math.nan} | vars(setting.options)
+        asked = setting.budget.epsilon_total, options["c"], setting.n, options["epsilon_abc"]
+        interval = f"{predicted.low:.3g} to {predicted.high:.3g}"
+        found = predicted.value, interval, root, 100.0 * spread, ratio
+        print(row(setting.mechanism, *asked, *found), flush=True)
     low, high = summaries.binomial_interval(kept, SETTINGS)
     return Measured(kept, SETTINGS * float(low), SETTINGS * float(high), SETTINGS)
 
 
-def drawn() -> list[Setting]:
-    """Return the random settings, at least one for every mechanism."""
+def drawn() -> Iterator[Setting]:
+    """Draw the settings, at least one for every mechanism."""
     rng = generator(SEED, "planner-settings")
     serving = list(mechanisms.for_scenario(uniform_mixture))
-    names = [*rng.permutation(serving), *rng.permutation(serving)][:SETTINGS]
-    return [_setting(str(name), rng) for name in names]
-
-
-def _setting(name: str, rng: np.random.Generator) -> Setting:
-    values = {
-        key: float(np.exp(rng.uniform(math.log(low), math.log(high))))
-        for key, (low, high) in BOUNDS.items()
-    }
-    options = mechanisms.load(name).chosen(c=round(values["c"]), epsilon_abc=values["epsilon_abc"])
-    budget = Budget(values["epsilon_total"], DELTA)
-    scenario, n = uniform_mixture.SCENARIO, round(values["n"])
-    return Setting(name, options, budget, scenario, n, POOL_SIZE)
+    for name in [*rng.permutation(serving), *rng.permutation(serving)][:SETTINGS]:
+        values = {
+            key: float(np.exp(rng.uniform(math.log(low), math.log(high))))
+            for key, (low, high) in BOUNDS.items()
+        }
+        c, epsilon_abc = round(values["c"]), values["epsilon_abc"]
+        options = mechanisms.load(str(name)).chosen(c=c, epsilon_abc=epsilon_abc)
+        budget, n = Budget(values["epsilon_total"], DELTA), round(values["n"])
+        yield Setting(str(name), options, budget, uniform_mixture.SCENARIO, n, POOL_SIZE)
 
 
 def prediction(setting: Setting, cases: int = CASES) -> planning.Estimate:
@@ -96,16 +90,19 @@ def prediction(setting: Setting, cases: int = CASES) -> planning.Estimate:
 
 def fresh(setting: Setting, number: int) -> Array:
     """Return mean squared errors ``(POOLS * RUNS,)`` of releases from simulated points."""
-    source = simulators.load(setting.scenario)
-    mechanism, errors = mechanisms.load(setting.mechanism), []
+    source, mechanism = simulators.load(setting.scenario), mechanisms.load(setting.mechanism)
+    errors = []
     for run in range(POOLS):
-        key = dataclasses.replace(
-            pool.key_for(setting.scenario, setting.n, setting.pool_size, SEED + 1 + number, run),
-            largest_n=setting.n,
-        )
-        made = pool.build(key)
-        public = _Public(key, setting.n, made=made)
-        ready = mechanism.prepare(public, setting.options, setting.budget)
+        own = pool.key_for(setting.scenario, setting.n, POOL_SIZE, SEED + 1 + number, run)
+        key = dataclasses.replace(own, largest_n=setting.n)
+        pool.forget()
+        # All pools together would take gigabytes.
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            mock.patch.dict(os.environ, ABCDP_CACHE_DIR=folder),
+        ):
+            made, public = pool.open_pool(key), pool.PublicSide(key, setting.n)
+            ready = mechanism.prepare(public, setting.options, setting.budget)
         for index in range(RUNS):
             rng = generator(SEED, "planner-fresh", number, run, index)
             truth = source.prior(rng, 1)
@@ -114,25 +111,3 @@ def fresh(setting: Setting, number: int) -> Array:
             estimate = ready.release(comparison, rng).mean(made.theta, source.PRIOR_MEAN)
             errors.append(float(np.mean((estimate - truth[0]) ** 2)))
     return np.array(errors)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Public(pool.PublicSide):
-    """The public side of a pool in memory; on disk, all pools would take gigabytes."""
-
-    made: pool.Pool = dataclasses.field(kw_only=True, compare=False, repr=False)
-
-    @property
-    def theta(self) -> Array:
-        return self.made.theta
-
-    @property
-    def statistics(self) -> Array:
-        return self.made.statistics[self.n]
-
-    def summaries(self, name: str) -> Array:
-        return self.made.summaries[name][self.n]
-
-    def simulated(self, index: int) -> pool.DistanceTable:
-        data = pool.predictive_data(self.key, self.n, index)
-        return pool.compare(self.made, data, synthetic=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -24,7 +24,7 @@ from abcdp_core.release.summary_document import PrivateSummaryRecord
 from abcdp_core.release.summary_request import PrivateSummaryRequest
 from abcdp_core.streams import generator
 from abcdp_core.summaries import weighted_quantile
-from benchmarks.goals import Measured, goal, share
+from benchmarks.goals import Measured, alone, goal, on_all_processors, share
 from tests.oracles.exact_posteriors import FAMILIES, released
 from tests.oracles.misfits import CASES
 
@@ -40,38 +40,22 @@ FEW = 20.0
 """Shares of fewer records than this are a known exception of the regression."""
 
 
-@dataclass(frozen=True)
-class Compared:
-    """One parameter of one release compared with its exact posterior.
-
-    Attributes:
-        family: name of the family.
-        way: method of the posterior, ``weights`` or ``regression``.
-        effective: effective sample size of the weights.
-        width: width of the 90 % interval relative to the exact one.
-        off: larger error of its two ends, in exact standard deviations.
-        apart: Kolmogorov distance, for whole numbers.
-        few: whether it is a share of few records.
-    """
-
-    family: str
-    way: str
-    effective: float
-    width: float
-    off: float
-    apart: float
-    few: bool
-
-
 @functools.cache
-def _compared() -> list[Compared]:
-    """Compare all families at all settings."""
-    asked = list(itertools.product(FAMILIES, BUDGETS, RECORDS, LEVELS, SEEDS))
-    with ProcessPoolExecutor() as processes:
-        return list(itertools.chain.from_iterable(processes.map(_compare, asked)))
+def _compared() -> dict[str, pd.DataFrame]:
+    """Compare all families at all settings, one row per parameter of a release.
+
+    Returns:
+        Name of a group -> width of the 90 % interval minus the exact one, relative to it; larger
+        error of its two ends in exact standard deviations; Kolmogorov distance of whole numbers.
+        Groups are weights of a sufficient effective sample size, the same for whole numbers,
+        regressions, and regressions for shares of few records.
+    """
+    asked = itertools.product(FAMILIES, BUDGETS, RECORDS, LEVELS, SEEDS)
+    rows = itertools.chain.from_iterable(on_all_processors(_compare, asked))
+    return dict(iter(pd.DataFrame(rows).groupby("group")))
 
 
-def _compare(asked: tuple[str, float, int, float, int]) -> list[Compared]:
+def _compare(asked: tuple[str, float, int, float, int]) -> list[dict[str, Any]]:
     name, epsilon_total, n, level, seed = asked
     family = FAMILIES[name]
     z = released(family, epsilon_total, n, level, generator(seed, "posterior-goal"))
@@ -81,35 +65,20 @@ def _compare(asked: tuple[str, float, int, float, int]) -> list[Compared]:
     ends = weighted_quantile(theta, found.weights, (0.05, 0.95))
     rows = []
     for place, each in enumerate(exact):
-        steps = theta[:, place : place + 1] <= each.values + 1e-9 * np.abs(each.values)
-        low, high, deviation = each.quantile(0.05), each.quantile(0.95), each.deviation
-        width, off, apart = math.nan, math.nan, math.nan
+        group = "few" if name == "dirichlet-shares" and z[place] < FEW else "regression"
+        if found.way == "weights":
+            enough = found.effective[-1] >= EFFORT.wanted
+            group = ("whole" if family.whole else "weights") if enough else "not enough"
+        row: dict[str, Any] = {"group": group}
         if family.whole:
-            apart = float(np.abs(found.weights @ steps - each.cumulative).max())
+            steps = theta[:, place : place + 1] <= each.values + 1e-9 * np.abs(each.values)
+            row["apart"] = np.abs(found.weights @ steps - each.cumulative).max()
         else:
-            width = float(np.ptp(ends[:, place]) / (high - low))
-            off = float(np.abs(ends[:, place] - (low, high)).max() / deviation)
-        few = name == "dirichlet-shares" and z[place] < FEW
-        rows.append(Compared(name, found.way, found.effective[-1], width, off, apart, few))
+            low, high = each.quantile(0.05), each.quantile(0.95)
+            row["width"] = np.ptp(ends[:, place]) / (high - low) - 1.0
+            row["off"] = np.abs(ends[:, place] - (low, high)).max() / each.deviation
+        rows.append(row)
     return rows
-
-
-def _weighted(*, whole: bool) -> list[Compared]:
-    return [
-        each
-        for each in _compared()
-        if each.way == "weights"
-        and each.effective >= EFFORT.wanted
-        and FAMILIES[each.family].whole == whole
-    ]
-
-
-def _regressed(*, few: bool) -> list[Compared]:
-    return [each for each in _compared() if each.way == "regression" and each.few == few]
-
-
-def _worst(values: list[float]) -> Measured:
-    return Measured(max(values), math.nan, math.nan, len(values))
 
 
 @goal("posterior-weights-width-median", at_most=0.03)
@@ -119,55 +88,33 @@ def weights_width_median() -> Measured:
     Eight families with an exact posterior, ε_total 0.1, 1, 10, N 200 and 2000, truths at prior
     quantiles 0.005, 0.5 and 0.995, two releases each; effective sample size at least 2500.
     """
-    widths = [each.width for each in _weighted(whole=False)]
-    return Measured(abs(float(np.median(widths)) - 1.0), math.nan, math.nan, len(widths))
-
-
-@goal("posterior-weights-width-worst", at_most=0.2)
-def weights_width_worst() -> Measured:
-    """Largest difference from 1 of their relative widths; the aim is 0.1."""
-    return _worst([abs(each.width - 1.0) for each in _weighted(whole=False)])
+    widths = _compared()["weights"].width
+    return alone(abs(widths.median()), len(widths))
 
 
 @goal("posterior-weights-ends-near", at_least=0.95)
 def weights_ends_near() -> Measured:
     """Share of these intervals whose ends are within 0.25 posterior standard deviations."""
-    off = [each.off for each in _weighted(whole=False)]
-    return share(sum(each <= 0.25 for each in off), len(off))
+    off = _compared()["weights"].off
+    return share(int((off <= 0.25).sum()), len(off))
 
 
-@goal("posterior-weights-ends-worst", at_most=0.5)
-def weights_ends_worst() -> Measured:
-    """Largest error of an end of these intervals, in posterior standard deviations; aim 0.35."""
-    return _worst([each.off for each in _weighted(whole=False)])
+@goal("posterior-weights-width-worst", at_most=0.2, group="weights", column="width")
+@goal("posterior-weights-ends-worst", at_most=0.5, group="weights", column="off")
+@goal("posterior-weights-whole", at_most=0.05, group="whole", column="apart")
+@goal("posterior-regression-width-worst", at_most=0.25, group="regression", column="width")
+@goal("posterior-regression-ends-worst", at_most=0.8, group="regression", column="off")
+@goal("posterior-regression-few-ends-worst", at_most=2.0, group="few", column="off")
+def worst(group: str, column: str) -> Measured:
+    """Largest error of these intervals, or of a regression where weights do not suffice.
 
-
-@goal("posterior-weights-whole", at_most=0.05)
-def weights_whole() -> Measured:
-    """Largest Kolmogorov distance to the exact posterior of a whole number."""
-    return _worst([each.apart for each in _weighted(whole=True)])
-
-
-@goal("posterior-regression-width-worst", at_most=0.25)
-def regression_width_worst() -> Measured:
-    """Largest difference from 1 of the relative widths of 90 % intervals by regression.
-
-    The same settings where weights do not suffice, without shares of fewer than 20 records. The aim
-    is 0.15.
+    *width*: difference from 1 of a relative width; the aim is 0.1, for a regression 0.15. *ends*:
+    error of an end in posterior standard deviations; the aim is 0.35, for a regression 0.3.
+    *whole*: Kolmogorov distance to the exact posterior of a whole number. *few*: shares of fewer
+    than 20 records, a known exception of the regression with a wide bound.
     """
-    return _worst([abs(each.width - 1.0) for each in _regressed(few=False)])
-
-
-@goal("posterior-regression-ends-worst", at_most=0.8)
-def regression_ends_worst() -> Measured:
-    """Largest error of an end of these intervals, in posterior standard deviations; aim 0.3."""
-    return _worst([each.off for each in _regressed(few=False)])
-
-
-@goal("posterior-regression-few-ends-worst", at_most=2.0)
-def regression_few_ends_worst() -> Measured:
-    """The same for shares of fewer than 20 records, the known exception; the bound is wide."""
-    return _worst([each.off for each in _regressed(few=True)])
+    values = _compared()[group][column]
+    return alone(values.abs().max(), len(values))
 
 
 # ---------------------------------------------------------------------------------- coverage
@@ -175,28 +122,23 @@ def regression_few_ends_worst() -> Measured:
 TRUTHS = 200
 
 
-@goal("posterior-coverage-normal-mean", at_least=-0.03, family="normal-mean")
-@goal("posterior-coverage-poisson-log-uniform", at_least=-0.03, family="poisson-log-uniform")
-@goal("posterior-coverage-poisson-gamma", at_least=-0.03, family="poisson-gamma")
-@goal("posterior-coverage-product-identified", at_least=-0.03, family="product-identified")
-@goal("posterior-coverage-heavy-tails", at_least=-0.03, family="heavy-tails")
-@goal("posterior-coverage-beta-binomial", at_least=-0.03, family="beta-binomial")
-@goal("posterior-coverage-dirichlet-shares", at_least=-0.03, family="dirichlet-shares")
 def coverage(family: str) -> Measured:
     """Coverage of 90 % intervals minus the coverage of exact ones on the same 200 truths.
 
     Truths from the outermost 5 % of the prior on either side, ε_total = 1, N = 200, all parameters
     of a family.
     """
-    with ProcessPoolExecutor() as processes:
-        held = np.array(list(processes.map(functools.partial(_held, family), range(TRUTHS))))
-    less = held[:, 0] - held[:, 1]
-    error = 1.96 * float(less.std()) / math.sqrt(TRUTHS)
-    return Measured(float(less.mean()), less.mean() - error, less.mean() + error, TRUTHS)
+    less = np.array(on_all_processors(functools.partial(_held, family), range(TRUTHS)))
+    middle, error = float(less.mean()), 1.96 * float(less.std()) / math.sqrt(TRUTHS)
+    return Measured(middle, middle - error, middle + error, TRUTHS)
 
 
-def _held(name: str, run: int) -> tuple[float, float]:
-    """Return the share of intervals that hold the truth, for ours and exact ones."""
+for _name in [name for name in FAMILIES if not FAMILIES[name].whole]:
+    goal(f"posterior-coverage-{_name}", at_least=-0.03, family=_name)(coverage)
+
+
+def _held(name: str, run: int) -> float:
+    """Return the share of our intervals that hold the truth minus that of exact ones."""
     family, rng = FAMILIES[name], generator(run, "posterior-coverage")
     model, noise = family.model(200), family.noise(1.0, 200)
     level = 0.05 * rng.random()
@@ -204,14 +146,11 @@ def _held(name: str, run: int) -> tuple[float, float]:
     truth = model.prior.theta(x)
     z = noise.noisy(rng, model.simulate(rng, truth))[0]
     found = rounds.infer(Question(model, noise, z, run), Effort())
-    ends = weighted_quantile(model.prior.theta(found.x), found.weights, (0.05, 0.95))
+    ours = weighted_quantile(model.prior.theta(found.x), found.weights, (0.05, 0.95))
     exact = family.exact(z, 1.0, 200)
-    ours = (ends[0] <= truth[0]) & (truth[0] <= ends[1])
-    theirs = [
-        each.quantile(0.05) <= value <= each.quantile(0.95)
-        for each, value in zip(exact, truth[0].tolist(), strict=True)
-    ]
-    return float(ours.mean()), float(np.mean(theirs))
+    theirs = np.array([[each.quantile(level) for each in exact] for level in (0.05, 0.95)])
+    held = [((low <= truth[0]) & (truth[0] <= high)).mean() for low, high in (ours, theirs)]
+    return float(held[0] - held[1])
 
 
 # ------------------------------------------------------------------------------------ misfit
@@ -230,10 +169,9 @@ def misfit(place: int, kind: str) -> Measured:
     model allows, 200 means far outside the prior, or 200 correlations that the model cannot make.
     At most 15,000 simulations each.
     """
-    asked = functools.partial(_is_misfit, place, kind)
-    with ProcessPoolExecutor() as processes:
-        told = list(processes.map(asked, range(DATA_SETS[kind]), chunksize=10))
-    return share(sum(told), len(told))
+    runs = range(DATA_SETS[kind])
+    found = on_all_processors(functools.partial(_is_misfit, place, kind), runs)
+    return share(sum(found), len(found))
 
 
 def _is_misfit(place: int, kind: str, run: int) -> bool:
@@ -260,24 +198,12 @@ def seconds(scenario: str, n: int) -> Measured:
     began = time.perf_counter()
     with done_by(None) as each:
         private_summary.infer(document, each, math.inf)
-    return Measured(time.perf_counter() - began, math.nan, math.nan, 1)
+    return alone(time.perf_counter() - began)
 
 
-@dataclass(frozen=True)
-class Slow:
-    """A model slowed to a millisecond per data set."""
-
-    inner: Any
-    chunk: int = 100
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(object.__getattribute__(self, "inner"), name)
-
-    def simulate(self, rng: np.random.Generator, theta: Array) -> Array:
-        """Simulate numbers ``(m, k)`` slowly."""
-        time.sleep(0.001 * len(theta))
-        found: Array = self.inner.simulate(rng, theta)
-        return found
+def _slowly(simulate: Callable[..., Array], rng: np.random.Generator, theta: Array) -> Array:
+    time.sleep(0.001 * len(theta))
+    return simulate(rng, theta)
 
 
 @goal("posterior-seconds-own-model-usual", at_most=30.0, epsilon_total=1.0)
@@ -289,12 +215,11 @@ def own_model(epsilon_total: float) -> Measured:
     """
     family = FAMILIES["heavy-tails"]
     z = released(family, epsilon_total, 200, 0.5, generator(1, "posterior-seconds"))
-    question = Question(Slow(family.model(200)), family.noise(epsilon_total, 200), z, 1)
+    model, noise = family.model(200), family.noise(epsilon_total, 200)
+    slow = dataclasses.replace(
+        model, simulate=functools.partial(_slowly, model.simulate), chunk=100
+    )
     began = time.perf_counter()
-    with ProcessPoolExecutor(2) as processes:
-
-        def each(name: str, work: Callable[[Any], Any], tasks: Any) -> Any:  # noqa: ARG001
-            return processes.map(work, tasks)
-
-        outcome.of_model(question, Effort(), each)
-    return Measured(time.perf_counter() - began, math.nan, math.nan, 1)
+    with done_by("2") as each:
+        outcome.of_model(Question(slow, noise, z, 1), Effort(), each)
+    return alone(time.perf_counter() - began)

@@ -21,9 +21,8 @@ VALUES = 10
 
 def _vectors(epsilon_total: float) -> dict[int, Array]:
     """Return number of values asked for -> mean absolute errors over coordinates, by run."""
-    result = study(
-        "vector-truncation", n=1000, dimension=(VALUES,), epsilon_total=epsilon_total, runs=200
-    )
+    asked = {"n": 1000, "dimension": (VALUES,), "epsilon_total": epsilon_total}
+    result = study("vector-truncation", runs=200, **asked)
     by_run = result.tables["main"].groupby(["asked", "run"]).error_mu.mean()
     return {asked: by_run[asked].sort_index().to_numpy() for asked in (1, VALUES)}
 
