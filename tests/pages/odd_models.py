@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from abcdp_core.own_model import Column, Model, Parameter, count, histogram, mean, total
 from abcdp_core.own_model.statistics import Records
+from abcdp_core.posterior import fit, pool
+from abcdp_core.release import summary_request
 
 Array = NDArray[np.float64]
 
@@ -108,12 +110,8 @@ def wrong_at(model: Model, page: str, key: str, view: str) -> list[str]:
     from tests.pages.app import opened, pictures, said_twice, texts
     from ui.view import page_table
 
-    link = {
-        page_table.by_file(page).chooser: model.name,
-        "n": str(model.sizes[0]),
-        "epsilon_total": "0.2",
-    }
-    app = opened(page, **link, **({key: view} if view else {}))
+    link = {page_table.by_file(page).chooser: model.name, "n": str(model.sizes[0])}
+    app = opened(page, epsilon_total="0.2", **link, **({key: view} if view else {}))
     said, expected = texts(app), SAID.get((model.name, view or page))
     told = [str(each.value) for each in (*app.exception, *app.error, *app.warning)]
     # The pool of a test is small, and the page is right to say so.
@@ -128,6 +126,10 @@ def wrong_at(model: Model, page: str, key: str, view: str) -> list[str]:
 
 
 if __name__ == "__main__":
+    # How exact a posterior is, is for other tests.
+    fit.fit.__defaults__ = (fit.one_by_one, 100)
+    summary_request.FIRST = 1000
+    pool.LOOKED_FOR = 10
     every = int(sys.argv[1])
     found = {
         f"{model.name}, {page}, {view}": wrong_at(model, page, key, view)

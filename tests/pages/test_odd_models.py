@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.pages.app import ROOT
-from tests.pages.shapes import SHAPES, VIEWS
+from tests.pages.odd_models import SHAPES, VIEWS
 
 
 @pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), len(VIEWS)])
@@ -19,10 +19,10 @@ def test_every_page_shows_models_of_odd_shapes(tmp_path: Path, every: int) -> No
     """All views of all models, or one view of each."""
     files = [tmp_path / f"{name.replace('-', '_')}.py" for name in SHAPES]
     for name, file in zip(SHAPES, files, strict=True):
-        text = f"from tests.pages.shapes import SHAPES\n\nMODEL = SHAPES[{name!r}]\n"
+        text = f"from tests.pages.odd_models import SHAPES\n\nMODEL = SHAPES[{name!r}]\n"
         file.write_text(text, "utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "tests.pages.shapes", str(every)],
+        [sys.executable, "-m", "tests.pages.odd_models", str(every)],
         cwd=ROOT,
         env=os.environ | {"ABCDP_PLUGINS": os.pathsep.join(map(str, files))},
         capture_output=True,
