@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +17,6 @@ from abcdp_core.__main__ import INTERRUPTED, main
 from abcdp_core.claims import document, reading, report, reproduction
 from abcdp_core.parameters import ParameterError
 from tests import toy_experiment
-
-AT_MOST = '{ kind = "at_most", column = "index", other = "square" }'
-RULES = {
-    "index-at-most-square": ("P99-F1a", "paper", AT_MOST),
-    "index-below-square": (
-        *("P99-F1b", "implied"),
-        '{ kind = "less", column = "index", other = "square", a = {}, b = {}, pair = "index" }',
-    ),
-    "squares-are-small": (
-        *("P99-F10", "ours"),
-        '{ kind = "near", each = ["square"], value = 0, distance = 1 }\n'
-        'discussion = "They are not."',
-    ),
-    "broken-run": ("P99-T1", "paper", AT_MOST),
-}
-"""Name of a claim -> its item, its standing and its rule."""
 
 ENTRIES = """
 items = ["P99-F1a", "P99-F1b", "P99-F10", "P99-T1", "P98-A"]
@@ -58,21 +42,33 @@ reason = "beauty is not measured"
 [[retired]]
 id = "old-claim"
 reason = "Nobody said so."
-""" + "".join(
-    f"""
+"""
+
+CLAIM = """
 [[claim]]
-id = "{name}"
-item = "{item}"
-standing = "{standing}"
-place = "{item[4:]}"
-claim = "No number is larger than its <{name}>."
+id = "{}"
+item = "{}"
+standing = "{}"
+run = "{}"
+rule = {{ {} }}
+place = "Figure"
+claim = "No number is larger than its <square>."
 paper = "1"
 paper_value = 1
-run = "{"broken" if name == "broken-run" else "squares"}"
 table = "main"
-rule = {rule}
 """
-    for name, (item, standing, rule) in RULES.items()
+
+AT_MOST = 'kind = "at_most", column = "index", other = "square"'
+LESS = 'kind = "less", column = "index", other = "square", a = {}, b = {}, pair = "index"'
+NEAR = 'kind = "near", each = ["square"], value = 0, distance = 1'
+
+LEDGER = (
+    ENTRIES
+    + CLAIM.format("index-at-most-square", "P99-F1a", "paper", "squares", AT_MOST)
+    + CLAIM.format("index-below-square", "P99-F1b", "implied", "squares", LESS)
+    + CLAIM.format("squares-are-small", "P99-F10", "ours", "squares", NEAR)
+    + 'discussion = "They are not."\n'
+    + CLAIM.format("broken-run", "P99-T1", "paper", "broken", AT_MOST)
 )
 
 
@@ -80,7 +76,7 @@ rule = {rule}
 def made_up(folder: Path) -> Iterator[claims.Ledger]:
     """A made-up ledger about the toy, which is plugged in, in place of the real one."""
     file = folder / "p99.toml"
-    file.write_text(ENTRIES, encoding="utf-8")
+    file.write_text(LEDGER, encoding="utf-8")
     found = reading.read([file])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "_added", [*registry._added, toy_experiment])
@@ -105,32 +101,24 @@ def verdicts(found: report.Report) -> dict[str, str]:
     return dict(zip(found.claims["id"], found.claims["verdict"], strict=True))
 
 
-@pytest.mark.parametrize(
-    ("chosen", "items", "runs"),
-    [
+def test_what_is_chosen_is_planned_and_an_unknown_choice_is_refused(
+    entries: claims.Ledger, tmp_path: Path
+) -> None:
+    for chosen, items, runs in (
         (["P99-F1"], ["P99-F1a", "P99-F1b"], ["squares"]),
         (["squares-are-small", "P99-F1a"], ["P99-F1a", "P99-F10"], ["squares"]),
         (["P98"], ["P98-A"], []),
-    ],
-)
-def test_what_is_chosen_is_planned(
-    entries: claims.Ledger, chosen: Sequence[str], items: list[str], runs: list[str]
-) -> None:
-    plan = reproduction.plan(entries, chosen, "full", 1)
-    assert [one.item for one in (*plan.claims, *plan.untested)] == items
-    assert [run.name for run in plan.runs] == runs
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [("squares-are-smal", "close: squares-are-small"), ("old-claim", "Nobody said so."), ("", "")],
-)
-def test_an_unknown_choice_is_refused_before_anything_is_written(
-    entries: claims.Ledger, text: str, words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ParameterError, match=f"claim = {text}: .*{words}"):
-        reproduction.plan(entries, [text], "full", 1)
-    assert main(["reproduce", text, "--out", str(tmp_path / "out")]) == 2
+    ):
+        plan = reproduction.plan(entries, chosen, "full", 1)
+        assert [one.item for one in (*plan.claims, *plan.untested)] == items
+        assert [run.name for run in plan.runs] == runs
+    for text, words in (
+        *(("squares-are-smal", "close: squares-are-small"), ("old-claim", "Nobody said so.")),
+        ("", "papers: P99, P98"),
+    ):
+        with pytest.raises(ParameterError, match=f"claim = {text}: .*{words}"):
+            reproduction.plan(entries, [text], "full", 1)
+    assert main(["reproduce", "P97", "--out", str(tmp_path / "out")]) == 2
     assert not (tmp_path / "out").exists()
 
 
@@ -265,8 +253,8 @@ def test_totals_keep_standings_apart_and_false_verdicts_are_counted_among_the_de
 def test_markdown_and_page_have_all_texts_as_they_are(folder: Path) -> None:
     text = (folder / "reproduce.md").read_text(encoding="utf-8")
     for words in (
-        r"| P99-F1a | No number is larger than its \<index-at-most-square\>. | 1 | 1 |",
-        "#### P99-F10, F10: ✗ does not agree",
+        r"| P99-F1a | No number is larger than its \<square\>. | 1 | 1 |",
+        "#### P99-F10, Figure: ✗ does not agree",
         "**Discussion:** They are not.",
         r"- Ours are \| whole numbers.",
         "- P98-A, Abstract: It is beautiful. Not testable: beauty is not measured.",
@@ -275,8 +263,8 @@ def test_markdown_and_page_have_all_texts_as_they_are(folder: Path) -> None:
         assert words in text
     page = (folder / "reproduce.html").read_text(encoding="utf-8")
     tags = re.sub("<script.*?</script>", "", page, flags=re.DOTALL)
-    assert not re.search(r"<(index|link)|<[a-z]+ [^>]*(src|href)=", tags)
-    assert "No number is larger than its &lt;index-at-most-square&gt;." in page
+    assert not re.search(r"<(square|link)|<[a-z]+ [^>]*(src|href)=", tags)
+    assert "No number is larger than its &lt;square&gt;." in page
     assert page.count('id="figure-squares"') == page.count("plotly.js v") == 1
     assert 'id="figure-broken"' not in page
     # Emphasis is ours, and a star is a star.
