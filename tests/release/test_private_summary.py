@@ -160,15 +160,10 @@ def test_the_share_of_recent_transmission_is_that_of_the_report() -> None:
     assert middle == pytest.approx(truth, abs=0.2)
 
 
-# Cluster sizes that were read as labels, and a report of single patients: the regression moves
-# draws to the edge of the prior, and intervals have a width of 1e-140 or 0.
-@pytest.mark.parametrize("wrong", [(318, 5, 8, -1, 286, 286), (20_000, 20_000, 20_000, 0, 1, 0)])
-def test_numbers_stay_readable_if_the_model_does_not_fit(
-    wrong: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Simulations take long there.
+def test_numbers_stay_readable_if_the_model_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Cluster sizes that were read as labels. Simulations take long there.
     monkeypatch.setattr(fit.fit, "__defaults__", (fit.one_by_one, 50))
-    rows = completed(small.numbers(), wrong).rows()
+    rows = completed(small.numbers(), (318, 5, 8, -1, 286, 286)).rows()
     assert max(len(part) for row in rows for part in (row.mean, row.low, row.high)) <= 8
 
 
