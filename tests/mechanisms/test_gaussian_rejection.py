@@ -94,3 +94,8 @@ def test_the_bound_is_a_quantile_of_the_positive_distances(alike: int) -> None:
     distances = np.concatenate([np.zeros(alike), np.arange(1.0, 101.0)])
     assert bound_quantile(distances, 0.05) == pytest.approx(5.95)
     assert bound_quantile(distances.reshape(-1, 25), 1.0) == 100.0
+    for quantile in (0.0, 1.5, -0.1, math.nan):
+        with pytest.raises(ValueError, match="quantile"):
+            bound_quantile(distances, quantile)
+    with pytest.raises(ValueError, match="bound"):
+        bound_quantile(np.zeros(3), 0.5)

@@ -159,6 +159,9 @@ def test_calibration_gives_the_values_of_the_formulas() -> None:
     assert pure.round_epsilon == pytest.approx(0.01)
     # One selection: a δ buys nothing.
     assert calibrate(1.0, 1e-6, CHANGE, 1) == calibrate(1.0, 0.0, CHANGE, 1)
+    for delta in (1.0, 1.5, -0.1, math.nan):
+        with pytest.raises(ValueError, match="delta"):
+            calibrate(1.0, delta, CHANGE, 1)
 
 
 def test_an_attacker_gets_nearly_what_is_claimed() -> None:

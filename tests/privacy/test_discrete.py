@@ -115,3 +115,6 @@ def test_the_coin_is_exact(gamma: tuple[int, int]) -> None:
 def test_by_default_the_operating_system_is_the_source() -> None:
     assert laplace.__defaults__ == (secrets.randbelow, 1)
     assert len({laplace(10**15) for _ in range(20)}) == 20
+    for scale in (0, -1, 1.0, 1.5):
+        with pytest.raises(ValueError, match="scale"):
+            laplace(scale)  # type: ignore[arg-type]
