@@ -112,8 +112,7 @@ def test_a_page_has_a_zip_and_each_figure_files(
     saved: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BROWSER_PATH", "nowhere")
-    app = opened("posterior")
-    app = ended(press(app, "Prepare this page"))
+    app = ended(press(opened("posterior"), "Prepare this page"))
     with zipfile.ZipFile(io.BytesIO(saved["posterior.zip"])) as archive:
         names = archive.namelist()
     assert {"note.txt", "command.txt", "posterior.json", "posterior.decisions.html"} <= {*names}
