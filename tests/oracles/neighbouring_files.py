@@ -88,11 +88,14 @@ def _file(rng: random.Random, rows: Iterable[float], name: str) -> str:
     return end.join([*header, *(f"{quote}{row!r}{quote}" for row in rows)]) + rng.choice(("", end))
 
 
+AS_IT_IS = ("--cumulative", "no")
+"""Take a series that never falls as it is."""
+
 CASES: dict[str, tuple[list[str], Callable[[random.Random], Pair]]] = {
-    "incomes": (["uniform-mixture", "--domain", "0,100"], _values),
+    "incomes": (["uniform-mixture", "--domain", "0,100", *AS_IT_IS], _values),
     "labels": (["tuberculosis-patients", "--kind", "labels", "--missing", "drop"], _labels),
     "sizes": (["tuberculosis-patients", "--kind", "sizes"], _sizes),
-    "days": (["covid-people"], _days),
+    "days": (["covid-people", *AS_IT_IS], _days),
 }
 """Name -> arguments of the command, and a function that makes neighboring files."""
 
@@ -106,7 +109,7 @@ def released(asked: list[str], text: str, seed: int) -> dict[str, Any]:
         data, out = Path(folder, "data.csv"), Path(folder, "out.json")
         data.write_text(text, encoding="utf-8", newline="")
         line = ["release", *asked, "--number-of-draws", "100", "--yes"]
-        line += ["--epsilon-total", str(EPSILON_TOTAL), "--cumulative", "no"]
+        line += ["--epsilon-total", str(EPSILON_TOTAL)]
         spend = functools.partial(procedure.spend, randbelow=random.Random(seed).randrange)
         # The posterior is post-processing, and slow.
         with (

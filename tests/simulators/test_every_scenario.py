@@ -64,7 +64,9 @@ def test_its_distances_accept_its_simulated_data(name: str) -> None:
         assert 0.0 < rho[1:].max() <= distance.bound * (1 + 1e-12)
         assert source.EPSILON_ABC.high <= distance.bound * (1 + 1e-12)
         assert 0 < source.DISTANCE_AXIS <= distance.bound * (1 + 1e-12)
-    assert source.distance() == source.distance(name=source.DISTANCES[0])
+    default, named = source.distance(), source.distance(name=source.DISTANCES[0])
+    assert (type(default), default.bound) == (type(named), named.bound)
+    assert np.array_equal(default.statistic(points), named.statistic(points))
 
 
 @EVERY
