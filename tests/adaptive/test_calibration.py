@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.adaptive import noise
-from abcdp_core.adaptive.best_channel import best
-from abcdp_core.adaptive.channels import Table, Truncation
-from abcdp_core.adaptive.particles import Response
+from abcdp_core.adaptive.channels import Truncation
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.resampling import multinomial
 from abcdp_core.adaptive.smc import Smc
@@ -37,27 +35,23 @@ DRAWS = 31
 """Particles among which the truth is ranked."""
 
 
-def place(sampler: Smc, rng: np.random.Generator, stream: Stream, drawn: Array) -> Array:
-    """One replication: uniform places ``(2,)`` of the true μ and σ among particles."""
-    truth = sampler.prior.draw(rng, 1)[0]
-    values = truth[0] + math.exp(truth[1]) * rng.standard_normal(PEOPLE)
-    *_, (state, _) = stream.ask(None, 0, values, drawn)
-    equal = state.theta[multinomial(rng, state.weights)]
-    some = equal[rng.choice(len(equal), DRAWS, replace=False)]
-    # Anywhere within its rank, so that the distribution is continuous.
-    return (np.sum(some < truth, axis=0) + rng.random(2)) / (DRAWS + 1)
+def places(shrunk: float, count: int = 150) -> Array:
+    """Uniform places ``(R, 2)`` of the true μ and σ among particles.
 
-
-def places_with(shrunk: float, count: int = 150) -> Array:
-    """Places ``(R, 2)`` where people add noise multiplied by ``shrunk``; the model believes in 1.
-
-    Ranks 0.45 away from uniform are detected with probability 1 − 1e-6, and 0.22 half the time.
+    People add noise multiplied by ``shrunk``; the model believes in 1. Ranks 0.45 away from uniform
+    are detected with probability 1 − 1e-6, and 0.22 half the time.
     """
     sampler, found = Smc(PRIOR, "laplace", 200), []
     for run in range(count):
         rng = generator(1, "calibration", run)
         drawn = shrunk * noise.draw(generator(2, "calibration", run), "laplace", PEOPLE)
-        found.append(place(sampler, rng, Stream(sampler, WIDE, run=run), drawn))
+        truth = PRIOR.draw(rng, 1)[0]
+        values = truth[0] + math.exp(truth[1]) * rng.standard_normal(PEOPLE)
+        *_, (state, _) = Stream(sampler, WIDE, run=run).ask(None, 0, values, drawn)
+        equal = state.theta[multinomial(rng, state.weights)]
+        some = equal[rng.choice(len(equal), DRAWS, replace=False)]
+        # Anywhere within its rank, so that the distribution is continuous.
+        found.append((np.sum(some < truth, axis=0) + rng.random(2)) / (DRAWS + 1))
     return np.array(found)
 
 
@@ -68,31 +62,6 @@ def are_uniform(places: Array) -> None:
 
 
 def test_the_truth_is_a_draw_from_the_posterior_and_published_noise_is_rejected() -> None:
-    are_uniform(places_with(1.0))
+    are_uniform(places(1.0))
     # A scale taken for a standard deviation (MATH A11): σ seems too small.
-    assert rejects(are_uniform, places_with(1.0 / math.sqrt(2.0)))
-
-
-class Moved(Table):
-    """A broken twin: the sampler believes that the sets lie elsewhere."""
-
-    def answer(self, value: float, drawn: float, location: float, scale: float) -> Response:
-        told = super().answer(value, drawn, location, scale)
-        return told._replace(left=told.left + scale, right=told.right + scale)
-
-
-def places_by(table: Table, count: int) -> Array:
-    """Places ``(R, 2)`` by answers from a table of symbols."""
-    sampler, found = Smc(PRIOR, "table", 200), []
-    for run in range(count):
-        rng = generator(3, "calibration", run)
-        stream = Stream(sampler, table, run=run)
-        found.append(place(sampler, rng, stream, table.draw(rng, PEOPLE)))
-    return np.array(found)
-
-
-def test_the_truth_is_a_draw_from_the_posterior_of_symbols() -> None:
-    optimal = best(4.0, score="determinant").channel
-    are_uniform(places_by(optimal, 100))
-    twin = Moved(optimal.ends, optimal.weights, optimal.level)
-    assert rejects(are_uniform, places_by(twin, 20))
+    assert rejects(are_uniform, places(1.0 / math.sqrt(2.0)))

