@@ -7,13 +7,11 @@ import functools
 
 import numpy as np
 import pytest
-from pandas.testing import assert_frame_equal
 
 from abcdp_core import privacy
 from abcdp_core.adaptive import intervals
 from abcdp_core.streams import generator
 from abcdp_core.studies import adaptive_truncation as study
-from abcdp_core.studies import truncation_streams
 from tests import results
 
 SMALL = study.Params(n=25, particles=50, epsilon_total=2.0)
@@ -67,16 +65,6 @@ def test_intervals_have_the_best_shape_and_the_paper_starts_far_off() -> None:
     np.testing.assert_allclose((main.right - main.left)[1:], SMALL.sigma * (best.b - best.a))
 
 
-def test_at_most_a_hundred_pictures_with_the_moments_of_the_table() -> None:
-    tables = run(SMALL, n=101, particles=10).tables
-    clouds = tables["particles"].groupby("t")
-    assert len(clouds) == 100
-    np.testing.assert_allclose(clouds.weight.sum(), 1.0)
-    last, row = clouds.get_group(101), tables["main"].iloc[-1]
-    assert (last.weight * last.mu).sum() == pytest.approx(row.mean_mu)
-    assert (last.weight * last.sigma).sum() == pytest.approx(row.mean_sigma)
-
-
 @pytest.mark.parametrize("epsilon_total", [0.001, 1000.0])
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_an_answer_spends_the_budget(epsilon_total: float, noise: str) -> None:
@@ -106,44 +94,3 @@ def test_ways_of_asking_differ_in_what_is_asked_only() -> None:
     assert len({dataclasses.replace(each, **same) for each in ways.values()}) == 1
     for refused in ({"noise": "gaussian"}, {"sampler": "smc-latent"}):
         assert list(study.ways(study.Params(**refused))) == ["adaptive", "fixed", study.PLACED]
-
-
-@pytest.mark.parametrize(
-    ("adaptive", "fixed", "number"),
-    [(0.1, 1.0, "10× sharper"), (1.0, 1.05, "No sharper"), (3.0, 1.0, "3× less sharp")],
-)
-def test_the_headline_says_which_way_is_sharper(adaptive: float, fixed: float, number: str) -> None:
-    found = {}
-    for way, params in study.ways(study.Params(n=2)).items():
-        result = run(params, particles=5)
-        sd = {"adaptive": adaptive, "fixed": fixed}.get(way, 100.0)
-        main = result.tables["main"].assign(sd_mu=sd, mean_mu=params.mu)
-        found[way] = dataclasses.replace(result, tables={**result.tables, "main": main})
-    assert study.headline(found)[0] == number
-
-
-# ----------------------------------------------------------------------- streams at several budgets
-
-STREAMS = truncation_streams.Params(n=50, particles=300, epsilon_total=(2.0, 10.0))
-
-
-def test_each_stream_is_that_of_the_single_study_and_its_particles_have_its_mean() -> None:
-    tables = results.changed(truncation_streams, STREAMS, SEED).tables
-    usual = study.Params(n=50, particles=300)
-    for (budget, interval), rows in tables["main"].groupby(["epsilon_total", "interval"]):
-        alone = run(usual, epsilon_total=budget, interval=interval).tables["main"]
-        own = rows[alone.columns].reset_index(drop=True)
-        assert_frame_equal(own, alone, check_exact=True)
-    at_end = "t == 50 and interval == 'adaptive' and epsilon_total == 10"
-    cloud, last = tables["particles"].query(at_end), tables["main"].query(at_end).iloc[0]
-    assert len(cloud) == truncation_streams.KEPT
-    assert cloud.mu.mean() == pytest.approx(last.mean_mu, abs=0.3 * last.sd_mu)
-
-
-@pytest.mark.parametrize(("n", "times"), [(50, [20, 40, 50]), (40, [20, 40]), (1, [1])])
-def test_snapshots_come_at_multiples_and_at_the_end(n: int, times: list[int]) -> None:
-    assert dataclasses.replace(STREAMS, n=n).pictures() == times
-    many = dataclasses.replace(STREAMS, n=10_050).pictures()
-    assert len(many) <= truncation_streams.PICTURES
-    assert many[-1] == 10_050
-    assert {t % 20 for t in many[:-1]} == {0}

@@ -13,7 +13,6 @@ from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.privacy import NonPrivate, cost
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.studies import compare_mechanisms as study
-from abcdp_core.studies import mechanism_posterior
 from tests import results
 
 SMALL = study.Params(
@@ -80,18 +79,6 @@ def test_the_best_threshold_has_the_lowest_error_of_the_grid_and_is_the_one_scor
     assert without == {n for n in SMALL.mechanism if "epsilon_abc" not in mechanisms.load(n).takes}
 
 
-@EVERY
-def test_the_posterior_is_the_release_that_the_comparison_scores(name: str) -> None:
-    params = mechanism_posterior.Params(mechanism=name, n=300, pool_size=1000, epsilon_total=1.0)
-    tables = results.changed(mechanism_posterior, params).tables
-    private, main = tables["errors"].iloc[0], result_of().tables["main"]
-    row = main.query(f"mechanism == '{name}' and epsilon_total == 1.0 and run == 0").iloc[0]
-    assert private.mse == pytest.approx(row.mse, rel=1e-12)
-    assert private.epsilon_abc == pytest.approx(row.epsilon_abc, nan_ok=True)
-    weights = tables["main"].groupby(["release", "parameter"]).weight.sum()
-    assert weights.to_numpy() == pytest.approx(1.0)
-
-
 @pytest.mark.slow
 def test_at_a_large_pool_what_pays_once_is_ahead() -> None:
     names = ("sparse-vector", "gaussian-rejection", "soft-weights", "embedding-estimate")
@@ -100,18 +87,3 @@ def test_at_a_large_pool_what_pays_once_is_ahead() -> None:
     assert means["embedding-estimate"] < 0.2 * means["sparse-vector"]
     assert means["sparse-vector"] < 0.5 * means["soft-weights"]
     assert means["soft-weights"] < means["gaussian-rejection"]
-
-
-def test_published_data_are_marked_with_the_error_that_their_posterior_expects() -> None:
-    changes = {"epsilon_total": (1.0, 1000.0), "pool_size": 1000, "runs": 2}
-    result = results.changed(study, study.PRESETS["units"], **changes)
-    table = result.tables["published"]
-    assert len(table) == 2 * 2 * 4
-    assert ((table.low < table["mean"]) & (table["mean"] < table.high)).all()
-    # Half of a 90 % interval is more than a mean distance.
-    assert (table.mae < table.high - table.low).all()
-    small, large = study.UNITS
-    expected = table.groupby(["mechanism", "epsilon_total"]).mae_scaled.mean()
-    assert expected[small, 1.0] < 0.8 * expected[large, 1.0]
-    # Data that are drawn at a known truth are not published.
-    assert result_of().tables["published"].empty

@@ -62,21 +62,6 @@ def test_an_interval_has_a_twentieth_of_the_weight_on_either_side() -> None:
         assert np.array(coverage.shared.interval(each, theta)) == pytest.approx(expected)
 
 
-def test_the_summary_counts_what_the_intervals_contain() -> None:
-    # A threshold so low that the sparse vector keeps draws only by noise.
-    tables = run(epsilon_abc=0.001, epsilon_total=(1.0, 1000.0), c=2).tables
-    releases, summary = tables["releases"], tables["summary"]
-    for row in summary.itertuples():
-        shares = covered(tables["main"], str(row.mechanism), float(str(row.epsilon_total)))
-        assert row.coverage == pytest.approx(shares.mean())
-        ends = [float(end) for end in summaries.binomial_interval(shares.sum(), 12)]
-        assert [row.coverage_low, row.coverage_high] == pytest.approx(ends)
-        part = releases.query("mechanism == @row.mechanism and epsilon_total == @row.epsilon_total")
-        assert row.empty_share == (part.accepted == 0).mean()
-    assert summary[summary.mechanism == "sparse-vector"].empty_share.max() == 1.0
-    assert (releases.draws[releases.accepted == 0] == 1000).all()
-
-
 @pytest.mark.parametrize("c", [1, 18, 19, 1000])
 def test_the_most_that_an_interval_from_c_draws_can_contain(c: int) -> None:
     """Quantiles are linear in the ordered draws, and uniform ones have the means i/(c + 1)."""

@@ -50,14 +50,3 @@ def test_only_the_scripts_bandwidth_reads_the_series_and_the_result_says_so(
     *before, script = bandwidths()
     monkeypatch.setattr(covid, "CASES", 7.0 * covid.CASES)
     assert bandwidths() == [*before, 7 * script]
-
-
-def test_mean_spread_and_misfit_are_those_of_the_curves() -> None:
-    curves = curves_of(run=1, epsilon_total=13.0)
-    at = "epsilon_total == 13 and run == 1"
-    row = result_of().tables["spread"].query(at).iloc[0]
-    assert row.spread == pytest.approx(curves.std(axis=0, ddof=1).mean())
-    mean = result_of().tables["main"].query(f"{at} and kind == 'mean'").value
-    assert curves.mean(axis=0) == pytest.approx(mean.to_numpy(), rel=1e-9, abs=1e-9)
-    misfit = np.sqrt(np.mean((curves.mean(axis=0) - covid.CASES) ** 2))
-    assert row.misfit == pytest.approx(misfit)

@@ -22,13 +22,6 @@ SMALL = expected_error.Params(n=100, pool_size=400, epsilon_abc=0.3, epsilon_tot
 result_of = functools.partial(results.changed, expected_error, SMALL)
 
 
-def test_without_noise_the_error_is_that_of_the_plain_run() -> None:
-    main, releases = result_of().tables["main"], result_of().tables["releases"]
-    plain = main[(main.c == SMALL.c) & np.isinf(main.epsilon_total)].set_index("run").mse
-    found = releases.groupby("run").non_private_mse.first()
-    np.testing.assert_allclose(plain, found, rtol=1e-9)
-
-
 def test_simulated_releases_have_the_exact_error_and_not_that_of_half_the_budget(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -73,34 +66,6 @@ def test_so_many_people_have_the_noise_of_the_other_budget(
         if 1.0 <= people <= 1e5:
             assert noise(own, people) == pytest.approx(wanted, rel=1e-6)
             assert noise(own, math.ceil(people)) <= wanted * (1.0 + 1e-6)
-
-
-@pytest.mark.parametrize(("epsilon_total", "n"), [(1.0, 100), (1000.0, 10)])
-def test_marks_are_where_the_setting_is_and_people_are_above_their_budget(
-    epsilon_total: float, n: int
-) -> None:
-    found = result_of(epsilon_total=epsilon_total, n=n)
-    drawn = expected_error.figures(found)["error"]
-    marked = expected_error.mark(drawn, epsilon_total, 0.9, (0.03, 0.05))
-    names = {trace.name: trace for trace in marked.figure.data}
-    on_axis = epsilon_total == 1.0
-    assert ("your setting" in names) == ("this run" in names) == on_axis
-    assert ("off the axis" in expected_error.marks_in_words(found, 0.9, (0.03, 0.05))) != on_axis
-    if on_axis:
-        assert names["this run"].y.tolist() == [0.03, 0.05, expected_error.TOP]
-        layout = drawn.figure.to_dict()["layout"]
-        ends = 10.0 ** np.array([layout[axis]["range"] for axis in ("xaxis2", "xaxis")])
-        people = [expected_error.people(found.params, budget) for budget in ends[1]]
-        np.testing.assert_allclose(ends[0], people)
-
-
-def test_what_is_typical_is_that_of_most_releases() -> None:
-    releases = result_of().tables["releases"].head(11)
-    made = {"accepted": 10, "false": range(11), "private_mse": 4.0, "non_private_mse": 1.0}
-    tables = {**result_of().tables, "releases": releases.assign(**made)}
-    words = expected_error.typical_in_words(dataclasses.replace(result_of(), tables=tables))
-    assert "noise picks 5 of the 10 kept draws (middle 80 %: 1 to 9)" in words
-    assert "2 times the error" in words
 
 
 def test_half_the_noise_is_found_and_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,36 +108,6 @@ def test_other_private_data_change_no_bound(monkeypatch: pytest.MonkeyPatch) -> 
     assert bounds() == before
 
 
-@pytest.mark.parametrize("pseudo_n", ["same", 100])
-def test_noise_follows_the_data_and_not_the_size_of_the_simulated_sets(
-    pseudo_n: int | str,
-) -> None:
-    found, same = rejection(runs=1, pseudo_n=pseudo_n), rejection(runs=1)
-    noise = found.tables["noise"]
-    assert len(noise) == 2 * 2 * 2
-    row = noise.query("bound_quantile == 0.05 and epsilon_abc == 0.05 and epsilon_total == 1")
-    row = row.iloc[0]
-    for accountant in ("published", "exact"):
-        event = calibrate(1.0, SENSITIVITY, float(row.bound), 0.05, 300, accountant)
-        assert row[accountant] == event.scale
-    assert ((noise.exact > 0) == np.isfinite(noise.epsilon_total)).all()
-    assert (noise.exact <= noise.published).all()
-    # Data sets with fewer points are farther apart by chance, and so is the quantile.
-    assert (row.bound > same.tables["noise"].bound.min()) == (pseudo_n == 100)
-    assert same.privacy == found.privacy
-    assert rejection(runs=1, pseudo_n=300).tables["main"].equals(same.tables["main"])
-
-
-def test_without_noise_the_bound_changes_nothing() -> None:
-    main = rejection().tables["main"]
-    plain = main[np.isinf(main.epsilon_total)]
-    clipped, kept = (plain[plain.bound_quantile == each].mae.to_numpy() for each in (0.05, 1.0))
-    assert np.array_equal(clipped, kept)
-    comparison = pool.observed_comparison(KEY, 300)
-    accepted = plain.query("run == 0 and epsilon_abc == 0.2").accepted
-    assert (accepted == (comparison.rho <= 0.2).sum()).all()
-
-
 def test_the_guarantee_covers_every_setting_shown() -> None:
     """By the published account, a decision at a small bound reveals more than at a large one."""
     result = rejection(accountant="published", bound_quantile=(1.0, 0.05), epsilon_total=(100.0,))

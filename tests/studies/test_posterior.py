@@ -11,8 +11,8 @@ import pytest
 
 from abcdp_core import demonstration, pool, simulators
 from abcdp_core.sentences import amount
-from abcdp_core.simulators import covid, uniform_mixture
-from abcdp_core.studies import many_releases, mechanism_posterior, posterior, synthetic_data
+from abcdp_core.simulators import covid
+from abcdp_core.studies import mechanism_posterior, posterior, synthetic_data
 from abcdp_core.theory import flip
 from tests import results
 from tests.statistics import assert_frequencies, rejects
@@ -20,20 +20,6 @@ from tests.statistics import assert_frequencies, rejects
 SMALL = posterior.Params(n=300, pool_size=1000, epsilon_total=50.0, c=20, epsilon_abc=0.2)
 
 run = functools.partial(results.changed, posterior, SMALL)
-
-
-def test_errors_are_those_of_the_weighted_means_of_the_samples() -> None:
-    main, errors = (run().tables[name].set_index("release") for name in ("main", "errors"))
-    for release in ("private", "non-private"):
-        part = main.loc[release]
-        products = (part.value * part.weight).groupby(part.parameter).sum()
-        difference = products.loc[list(uniform_mixture.AXES)].to_numpy() - uniform_mixture.TRUTH
-        assert errors.mse[release] == pytest.approx(np.mean(difference**2), rel=1e-12)
-        assert errors.mae[release] == pytest.approx(np.mean(np.abs(difference)), rel=1e-12)
-    nothing = run(epsilon_abc=0.001, epsilon_total=1000.0, n=5000, c=1)
-    errors = nothing.tables["errors"].set_index("release")
-    assert errors.mae["private"] == errors.mae["prior"]
-    assert posterior.headline(nothing)[0] == "0 kept"
 
 
 def test_decisions_end_at_the_stop_and_flips_are_disagreements() -> None:
@@ -106,25 +92,6 @@ def test_a_sample_is_called_what_it_is_and_has_the_size_of_its_weights(
     assert least <= private.effective_sample_size <= most
 
 
-# --------------------------------------------------------------------------------- several releases
-
-SEVERAL = many_releases.Params(n=300, pool_size=300, c=3, epsilon_total=5.0, releases=4)
-
-
-def test_each_release_is_a_dot_at_its_mean_beside_the_references() -> None:
-    found = results.changed(many_releases, SEVERAL)
-    means, references = many_releases.means(found), found.tables["references"]
-    one = found.tables["main"].query("release_number == 2 and parameter == 'θ4'")
-    assert means[2, 3] == pytest.approx(np.average(one.value, weights=one.weight))
-    same = {name: vars(SEVERAL)[name] for name in ("n", "pool_size", "c", "epsilon_total")}
-    main = results.changed(posterior, posterior.Params(**same)).tables["main"]
-    plain = main[main.release == "non-private"].groupby("parameter").value.mean()
-    assert references.non_private.tolist() == pytest.approx(plain[references.parameter].tolist())
-    more = many_releases.means(results.changed(many_releases, SEVERAL, releases=5))
-    np.testing.assert_array_equal(more[:4], means)
-    assert found.privacy.endswith(" All 4 together would spend ε_total = 20.")
-
-
 # ----------------------------------------------------------------------------------- synthetic data
 
 SYNTHETIC = synthetic_data.Params(n=1000, pool_size=500, epsilon_total=100.0, c=4, data_sets=6)
@@ -135,9 +102,6 @@ def test_data_sets_take_the_kept_draws_in_turn() -> None:
     chosen, data = simulators.simulate_round_robin(covid, theta, 18, 7, np.random.default_rng(1))
     assert chosen.tolist() == [0, 1, 2, 0, 1, 2, 0]
     assert data[3] == pytest.approx(covid.with_days(covid.curves(theta[:1], covid.days(18)))[0])
-    settings = {"epsilon_abc": 0.001, "c": 1, "epsilon_total": 1000.0}
-    nothing = results.changed(synthetic_data, SYNTHETIC, **settings)
-    assert set(nothing.tables["compared"].source) == {"observed"}
 
 
 def test_a_private_data_set_follows_the_mixture_of_a_kept_draw() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 
 import numpy as np
@@ -22,10 +21,6 @@ from abcdp_core.studies import (
 from tests import results
 
 BURDENS = pytest.mark.parametrize("burden", tuberculosis.PRIORS)
-
-SMALL = tuberculosis_posterior.Params(epsilon_total=1.0, runs=3, observed_set=(0, 4))
-
-result_of = functools.partial(results.changed, tuberculosis_posterior, SMALL)
 
 
 def simulated(t: int, size: int, burden: str, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -74,28 +69,6 @@ def test_san_francisco_is_one_outbreak_and_its_noise_hides_everything() -> None:
     assert np.array_equal(comparison.rho, by_hand)
 
 
-def test_errors_are_those_of_the_kept_values() -> None:
-    tables = result_of().tables
-    main = tables["main"][tables["main"].release == "private"]
-    keys = ["n", "resample", "observed_set", "run"]
-    means = main.pivot_table(index=keys, columns="parameter", values="value")
-    off = np.abs(means[list(tuberculosis.AXES)].to_numpy() - tuberculosis.TRUTH)
-    errors = tables["errors"].set_index(keys).loc[means.index]
-    np.testing.assert_allclose(errors.mae, off.mean(axis=1), rtol=1e-12)
-    scaled = (off / tuberculosis.PRIOR_SD).mean(axis=1)
-    np.testing.assert_allclose(errors.mae_scaled, scaled, rtol=1e-12)
-    assert (errors.accepted == main.groupby(keys).size().loc[errors.index] / 4).all()
-
-
-def test_with_hardly_any_noise_every_run_is_the_non_private_one() -> None:
-    main = result_of(epsilon_total=1000.0, n=(1000,)).tables["main"]
-    for _, part in main.groupby("observed_set"):
-        plain = part[part.release == "non-private"]["sample"].unique()
-        assert len(plain) == SMALL.c
-        private = part[(part.release == "private") & (part.parameter == "β")]
-        assert private["sample"].isin(plain).sum() >= 0.8 * SMALL.c * 2 * SMALL.runs
-
-
 def test_known_spreads_are_found() -> None:
     rng = np.random.default_rng(1)
     centers = 4.0 + 0.5 * rng.standard_normal(400)
@@ -109,7 +82,7 @@ def test_known_spreads_are_found() -> None:
 
 def test_a_distance_clipped_as_a_whole_has_the_sensitivity_of_its_bound() -> None:
     mean, term = (
-        dataclasses.replace(SMALL, sensitivity_of=each).event(100, False).sensitivity
+        tuberculosis_posterior.Params(sensitivity_of=each).event(100, False).sensitivity
         for each in ("mean", "term")
     )
     assert mean == pytest.approx(2.0, rel=1e-9)
@@ -148,27 +121,6 @@ def test_the_noise_is_thirty_times_the_largest_signal_and_leaves_half_of_the_poo
     # Even ε_total = 1000 leaves noise of the size of the largest distance.
     errors = soft(epsilon_total=1000.0).tables["errors"]
     assert (errors.mae < errors.pool_mae).mean() > 0.5
-
-
-def test_errors_of_soft_weights_are_those_of_the_means_shown() -> None:
-    tables = soft().tables
-    private = tables["main"][tables["main"].release == "private"]
-    keys = ["epsilon_abc", "run"]
-    means = private.pivot_table(index=keys, columns="parameter", values="value")
-    off = np.abs(means[list(tuberculosis.AXES)].to_numpy() - tuberculosis.TRUTH).mean(axis=1)
-    assert tables["errors"].mae.to_numpy() == pytest.approx(off, rel=1e-9)
-
-
-def test_runs_with_their_own_draws_are_independent() -> None:
-    tables = soft(runs=3, pool_size=60, independent=True).tables
-    at_20 = tables["errors"][tables["errors"].epsilon_abc == 20.0]
-    columns = ["run", "mae", "non_private_mae", "pool_mae"]
-    assert at_20[columns].nunique().tolist() == [3] * 4
-    assert tables["non_private"].run.nunique() == 3
-    # Histograms are averages, although there are several pools.
-    totals = tables["shares"].groupby(["release", "epsilon_abc", "parameter"]).share
-    assert totals.sum().to_numpy() == pytest.approx(1.0, abs=0.05)
-    assert totals.count().eq(tuberculosis_soft.BINS).all()
 
 
 # ------------------------------------------------------------------------------- unit of protection

@@ -16,20 +16,6 @@ TINY = study.Params(n=12, dimension=(1, 3), particles=20, runs=2, correlation=0.
 run = functools.partial(results.changed, study, TINY)
 
 
-def test_errors_wait_for_all_that_are_followed() -> None:
-    main = run().tables["main"]
-    part = main[(main.dimension == 3) & (main.asked == 3)]
-    assert set(part.coordinate) == {0, 1}
-    short = dataclasses.replace(run(), tables={**run().tables, "main": main.drop(part.index[-1])})
-    for result, rows in ((run(), part), (short, part[part.run == 0])):
-        ways = study.by_way(result).tables["ways"]
-        found = ways[(ways.dimension == 3) & (ways.way == study.ALL)].error_mu
-        assert found.mean() == pytest.approx(rows.error_mu.mean())
-    assert set(main[main.asked == main.dimension].answers) == {12}
-    one = main[(main.dimension == 3) & (main.asked == 1)].groupby("run").answers.sum()
-    assert (one <= 12).all()
-
-
 def test_the_best_number_is_asked_for() -> None:
     params = dataclasses.replace(TINY, dimension=(1, 2, 5), epsilon_total=5.0, runs=1)
     assert params.ways()[study.BEST] == {1: 1, 2: 2, 5: 2}

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import figures as fig
 from abcdp_core.adaptive import best_channel, channels, information_bound
 from abcdp_core.adaptive.families import FAMILIES
 from abcdp_core.results import Result
@@ -61,22 +60,9 @@ def test_what_is_wrong_is_that_of_a_sign_and_of_the_noise() -> None:
     np.testing.assert_allclose(ratio, math.exp(5.0), rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("epsilon_total", "family", "score"),
-    [
-        *((0.001, "normal", score) for score in ("mu", "sigma", "determinant")),
-        pytest.param(1000.0, "normal", "mu", marks=pytest.mark.slow),
-        (20.0, "student-t", "sigma"),
-    ],
-)
-def test_words_are_true_at_the_extremes(epsilon_total: float, family: str, score: str) -> None:
-    found = result(epsilon_total=epsilon_total, score=score, family=family)
-    title = fig.one_line(next(iter(study.figures(found).values())).figure)
-    ratio = row(found, "optimal", epsilon_total)["score"]
-    ratio /= row(found, "truncation", epsilon_total)["score"]
-    assert ("more" in title or "times as much" in title) == (ratio >= 1.01)
-    assert ("Why symbols win" in study.why(found)) == (ratio >= 1.01)
-    main = found.tables["main"]
+@pytest.mark.parametrize(("epsilon_total", "family"), [(0.001, "normal"), (20.0, "student-t")])
+def test_no_way_has_more_than_all_information(epsilon_total: float, family: str) -> None:
+    main = result(epsilon_total=epsilon_total, score="sigma", family=family).tables["main"]
     assert (main.share <= main.share_before_chance + 1e-9).all()
     assert (main.share_before_chance <= 1.0 + 1e-5).all()
 
