@@ -11,41 +11,9 @@ import pytest
 from abcdp_core import claims
 from abcdp_core.claims import reading, reproduction, rules
 from abcdp_core.parameters import ParameterError
+from tests.claims.ledger import AT_MOST, CLAIM, LEDGER
 
-FILE = """
-items = ["P21-F1a", "P21-F1b"]
-
-[[run]]
-name = "p21-figure-1"
-experiment = "made-up"
-preset = "p21-figure-1"
-parameters = ["n=10", "c=1,2"]
-quick = ["n=5"]
-
-[[claim]]
-id = "some-claim"
-item = "P21-F1a"
-standing = "paper"
-place = "Figure 1"
-claim = "Something is less."
-paper = "0.5"
-paper_value = 1
-run = "p21-figure-1"
-table = "main"
-rule = { kind = "less", column = "mae", a = { c = 10 }, b = { c = [1, 2] }, within = ["n"] }
-
-[[untested]]
-item = "P21-F1b"
-place = "Figure 1"
-claim = "Something pleases."
-reason = "nobody measures pleasure"
-
-[[retired]]
-id = "old-claim"
-reason = "The paper does not say so."
-"""
-
-CLAIM = FILE[FILE.index("[[claim]]") : FILE.index("[[untested]]")]
+OTHER = CLAIM.format("other-claim", "Y23-A", "paper", "squares", AT_MOST)
 
 
 def read(tmp_path: Path, *texts: str) -> claims.Ledger:
@@ -56,40 +24,44 @@ def read(tmp_path: Path, *texts: str) -> claims.Ledger:
 
 
 def test_entries_become_claims_which_share_runs_across_papers(tmp_path: Path) -> None:
-    other = CLAIM.replace("some-claim", "other-claim").replace("P21-F1a", "Y23-A")
-    found = read(tmp_path, FILE, 'items = ["Y23-A"]\n' + other)
-    claim, second = found.claims
-    assert claim.rule == rules.Less(column="mae", a={"c": 10}, b={"c": [1, 2]}, within=("n",))
-    assert claim.run is second.run is found.runs["p21-figure-1"]
-    assert claim.run.settings() == {"n": "10", "c": "1,2"}
-    assert claim.run.settings(quick=True) == {"n": "5", "c": "1,2"}
-    assert (claim.source, claim.paper, claim.paper_value) == ("[P21]", "0.5", 1.0)
-    assert second.source == "[Y23]"
-    assert [entry.item for entry in found.untested] == ["P21-F1b"]
+    found = read(tmp_path, LEDGER, 'items = ["Y23-A"]\n' + OTHER)
+    first, second, *_, other = found.claims
+    assert first.rule == rules.AtMost(column="index", other="square")
+    assert second.rule == rules.Less(column="index", other="square", a={}, b={}, pair="index")
+    assert first.run is other.run is found.runs["squares"]
+    assert first.run.settings() == {"size": "20", "fails": "-1"}
+    assert first.run.settings(quick=True) == {"size": "4", "fails": "-1"}
+    assert (first.source, first.paper, first.paper_value) == ("[P99]", "1", 1.0)
+    assert other.source == "[Y23]"
+    assert [entry.item for entry in found.untested] == ["P98-A"]
     assert [entry.id for entry in found.retired] == ["old-claim"]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('kind = "less"', 'kind = "fewer"', "claim some-claim: rule.kind = fewer: must be one of"),
-        ('column = "mae", ', "", "claim some-claim: rule.column: is missing"),
-        ('within = ["n"]', 'margin = "big"', "rule.margin = big: must be a number"),
-        ('run = "p21-figure-1"', 'run = "other"', "claim some-claim: run other does not exist"),
-        ('id = "some-claim"', 'id = "Some claim"', "claim Some claim: id = Some claim"),
-        ('"n=10"', "10", "claims0.toml: run 1.parameters 1 = 10: must be a text"),
+        ('kind = "near"', 'kind = "nearly"', "squares-are-small: rule.kind = nearly: must be one"),
+        ('column = "index", ', "", "claim index-at-most-square: rule.column: is missing"),
+        ("distance = 1", 'distance = "big"', "rule.distance = big: must be a number"),
+        (
+            'run = "squares"',
+            'run = "other"',
+            "index-at-most-square: run other does not exist",
+        ),
+        ('id = "broken-run"', 'id = "Broken run"', "claim Broken run: id = Broken run"),
+        ('"size=20"', "20", "claims0.toml: run 1.parameters 1 = 20: must be a text"),
         ("[[retired]]", "[[removed]]", "claims0.toml: removed: unknown"),
-        ('"P21-F1b"]', '"P21-F1b", "P21-F2"]', "item P21-F2: has neither a claim"),
-        ('item = "P21-F1b"', 'item = "P21-F9"', "item P21-F9: is not in the list"),
-        ("[[untested]]", CLAIM + "[[untested]]", "the name is used twice"),
+        ('"P98-A"]', '"P98-A", "P98-B"]', "item P98-B: has neither a claim"),
+        ('item = "P98-A"', 'item = "P98-C"', "item P98-C: is not in the list"),
+        ('id = "broken-run"', 'id = "squares-are-small"', "the name is used twice"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_line(
     tmp_path: Path, old: str, new: str, words: str
 ) -> None:
-    assert old in FILE
+    assert old in LEDGER
     with pytest.raises(ParameterError) as error:
-        read(tmp_path, FILE.replace(old, new, 1))
+        read(tmp_path, LEDGER.replace(old, new, 1))
     assert words in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -97,7 +69,7 @@ def test_a_wrong_file_is_refused_in_one_line(
 # ----------------------------------------------------------------------------- our own files
 
 
-LEDGER = reading.load()
+OURS = reading.load()
 COLUMNS = ("column", "other", "along", "pair", "low", "high", "formula", "trials")
 GROUPS = ("where", "a", "b", "within", "each", "powers")
 
@@ -109,7 +81,7 @@ def columns_of(rule: Any) -> set[str]:
 
 
 def test_a_claim_reads_columns_that_its_run_has() -> None:
-    for claim in LEDGER.claims:
+    for claim in OURS.claims:
         columns = columns_of(claim.rule)
         known = reproduction.study_of(claim.run).COLUMNS[claim.table]
         assert columns <= {*known}, claim.id
@@ -118,12 +90,12 @@ def test_a_claim_reads_columns_that_its_run_has() -> None:
         assert verdict.outcome == "not testable", claim.id
         for text in (claim.claim, *claim.notes(), claim.discussion or "."):
             assert text.endswith("."), (claim.id, text)
-    assert not {entry.id for entry in LEDGER.retired} & {claim.id for claim in LEDGER.claims}
+    assert not {entry.id for entry in OURS.retired} & {claim.id for claim in OURS.claims}
 
 
 def test_a_run_serves_a_claim_with_parameters_that_its_experiment_takes() -> None:
-    assert {*LEDGER.runs} == {claim.run.name for claim in LEDGER.claims}
-    for run in LEDGER.runs.values():
+    assert {*OURS.runs} == {claim.run.name for claim in OURS.claims}
+    for run in OURS.runs.values():
         for profile in reproduction.PROFILES:
             params = reproduction.params_of(run, profile)
             assert params == type(params).from_text(params.to_text())
@@ -131,9 +103,9 @@ def test_a_run_serves_a_claim_with_parameters_that_its_experiment_takes() -> Non
 
 
 def test_a_preset_judges_claims_of_more_runs_but_of_no_other_change() -> None:
-    found = LEDGER.for_preset("mse-curves", "p21-figure-3")
+    found = OURS.for_preset("mse-curves", "p21-figure-3")
     assert {claim.item[:6] for claim in found} == {"P21-F3"}
-    assert LEDGER.for_preset("mse-curves", "p21-figure-1") == ()
-    found = LEDGER.for_preset("soft-abc", "p22-figure-2")
+    assert OURS.for_preset("mse-curves", "p21-figure-1") == ()
+    found = OURS.for_preset("soft-abc", "p22-figure-2")
     assert {claim.run.name for claim in found} == {"p22-figure-2"}
     assert set(found[0].run.settings()) == {"runs"}
