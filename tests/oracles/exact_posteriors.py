@@ -39,7 +39,6 @@ from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
 from abcdp_core.posterior.priors import Beta, Dirichlet, Gamma, Law, LogUniform, Prior, Uniform
 
 Array = NDArray[np.float64]
-Names = tuple[str, ...]
 
 FARTHEST = 7.0
 """Ends of the scale x; the prior probability beyond them is 1e-12."""
@@ -58,18 +57,14 @@ PLACE, WIDTH = Uniform(-5.0, 5.0), LogUniform(0.1, 10.0)
 
 @dataclass(frozen=True)
 class SimulatedModel:
-    """A posterior's :class:`Model` made of a prior and a module-level function.
+    """A posterior's :class:`Model` of p parameters and k numbers.
 
-    Attributes:
-        parameters: names of the p parameters.
-        numbers: names of the k numbers.
-        simulate: generator and parameters ``(m, p)`` to numbers ``(m, k)``.
-        chunk: draws per call.
-        is_series: whether the numbers follow one another in time.
+    ``simulate`` is a module-level function of a generator and parameters ``(m, p)`` that returns
+    numbers ``(m, k)``; ``chunk`` is its draws per call.
     """
 
-    parameters: Names
-    numbers: Names
+    parameters: tuple[str, ...]
+    numbers: tuple[str, ...]
     prior: Prior
     simulate: Callable[[np.random.Generator, Array], Array] = field(repr=False)
     chunk: int = 5000
@@ -124,33 +119,36 @@ class Family:
     """Models with exact posteriors for any number of records and any budget.
 
     Attributes:
+        parameters, numbers: their names, separated by spaces.
         laws: priors of the parameters.
         simulate: generator, parameters ``(m, p)`` and n to numbers ``(m, k)``.
-        widths: changes ``(k,)`` of the sums of all records.
         posterior: the exact answer.
+        widths: changes of the sums of all records, one for each number or the same for all.
         means: whether means are released and not sums.
         whole: whether the parameters are whole numbers.
     """
 
-    parameters: Names
-    numbers: Names
+    parameters: str
+    numbers: str
     laws: tuple[Law, ...]
     simulate: Callable[[np.random.Generator, Array, int], Array]
-    widths: tuple[float, ...]
     posterior: Posterior
+    widths: tuple[float, ...]
     means: bool = False
     whole: bool = False
 
     def model(self, n: int) -> SimulatedModel:
         """Return the model of n records."""
-        simulate, chunk = partial(self.simulate, n=n), 500 if self.means else 5000
-        return SimulatedModel(self.parameters, self.numbers, Prior(self.laws), simulate, chunk)
+        names = tuple(self.parameters.split()), tuple(self.numbers.split())
+        chunk = 500 if self.means else 5000
+        return SimulatedModel(*names, Prior(self.laws), partial(self.simulate, n=n), chunk)
 
     def noise(self, epsilon_total: float, n: int) -> Noise:
         """Return the noise on the numbers."""
+        widths = np.broadcast_to(self.widths, len(self.numbers.split())).tolist()
         if self.means:
-            return Laplace(tuple(width / (n * epsilon_total) for width in self.widths))
-        return DiscreteLaplace(tuple(width / epsilon_total for width in self.widths))
+            return Laplace(tuple(width / (n * epsilon_total) for width in widths))
+        return DiscreteLaplace(tuple(width / epsilon_total for width in widths))
 
     def exact(self, z: Array, epsilon_total: float, n: int) -> tuple[Marginal, ...]:
         """Return one posterior for each parameter given released numbers ``(k,)``."""
@@ -385,50 +383,37 @@ def _exact_trials(z: Array, scale: tuple[float, ...], n: int) -> tuple[Marginal,
 
 
 def _of_rate(law: Law, width: float) -> Family:
-    exact = partial(_exact_poisson, law=law)
-    return Family(("rate",), ("sum",), (law,), _poisson_sums, (width,), exact)
+    return Family("rate", "sum", (law,), _poisson_sums, partial(_exact_poisson, law=law), (width,))
+
+
+def _of_shares(
+    names: str, law: Law, simulate: Any, concentration: tuple[float, ...], moved: float
+) -> Family:
+    exact = partial(_exact_shares, concentration=concentration)
+    return Family(names, names, (law,), simulate, exact, (moved,))
 
 
 ONES = (1.0,) * 5
-SHARES = tuple(f"share {cell}" for cell in range(1, 6))
-COUNTS = tuple(f"count {cell}" for cell in range(1, 6))
+FACTORS, ROBUST = (FIRST, SECOND), (PLACE, WIDTH)
 
 FAMILIES: dict[str, Family] = {
     "normal-mean": Family(
-        ("mu",), ("mean",), (MU,), _clipped_means, (2.0 * CLIP,), _exact_normal, means=True
+        "mu", "mean", (MU,), _clipped_means, _exact_normal, (2.0 * CLIP,), means=True
     ),
     "poisson-log-uniform": _of_rate(LogUniform(0.01, 100.0), 200.0),
     "poisson-gamma": _of_rate(Gamma(2.0, 2.0), 50.0),
     "product-identified": Family(
-        ("first", "second"), ("sum",), (FIRST, SECOND), _poisson_sums, (120.0,), _exact_product
+        "first second", "sum", FACTORS, _poisson_sums, _exact_product, (120.0,)
     ),
     "heavy-tails": Family(
-        ("place", "scale"),
-        ("mean", "size"),
-        (PLACE, WIDTH),
-        _robust_means,
-        (4.0 * FAR, 2.0 * FAR),
-        _exact_heavy_tails,
+        *("place scale", "mean size", ROBUST, _robust_means, _exact_heavy_tails),
+        widths=(4.0 * FAR, 2.0 * FAR),
         means=True,
     ),
-    "beta-binomial": Family(
-        ("share",),
-        ("count",),
-        (Beta(0.5, 0.5),),
-        _binomial_counts,
-        (1.0,),
-        partial(_exact_shares, concentration=(0.5, 0.5)),
-    ),
+    "beta-binomial": _of_shares("share", Beta(0.5, 0.5), _binomial_counts, (0.5, 0.5), 1.0),
     "whole-number": Family(
-        ("trials",), ("sum",), (TRIALS,), _trial_sums, (TRIALS.high,), _exact_trials, whole=True
+        "trials", "sum", (TRIALS,), _trial_sums, _exact_trials, (TRIALS.high,), whole=True
     ),
-    "dirichlet-shares": Family(
-        SHARES,
-        COUNTS,
-        (Dirichlet(ONES),),
-        _multinomial_counts,
-        (2.0,) * 5,
-        partial(_exact_shares, concentration=ONES),
-    ),
+    "dirichlet-shares": _of_shares("a b c d e", Dirichlet(ONES), _multinomial_counts, ONES, 2.0),
 }
 """Name -> family."""
