@@ -165,11 +165,3 @@ def test_a_lesson_is_printed_with_links_and_settings() -> None:
         assert f"http://192.168.1.5:8501/?lesson=one-person&step={step}&version=" in typed
     assert "Page <em>Overview</em>: ε_total\u00a0=\u00a00.2, ε_abc\u00a0=\u00a00.1, " in page
     assert "c\u00a0=\u00a010, N\u00a0=\u00a05,000<" in page
-
-
-def test_equal_runs_of_a_lesson_are_asked_for_once() -> None:
-    chosen = lessons.load()["people-buy-privacy"]
-    runs = [request for step in chosen.steps for request in steps.requests(step).values()]
-    asked = lesson_print.requests_of(chosen)
-    assert len(asked) < len(runs)
-    assert {*asked} == {*runs}

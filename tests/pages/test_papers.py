@@ -43,21 +43,6 @@ def test_a_clicked_row_is_the_claim_unless_that_is_locked(monkeypatch: pytest.Mo
         assert held["papers.claim"] == claim
 
 
-def test_an_item_without_a_claim_says_why_and_filters_that_nothing_fits_say_so() -> None:
-    row = TABLE[TABLE["id"] == ""].iloc[0]
-    found = {*zip(TABLE["source"], TABLE["verdict"], strict=True)}
-    sources, verdicts = (
-        controls_spec.find(f"papers.{name}").parameter.options[1:] for name in ("paper", "verdict")
-    )
-    pairs = ((source, verdict) for source in sources for verdict in verdicts)
-    source, verdict = next(pair for pair in pairs if pair not in found)
-    none = {"papers.paper": str(source), "papers.verdict": str(verdict)}
-    app = opened("papers", **none, **{"papers.claim": row["item"]})
-    assert not app.exception
-    assert "Not testable: " in texts(app)
-    assert [info.value for info in app.info] == ["No claim fits these filters."]
-
-
 def test_links_to_all_runs_are_read_without_a_notice() -> None:
     for run in reading.load().runs.values():
         found = papers.address(run, 1)

@@ -99,28 +99,45 @@ def test_a_release_needs_domain_file_and_confirmation() -> None:
     assert "little more than the prior" in warning.value
 
 
+def made(app: AppTest, label: str) -> str:
+    """The text of a file once it is prepared."""
+    settled(button(app, f"Prepare {label}").click().run())
+    content: bytes = app.session_state[downloads.PREPARED].job.outcome
+    return content.decode()
+
+
 def test_what_comes_out_is_one_document_that_the_browser_saves_and_nothing_else_stays(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def files() -> dict[Path, bytes]:
         return {file: file.read_bytes() for file in empty_cache.rglob("*") if file.is_file()}
 
-    before = page(None, by="sparse-vector")
+    before = page(None, low=-1000.0, high=1000.0)
     kept = files()
-    app = release_it(page(by="sparse-vector"))
+    app = release_it(page(low=-1000.0, high=1000.0))
     assert not app.exception
     (document,) = documents(app)
-    assert (document.request.mechanism, document.n) == ("sparse-vector", 200)
-    assert "Privacy label" in texts(app)
-    assert "Demonstration" not in texts(app)
-    assert "non-private" not in document.to_json()
-    assert "61.80339" not in document.to_json()
+    assert (document.request.mechanism, document.n) == ("noisy-counts", 200)
+    # It is shown in the person's own terms.
+    (table,) = app.dataframe
+    assert table.value.iloc[0, 0] == "\N{MINUS SIGN}1000 to \N{MINUS SIGN}600"
+    words = texts(app)
+    assert document.summary in words
+    assert document.marks_in_words in words
+    assert "Privacy label" in words
+    assert "Demonstration" not in words
     handed = told_to_browser(app)
     assert (handed["making"], handed["file"]) == (False, "release-1.json")
     assert handed["text"] == document.to_json()
-    # The next one needs a confirmation of its own, and a page that is drawn again makes no file.
-    assert not app.checkbox[0].value
-    assert "for ε_total = 50. One more release makes it 100." in texts(app)
+    report = made(app, "report as HTML")
+    assert document.finding in report
+    assert not [text for text in (handed["text"], report) if "61.80339" in text]
+    assert "non-private" not in handed["text"]
+    rows = made(app, f"{released.SETS} synthetic series as CSV").splitlines()[1:]
+    values = [float(row.split(",")[2]) for row in rows]
+    assert len(values) == released.SETS * 200
+    assert -1000.0 <= min(values) < max(values) <= 1000.0
+    # A page that is drawn again makes no file.
     with monkeypatch.context() as patch:
         patch.setattr(ReleaseRecord, "to_json", lambda _: 1 / 0)
         assert not app.run().exception
@@ -129,12 +146,20 @@ def test_what_comes_out_is_one_document_that_the_browser_saves_and_nothing_else_
     assert not [key for key in app.query_params if key.startswith("own-")]
     assert not documents(opened("your_own_data"))
     assert not documents(before)
-    # The same numbers in another file add up; others may be of the same people.
+
+
+def test_releases_of_the_same_numbers_add_up() -> None:
+    app = release_it(page(by="sparse-vector"))
+    assert documents(app)[0].request.mechanism == "sparse-vector"
+    # The next one needs a confirmation of its own.
+    assert not app.checkbox[0].value
+    assert "for ε_total = 50. One more release makes it 100." in texts(app)
     held = app.session_state[uploads.TRAY].held
     again = "\r\n".join(f'"{value!r}"' for value in VALUES.tolist()).encode()
     app = give(pressed(app, "own-forget"), again)
     assert held.use() is None, "they were to be forgotten at once"
     assert "These numbers were released once" in texts(app)
+    # Others may be of the same people.
     app = give(pressed(app, "own-forget"), again + b"\r\n1")
     assert "These numbers were released" not in texts(app)
     assert "Other numbers were released once in this session, for ε_total = 50." in texts(app)
@@ -156,32 +181,6 @@ def test_another_request_takes_the_confirmation_back() -> None:
             app.sidebar.select_slider(key=change).set_value(10).run()
         (box,) = settled(app).checkbox
         assert not box.value, change
-
-
-def test_what_was_released_is_shown_in_the_person_s_own_terms() -> None:
-    app = release_it(page(low=-1000.0, high=1000.0))
-    assert not app.exception
-    (document,) = documents(app)
-    assert document.request.mechanism == "noisy-counts"
-    (table,) = app.dataframe
-    minus = "\N{MINUS SIGN}"
-    assert table.value.iloc[0, 0] == f"{minus}1000 to {minus}600"
-    assert document.summary in texts(app)
-    assert document.marks_in_words in texts(app)
-    report = made(app, "report as HTML").decode()
-    assert document.finding in report
-    assert "61.80339" not in report
-    rows = made(app, f"{released.SETS} synthetic series as CSV").decode().splitlines()
-    assert len(rows) == 1 + released.SETS * 200
-    values = np.array([float(row.split(",")[2]) for row in rows[1:]])
-    assert -1000.0 <= values.min() < values.max() <= 1000.0
-
-
-def made(app: AppTest, label: str) -> bytes:
-    """A file once it is prepared."""
-    settled(button(app, f"Prepare {label}").click().run())
-    content: bytes = app.session_state[downloads.PREPARED].job.outcome
-    return content
 
 
 PATIENTS = "tuberculosis-patients"
@@ -433,33 +432,15 @@ def test_a_release_is_taken_once_from_the_budget_that_the_server_has(ledger: Pat
     assert not app.checkbox
 
 
-def test_of_two_at_once_the_second_reads_that_it_does_not_fit(
-    ledger: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_budget(ledger, "replace")
-    app = page()
-    take = budget_file.taken
-
-    def second(*given: Any) -> object:
-        budget_file.reserve(*given)
-        return take(*given)
-
-    monkeypatch.setattr(budget_file, "taken", second)
-    app = release_it(app)
-    assert "does not fit; 25 is left of 75. Nothing was spent." in app.error[0].value
-    assert not documents(app)
-    assert budget_file.account(ledger, "income").left() == 25
-
-
-@pytest.mark.parametrize(
-    ("of", "protects"), [(page, "one value of the series"), (page_of_people, "one patient")]
-)
 def test_a_budget_that_no_release_can_be_taken_from_is_refused_before_it_is_confirmed(
-    ledger: Path, of: Callable[..., AppTest], protects: str
+    ledger: Path,
 ) -> None:
     make_budget(ledger, "add-remove")
-    app = of(PATIENTS) if of is page_of_people else of()
-    (error,) = app.error
-    assert "is for one ` person ` (add-remove)" in error.value
-    assert f"this release protects {protects}" in error.value
-    assert not app.checkbox
+    for app, protects in (
+        (page(), "one value of the series"),
+        (page_of_people(PATIENTS), "one pa"),
+    ):
+        (error,) = app.error
+        assert "is for one ` person ` (add-remove)" in error.value
+        assert f"this release protects {protects}" in error.value
+        assert not app.checkbox
