@@ -8,6 +8,7 @@ import itertools
 import math
 import multiprocessing
 import os
+import secrets
 import signal
 import time
 from decimal import Decimal
@@ -272,10 +273,18 @@ def test_a_kill_loses_no_reservation_and_leaves_no_half_document(
 
 
 @FORK
-def test_processes_at_the_same_time_never_overspend(file: Path) -> None:
-    counts = FORKED.SimpleQueue()
+def test_processes_at_the_same_time_never_overspend(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts, together, drawn = FORKED.SimpleQueue(), FORKED.Barrier(8), secrets.token_hex
+
+    def slowly(size: int) -> str:
+        """Between reading and writing the file, give others time to do the same."""
+        time.sleep(0.01)
+        return drawn(size)
 
     def spend() -> None:
+        together.wait()
         made = 0
         for _ in range(4):
             with contextlib.suppress(ParameterError):
@@ -283,7 +292,8 @@ def test_processes_at_the_same_time_never_overspend(file: Path) -> None:
                 made += 1
         counts.put(made)
 
-    processes = [FORKED.Process(target=spend) for _ in range(10)]
+    monkeypatch.setattr(secrets, "token_hex", slowly)
+    processes = [FORKED.Process(target=spend) for _ in range(8)]
     for process in processes:
         process.start()
     assert sum(counts.get() for _ in processes) == 20
