@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import simulators
-from abcdp_core.parameters import POOL_SIZE
+from abcdp_core import simulators, studies
+from abcdp_core.parameters import POOL_SIZE, ParameterError
+from abcdp_core.simulators import ScenarioParams
 from tests.own_model import models
 
 SHIPPED = simulators.names()
@@ -109,3 +110,18 @@ def test_it_accepts_uploaded_data_completely_or_not_at_all(name: str) -> None:
     points = source.from_series(values)
     assert points.shape == (low, len(source.COORDINATES))
     assert np.array_equal(points[:, -1], values)
+
+
+def test_every_study_of_several_scenarios_refuses_too_much_work() -> None:
+    every = [studies.load(name).Params for name in studies.names()]
+    several = [params for params in every if "scenario" in params.specification()]
+    assert len(several) > 5
+    for params in several:
+        assert issubclass(params, ScenarioParams)
+        if "n" not in params.specification():
+            continue
+        with pytest.raises(ParameterError, match=r"n \* pool_size = 1,000,000,000: must be at"):
+            params(n=10_000, pool_size=100_000)
+        if "c" in params.specification():
+            with pytest.raises(ParameterError, match="c = 11: must be a whole number from 1 to p"):
+                params(c=11, pool_size=10)
