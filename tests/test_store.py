@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
@@ -42,7 +41,6 @@ def test_a_later_run_does_only_the_missing_tasks(tmp_path: Path) -> None:
     assert_same(resumed, runner.run_to_end(TOY, Params(size=6), 1))
 
 
-@dataclasses.dataclass(frozen=True)
 class Lookalike(Task):
     """Another kind of task with the same fields."""
 
@@ -51,9 +49,8 @@ def test_another_seed_study_or_kind_of_task_reuses_nothing(tmp_path: Path) -> No
     store, done = Store(tmp_path), list[int]()
     for seed in (1, 2, 1):
         last(runner.run(counting(done), Params(size=1), seed, store=store))
-    other = counting(done)
+    other, alike = counting(done), counting(done)
     other.EXPERIMENT = "other"
-    alike = counting(done)
     alike.tasks = lambda _, seed: [Lookalike(0, 0.0, -1, seed)]
     for study in (other, alike, other, alike):
         last(runner.run(study, Params(size=1), 1, store=store))

@@ -119,17 +119,12 @@ def summaries(seen: list[Observation]) -> Array:
     largest = max(sorted(sizes), key=lambda strain: sizes[strain])
     counted = sorted((size for size in sizes.values() if size <= 80), reverse=True)
     four = [*counted, 0, 0, 0, 0][:4]
+    gaps = [four[0] - four[1], four[1] - four[2], four[2] - four[3]]
     months = {month for strain, month in seen if strain == largest}
     how_many = Counter(sizes.values())
+    singles, pairs = (how_many[size] / len(seen) for size in (1, 2))
+    span = max(months) - min(months) + 1
+    largest_and_gaps = (sizes[largest], np.mean(gaps))
     return np.array(
-        [
-            len(seen),
-            len(sizes),
-            sizes[largest],
-            np.mean([four[0] - four[1], four[1] - four[2], four[2] - four[3]]),
-            how_many[1] / len(seen),
-            how_many[2] / len(seen),
-            max(months) - min(months) + 1,
-            len(months),
-        ]
+        [len(seen), len(sizes), *largest_and_gaps, singles, pairs, span, len(months)], dtype=float
     )

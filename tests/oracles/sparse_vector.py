@@ -46,14 +46,10 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
 
 
 def log_probability(pattern: Pattern, rho: Array, epsilon_abc: float, event: SparseVector) -> float:
-    """Logarithm of the probability that a run decides as ``pattern`` says (MATH S1).
+    """Logarithm of the probability that a run decides as ``pattern`` ``(s,)`` says (MATH S1).
 
-    Args:
-        pattern: decisions ``(s,)`` in order; a pattern shorter than the pool that has not stopped
-            is a run that is still going.
-        rho: finite distances ``(T,)`` of the pool, ``T >= s``.
-        epsilon_abc: threshold, in the unit of the distances.
-        event: noise scales above 0, c, and whether the threshold is redrawn.
+    A pattern shorter than the pool's distances ``(T,)`` that has not stopped is a run that is still
+    going.
     """
     kinks = rho[: len(pattern)] - epsilon_abc
     return math.fsum(
@@ -64,13 +60,7 @@ def log_probability(pattern: Pattern, rho: Array, epsilon_abc: float, event: Spa
 
 @dataclass(frozen=True)
 class _Segment:
-    """Decisions that share one threshold noise.
-
-    Attributes:
-        kinks: ρ_t − ε_abc ``(s,)``.
-        accepted: decisions ``(s,)``.
-        event: the noise.
-    """
+    """Decisions ``(s,)`` that share one threshold noise; kinks are ρ_t − ε_abc ``(s,)``."""
 
     kinks: Array
     accepted: Pattern
