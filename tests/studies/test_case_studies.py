@@ -1,18 +1,21 @@
-"""Tuberculosis: what comes with the program, soft weights, and what is protected."""
+"""Case studies: what comes with the program, soft weights, and what is protected."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import demonstration, pool
+from abcdp_core import demonstration, parameters, pool, runner, studies
+from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
-from abcdp_core.simulators import tuberculosis
+from abcdp_core.simulators import covid, tuberculosis
 from abcdp_core.streams import generator
 from abcdp_core.studies import (
+    covid_fit,
     posterior,
     tuberculosis_posterior,
     tuberculosis_soft,
@@ -146,3 +149,39 @@ def test_protecting_the_outbreak_leaves_the_prior_and_protecting_a_patient_does_
     first = protected("covid-people").privacy.partition(". ")[0]
     assert first.startswith("Protects one person: ")
     assert "; or protects one day: " in first
+
+
+# --------------------------------------------------------------------------------------- COVID-19
+
+
+def test_only_the_scripts_bandwidth_reads_the_series_and_the_result_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small = covid_fit.Params(pool_size=200, runs=1)
+
+    def bandwidths() -> list[object]:
+        pool.forget()
+        choices = [covid.BANDWIDTH, "median", 300.0, "script"]
+        settings = [dataclasses.replace(small, bandwidth=each) for each in choices]
+        return [covid_fit.pool_key(params, 1).bandwidth for params in settings]
+
+    assert "Not private" in results.changed(covid_fit, small, bandwidth="script").privacy
+    *before, script = bandwidths()
+    monkeypatch.setattr(covid, "CASES", 7.0 * covid.CASES)
+    assert bandwidths() == [*before, 7 * script]
+
+
+@pytest.mark.parametrize("name", ["covid-fit", "tuberculosis-posterior"])
+def test_too_many_rows_are_refused_and_the_bound_counts_them(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = studies.load(name)
+    with pytest.raises(ParameterError, match=r"^runs = 1000: must be at most"):
+        experiment.Params.from_text({"c": "1000", "pool_size": "1000", "runs": "1000"})
+    bounds: list[int] = []
+    monkeypatch.setattr(parameters, "check_rows", lambda runs, rows: bounds.append(runs * rows))
+    params = experiment.Params.from_text({"runs": "2", "c": "3", "pool_size": "200"})
+    main = runner.run_to_end(experiment, params, 1).tables["main"]
+    # Besides the rows of runs there are the data, or the draws kept without noise.
+    kind = next(name for name in ("kind", "release") if name in main)
+    assert (~main[kind].isin(["observed", "non-private"])).sum() <= bounds[0]
