@@ -73,12 +73,12 @@ def cautions(result: Result) -> str:
 
 
 def largest(result: Result) -> tuple[str, str]:
-    """By how much one person changes the chance of an outcome at most, and which person."""
+    """By how much one person changes the chance of a stop at most, and which person."""
     # Inside the function: one view of one page asks.
     from abcdp_core.studies.change_one_person import views
 
-    lead = f"{views.move_in_words(result)}. {views.bound_in_words(result)}"
-    return views.largest_in_words(result), lead
+    moved, allowed = views.move_in_words(result), views.allowed_in_words(result)
+    return views.stops_in_words(result), f"{moved}. {allowed}. {views.bound_in_words(result)}"
 
 
 def released(result: Result) -> str:

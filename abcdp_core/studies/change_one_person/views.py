@@ -24,17 +24,26 @@ def summary(result: Result) -> str:
         changes = f"removes {lost} of {of}" + f" and adds {gained}" * (gained > 0)
     elif gained:
         changes = f"adds {counted(gained, 'kept draw')}"
-    return f"With the same noise, this replacement {changes}. {largest_in_words(result)}."
+    decisions = f"With the same noise, this replacement {changes}"
+    return f"{decisions}. {stops_in_words(result)}. {allowed_in_words(result)}."
 
 
-def largest_in_words(result: Result) -> str:
-    """Report the largest factor between the chances of an outcome, and the allowed one."""
+def stops_in_words(result: Result) -> str:
+    """Report the largest factor between the chances that a run stops at a place."""
     row = result.tables["largest"].iloc[0]
-    allowed = f"ε_total allows a factor of {factor(float(row.epsilon_total))}"
     if row.at_least:
-        return f"One outcome practically never occurs with one of the two data sets; {allowed}"
+        return "With one of the two data sets, the run practically never stops at one place"
     most = f"becomes more than {factor_at_most(abs(row.log_ratio))} times as likely"
-    return f"No outcome likelier than one in a million {most}; {allowed}"
+    return f"No stopping place likelier than one in a million {most}"
+
+
+def allowed_in_words(result: Result) -> str:
+    """Report the largest factor that the budget allows for a release."""
+    allowed = factor(float(result.tables["largest"].iloc[0].epsilon_total))
+    return (
+        "Which draws are kept can reveal more; for the whole release, ε_total allows a factor of "
+        f"{allowed}"
+    )
 
 
 def factor_at_most(log_ratio: float) -> str:
