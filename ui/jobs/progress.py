@@ -27,12 +27,6 @@ STATUS = 36
 DECLINED, STARTED, WATCHED = "_declined", "_started", "_watched"
 SHOWN, SESSION = "_shown", "_session"
 
-DIMMED = (
-    "<style>[data-testid=stMain] :is([data-testid=stPlotlyChart], .finding, .st-key-headline) "
-    "{ opacity: 0.4 }</style>"
-)
-"""Dims pictures of settings that were left."""
-
 POOL = "Simulating the public pool: {:.0%}. This is done once."
 
 
@@ -96,11 +90,9 @@ def beside(name: str, request: Request) -> Result | None:
         st.error(verbatim(job.error))
         return None
     former = shown.get(name)
-    # Over a former picture the progress takes no room.
+    # Over a former picture the progress takes no room, and the page is dimmed (style.css).
     with st.container(key=f"over-{name}" if former else f"waiting-{name}"):
         wait_for(job)
-    if former:
-        st.html(DIMMED)
     return former
 
 
