@@ -57,17 +57,6 @@ def test_another_seed_study_or_kind_of_task_reuses_nothing(tmp_path: Path) -> No
     assert len(done) == len(list(tmp_path.iterdir())) == 4
 
 
-def test_a_damaged_file_and_one_of_another_task_are_done_again(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    whole = last(runner.run(TOY, Params(size=3), 1, store=store))
-    first, second, third = store.entries(TOY, toy_experiment.tasks(Params(size=3), 1))
-    first.path.replace(second.path)
-    third.path.write_bytes(third.path.read_bytes()[:-100])
-    done: list[int] = []
-    assert_same(last(runner.run(counting(done), Params(size=3), 1, store=store)), whole)
-    assert done == [0, 1, 2]
-
-
 def test_a_changed_study_reuses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = Path(toy_experiment.__file__).read_text(encoding="utf-8")
     file, store = tmp_path / "mine.py", Store(tmp_path / "store")

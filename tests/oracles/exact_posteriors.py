@@ -176,9 +176,8 @@ def _marginals(
 ) -> tuple[Marginal, ...]:
     """Return the posteriors of p parameters from their log likelihood at ``(m, p)``.
 
-    Args:
-        nodes: for each parameter, in grids that cover less and less.
-        negligible: drop of the log density beyond which the next grid ends.
+    Grids of so many ``nodes`` per parameter cover less and less: the next one ends where the log
+    density has dropped by ``negligible``.
     """
     places = range(len(laws))
     others = [tuple(other for other in places if other != place) for place in places]

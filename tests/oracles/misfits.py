@@ -24,13 +24,7 @@ JAGGED = 3.0
 
 @dataclass(frozen=True)
 class Case:
-    """A model with data that follow it and data that do not.
-
-    Attributes:
-        model: prior and simulator.
-        noise: noise on its numbers.
-        wrong: truth ``(1, p)`` to numbers ``(1, k)`` of data that do not follow the model.
-    """
+    """A model, noise on its numbers, and a simulator of data that do not follow the model."""
 
     name: str
     model: Model
