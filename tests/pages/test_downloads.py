@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import threading
 import zipfile
 from collections.abc import Callable
 
@@ -15,7 +14,6 @@ from abcdp_core.output import citation, images
 from abcdp_core.output.formats import ExportError
 from tests.pages.app import opened
 from ui.figures import downloads
-from ui.jobs.job import Job
 
 SOON = 20.0
 
@@ -59,14 +57,9 @@ def press(app: AppTest, label: str) -> AppTest:
     return next(each for each in app.button if each.label.startswith(label)).click().run()
 
 
-def job_of(app: AppTest) -> Job:
-    job: Job = app.session_state[downloads.PREPARED].job
-    return job
-
-
 def ended(app: AppTest) -> AppTest:
     """Run the page again once its file is there."""
-    assert job_of(app).ended.wait(SOON)
+    assert app.session_state[downloads.PREPARED].job.ended.wait(SOON)
     return app.run()
 
 
@@ -82,30 +75,6 @@ def test_a_file_is_prepared_and_then_saved_and_others_have_to_be_prepared(saved:
     assert saved == {"x.txt": b"content"}
     app.session_state["sources"] = (object(),)
     assert labels(app.run()) == ["Prepare it"]
-
-
-def test_a_file_is_cancelled_by_its_button_or_by_the_next_one(saved: Saved) -> None:
-    begun, go = threading.Event(), threading.Event()
-
-    def make() -> bytes:
-        begun.set()
-        assert go.wait(SOON)
-        return b"content"
-
-    app = press(shown(make), "Prepare")
-    assert begun.wait(SOON)
-    assert labels(app) == ["Cancel"]
-    # It waits for the first one, which is under way: one at a time.
-    other = press(shown(lambda: b"other"), "Prepare")
-    first = job_of(other)
-    other.session_state["sources"] = (object(),)
-    press(other.run(), "Prepare")
-    press(app, "Cancel")
-    go.set()
-    assert labels(ended(app)) == ["Prepare it"]
-    assert labels(ended(other)) == ["Save x.txt"]
-    assert first.state == "stopped"
-    assert saved == {"x.txt": b"other"}
 
 
 def test_a_page_has_a_zip_and_each_figure_files(

@@ -136,14 +136,6 @@ def test_the_link_has_the_name_that_others_know(
     assert share.code(url + "x" * 4000) == "", "no code can hold it"
 
 
-@pytest.mark.parametrize("base", ["http://abc.org:8501", "https://abc.org/some/where"])
-def test_the_address_of_another_page_is_on_the_same_server(base: str) -> None:
-    first, other, third = map(page_table.by_file, ("overview", "posterior", "distances"))
-    assert share.elsewhere(f"{base}/posterior", other, third) == f"{base}/distances"
-    assert share.elsewhere(f"{base}/posterior", other, first) == f"{base}/"
-    assert share.elsewhere(f"{base}/", first, other) == f"{base}/posterior"
-
-
 def test_a_projector_changes_figures_stays_on_and_is_in_no_link_that_holds_every_value() -> None:
     usual, large = opened("posterior"), opened("posterior", c="37", projector="true")
     assert not large.warning

@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 
 from abcdp_core import studies
-from abcdp_core.claims import Run, reading, report
+from abcdp_core.claims import reading, report
 from tests.pages.app import opened, texts
 from ui.parts import papers
 from ui.view import controls_spec, link, page_table
@@ -61,16 +61,4 @@ def test_links_to_all_runs_are_read_without_a_notice() -> None:
         assert {*query} <= used
         assert {*found.left} <= {*studies.load(run.experiment).Params.specification()}
         assert ("preset" in query) == papers.is_preset(run)
-
-
-def test_a_link_to_a_run_has_its_view_and_says_what_no_knob_sets() -> None:
-    run = Run(name="x", experiment="change-one-person", parameters=("n=300",))
-    found = papers.address(run, 5)
-    assert found is not None
-    assert found.link.startswith("posterior?posterior.view=change%20one%20person&")
-    assert "&n=300&" in found.link
-    assert "&seed=5&" in found.link
-    run = Run(name="x", experiment="flip-guideline", parameters=("data_sets=3",))
-    found = papers.address(run, 5)
-    assert found is not None
-    assert found.left == ("data_sets",)
+        assert not page.view or "preset" in query or run.experiment in page.shown(query[page.view])
