@@ -88,7 +88,6 @@ READERS = (
 """Studies that read the private data."""
 
 NAMES = [*studies.names(), own_study.NAME]
-EVERY = pytest.mark.parametrize("name", NAMES)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -103,14 +102,21 @@ def example_in_the_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     registry.forget()
 
 
-def small(name: str) -> Params:
+@pytest.fixture(params=NAMES)
+def study(request: pytest.FixtureRequest) -> Experiment:
+    found = studies.load(request.param)
+    assert request.param == found.EXPERIMENT
+    return found
+
+
+@functools.cache
+def small(study: Experiment) -> Params:
     """Return few runs of little data, with the first and the last value of each list."""
-    experiment = studies.load(name)
-    usual = vars(experiment.Params())
+    usual = vars(study.Params())
     lists = {key: value for key, value in usual.items() if isinstance(value, tuple)}
     chosen = {key: tuple(dict.fromkeys((value[0], value[-1]))) for key, value in lists.items()}
     chosen |= {key: value for key, value in SMALL.items() if key in usual}
-    return experiment.Params(**chosen | SMALLER.get(name, {}))
+    return study.Params(**chosen | SMALLER.get(study.EXPERIMENT, {}))
 
 
 def store() -> runner.Store:
@@ -118,31 +124,31 @@ def store() -> runner.Store:
     return runner.Store(cache.folder() / "contract")
 
 
-def run(name: str) -> Result:
-    *_, result = runner.run(studies.load(name), small(name), 1, store=store())
+def run(study: Experiment) -> Result:
+    *_, result = runner.run(study, small(study), 1, store=store())
     return result
 
 
 @functools.cache
-def result_of(name: str) -> Result:
-    result = run(name)
+def result_of(study: Experiment) -> Result:
+    result = run(study)
     assert result.kept == 0, "computed here"
     return result
 
 
 @functools.cache
-def first_task_of(name: str) -> list[Tables]:
+def first_task_of(study: Experiment) -> list[Tables]:
     """Return the tables of each link of the first task, computed again."""
-    task, *_ = studies.load(name).tasks(small(name), 1)
-    return list(links_of(studies.load(name), task))
+    task, *_ = study.tasks(small(study), 1)
+    return list(links_of(study, task))
 
 
 @functools.cache
-def figures_of(name: str) -> dict[str, CaptionedFigure]:
+def figures_of(study: Experiment) -> dict[str, CaptionedFigure]:
     """Draw the figures, and check that this leaves the result as it was."""
-    result = result_of(name)
+    result = result_of(study)
     before = {table: frame.copy() for table, frame in result.tables.items()}
-    figures = studies.load(name).figures(result)
+    figures = study.figures(result)
     for table, frame in before.items():
         assert_frame_equal(result.tables[table], frame, check_exact=True)
     return figures
@@ -152,42 +158,41 @@ def unmeasured(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.drop(columns=MEASURED, errors="ignore")
 
 
-def links_of(experiment: Experiment, task: Any) -> Iterator[Tables]:
+def links_of(study: Experiment, task: Any) -> Iterator[Tables]:
     """Yield the tables of each link of a task."""
     while task is not None:
-        outcome = experiment.work(task)
+        outcome = study.work(task)
         link = outcome if isinstance(outcome, Chunk) else Chunk(outcome, None)
         yield link.tables
         task = link.successor
 
 
-@EVERY
-def test_it_explains_itself(name: str) -> None:
-    experiment = studies.load(name)
-    assert name == experiment.EXPERIMENT
-    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)
-    assert 10 <= len(experiment.TITLE) <= 80
-    assert len((experiment.__doc__ or "").split()) > 40
-    for parameter in experiment.Params.specification().values():
+def changed(params: Params, name: str, value: Any) -> Params:
+    """Return the parameters with one at another value, the only one where it lists several."""
+    many = isinstance(vars(params)[name], tuple)
+    return dataclasses.replace(params, **{name: (value,) if many else value})
+
+
+def test_it_explains_itself(study: Experiment) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", study.EXPERIMENT)
+    assert 10 <= len(study.TITLE) <= 80
+    assert len((study.__doc__ or "").split()) > 40
+    for parameter in study.Params.specification().values():
         assert parameter.label
         assert parameter.help.endswith(".")
 
 
-@EVERY
-def test_presets_are_allowed_and_survive_the_way_through_text(name: str) -> None:
-    experiment = studies.load(name)
-    for preset in [*experiment.PRESETS.values(), experiment.Params()]:
-        assert isinstance(preset, experiment.Params)
-        assert experiment.Params.from_text(preset.to_text()) == preset
-        assert experiment.tasks(preset, 1)
+def test_presets_are_allowed_and_survive_the_way_through_text(study: Experiment) -> None:
+    for preset in [*study.PRESETS.values(), study.Params()]:
+        assert isinstance(preset, study.Params)
+        assert study.Params.from_text(preset.to_text()) == preset
+        assert study.tasks(preset, 1)
 
 
-@EVERY
-def test_tasks_are_plain_data_that_follows_from_parameters_and_seed(name: str) -> None:
-    experiment = studies.load(name)
-    tasks = experiment.tasks(small(name), 1)
-    assert tasks == experiment.tasks(small(name), 1)
-    assert tasks != experiment.tasks(small(name), 2)
+def test_tasks_are_plain_data_that_follows_from_parameters_and_seed(study: Experiment) -> None:
+    tasks = study.tasks(small(study), 1)
+    assert tasks == study.tasks(small(study), 1)
+    assert tasks != study.tasks(small(study), 2)
     assert pickle.loads(pickle.dumps(tasks)) == tasks
     for task in tasks:
         json.dumps(dataclasses.asdict(task))
@@ -196,46 +201,34 @@ def test_tasks_are_plain_data_that_follows_from_parameters_and_seed(name: str) -
 
 def test_more_runs_leave_the_stored_tasks_of_the_first_ones_valid() -> None:
     in_one_task = set()
-    for name in NAMES:
-        experiment, params = studies.load(name), small(name)
-        if "runs" in vars(params):
-            few, many = (stored(experiment, changed(params, "runs", runs)) for runs in (20, 40))
-            assert few < many or len(few) == len(many) == 1, name
-            in_one_task |= {name} if len(many) == 1 else set()
+    for study in map(studies.load, NAMES):
+        if "runs" in vars(small(study)):
+            asked = (study.tasks(changed(small(study), "runs", runs), 1) for runs in (20, 40))
+            few, many = ({each.path for each in store().entries(study, tasks)} for tasks in asked)
+            assert few < many or len(few) == len(many) == 1, study.EXPERIMENT
+            in_one_task |= {study.EXPERIMENT} if len(many) == 1 else set()
     assert in_one_task == ONE_TASK
 
 
-def stored(experiment: Experiment, params: Params) -> set[Path]:
-    """Return where a store keeps the tasks."""
-    tasks = experiment.tasks(params, 1)
-    paths = {entry.path for entry in runner.Store(Path()).entries(experiment, tasks)}
-    assert len(paths) == len(tasks)
-    return paths
-
-
-@EVERY
-def test_tables_have_the_columns_they_should_have_each_of_one_kind(name: str) -> None:
-    result = result_of(name)
-    columns = {table: tuple(frame.columns) for table, frame in result.tables.items()}
-    assert columns == studies.load(name).COLUMNS
-    assert next(iter(columns)) == "main"
-    for table, frame in result.tables.items():
-        assert frame.empty == ((name, table) in EMPTY), table
+def test_tables_have_the_columns_they_should_have_each_of_one_kind(study: Experiment) -> None:
+    tables = result_of(study).tables
+    assert {table: tuple(frame.columns) for table, frame in tables.items()} == study.COLUMNS
+    assert next(iter(tables)) == "main"
+    for table, frame in tables.items():
+        assert frame.empty == ((study.EXPERIMENT, table) in EMPTY), table
         column_kinds(frame)
         assert list(frame.index) == list(range(len(frame)))
 
 
-@EVERY
-def test_every_task_gives_every_table(name: str) -> None:
+def test_every_task_gives_every_table(study: Experiment) -> None:
     """So that a partial result has all that a complete one has."""
-    experiment, parts = studies.load(name), first_task_of(name)
-    task, *others = experiment.tasks(small(name), 1)
+    parts, (task, *others) = first_task_of(study), study.tasks(small(study), 1)
     assert len(parts) == getattr(task, "links", 1)
     for count in {1, min(2, len(parts)), len(parts)}:
-        partial = experiment.collect(small(name), runner.joined(parts[:count]))
-        assert set(partial.tables) == set(experiment.COLUMNS)
+        partial = study.collect(small(study), runner.joined(parts[:count]))
+        assert set(partial.tables) == set(study.COLUMNS)
         if others or count < len(parts):
-            assert experiment.figures(partial)
+            assert study.figures(partial)
 
 
 def sizes_of_parts(source: str) -> list[str]:
@@ -255,9 +248,10 @@ def test_studies_that_work_in_parts_are_listed_as_such() -> None:
 
 @pytest.mark.parametrize("name", CUT)
 def test_the_size_of_its_parts_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, (place, size) = result_of(name), CUT[name]
-    monkeypatch.setattr(f"{studies.load(name).__name__}.{place}", size)
-    parted = runner.run_to_end(studies.load(name), small(name), 1)
+    study, (place, size) = studies.load(name), CUT[name]
+    whole = result_of(study)
+    monkeypatch.setattr(f"{study.__name__}.{place}", size)
+    parted = runner.run_to_end(study, small(study), 1)
     assert parted.total != whole.total
     both = [unmeasured(each.tables["main"]) for each in (parted, whole)]
     with pytest.raises(AssertionError) if name in RANDOM_BY_PART else contextlib.nullcontext():
@@ -265,69 +259,63 @@ def test_the_size_of_its_parts_changes_nothing(name: str, monkeypatch: pytest.Mo
         assert parted.summary == whole.summary
 
 
-@EVERY
-def test_another_seed_gives_another_result_unless_nothing_is_random(name: str) -> None:
+def test_another_seed_gives_another_result_unless_nothing_is_random(study: Experiment) -> None:
     """It is enough that one task differs."""
-    experiment = studies.load(name)
-    pairs = zip(*(experiment.tasks(small(name), seed) for seed in (1, 2)), strict=True)
+    pairs = zip(*(study.tasks(small(study), seed) for seed in (1, 2)), strict=True)
     differs = any(
         not unmeasured(frame).equals(unmeasured(second[table]))
         for pair in pairs
-        for first, second in zip(*(links_of(experiment, task) for task in pair), strict=True)
+        for first, second in zip(*(links_of(study, task) for task in pair), strict=True)
         for table, frame in first.items()
     )
-    assert differs == (name not in CLOSED_FORM)
+    assert differs == (study.EXPERIMENT not in CLOSED_FORM)
 
 
-@EVERY
-def test_the_same_seed_gives_the_same_result_and_a_store_changes_nothing(name: str) -> None:
-    expected, again = result_of(name), run(name)
+def test_the_same_seed_gives_the_same_result_and_a_store_changes_nothing(study: Experiment) -> None:
+    expected, again = result_of(study), run(study)
     assert again.kept == again.total, "all taken from the store"
     same = {"tables": {}, "kept": 0}
     assert dataclasses.replace(again, **same) == dataclasses.replace(expected, **same)
-    task, *_ = studies.load(name).tasks(small(name), 1)
-    (entry,) = store().entries(studies.load(name), [task])
-    pairs = (
-        (again.tables, expected.tables),
-        (store().load(entry), runner.joined(first_task_of(name))),
-    )
-    for first, second in pairs:
-        assert first.keys() == second.keys()
-        for table, frame in first.items():
-            assert_frame_equal(unmeasured(frame), unmeasured(second[table]), check_exact=True)
+    (entry, *_) = store().entries(study, study.tasks(small(study), 1))
+    computed_again = runner.joined(first_task_of(study))
+    for one, other in (again.tables, expected.tables), (store().load(entry), computed_again):
+        assert one.keys() == other.keys()
+        for table, frame in one.items():
+            assert_frame_equal(unmeasured(frame), unmeasured(other[table]), check_exact=True)
 
 
-@EVERY
 def test_private_data_are_read_where_they_are_the_question_and_nowhere_else(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    study: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    experiment = studies.load(name)
     results.without_private_data(monkeypatch)
     # A seed for which nothing is stored yet.
-    task, *_ = experiment.tasks(small(name), 3)
-    with pytest.raises(ZeroDivisionError) if name in READERS else contextlib.nullcontext():
-        assert list(links_of(experiment, task))
+    task, *_ = study.tasks(small(study), 3)
+    reads = study.EXPERIMENT in READERS
+    with pytest.raises(ZeroDivisionError) if reads else contextlib.nullcontext():
+        assert list(links_of(study, task))
 
 
-@EVERY
-def test_figures_are_drawn_from_the_result_alone_even_when_saved(name: str, tmp_path: Path) -> None:
-    result, figures = result_of(name), figures_of(name)
+def test_figures_are_drawn_from_the_result_alone_even_when_saved(
+    study: Experiment, tmp_path: Path
+) -> None:
+    result, figures = result_of(study), figures_of(study)
     files.write(result, figures, tmp_path, ("csv", "json"))
-    saved = files.read(tmp_path, name)
+    saved = files.read(tmp_path, study.EXPERIMENT)
     for table, frame in result.tables.items():
         assert_frame_equal(saved.tables[table], frame, check_exact=True)
     assert dataclasses.replace(saved, tables={}) == dataclasses.replace(result, tables={})
-    again = studies.load(name).figures(saved)
+    again = study.figures(saved)
     assert again.keys() == figures.keys()
     for key, each in figures.items():
         assert again[key].sentence == each.sentence
         assert again[key].figure.to_json() == each.figure.to_json()
 
 
-@EVERY
-def test_figures_have_titles_names_and_few_points_and_no_look_of_their_own(name: str) -> None:
-    assert figures_of(name)
-    for key, each in figures_of(name).items():
+def test_figures_have_titles_names_and_few_points_and_no_look_of_their_own(
+    study: Experiment,
+) -> None:
+    assert figures_of(study)
+    for key, each in figures_of(study).items():
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", key)
         layout, traces = each.figure.layout, each.figure.data
         assert layout.title.text
@@ -336,17 +324,16 @@ def test_figures_have_titles_names_and_few_points_and_no_look_of_their_own(name:
         assert not layout.legend.to_plotly_json().keys() - {"itemsizing", "traceorder"}
         assert layout.title.to_plotly_json().keys() <= {"text", "subtitle"}
         assert all(trace.name for trace in traces)
-        assert sum(len(trace.x) for trace in traces if trace.x is not None) < 20_000
-        # Lists of numbers are slow to send.
         places = [trace.x for trace in traces if trace.x is not None]
+        assert sum(map(len, places)) < 20_000
+        # Lists of numbers are slow to send.
         assert all(isinstance(x, np.ndarray) or isinstance(x[0], str) for x in places)
 
 
-@EVERY
-def test_a_summary_is_one_short_paragraph_and_every_figure_has_its_own(name: str) -> None:
-    result, figures = result_of(name), figures_of(name)
+def test_a_summary_is_one_short_paragraph_and_every_figure_has_its_own(study: Experiment) -> None:
+    result = result_of(study)
     assert re.search(r"\d", result.summary)
-    sentences = [each.sentence for each in figures.values()]
+    sentences = [each.sentence for each in figures_of(study).values()]
     assert len(set(sentences)) == len(sentences)
     for text in (result.summary, result.privacy, *sentences):
         assert 10 < len(text) < (1000 if text in sentences else 600)
@@ -354,22 +341,16 @@ def test_a_summary_is_one_short_paragraph_and_every_figure_has_its_own(name: str
         assert not re.search(r"[*`\n<>]", text)
 
 
-ENDS = {
-    *("epsilon_total", "epsilon_abc", "c", "delta", "sigma", "mu", "wanted"),
-    "bound_quantile",
-}
-"""Parameters that are set to their smallest and largest value, each by itself."""
-
 HOLE = re.compile(
     r"\b(nan|inf|None|NaT)\b|-0\b(?!\.)|\b1 (runs|draws|people|samples|data sets)\b|  "
 )
 """Texts that no sentence has."""
 
-
-def changed(params: Params, name: str, value: Any) -> Params:
-    """Return the parameters with one at another value, the only one where it lists several."""
-    many = isinstance(vars(params)[name], tuple)
-    return dataclasses.replace(params, **{name: (value,) if many else value})
+ENDS = {
+    *("epsilon_total", "epsilon_abc", "c", "delta", "sigma", "mu", "wanted"),
+    "bound_quantile",
+}
+"""Parameters that are set to their smallest and largest value, each by itself."""
 
 
 def fewest(params: Params) -> Params:
@@ -402,21 +383,19 @@ def assert_no_holes(result: Result, figures: dict[str, CaptionedFigure]) -> None
         assert not HOLE.search(text), (result.params, text)
 
 
-@EVERY
-def test_texts_have_no_hole_where_little_is_learned(name: str) -> None:
+def test_texts_have_no_hole_where_little_is_learned(study: Experiment) -> None:
     """With one run of the smallest budget."""
-    assert_no_holes(result_of(name), figures_of(name))
-    few = fewest(small(name))
+    assert_no_holes(result_of(study), figures_of(study))
+    few = fewest(small(study))
     if "epsilon_total" in vars(few):
         few = changed(few, "epsilon_total", few.specification()["epsilon_total"].low)
-    result = runner.run_to_end(studies.load(name), few, 1)
-    assert_no_holes(result, studies.load(name).figures(result))
+    result = runner.run_to_end(study, few, 1)
+    assert_no_holes(result, study.figures(result))
 
 
 @pytest.mark.slow
-@EVERY
-def test_texts_have_no_hole_at_the_ends(name: str) -> None:
-    for params in extremes(fewest(small(name))):
+def test_texts_have_no_hole_at_the_ends(study: Experiment) -> None:
+    for params in extremes(fewest(small(study))):
         with contextlib.suppress(ParameterError):
-            result = runner.run_to_end(studies.load(name), params, 1)
-            assert_no_holes(result, studies.load(name).figures(result))
+            result = runner.run_to_end(study, params, 1)
+            assert_no_holes(result, study.figures(result))

