@@ -7,7 +7,6 @@ be compared with what is.
 
 from __future__ import annotations
 
-import copy
 import errno
 import io
 import itertools
@@ -18,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -54,8 +53,15 @@ RELEASE = f"{ASKED} --yes"
 
 WORK = "tests.toy_experiment.work"
 SYNC = "os.fsync"
-FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-LOST = LostWorkersError("a worker process was lost")
+
+
+def full() -> OSError:
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def lost() -> LostWorkersError:
+    return LostWorkersError("a worker process was lost")
+
 
 NOTHING = "nothing was released.\n"
 NO_HALF = "Interrupted; no file was left half-written.\n"
@@ -75,7 +81,7 @@ class Ending:
     Attributes:
         command: what is typed.
         place: the function where it happens.
-        what: an error, raised in place of that function, or a signal, raised before it.
+        what: makes an error, raised in place of that function; or a signal, raised before it.
         code: the exit code.
         said: everything on standard error.
         nth: the call of the function at which it happens; errors last from then on.
@@ -86,7 +92,7 @@ class Ending:
 
     command: str
     place: str
-    what: BaseException | signal.Signals
+    what: Callable[[], BaseException] | signal.Signals
     code: int
     said: str
     nth: int = 1
@@ -95,10 +101,11 @@ class Ending:
     left: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.command.split()[0]}, {self.what!r} at call {self.nth} of {self.place}"
+        what = self.what.name if isinstance(self.what, signal.Signals) else self.what.__name__
+        return f"{self.command.split()[0]}, {what} at call {self.nth} of {self.place}"
 
 
-CTRL_C, TERM = KeyboardInterrupt(), signal.SIGTERM
+CTRL_C, TERM = KeyboardInterrupt, signal.SIGTERM
 TAKEN_BACK, KEPT = ("0.5", "0"), ("0.5", "0.5")
 POOL, DRAW = "abcdp_core.pool.build", "abcdp_core.release.sparse_vector.release_exactly"
 SUMMARY = "abcdp_core.release.sparse_vector.SparseVectorRecord.summary"
@@ -107,22 +114,22 @@ ENDINGS = [
     Ending(RUN, WORK, CTRL_C, INTERRUPTED, NO_HALF),
     Ending(RUN, WORK, CTRL_C, INTERRUPTED, "", nth=3, done=2),
     Ending(RUN, WORK, TERM, TERMINATED, "", nth=4, done=3),
-    Ending(RUN, WORK, MemoryError(), 1,
+    Ending(RUN, WORK, MemoryError, 1,
            "error: not enough memory; try smaller sizes or fewer workers.\n", nth=4, done=3),
-    Ending(RUN, WORK, LOST, 1, "error: a worker process was lost\n", nth=4, done=3),
-    Ending(RUN, SYNC, FULL, 2, UNCHANGED),
+    Ending(RUN, WORK, lost, 1, "error: a worker process was lost\n", nth=4, done=3),
+    Ending(RUN, SYNC, full, 2, UNCHANGED),
     Ending(INFER, "abcdp_core.posterior.rounds.simulate", CTRL_C, INTERRUPTED, NO_HALF),
-    Ending("infer pool.toml --workers 1 --out out", SYNC, FULL, 2, UNCHANGED),
+    Ending("infer pool.toml --workers 1 --out out", SYNC, full, 2, UNCHANGED),
     Ending(REPORT, "abcdp_core.release.report.page", CTRL_C, INTERRUPTED, NO_HALF),
-    Ending(REPORT, SYNC, FULL, 2, OUT.format("report.html", ".\n")),
-    Ending(CREATE, SYNC, FULL, 2, LEDGER),
+    Ending(REPORT, SYNC, full, 2, OUT.format("report.html", ".\n")),
+    Ending(CREATE, SYNC, full, 2, LEDGER),
     # The cost is on the disk before the data are read, and given back if nothing was drawn.
     Ending(ASKED, "abcdp_core.tabular.content_of", CTRL_C, INTERRUPTED, f"Interrupted; {NOTHING}",
            spent=TAKEN_BACK),
     Ending(ASKED, "builtins.input", CTRL_C, INTERRUPTED, f"Interrupted; {NOTHING}",
            spent=TAKEN_BACK),
     Ending(RELEASE, POOL, TERM, TERMINATED, f"Terminated; {NOTHING}", spent=TAKEN_BACK),
-    Ending(RELEASE, POOL, MemoryError(), 1,
+    Ending(RELEASE, POOL, MemoryError, 1,
            f"error: not enough memory; try smaller sizes or fewer workers; {NOTHING}",
            spent=TAKEN_BACK),
     # A signal waits from before the noise until the file is there.
@@ -132,11 +139,11 @@ ENDINGS = [
         for place in (DRAW, "os.link", SUMMARY)
     ),
     # In turn: room for the release, its cost, the release itself, the name of its file.
-    Ending(RELEASE, SYNC, FULL, 2, OUT.format("out.json", f"; {NOTHING}")),
-    Ending(RELEASE, SYNC, FULL, 2, LEDGER, nth=2, spent=TAKEN_BACK),
-    Ending(RELEASE, SYNC, FULL, 2, OUT.format("out.json", f"; {SPENT} on standard output.\n"),
+    Ending(RELEASE, SYNC, full, 2, OUT.format("out.json", f"; {NOTHING}")),
+    Ending(RELEASE, SYNC, full, 2, LEDGER, nth=2, spent=TAKEN_BACK),
+    Ending(RELEASE, SYNC, full, 2, OUT.format("out.json", f"; {SPENT} on standard output.\n"),
            nth=3, spent=KEPT),
-    Ending(RELEASE, SYNC, FULL, 0, "", nth=4, spent=KEPT, left=("out.json",)),
+    Ending(RELEASE, SYNC, full, 0, "", nth=4, spent=KEPT, left=("out.json",)),
 ]  # fmt: skip
 
 
@@ -196,12 +203,11 @@ def plant(ending: Ending, monkeypatch: pytest.MonkeyPatch) -> list[Decimal]:
     def fails(*arguments: Any, **named: Any) -> Any:
         if (call := next(calls)) == ending.nth:
             then.append(spent())
-        if isinstance(ending.what, BaseException):
-            if call >= ending.nth:
-                # Each has notes of its own.
-                raise copy.copy(ending.what)
-        elif call == ending.nth:
-            signal.raise_signal(ending.what)
+        if isinstance(ending.what, signal.Signals):
+            if call == ending.nth:
+                signal.raise_signal(ending.what)
+        elif call >= ending.nth:
+            raise ending.what()
         function = real.fget if isinstance(real, property) else real
         return function(*arguments, **named)
 
