@@ -1,13 +1,10 @@
-"""What figures of several studies are built from: parts, lines over runs, names, ticks."""
+"""What figures of several studies are built from: parts, names, ticks."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 import pytest
 
 from abcdp_core import figures as fig
@@ -26,38 +23,18 @@ def test_parts_lie_side_by_side_in_the_figure(count: int) -> None:
         assert max(ends) == 1.0
 
 
-DRAWN: dict[str, Callable[[list[str]], go.Figure]] = {
-    "rows": lambda names: fig.rows(names, "title", "x"),
-    "rows apart": lambda names: fig.rows(names, "title", "x", shared=False),
-    "stack": lambda names: fig.stack(names, "title", "x", [(0.0, 1.0)] * len(names)),
-    "stack apart": lambda names: fig.stack(
-        names, "title", "x", [(0.0, 1.0 + place) for place in range(len(names))]
-    ),
-    "panels": lambda names: fig.panels(names, "title", "x", "y"),
-}
-
-
-@pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
-def test_a_figure_has_as_many_parts_as_there_are_names(
-    draw: Callable[[list[str]], go.Figure],
-) -> None:
-    for count in (1, 8, 22):
-        figure = draw([f"row {number}" for number in range(count)])
+@pytest.mark.parametrize("count", [1, 8, 22])
+def test_a_figure_has_as_many_parts_as_there_are_names(count: int) -> None:
+    names = [f"row {number}" for number in range(count)]
+    ends = [(0.0, 1.0 + place) for place in range(count)]
+    for figure in (
+        fig.rows(names, "title", "x"),
+        fig.rows(names, "title", "x", shared=False),
+        fig.stack(names, "title", "x", ends[:1] * count),
+        fig.stack(names, "title", "x", ends),
+        fig.panels(names, "title", "x", "y"),
+    ):
         assert len(list(figure.select_yaxes())) == count
-
-
-def test_a_line_over_runs_is_sorted_has_its_band_and_open_marks_where_nothing_is_kept() -> None:
-    columns = {
-        "epsilon_total": [2.0, 1.0], "mean": [0.2, 0.3], "low": [0.1, 0.25], "high": [0.3, 0.35],
-        "empty_share": [0.0, 0.4],
-    }  # fmt: skip
-    band, line = fig.run_line(pd.DataFrame(columns), "epsilon_total", fig.PRIVATE, 1)
-    assert line.x.tolist() == [1.0, 2.0]
-    assert line.y.tolist() == [0.3, 0.2]
-    assert band.y.tolist() == [0.35, 0.3, 0.1, 0.25]
-    assert (line.xaxis, band.xaxis, line.showlegend) == ("x2", "x2", False)
-    assert list(line.marker.symbol) == ["circle-open", "circle"]
-    assert line.customdata[:, 2].tolist() == [40.0, 0.0]
 
 
 @pytest.mark.parametrize(

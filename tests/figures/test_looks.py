@@ -39,15 +39,6 @@ def test_a_title_stands_in_lines_that_fit_above_the_plot(medium: fig.Medium) -> 
     assert layout.title.font.size == medium.title
 
 
-@MEDIA
-def test_every_text_has_the_ink_of_its_medium(medium: fig.Medium) -> None:
-    layout = fig.dressed(drawn("Title"), medium).layout
-    notes = [note.font for note in layout.annotations]
-    axes = [layout.xaxis.tickfont, layout.yaxis2.tickfont, layout.xaxis.title.font]
-    inks = {font.color or "" for font in [*notes, *axes, layout.legend.font, layout.font]}
-    assert inks == {medium.ink}
-
-
 def plot_height(chart: go.Figure) -> float:
     return float(chart.layout.height - chart.layout.margin.t - chart.layout.margin.b)
 
@@ -73,17 +64,6 @@ def test_on_a_dark_page_every_color_is_its_dark_one_wherever_it_appears() -> Non
         assert light not in text
     for dark in (fig.ON_DARK[fig.BLACK], fig.ON_DARK[fig.GREEN], "rgba(86,180,233,0.18)"):
         assert dark in text
-
-
-def test_settings_stand_in_smaller_lines_below_a_finding() -> None:
-    chart = fig.figure("A finding", "x", "y", settings="ε_total = 0.2, " * 8)
-    layout = fig.dressed(chart, fig.SCREEN).layout
-    first, *others = layout.title.text.split("<br>")
-    assert first == "A finding"
-    assert len(others) > 1
-    assert all(f"font-size:{fig.SCREEN.ticks}px" in line for line in others)
-    alone = fig.dressed(fig.figure("A finding", "x", "y"), fig.SCREEN).layout
-    assert layout.margin.t > alone.margin.t
 
 
 # ---------------------------------------------------------------------------------------- projector
@@ -118,23 +98,22 @@ def layout_only(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("theme", [None, "light", "dark"])
-def test_on_a_projector_no_letter_is_small(theme: str | None) -> None:
-    chart, medium = with_everything_small(), fig.screen(theme, projector=True)
-    assert min(sizes_of_letters(layout_only(fig.as_seen(chart, fig.screen(theme))))) == 9
-    for plain in (fig.as_seen(chart, medium), fig.in_card(chart, medium, 268)):
+def test_on_a_projector_no_letter_is_small_lines_are_thick_and_marks_large(
+    theme: str | None,
+) -> None:
+    chart, usual = with_everything_small(), fig.screen(theme)
+    projector = fig.screen(theme, projector=True)
+    assert min(sizes_of_letters(layout_only(fig.as_seen(chart, usual)))) == 9
+    for plain in (fig.as_seen(chart, projector), fig.in_card(chart, projector, 268)):
         assert min(sizes_of_letters(layout_only(plain))) >= 20
         go.Figure(plain)
 
-
-def test_on_a_projector_lines_are_thick_and_marks_large() -> None:
     def looks(chart: go.Figure) -> list[float]:
         points, line, _ = chart.data[-3:]
         shape = chart.layout.shapes[0]
         return [line.line.width, shape.line.width, points.error_y.thickness, points.marker.size]
 
-    usual, large = (
-        fig.dressed(with_everything_small(), each) for each in (fig.SCREEN, fig.PROJECTOR)
-    )
-    assert np.array(looks(large)) / looks(usual) == pytest.approx([1.6, 1.6, 1.6, 1.3])
+    small, large = fig.dressed(chart, usual), fig.dressed(chart, projector)
+    assert np.array(looks(large)) / looks(small) == pytest.approx([1.6, 1.6, 1.6, 1.3])
     assert large.data[-1].marker.size == pytest.approx(np.array([5, 9]) * 1.3)
-    assert large.layout.height > usual.layout.height
+    assert large.layout.height > small.layout.height

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 from abcdp_core import figures as fig
-from abcdp_core.figures.mirrored import FILLED, SHAPE
+from abcdp_core.figures.mirrored import FILLED
 
 AXES = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
 
@@ -20,15 +20,14 @@ def rows(release: str, parameter: str, first: int, value: np.ndarray) -> pd.Data
     return pd.DataFrame({"release": release, "parameter": parameter, "value": value, **columns})
 
 
-def drawn(count: int, shared: int = 0, *, bars: bool = False) -> go.Figure:
-    """Draw as many values of each release, ``shared`` of them by both."""
+def drawn(count: int, *, bars: bool) -> go.Figure:
+    """Draw as many values of each release."""
     value, prior = np.linspace(0.01, 0.6, count), np.linspace(0.0, 0.99, 100)
     parts = [
         rows(release, name, first, of)
         for name in AXES
         for release, first, of in (
-            *(("private", 0, value), ("non-private", count - shared, value)),
-            ("prior", 0, prior),
+            *(("private", 0, value), ("non-private", count, value), ("prior", 0, prior)),
         )
     ]
     truth = np.array([0.2, 0.3])
@@ -37,22 +36,6 @@ def drawn(count: int, shared: int = 0, *, bars: bool = False) -> go.Figure:
 
 def named(figure: go.Figure, name: str) -> list[go.Scatter | go.Bar]:
     return [trace for trace in figure.data if trace.name == name]
-
-
-def test_few_samples_are_dots_private_above_and_the_others_below_before_the_prior() -> None:
-    figure = drawn(10, shared=4)
-    for release, side in (("private", 1.0), ("non-private", -1.0)):
-        traces = named(figure, release)
-        assert len(traces) == len(AXES)
-        for trace in traces:
-            assert trace.mode == "markers"
-            assert len(trace.x) == 10
-            assert np.all(side * np.asarray(trace.y) > 0)
-            assert list(trace.marker.color).count(fig.BOTH.color) == 4
-    names = [trace.name for trace in figure.data if trace.yaxis in (None, "y")]
-    first = min(names.index(release) for release in ("private", "non-private"))
-    assert names[:first] == ["prior", "prior", "truth"]
-    assert max(np.max(np.abs(trace.y)) for trace in named(figure, "prior")) == pytest.approx(SHAPE)
 
 
 @pytest.mark.parametrize("bars", [True, False])
@@ -66,7 +49,7 @@ def test_bars_hold_every_sample_at_the_scale_of_the_prior(bars: bool) -> None:
     # Both ends of each step.
     assert np.sum(prior[0].y) == pytest.approx(2.0 * total)
     assert max(np.max(np.abs(trace.y)) for trace in [*private, *below]) == FILLED < 1.0
-    assert not named(drawn(0), "private")
+    assert not named(drawn(0, bars=bars), "private")
 
 
 @pytest.mark.parametrize("count", [2, 5, 60])

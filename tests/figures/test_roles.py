@@ -164,15 +164,3 @@ def test_every_color_is_seen_and_every_word_is_read(theme: str) -> None:
     words = {looks.WORDS.get(c, c) if theme == "light" else shown(c) for c in COLORS}
     words |= {fig.SCREENS[theme].ink}
     assert [color for color in words if contrast(color, ground) < 4.5] == [], "words need 4.5"
-
-
-def test_words_get_their_own_color_and_marks_keep_theirs() -> None:
-    chart = fig.figure("Title", "x", "y")
-    one = np.ones(1)
-    chart.add_trace(fig.points(one, one, fig.PRIVATE))
-    fig.note(chart, 1.0, 1.0, "private", fig.PRIVATE.color, "top left")
-    fig.end_labels(chart, [(1.0, "private", fig.PRIVATE.color)], (0.0, 2.0))
-    dressed = fig.dressed(chart, fig.SCREENS["light"])
-    assert dressed.data[0].marker.color == fig.PRIVATE.color
-    assert dressed.layout.annotations[0].font.color == looks.WORDS[fig.PRIVATE.color]
-    assert looks.WORDS[fig.PRIVATE.color] in dressed.layout.yaxis2.ticktext[0]

@@ -115,27 +115,12 @@ def test_settings_are_chosen_and_predicted_on_different_cases(
     monkeypatch.setattr(planning.tuning, "TRIED", 2)
     asked = Asked(MIXTURE, 120, 1.0, 1e-6, ("sparse-vector", "noisy-counts"), 60, "mse")
     planning.chosen.cache_clear()
-    chosen = planning.chosen(asked, 3)
     both = pd.concat([planning.tried(asked, 3, index) for index in (0, 1)])
-    for again in (planning.kept(asked, 3, 1), planning.kept(asked, 3, 1)):
-        pd.testing.assert_frame_equal(again, both[both["index"] == 1])
-    assert chosen == planning.best(both, "mse")
-    rows = planning.predicted(asked, 3, 5)
+    rows, chosen = planning.predicted(asked, 3, 5), planning.best(both, "mse")
     planning.chosen.cache_clear()
     assert dict(zip(rows.mechanism, rows.setting, strict=True)) == dict(chosen)
     assert set(rows["index"]) == {5}
     assert rows.expected_mse.notna().tolist() == [True] * 4 + [False] * 4
-
-
-def test_a_control_variate_removes_the_known_part_of_chance() -> None:
-    control = np.random.default_rng(1).exponential(size=64)
-    values = 2.0 + 0.5 * control
-    found = planning.average(values, [control], [1.0])
-    assert found.value == pytest.approx(2.5)
-    assert found.high - found.low == pytest.approx(0.0, abs=1e-9)
-    plain = planning.average(values)
-    assert plain.value == pytest.approx(values.mean())
-    assert plain.low < 2.5 < plain.high
 
 
 def test_the_ideal_error_has_its_stated_mean() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import math
 
 import numpy as np
@@ -19,7 +18,6 @@ from abcdp_core.studies import (
     adaptive_truncation,
     estimation_accuracy,
     online_gradient,
-    truncation_streams,
     vector_truncation,
 )
 from abcdp_core.studies.estimation_accuracy import computing, drawing
@@ -124,15 +122,6 @@ def test_ways_of_asking_differ_in_what_is_asked_only() -> None:
         assert list(rest) == ["adaptive", "fixed", adaptive_truncation.PLACED]
 
 
-@pytest.mark.parametrize(("n", "times"), [(50, [20, 40, 50]), (40, [20, 40]), (1, [1])])
-def test_snapshots_come_at_multiples_and_at_the_end(n: int, times: list[int]) -> None:
-    assert truncation_streams.Params(n=n).pictures() == times
-    many = truncation_streams.Params(n=10_050).pictures()
-    assert len(many) <= truncation_streams.PICTURES
-    assert many[-1] == 10_050
-    assert {t % 20 for t in many[:-1]} == {0}
-
-
 # ---------------------------------------------------------------------------- accuracy of methods
 
 
@@ -153,23 +142,7 @@ def test_a_batch_sampler_agrees_with_the_grid(sampler: str) -> None:
         assert 5 * monte_carlo < exact[f"sd_{name}"]
 
 
-SYMBOLS = estimation_accuracy.Params(
-    n=20,
-    sampler=("smc", "grid", "mh", "smc-latent"),
-    channel=("truncation", "optimal", "sign"),
-    epsilon_total=(5.0,),
-)
-
-
-def test_each_sampler_takes_the_ways_of_asking_that_it_can() -> None:
-    assert SYMBOLS.methods() == [
-        *itertools.product(("smc", "grid"), ("adaptive", "fixed", "optimal", "sign")),
-        ("mh", "fixed"),
-        ("smc-latent", "adaptive"),
-        ("smc-latent", "fixed"),
-    ]
-    only = dataclasses.replace(SYMBOLS, channel=("sign",))
-    assert only.methods() == [("smc", "sign"), ("grid", "sign")]
+SYMBOLS = estimation_accuracy.Params(n=20, channel=("truncation", "sign"), epsilon_total=(5.0,))
 
 
 def test_theory_of_symbols_has_their_information() -> None:

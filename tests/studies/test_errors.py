@@ -178,14 +178,6 @@ def test_errors_are_under_both_bounds_and_fall_as_n_grows() -> None:
     assert tables["within"].allowed.between(0.001, 0.999).any()
 
 
-def test_the_exponential_goes_through_the_two_sizes_before() -> None:
-    sizes = results.changed(error_bound, BOUND).tables["sizes"]
-    assert sizes.n.tolist() == [100, 1000, 5000]
-    assert sizes.exponential[:2].to_numpy() == pytest.approx(sizes.bound[:2].to_numpy())
-    rate = np.log(sizes.bound[1] / sizes.bound[0]) / 900
-    assert sizes.exponential[2] == pytest.approx(sizes.bound[1] * np.exp(4000 * rate))
-
-
 def test_where_nothing_is_close_the_theorem_does_not_apply() -> None:
     nothing = {"n": (5000,), "pool_size": 100, "runs": 2, "epsilon_abc": 0.001}
     found = results.changed(error_bound, BOUND, **nothing)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -96,16 +95,6 @@ def test_a_quantile_of_few_data_sets_has_no_upper_end_and_the_plan_says_so() -> 
     assert (goal.value_low < goal.value).all()
     assert np.isinf(found.tables["curve"].value_high).all()
     assert "This is not certain" in found.summary
-
-
-def test_a_point_estimate_has_no_intervals() -> None:
-    both = ("noisy-counts", "embedding-estimate")
-    found = result_of(goal="interval-below", wanted=0.2, pool_size=100, mechanism=both)
-    goal = found.tables["goal"].set_index("mechanism")
-    assert math.isinf(goal.value["embedding-estimate"])
-    assert goal.index[-1] == "embedding-estimate"
-    assert "embedding-estimate" not in set(found.tables["intervals"].mechanism)
-    assert found.tables["intervals"].coverage.between(0.0, 1.0).all()
 
 
 def test_settings_are_tried_on_the_first_data_sets_and_predicted_on_others() -> None:

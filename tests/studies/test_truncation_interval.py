@@ -7,14 +7,12 @@ import math
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from abcdp_core.adaptive import best_channel, channels, information_bound, intervals
 from abcdp_core.adaptive.families import FAMILIES
 from abcdp_core.results import Result
 from abcdp_core.studies import truncation_interval, ways_of_asking
-from abcdp_core.study import At, Run
 from tests import results
 from tools import information_bounds
 
@@ -69,24 +67,6 @@ def test_information_by_half_width_begins_at_its_limit() -> None:
     for budget, low, high in ((1.0, 0.99, 1.0), (10.0, 0.5, 0.9)):
         assert low < share[budget, 0.0] < high
         assert share[budget, 0.0] == pytest.approx(share[budget, 0.01], rel=0.01)
-
-
-@pytest.mark.slow
-def test_symbols_carry_more_information_than_truncation() -> None:
-    """MATH A14: 25 % more, which no channel exceeds."""
-    best = truncation_interval.best_interval(
-        Run(truncation_interval.Params(epsilon_total=(1.0,)), 0, 1)
-    )
-    ways = ("truncation", "sign", "optimal")
-    places = {way: At(**vars(best) | {"channel": way}) for way in ways}
-    main = pd.DataFrame(
-        {way: truncation_interval.best_of(best, at) for way, at in places.items()}
-    ).T
-    more = main.information / main.information["truncation"] - 1.0
-    assert more["optimal"] == pytest.approx(0.25, abs=0.005)
-    assert main.symbols["optimal"] == 2
-    assert main.bound.isna().tolist() == [True, False, False]
-    assert -1e-9 <= main.bound["optimal"] / main.information["optimal"] - 1.0 <= 1e-4
 
 
 @pytest.mark.slow

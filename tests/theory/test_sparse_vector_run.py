@@ -122,7 +122,7 @@ def test_without_noise_it_is_rejection_abc() -> None:
     assert theory.stopping_time(np.array([0.2]), dataclasses.replace(run, c=1))[0] == 1.0
 
 
-@pytest.mark.parametrize("c", [1, 10, 100, 1000])
+@pytest.mark.parametrize("c", [1, 30, 1000])
 @BOTH
 def test_more_nodes_change_nothing_that_is_shown(c: int, resample: bool) -> None:
     rho = np.random.default_rng(6).beta(4.0, 8.0, 1500)
@@ -132,13 +132,3 @@ def test_more_nodes_change_nothing_that_is_shown(c: int, resample: bool) -> None
     fine = theory.stopping_time(rho, run, 2 * theory.usual_nodes(run, len(rho)))
     usual = theory.stopping_time(rho, run)
     assert np.cumsum(usual) == pytest.approx(np.cumsum(fine), abs=1e-4)
-
-
-@pytest.mark.parametrize("c", [1, 4, 30])
-@pytest.mark.parametrize("noise", [0.0, 0.003, 0.05, 3.0])
-def test_the_short_way_of_a_kept_threshold_is_the_long_one_to_the_last_bit(
-    c: int, noise: float
-) -> None:
-    run = run_of(c, resample=False, noise=noise)
-    long = theory._ends(RHO, run, np.empty((len(RHO), 0)), nodes=128).stop
-    assert np.array_equal(theory.stopping_time(RHO, run, nodes=128), long)
