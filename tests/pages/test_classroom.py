@@ -12,14 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__, figures
 from tests.pages.app import (
-    charts,
     gone_to,
     linked,
-    moved,
     opened,
     pictures,
     pressed,
-    said_twice,
     settled,
     shared,
     texts,
@@ -121,13 +118,11 @@ def made(app: AppTest) -> dict[str, str]:
 
 def test_the_dialog_makes_a_link_of_this_page_or_of_a_lesson() -> None:
     app = pressed(opened("posterior", c="20", lock="c"), "class-link")
-    query = made(app)
-    assert (query["lock"], query["c"], query["version"]) == ("c", "20", __version__)
-    assert "projector" not in query
     app.button_group(key="class-posterior-n").set_value("hidden").run()
     app.toggle(key="class-projector").set_value(True).run()
     query = made(app)
     assert (query["lock"], query["hide"], query["projector"]) == ("c", "n", "true")
+    assert (query["c"], query["version"]) == ("20", __version__)
     app.button(key="class-all-locked").click().run()
     query = made(app)
     assert "hide" not in query
@@ -148,34 +143,6 @@ def test_the_dialog_makes_a_link_of_this_page_or_of_a_lesson() -> None:
 
 
 # ------------------------------------------------------------------------------------------ pinned
-
-
-def titles(app: AppTest) -> str:
-    return "".join(str(each.proto.body) for each in app.get("html")).replace("&nbsp;", " ")
-
-
-def test_a_pinned_figure_stands_beside_the_next_on_the_same_axes() -> None:
-    app = pressed(opened("posterior", c="10"), "pin")
-    assert "Pinned as A" in texts(app)
-    assert not said_twice(app)
-    before = charts(app)
-    app = moved(app, "c", 20)
-    assert not app.exception
-    assert "**A → B:** c = 10 → 20" in texts(app)
-    assert "<b>A</b> c = 10" in titles(app)
-    assert "<b>B</b> c = 20" in titles(app)
-    assert app.query_params["pin"] == "c:10"
-    found = charts(app)
-    assert found.keys() == before.keys() | {"pinned-posterior-posterior"}
-    first, second = found["pinned-posterior-posterior"], found["posterior-posterior"]
-    for name in ("xaxis", "yaxis"):
-        assert first[name]["range"] == second[name]["range"]
-    app = pressed(app, "swap")
-    assert app.select_slider(key="c").value == 10
-    assert "c = 20 → 10" in texts(app)
-    app = pressed(app, "unpin")
-    assert charts(app).keys() == before.keys()
-    assert "pin" not in app.query_params
 
 
 def test_a_link_opens_the_pair_and_another_page_lets_go_of_it() -> None:

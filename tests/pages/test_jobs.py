@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block
 
 from abcdp_core import pool, studies, workers
 from abcdp_core.parameters import ParameterError, Params
@@ -292,16 +293,20 @@ def test_a_study_is_cancelled_and_continued_on_its_page(monkeypatch: Patch) -> N
         grows(monkeypatch, part(100))
 
 
-def test_a_former_result_is_dimmed_until_that_of_the_settings_is_there(monkeypatch: Patch) -> None:
-    def seen(app: AppTest) -> tuple[str, bool]:
-        return app.text[0].value, any("opacity" in each.proto.body for each in app.get("html"))
+def test_a_former_result_is_shown_as_such_until_that_of_the_settings_is_there(
+    monkeypatch: Patch,
+) -> None:
+    def seen(app: AppTest) -> tuple[str, list[str]]:
+        """What is shown, and the box of its progress: one "over" a former result dims it."""
+        boxes = [each for each in app.main.children.values() if isinstance(each, Block)]
+        return app.text[0].value, [box.proto.id.split("-", 2)[-1] for box in boxes]
 
     goes_on = threading.Event()
     grows(monkeypatch, part(10))
     app = shown(grows=False)
-    assert seen(app) == ("10 of 100", False)
+    assert seen(app) == ("10 of 100", [])
     app.session_state["runs"] = 2
     grows(monkeypatch, part(20), then=lambda _: goes_on.wait(SOON))
-    assert seen(app.run()) == ("10 of 100", True)
+    assert seen(app.run()) == ("10 of 100", ["over-mse-curves"])
     goes_on.set()
-    assert seen(settled(app)) == ("20 of 100", False)
+    assert seen(settled(app)) == ("20 of 100", [])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from abcdp_core import __version__, studies
 from abcdp_core.parameters import text_of
-from tests.pages.app import gone_to, opened, shared
 from ui.server.settings import ServerSettings
 from ui.view import controls_spec, link, page_table
 from ui.view.view import View
@@ -134,16 +132,3 @@ def test_the_link_has_the_name_that_others_know(
     assert share.for_visitors(url, how) == others_have
     assert share.code(url).startswith("<svg")
     assert share.code(url + "x" * 4000) == "", "no code can hold it"
-
-
-def test_a_projector_changes_figures_stays_on_and_is_in_no_link_that_holds_every_value() -> None:
-    usual, large = opened("posterior"), opened("posterior", c="37", projector="true")
-    assert not large.warning
-    sent = shared(large)
-    assert sent.keys() >= {*controls_spec.SHARED, "posterior.view", "figures.format", "version"}
-    assert sent["c"] == "37"
-    assert "projector" not in sent, "who scans the code from a wall has another screen"
-    charts = [app.get("plotly_chart")[0].proto.spec for app in (usual, large)]
-    heights = [json.loads(spec)["layout"]["height"] for spec in charts]
-    assert 1.2 * heights[0] < heights[1] < 1.6 * heights[0]
-    assert gone_to(large, "papers").sidebar.toggle(key="projector").value

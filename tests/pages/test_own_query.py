@@ -11,7 +11,6 @@ from abcdp_core.published import inference
 from tests.pages.app import button, opened, settled, texts
 from ui.figures import captions
 from ui.release import published_problem
-from ui.server import settings
 
 MARKED = "one ![x](http://a.b) person"
 ROWS = np.random.default_rng(1).normal(size=(400, 2)).cumsum(axis=1)
@@ -77,19 +76,3 @@ def test_a_problem_and_its_table_become_a_posterior(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(inference, "infer", refuse)
     app = settled(button(app, "Infer").click().run())
     assert errors(app) == [f"Nothing could be inferred. ` {error} `"]
-
-
-def test_a_server_that_takes_no_files_takes_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "current", lambda: settings.ServerSettings(own_data=False))
-    app = opened("published_queries")
-    # A text that a session begins with is taken, as one that is typed.
-    app.session_state["own-query"], text = True, published_problem.TEXT
-    app.session_state[text] = captions.problem_of("log-linear")
-    app = app.run()
-    assert not app.file_uploader
-    assert "Read: 8 noisy numbers" in texts(app)
-    app = app.text_area(key=text).set_value("seed = 3").run()
-    assert "query: is missing" in errors(app)[0]
-    app = app.text_area(key=text).set_value("").run()
-    assert "Read:" not in texts(app)
-    assert not app.exception

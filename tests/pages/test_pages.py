@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from abcdp_core import simulators, studies
 from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.parameters import ParameterError, Scalar, text_of
-from abcdp_core.studies import change_one_person
+from abcdp_core.studies import accounting, change_one_person
 from tests.pages.app import (
     ROOT,
     charts,
@@ -27,7 +27,7 @@ from tests.pages.app import (
     texts,
     translated,
 )
-from ui.figures import labels
+from ui.figures import captions, labels
 from ui.parts import overview
 from ui.view import controls_spec, page_table, session
 from ui.view.page import Page
@@ -162,6 +162,10 @@ def test_every_view_and_scenario_is_shown_whole(look: Look) -> None:
         # Nobody answers here: N does nothing, but keeps its value for the other views.
         assert app.sidebar.select_slider(key="adaptive-truncation.n").disabled
         assert "ways-of-asking.weight" not in [slider.key for slider in app.select_slider]
+    if "what a budget buys" in look.settings.values():
+        app.session_state["mechanisms-described"] = True
+        said = texts(settled(app.run()))
+        assert all(captions.mechanism(each.name) in said for each in accounting.compared())
     is_pinned(app, look)
 
 

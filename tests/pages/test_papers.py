@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
-
-import pytest
-import streamlit as st
 
 from abcdp_core import studies
 from abcdp_core.claims import reading, report
 from tests.pages.app import opened, texts
 from ui.parts import papers
 from ui.view import controls_spec, link, page_table
-from ui.view.view import View
 
 TABLE = report.read().table
 
@@ -28,19 +23,6 @@ def test_filters_of_the_link_choose_rows_and_the_claim_is_shown() -> None:
     head = f"{row['item']}, {row['place']}: {report.in_words(row['verdict'])}"
     assert [head.value for head in app.subheader] == [head]
     assert report.total_words(TABLE) in texts(app).replace("**", "")
-
-
-def test_a_clicked_row_is_the_claim_unless_that_is_locked(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: dict[str, Any] = {}
-    monkeypatch.setattr(st, "dataframe", lambda *_, **how: shown.update(how))
-    held: dict[str, Any] = {"papers-table": {"selection": {"cells": [(1, "item")]}}}
-    monkeypatch.setattr(st, "session_state", held)
-    rows = TABLE[TABLE["id"] != ""].iloc[:3]
-    for locked, claim in (((), rows["id"].iloc[1]), (("papers.claim",), "as it was")):
-        papers.table(View(page_table.by_file("papers"), {}, {}, locked), rows)
-        held["papers.claim"] = "as it was"
-        shown["on_select"]()
-        assert held["papers.claim"] == claim
 
 
 def test_links_to_all_runs_are_read_without_a_notice() -> None:

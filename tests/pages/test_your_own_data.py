@@ -337,21 +337,6 @@ def test_numbers_are_dropped_when_the_page_is_not_used() -> None:
 # -------------------------------------------------------------------------- what ends a release
 
 
-def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise ZeroDivisionError(f"{SECRET}")
-
-    app = page()
-    monkeypatch.setattr(procedure, "prepare", fail)
-    app = release_it(app)
-    assert not app.exception
-    (error,) = app.error
-    assert "ZeroDivisionError" in error.value
-    assert "61.8" not in error.value
-    assert not documents(app)
-    assert told_to_browser(app)["making"] is False
-
-
 @pytest.mark.parametrize("by", ["cancel", "forget", "leave"])
 def test_a_release_waits_its_turn_and_nothing_is_paid_if_it_is_stopped(
     monkeypatch: pytest.MonkeyPatch, by: str

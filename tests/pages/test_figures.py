@@ -1,4 +1,4 @@
-"""Notes on pages that are made from what the core says of itself, and figures that are kept."""
+"""Formulas end where they should, and figures are drawn once."""
 
 from __future__ import annotations
 
@@ -9,21 +9,9 @@ import sys
 import pytest
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, studies
+from abcdp_core import studies
 from tests.pages.app import opened
-from ui.figures import captions
 from ui.figures.blocks import with_formulas
-
-
-@pytest.mark.parametrize("name", mechanisms.names())
-def test_every_mechanism_says_what_it_is(name: str) -> None:
-    each, said = mechanisms.load(name), captions.mechanism(name)
-    for part in (f"**{each.title}**", each.description, f"`{name}`", each.source):
-        assert part in said
-    assert ("pure differential privacy" in said) == (each.measure == "pure")
-    # One is shown alone, beside the chooser, and no order is promised in the list.
-    assert each.description.endswith(".")
-    assert "The same" not in each.description
 
 
 def test_no_formula_of_a_study_takes_the_text_after_it() -> None:
