@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -61,7 +62,13 @@ def are_uniform(places: Array) -> None:
         assert_distribution(column, stats.uniform.cdf, FALSE_ALARM / 2.0)
 
 
-def test_the_truth_is_a_draw_from_the_posterior_and_published_noise_is_rejected() -> None:
+def test_the_truth_is_a_draw_from_the_posterior_and_half_the_noise_is_rejected() -> None:
     are_uniform(places(1.0))
-    # A scale taken for a standard deviation (MATH A11): σ seems too small.
+    # σ seems too small.
+    assert rejects(are_uniform, places(0.5, 60))
+
+
+@pytest.mark.slow
+def test_published_noise_is_rejected() -> None:
+    # A scale taken for a standard deviation (MATH A11).
     assert rejects(are_uniform, places(1.0 / math.sqrt(2.0)))

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 MU, SIGMA = 50.0, 3.0
 WIDE = Prior(0.0, 1e4, sigma=SIGMA)
-NAMES = pytest.mark.parametrize("name", ["truncation", "optimal"])
+ABOUT = Prior(MU, 1e4, 5.0, 40.0)
 
 
 def people(channel: Channel, n: int, run: int = 0) -> tuple[Array, Array]:
@@ -40,8 +40,9 @@ def slope(response: Response, mu: float, sigma: float, kind: str) -> Array:
     return (value[::2] - value[1::2]) / (2.0 * step * np.array([sigma, 1.0]))
 
 
-@NAMES
-def test_a_step_of_the_search_is_a_kalman_filters_that_counts_half(name: str) -> None:
+@pytest.mark.parametrize("name", ["truncation", "optimal"])
+def test_steps_are_those_of_the_formulas(name: str) -> None:
+    # Of the search: a Kalman filter that counts half of the information.
     channel = online.channel(name, 3.0)
     follower = Gradient(WIDE, channel)
     state = follower.start()
@@ -53,17 +54,11 @@ def test_a_step_of_the_search_is_a_kalman_filters_that_counts_half(name: str) ->
     by_mu, _ = slope(response, location, scale, channel.kind)
     left = 1e4 * (1.0 - 0.5 * 1e4 * channel.information(NORMAL)[0, 0] / scale**2)
     assert (after.mu, after.variance) == pytest.approx((1e4 * by_mu, left), rel=1e-6)
-    expected = State(after.mu, state.log_sigma, after.variance, 0, after.mu, state.log_sigma, 0)
-    assert after == expected
-
-
-@NAMES
-def test_a_step_after_the_search(name: str) -> None:
-    channel = online.channel(name, 3.0, "determinant")
-    prior = Prior(MU, 1e4, 5.0, 40.0)
+    assert after == State(after.mu, state.log_sigma, after.variance, 0, after.mu, math.log(3.0), 0)
+    # After the search.
+    channel, prior, sigma = online.channel(name, 3.0, "determinant"), ABOUT, math.exp(1.2)
     follower = Gradient(prior, channel)
     state = State(MU + 1.0, 1.2, 0.0, 7, MU - 1.0, 1.0, 4)
-    sigma = math.exp(1.2)
     assert follower.place(state) == (MU + 1.0, pytest.approx(sigma))
     response = channel.answer(MU, 0.6, MU + 1.0, sigma)
     after = follower.step(state, response)
@@ -72,8 +67,7 @@ def test_a_step_after_the_search(name: str) -> None:
     mu = MU + 1.0 + sigma**2 * (1.0 + 8 * about_mu) ** (-2 / 3) * by_mu
     v = prior.sd_log_sigma**2
     log_sigma = 1.2 + v * (1.0 + v * 8 * about_sigma) ** (-2 / 3) * by_log_sigma
-    means = (4 * (MU - 1.0) + mu) / 5, (4 * 1.0 + log_sigma) / 5
-    expected = (mu, log_sigma, 0.0, 8, *means, 5)
+    expected = (mu, log_sigma, 0.0, 8, (4 * (MU - 1.0) + mu) / 5, (4 * 1.0 + log_sigma) / 5, 5)
     assert dataclasses.astuple(after) == pytest.approx(expected, rel=1e-6)
     known = Gradient(dataclasses.replace(prior, sigma=sigma), channel).step(state, response)
     assert (known.mu, known.log_sigma) == (after.mu, 1.2)

@@ -135,7 +135,6 @@ def slow(name: str, *parts: Any) -> Any:
         slow("smc-gaussian", Smc(PRIOR, "gaussian", 400), PEOPLE),
         slow("smc-multinomial", Smc(PRIOR, "laplace", 400, resampling="multinomial"), FEW),
         slow("smc-known-sigma", Smc(KNOWN, "laplace", 200), FEW),
-        slow("latent", Latent(PRIOR, "laplace", 200), PEOPLE),
         slow("latent-known-sigma", Latent(KNOWN, "laplace", 200), FEW),
     ],
 )

@@ -84,7 +84,7 @@ def spent_on(event: Any, accountant: str, delta: float) -> Cost:
     ("name", "accountant"),
     [(name, each) for name in mechanisms.names() for each in mechanisms.load(name).accountants],
 )
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(budget=st.floats(0.01, 100.0), delta=st.floats(1e-10, 1e-3), c=st.integers(1, 50))
 def test_noise_costs_at_most_the_budget_and_half_of_it_much_more(
     name: str, accountant: str, budget: float, delta: float, c: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -164,16 +163,6 @@ def test_importance_weights_are_the_noise_s_density(delta: float) -> None:
     size = effective_sample_size(published.weights)
     assert size >= 100.0
     assert published.made == PosteriorInfo("weighted", size, 0.0)
-
-
-@pytest.mark.parametrize("size", [299, 300])
-def test_from_a_pool_that_is_too_small_no_draw_is_moved(size: int) -> None:
-    part = dataclasses.replace(OBSERVED, theta=THETA[:size], statistics=STATISTICS[:size])
-    fitted = linear_maps.fit(part, "regression", AXES)
-    published = run(prepared(10.0, fitted=fitted, selection="noise-ignored"), 0, part)
-    assert published.made == PosteriorInfo("kept" if size < 300 else "moved", 0.0, 0.0)
-    assert (published.samples is None) == (size < 300)
-    assert len(published.indices) == size
 
 
 def line_map(images: Array) -> LinearMap:

@@ -232,10 +232,13 @@ def law(event: Any) -> Array:
     return law_of_sets(log_probability, len(RHO), event.c)
 
 
-@pytest.mark.parametrize("event", SAMPLED.values(), ids=SAMPLED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * ("Gau" in name)) for name in SAMPLED]
+)
 def test_releases_come_up_as_often_as_they_should_and_those_of_broken_twins_do_not(
-    event: Any,
+    name: str,
 ) -> None:
+    event = SAMPLED[name]
     rng, probabilities = rng_of(), law(event)
     counts = np.zeros(len(probabilities), dtype=np.int64)
     for _ in range(RUNS):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from abcdp_core.mechanisms import Budget, soft_weights
-from abcdp_core.mechanisms.soft_weights import calibrate, weights_of
+from abcdp_core.mechanisms.soft_weights import weights_of
 from abcdp_core.pool import public_side
 from abcdp_core.privacy import GaussianSeries, composition
 from abcdp_core.privacy.gaussian_series import gaussian_delta
@@ -58,11 +57,7 @@ def test_the_sensitivity_in_units_of_the_threshold_is_rounded_up(accountant: str
         assert event.steps == 60
 
 
-def test_the_noise_has_the_values_of_the_formulas() -> None:
-    # MATH W3: μ = √T Δ / (σ ε_abc).
-    event = calibrate(1.0, 1e-4, 0.001, 0.1, 300)
-    assert math.sqrt(300) * 0.01 / event.scale == pytest.approx(0.31390, abs=1e-5)
-    # By shares of ε and δ, all of which are spent.
+def test_noise_by_shares_spends_all_of_epsilon_and_delta() -> None:
     public, options = public_side("uniform-mixture", 100, 60, 1), MECHANISM.chosen(epsilon_abc=0.2)
     for accountant, each, rest in (
         ("linear", 1.0 / 60, 0.0),

@@ -20,7 +20,7 @@ Array = Any
 
 
 def fit_of(model: Model, noise: Noise, z: Array) -> Fit:
-    effort = Effort(wanted=500, simulations=20_000)
+    effort = Effort(wanted=500, simulations=12_000)
     found = outcome.of_model(Question(model, noise, z, 1), effort)
     assert found.summary.fit is not None
     return found.summary.fit

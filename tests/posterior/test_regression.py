@@ -8,14 +8,12 @@ from numpy.typing import NDArray
 
 from abcdp_core.posterior import regression
 from abcdp_core.posterior.noise import Gaussian
-from abcdp_core.posterior.pool import minimum_pool
 from abcdp_core.posterior.regression import (
     OF_POOL,
     OF_ROUNDS,
     Predictor,
     Regression,
     Shares,
-    coefficients,
 )
 from abcdp_core.summaries import weighted_mean, weighted_variance
 
@@ -41,14 +39,6 @@ def test_the_noise_of_the_release_is_in_the_posterior(scale: float, shares: Shar
     exact = np.sqrt(variance / (1.0 + variance))
     np.testing.assert_allclose(mean, z[[0, 6]] / (1.0 + variance), atol=0.25 * exact)
     np.testing.assert_allclose(sd, exact, rtol=0.15)
-
-
-def test_the_regression_has_products_only_with_enough_draws() -> None:
-    assert [coefficients(6, products=each) for each in (False, True)] == [13, 34]
-    for size, products in ((679, False), (680, True)):
-        numbers = np.random.default_rng(11).normal(size=(size, 6))
-        assert Predictor.fit(numbers, numbers[:, :2]).products == products
-    assert [minimum_pool(numbers) for numbers in (1, 6, 18, 24, 30)] == [1000] * 4 + [1220]
 
 
 def test_the_regression_is_ridge_regression_on_standard_features(
