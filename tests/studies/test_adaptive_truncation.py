@@ -111,17 +111,6 @@ def test_symbols_spend_at_most_the_budget_and_report_it(epsilon_total: float, ch
     assert f"ε_total = {spent:.4g}" in found.privacy
 
 
-def test_ways_of_asking_differ_in_what_is_asked_only() -> None:
-    ways = adaptive_truncation.ways(adaptive_truncation.Params())
-    assert list(ways) == list(adaptive_truncation.WAYS)
-    assert ways[adaptive_truncation.PLACED].fixed_width == pytest.approx(0.0706, abs=5e-5)
-    same = {"interval": "fixed", "channel": "truncation", "fixed_width": 1.0}
-    assert len({dataclasses.replace(each, **same) for each in ways.values()}) == 1
-    for refused in ({"noise": "gaussian"}, {"sampler": "smc-latent"}):
-        rest = adaptive_truncation.ways(adaptive_truncation.Params(**refused))
-        assert list(rest) == ["adaptive", "fixed", adaptive_truncation.PLACED]
-
-
 # ---------------------------------------------------------------------------- accuracy of methods
 
 

@@ -48,29 +48,6 @@ def test_few_nodes_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(np.sqrt(coarse.mse), np.sqrt(fine), rtol=0.01)
 
 
-@pytest.mark.parametrize(
-    ("own", "n", "sensitivity", "resample"),
-    [(0.001, 20_000, "sharp", False), (0.7, 100, "published", True), (1000.0, 10, "sharp", True)],
-)
-def test_so_many_people_have_the_noise_of_the_other_budget(
-    own: float, n: int, sensitivity: str, resample: bool
-) -> None:
-    def noise(epsilon_total: float, n: float) -> float:
-        # Lemma 1 and its sharp form hold for whole people; between them Δ is proportional to 1/N.
-        whole = math.ceil(n)
-        delta = uniform_mixture.distance().sensitivity(whole, sensitivity) * whole / n
-        return sparse_vector.calibrate(epsilon_total, delta, 7, resample=resample).threshold_scale
-
-    params = expected_error.Params(epsilon_total=own, n=n, sensitivity=sensitivity, c=7)
-    for epsilon_total in expected_error.BUDGETS:
-        people = expected_error.people(params, epsilon_total)
-        wanted = noise(epsilon_total, n)
-        # With more, what sums over so many points round is part of the calibrated noise.
-        if 1.0 <= people <= 1e5:
-            assert noise(own, people) == pytest.approx(wanted, rel=1e-6)
-            assert noise(own, math.ceil(people)) <= wanted * (1.0 + 1e-6)
-
-
 def test_half_the_noise_is_found_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     right = results.changed(expected_error, EXPECTED, noises=25)
     assert error_gaps.agrees(right.tables["gaps"])
@@ -205,16 +182,6 @@ def test_the_noise_scale_is_the_theorems_and_without_noise_a_redraw_changes_noth
     assert (plain.noise_scale == 0).all()
     kept, redrawn = (plain[plain["resample"] == value].mae.to_numpy() for value in (False, True))
     np.testing.assert_array_equal(kept, redrawn)
-
-
-def test_a_setting_is_marked_where_its_errors_are() -> None:
-    result = least()
-    here = {"n": 300.0, "c": 5.0, "epsilon_abc": 0.2, "epsilon_total": 1.0}
-    main = result.tables["main"].query("c == 5 and epsilon_total == 1")
-    figure = mse_curves.figures(result)["mae"].figure
-    marked, _ = mse_curves.mark(figure, result, "mae", **here)
-    assert marked.data[-1].y.tolist() == pytest.approx([main.mae.mean()])
-    assert mse_curves.mark(figure, result, "mae", **here | {"c": 6.0}) == (figure, "")
 
 
 def test_the_best_setting_has_the_least_error_and_the_rival_that_of_counts() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ import pytest
 from abcdp_core import demonstration, pool, simulators
 from abcdp_core.sentences import amount
 from abcdp_core.simulators import covid
-from abcdp_core.studies import mechanism_posterior, posterior, synthetic_data
+from abcdp_core.studies import posterior, synthetic_data
 from abcdp_core.theory import flip
 from tests import results
 from tests.statistics import assert_frequencies, rejects
@@ -61,35 +60,6 @@ def test_the_headline_says_what_the_table_says(epsilon_total: float) -> None:
     assert (f"is {amount(private / plain, 2)} times the error" in words) == (private > 1.1 * plain)
     assert f": {amount(private)} instead of {amount(plain)}." in words
     assert ("no better than knowing nothing" in words) == (private >= posterior.USELESS * prior)
-
-
-# ----------------------------------------------------------------------------------- any mechanism
-
-ONE = mechanism_posterior.Params(
-    mechanism="embedding-noise-aware", n=300, pool_size=1000, epsilon_total=1.0
-)
-
-
-@pytest.mark.parametrize(
-    ("changes", "way", "least", "most"),
-    [
-        ({"epsilon_total": 0.01}, "weighted", 100, 1000),
-        # The weights of the regression are worth some 250 draws, which says nothing of the sample.
-        ({"epsilon_total": 100.0}, "moved", 1, 100),
-        ({"epsilon_total": 100.0, "pool_size": 200}, "kept", 1, 200),
-        ({"mechanism": "embedding-estimate"}, "estimate", 0, 0),
-        ({"mechanism": "noisy-counts"}, "exact", 999.9, 1000.1),
-        ({"mechanism": "private-embedding", "c": 1}, "accepted", 1, 1),
-    ],
-    ids=str,
-)
-def test_a_sample_is_called_what_it_is_and_has_the_size_of_its_weights(
-    changes: dict[str, Any], way: str, least: float, most: float
-) -> None:
-    private = results.changed(mechanism_posterior, ONE, **changes).tables["errors"].iloc[0]
-    assert private.way == way
-    assert private.outside_share == 0.0
-    assert least <= private.effective_sample_size <= most
 
 
 # ----------------------------------------------------------------------------------- synthetic data

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core.adaptive import best_channel, channels, information_bound, intervals
+from abcdp_core.adaptive import best_channel, channels, information_bound
 from abcdp_core.adaptive.families import FAMILIES
 from abcdp_core.results import Result
 from abcdp_core.studies import truncation_interval, ways_of_asking
@@ -40,13 +40,6 @@ def test_no_interval_shown_beats_the_best() -> None:
     at_mu = plane[plane.centre == 0]
     known = np.interp(at_mu.half_width, width.half_width, width.information)
     np.testing.assert_allclose(at_mu.information, known, rtol=0.01)
-
-
-def test_the_papers_search_walks_in_its_steps() -> None:
-    main = usual(epsilon_total=(5.0,), integration="monte-carlo", draws=50).tables["main"]
-    steps = main.b.iloc[0] / intervals.PAPER_STEP
-    assert steps == pytest.approx(round(steps))
-    assert 1 <= round(steps) <= intervals.PAPER_COUNT
 
 
 def test_sigma_is_hardly_learned_at_a_small_budget() -> None:

@@ -3,32 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from abcdp_core.results import Result
-from abcdp_core.studies import online_gradient
 from abcdp_core.study import samples
-from abcdp_core.study.estimates import Errors, least_error
-
-SOME, MANY = [0.10, 0.11, 0.12], [0.50, 0.55, 0.60]
-WAYS = {"x": "t", "ways": ("way", "sampler"), "at": lambda _: (9.0, "At the end")}
-ERRORS = Errors("off", "μ", theory=lambda *_: [], **WAYS)
-
-
-@pytest.mark.parametrize(
-    ("errors", "title"),
-    [
-        ({"a": SOME, "b": MANY}, "At the end, the error of μ with b is 5 times the error with a"),
-        ({"a": SOME, "b": SOME}, "At the end, the errors of μ do not differ clearly"),
-        ({"a": [0.1], "b": [0.9]}, "Error of μ"),
-    ],
-)
-def test_the_title_says_what_is_found(errors: dict[str, list[float]], title: str) -> None:
-    rows = [(way, "s", 9, run, off) for way, each in errors.items() for run, off in enumerate(each)]
-    main = pd.DataFrame(rows, columns=["way", "sampler", "t", "run", "off"])
-    result = Result("x", online_gradient.Params(), {"main": main}, "", "")
-    assert ERRORS.says(result)[0] == title
+from abcdp_core.study.estimates import least_error
 
 
 def test_a_least_error_is_that_of_a_normal() -> None:
