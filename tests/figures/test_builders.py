@@ -1,14 +1,18 @@
-"""What figures of several studies are built from: parts, names, ticks."""
+"""What figures are built from: parts, names, ticks, histograms, axes of two figures."""
 
 from __future__ import annotations
 
 import itertools
 
 import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
 from abcdp_core import figures as fig
 from abcdp_core.figures.builders import span, spread
+from abcdp_core.figures.joined import joined
+from abcdp_core.figures.mirrored import FILLED
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 1000])
@@ -56,3 +60,114 @@ def test_ticks_are_plain_and_few_and_the_ends_are_seen(low: float, high: float) 
     assert not any("e" in text for text in texts)
     assert ends[0] < np.log10(values[0])
     assert np.log10(values[-1]) < ends[1]
+
+
+# --------------------------------------------------------------------------- with and without noise
+
+AXES = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
+
+
+def rows(release: str, parameter: str, first: int, value: np.ndarray) -> pd.DataFrame:
+    columns = {"sample": first + np.arange(len(value)), "weight": 1.0 / max(len(value), 1)}
+    return pd.DataFrame({"release": release, "parameter": parameter, "value": value, **columns})
+
+
+def drawn(count: int, *, bars: bool) -> go.Figure:
+    """Draw as many values of each release."""
+    value, prior = np.linspace(0.01, 0.6, count), np.linspace(0.0, 0.99, 100)
+    parts = [
+        rows(release, name, first, of)
+        for name in AXES
+        for release, first, of in (
+            *(("private", 0, value), ("non-private", count, value), ("prior", 0, prior)),
+        )
+    ]
+    truth = np.array([0.2, 0.3])
+    return fig.mirrored(AXES, truth, pd.concat(parts, ignore_index=True), "title", bars=bars)
+
+
+def named(figure: go.Figure, name: str) -> list[go.Scatter | go.Bar]:
+    return [trace for trace in figure.data if trace.name == name]
+
+
+@pytest.mark.parametrize("bars", [True, False])
+def test_bars_hold_every_sample_at_the_scale_of_the_prior(bars: bool) -> None:
+    figure = drawn(20 if bars else 200, bars=bars)
+    private, below = named(figure, "private"), named(figure, "non-private")
+    prior = named(figure, "prior")
+    assert len(prior) == 2 * len(AXES)
+    total = np.sum(private[0].y)
+    assert np.sum(below[0].y) == pytest.approx(-total)
+    # Both ends of each step.
+    assert np.sum(prior[0].y) == pytest.approx(2.0 * total)
+    assert max(np.max(np.abs(trace.y)) for trace in [*private, *below]) == FILLED < 1.0
+    assert not named(drawn(0, bars=bars), "private")
+
+
+@pytest.mark.parametrize("count", [2, 5, 60])
+def test_labels_of_an_axis_have_room_above_the_next_row(count: int) -> None:
+    axes = {f"p{place}": (0.0, 1.0 + place) for place in range(count)}
+    parts = [rows("private", name, 0, np.linspace(0.1, 0.9, 5)) for name in axes]
+    mirrored = fig.mirrored(axes, None, pd.concat(parts), "title")
+    ends = [(0.0, end) for _, end in axes.values()]
+    for figure in (mirrored, fig.stack(list(axes), "title", "x", ends, 80)):
+        domains = sorted(axis.domain for axis in figure.select_yaxes())
+        room = np.array([high[0] - low[1] for low, high in itertools.pairwise(domains)])
+        assert np.all(room * (figure.layout.height - 130) >= 35.9)
+        assert all(high - low > 0.0 for low, high in domains)
+
+
+# --------------------------------------------------------------------- two figures on the same axes
+
+
+def on_axis(values: list[float], title: str = "x", **axis: object) -> go.Figure:
+    figure = fig.figure("A finding", title, "y", height=300)
+    figure.add_scatter(x=np.array(values), y=np.array([0.0, 1.0]))
+    figure.update_xaxes(axis)
+    return figure
+
+
+def ranges(first: go.Figure, second: go.Figure) -> list[tuple[float, float] | None]:
+    return [each.layout.xaxis.range for each in joined(first, second)]
+
+
+def test_ranges_that_builders_set_are_joined_and_the_figures_left_alone() -> None:
+    first, second = on_axis([0, 1], range=[0.0, 2.0]), on_axis([0, 1], range=[-1.0, 1.0])
+    assert ranges(first, second) == [(-1.0, 2.0)] * 2
+    assert first.layout.xaxis.range == (0.0, 2.0)
+    upside_down = on_axis([0, 1], range=[5.0, 1.0])
+    assert ranges(upside_down, on_axis([0, 1], range=[3.0, -1.0])) == [(5.0, -1.0)] * 2
+
+
+def test_ranges_left_to_the_browser_hold_all_data_with_their_bars() -> None:
+    second = go.Figure(on_axis([10.0, 30.0]))
+    second.data[0].error_x = {"array": np.array([0.0, 5.0]), "arrayminus": np.array([20.0, 0.0])}
+    low, high = ranges(on_axis([0.0, 1.0]), second)[0]
+    assert -12.5 < low < -10.0
+    assert 35.0 < high < 37.5
+    tozero = [on_axis([2.0, high], rangemode="tozero") for high in (3.0, 4.0)]
+    assert ranges(*tozero) == [(0.0, 4.1)] * 2
+
+
+@pytest.mark.parametrize("other", [{"title": "days"}, {"type": "log"}])
+def test_axes_of_other_things_stay_as_they_are(other: dict[str, object]) -> None:
+    first, second = on_axis([0, 1], range=[0.0, 2.0]), on_axis([1, 2], range=[-1.0, 1.0], **other)
+    assert ranges(first, second) == [(0.0, 2.0), (-1.0, 1.0)]
+
+
+def test_panels_follow_their_axis_and_a_second_scale_moves_along() -> None:
+    first, second = on_axis([0, 1], range=[0.0, 1.0]), on_axis([0, 1], range=[0.0, 2.0])
+    for figure in (first, second):
+        figure.add_scatter(x=[0], y=[0], xaxis="x2", yaxis="y2")
+        figure.update_layout(
+            xaxis2={"matches": "x", "range": figure.layout.xaxis.range},
+            yaxis={"range": [0.0, 1.0]},
+            yaxis2={"overlaying": "y", "range": [10.0, 20.0]},
+        )
+    second.update_layout(yaxis={"range": [-1.0, 1.0]})
+    one, other = joined(first, second)
+    assert one.layout.xaxis2.range == other.layout.xaxis2.range == (0.0, 2.0)
+    assert one.layout.yaxis.range == other.layout.yaxis.range == (-1.0, 1.0)
+    # Zero of the first axis stands at 10 of the other, as before.
+    assert one.layout.yaxis2.range == (0.0, 20.0)
+    assert other.layout.yaxis2.range == (10.0, 20.0)
