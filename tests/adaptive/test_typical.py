@@ -50,17 +50,12 @@ def test_runs_count_once_they_are_done_both_ways() -> None:
     assert dataclasses.astuple(found) == pytest.approx((11, 6.0, 2.0, 10.0, 0.5, 3.0))
 
 
-@pytest.mark.parametrize(
-    ("particles", "width", "gained"),
-    [
+def test_a_narrowing_counts_only_if_so_many_particles_can_show_it() -> None:
+    for particles, width, gained in (
         *((None, 0.99, 0.01), (None, 1.2, 0.0), (10_000, 0.97, 0.03), (10_000, 0.985, 0.0)),
         *((100, 0.85, 0.0), (100, 0.7, 0.3), (1, 0.0, 0.0)),
-    ],
-)
-def test_a_narrowing_counts_only_if_so_many_particles_can_show_it(
-    particles: int | None, width: float, gained: float
-) -> None:
-    assert contraction.narrower([width], particles) == pytest.approx([gained])
+    ):
+        assert contraction.narrower([width], particles) == pytest.approx([gained])
 
 
 def test_the_grid_is_exact_a_known_sigma_is_not_learned_and_words_never_round_up() -> None:

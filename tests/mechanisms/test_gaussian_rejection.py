@@ -46,17 +46,6 @@ def tight(event: GaussianRejection, claim: float) -> bool:
     return 0.95 * claim <= worst_loss(event) <= claim * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize(("bound", "published", "exact"), [
-    (2.0, 1.51697, 0.949549),
-    (0.2, 0.398111, 0.387500),
-])  # fmt: skip
-def test_check_values(bound: float, published: float, exact: float) -> None:
-    # MATH R2: N = 5000, Δ = 2/N, ε_total = 1, T = 1000, ε_abc = 0.1.
-    for accountant, expected in (("published", published), ("exact", exact)):
-        event = calibrate(1.0, 2.0 / 5000, bound, 0.1, 1000, accountant)
-        assert event.scale == pytest.approx(expected, rel=5e-6)
-
-
 @PLACES
 def test_the_published_bound_is_theorem_3_1_and_holds(
     sensitivity: float, bound: float, epsilon_abc: float

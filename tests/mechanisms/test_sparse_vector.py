@@ -135,15 +135,6 @@ def segment_epsilon(event: Segments) -> float:
     return pure_epsilon(dataclasses.replace(event, c=1))
 
 
-@pytest.mark.parametrize(("c", "expected"), [(100, 0.02401), (10, 0.10006)])
-def test_segments_have_the_values_of_the_formulas(c: int, expected: float) -> None:
-    event = segments_of(1.0, 1e-6, c)
-    assert segment_epsilon(event) == pytest.approx(expected, abs=5e-6)
-    # The best split of a redrawn threshold (MATH S3): 1 to 2^(2/3).
-    threshold, query = CHANGE / event.threshold_scale, 2.0 * CHANGE / event.query_scale
-    assert query / threshold == pytest.approx(2.0 ** (2 / 3))
-
-
 @pytest.mark.parametrize(
     ("budget", "delta", "c", "accountant"),
     [

@@ -113,20 +113,18 @@ def test_several_distributions_together_are_those_of_each() -> None:
         assert rejects(assert_distribution, noisy[:, number] + 0.5, law.cdf)
 
 
-@pytest.mark.parametrize(
-    ("noise", "query", "words"),
-    [
+def test_impossible_queries_are_refused() -> None:
+    cases: list[tuple[Noise, tuple[float, ...], str]] = [
         (DiscreteLaplace((1.0, 1.0)), (1.0, 2.5), "query, number 2 = 2.5: must be a multiple of 1"),
         (DiscreteGaussian((1.0,), (5.0,)), (12.0,), "multiple of 5 for discrete Gaussian noise"),
         (BinomialSample(1000, 1e6), (0.012, 0.0125), "query, number 2 = 0.0125: must be a multi"),
         (BinomialSample(1000, 1e6), (0.0, 1.001), "query, number 2 = 1.001: must be a share"),
         # With several distributions, a number is named by its place among all.
         (IndependentNoise(EACH), (0.0, 2.0, 0.0, 0.0, 1.125), "query, number 5 = 1.125: must be a"),
-    ],
-)
-def test_impossible_queries_are_refused(noise: Noise, query: tuple[float, ...], words: str) -> None:
-    with pytest.raises(ParameterError, match=words):
-        noise.check(np.array(query))
+    ]
+    for noise, query, words in cases:
+        with pytest.raises(ParameterError, match=words):
+            noise.check(np.array(query))
 
 
 def test_impossible_simulated_numbers_are_refused() -> None:
