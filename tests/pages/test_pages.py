@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from abcdp_core import figures as fig
 from abcdp_core import simulators, studies
 from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.parameters import ParameterError, Scalar, text_of
@@ -28,6 +31,7 @@ from tests.pages.app import (
     translated,
 )
 from ui.figures import captions, labels
+from ui.figures.blocks import with_formulas
 from ui.parts import overview
 from ui.view import controls_spec, page_table, session
 from ui.view.page import Page
@@ -316,6 +320,35 @@ def test_a_model_that_cannot_be_used_is_told_as_it_stands_and_no_other_error_is(
     assert bool(app.exception) == (kind is ParameterError)
     assert ["` mine.py: simulate cannot be computed (line 3: *boom*). `" in each.value
             for each in app.error] == [True] * (kind is OwnError)  # fmt: skip
+
+
+def test_no_formula_of_a_study_takes_the_text_after_it() -> None:
+    """A line that begins with $$ and does not end so opens one that nothing closes."""
+    text = "As\n\n$$a = b,\n\\quad c$$\n\nwith $x$ and\n\n* \n  $$d$$\n"
+    said = "As\n\n$$\na = b,\n\\quad c\n$$\n\nwith $x$ and\n\n* \n  $$\n  d\n  $$\n"
+    assert with_formulas(text) == said
+    for name in studies.names():
+        module = sys.modules[studies.load(name).Params.__module__]
+        lines = with_formulas(inspect.getdoc(module) or "").split("\n")
+        fences = [line.strip() for line in lines if re.match(r"\s*\$\$", line)]
+        assert {*fences} <= {"$$"}, name
+        assert len(fences) % 2 == 0, name
+
+
+def test_a_page_that_runs_again_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened("posterior", noise_draw="3")
+    before = [chart.proto.spec for chart in app.get("plotly_chart")]
+
+    def fail(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(studies.load("posterior"), "figures", fail)
+    monkeypatch.setattr(fig, "below_title", fail)
+    app.run()
+    assert not app.exception
+    assert [chart.proto.spec for chart in app.get("plotly_chart")] == before
+    app.button(key="new-noise").click().run()
+    assert app.exception, "another result has other figures"
 
 
 # ------------------------------------------------------------------- what knobs keep between pages
