@@ -92,12 +92,13 @@ def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
 def test_a_slow_model_and_its_pool_are_simulated_once_while_the_page_waits(
     end: str, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model_goes_on, pool_begun, pool_goes_on = (threading.Event() for _ in range(3))
+    model_begun, model_goes_on, pool_begun, pool_goes_on = (threading.Event() for _ in range(4))
     simulate, draw = contract._simulated, simulated._simulated
     pools = 0
 
     def slow_model(model: Model, told: Callable[[float], None]) -> NDArray[np.float64]:
         told(0.4)
+        model_begun.set()
         assert model_goes_on.wait(SOON)
         told(0.8)
         return simulate(model, told)
@@ -121,12 +122,11 @@ def test_a_slow_model_and_its_pool_are_simulated_once_while_the_page_waits(
     summary_request._with_noise.cache_clear()
     app = linked("your_own_data", epsilon_total="5", **{KEY: "waiting"})
     (asked,) = jobs._jobs.values()
-    for _ in ("as it opens", "drawn again: the simulations go on"):
-        (line,) = app.get("progress")
-        assert "Simulating the model 200 times to choose its thresholds: 40%" in line.proto.text
-        assert not app.sidebar.select_slider
-        assert [*jobs._jobs.values()] == [asked]
-        app.run()
+    assert model_begun.wait(SOON)
+    (line,) = app.run().get("progress")
+    assert "Simulating the model 200 times to choose its thresholds: 40%" in line.proto.text
+    assert not app.sidebar.select_slider
+    assert [*jobs._jobs.values()] == [asked], "drawn again: the simulations go on"
     if end == "left":
         app = settled(button(app, "Continue without this model").click().run())
         assert app.session_state[KEY] == controls_spec.FIRST_SCENARIO
