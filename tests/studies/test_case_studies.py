@@ -99,18 +99,6 @@ SOFT = tuberculosis_soft.Params(runs=20)
 soft = functools.partial(results.changed, tuberculosis_soft, SOFT)
 
 
-def test_without_noise_it_is_k2_abc_by_hand() -> None:
-    theta, rho = tuberculosis.precomputed(1000, 1, 0)
-    plain = soft().tables["non_private"].set_index("epsilon_abc")
-    for epsilon_abc in (20.0, 80.0):
-        weights = np.exp(-rho / epsilon_abc)
-        off = np.abs(weights @ theta / weights.sum() - tuberculosis.TRUTH)
-        spread = np.sqrt(np.cov(theta.T, aweights=weights, ddof=0).diagonal())
-        scaled, spread = ((each / tuberculosis.PRIOR_SD).mean() for each in (off, spread))
-        found = plain.loc[epsilon_abc, ["mae", "mae_scaled", "spread"]].tolist()
-        assert found == pytest.approx([off.mean(), scaled, spread], rel=1e-9)
-
-
 def test_the_noise_is_thirty_times_the_largest_signal_and_leaves_half_of_the_pool() -> None:
     for epsilon_abc in (20.0, 80.0):
         event = tuberculosis_soft.event_of(SOFT, epsilon_abc)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -99,12 +98,3 @@ def test_no_exact_ratio_exceeds_the_bound_and_the_sentence_says_so(
     # Nothing is simulated, so the person makes all the difference.
     gap = (main.stopped - main.stopped_neighbour).abs().max()
     assert 0.0 < gap <= math.tanh(epsilon_total / 2.0)
-
-
-def test_an_outcome_of_one_side_alone_has_no_ratio_but_a_least_one() -> None:
-    stops = tuple(np.eye(11)[[2, 4]])
-    pair = SimpleNamespace(stops=stops), SimpleNamespace(params=SimpleNamespace(epsilon_total=1.0))
-    ((*_, log_ratio, at_least, _epsilon_total),) = computing.largest(*pair)
-    assert computing.ratios(*pair).log_ratio.isna().all()
-    assert at_least
-    assert abs(log_ratio) == pytest.approx(-math.log(computing.SMALLEST))

@@ -44,6 +44,8 @@ SMALLER: dict[str, dict[str, Any]] = {
     "estimation-accuracy": {"n": 30, "runs": 2, "sampler": ("smc", "mhaar")},
     "published-query": {"problem": "linear-regression", "simulations": 9000},
     "vector-truncation": {"n": 30, "dimension": (1, 3)},
+    # So that the number of kept draws depends on chance.
+    own_study.NAME: {"n": 5000, "c": 50},
 }
 """Further settings of single studies."""
 
