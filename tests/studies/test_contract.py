@@ -89,7 +89,7 @@ READERS = (
 )
 """Studies that read the private data."""
 
-NAMES = [*studies.names(), own_study.NAME]
+NAMES = sorted({*studies.names(), own_study.NAME})
 
 
 @pytest.fixture(scope="module", autouse=True)
