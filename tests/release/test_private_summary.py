@@ -35,7 +35,7 @@ DAILY = covid_people.OBSERVED[:, 1].astype(int).tolist()
 
 
 @functools.cache
-def document_of(scenario: str, epsilon_total: float = 1.0) -> PrivateSummaryRecord:
+def document_of(scenario: str, epsilon_total: float) -> PrivateSummaryRecord:
     """A release of the published numbers, with noise that happens to be 0."""
     source: Any = tuberculosis_patients if scenario == PATIENTS else covid_people
     released = tuple(next(iter(source.STATISTICS.values())).whole_of(source.OBSERVED))
@@ -123,7 +123,7 @@ def test_means_intervals_and_draws_are_of_one_posterior(
 
 
 def test_numbers_are_told_with_their_steps_and_probabilities_with_what_forces_them() -> None:
-    document = document_of(PATIENTS)
+    document = document_of(PATIENTS, 1.0)
     content = json.loads(document.to_json())["release"]
     assert content["whole_numbers"] == [473, 326, 282, 20, 30, 20]
     assert content["divided_by"] == [1, 1, 1, 1, 1, 3]
@@ -145,7 +145,7 @@ def test_a_misfit_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert record["p_value"] < fit.MISFIT
     assert document.misfit[0] in record["statement"]
     assert document.finding == "The model hardly ever makes such numbers"
-    usual = document_of(PATIENTS)
+    usual = document_of(PATIENTS, 1.0)
     assert usual.misfit == ()
     assert usual.content()["posterior"]["fit"]["numbers"] == []
 
@@ -174,7 +174,7 @@ def test_the_doubling_time_follows_from_the_growth_rate_and_may_be_none() -> Non
     assert inverse([0.1, 0.2, 0.4]) == ("3.5 days", "1.7 to 6.9 days")
     assert inverse([-0.2, -0.1, 0.4]) == ("none", "from 1.7 days to none")
     assert inverse([-0.3, -0.2, 0.0]) == ("none", "none")
-    document = document_of(PEOPLE)
+    document = document_of(PEOPLE, 1.0)
     low, _, high = document.found.told.quantiles[:, 4]
     (further,) = document.content()["posterior"]["further"]
     assert further["interval"] == [math.log(2.0) / high, math.log(2.0) / low]
