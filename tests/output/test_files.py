@@ -1,9 +1,13 @@
+"""Files of a result, alone or in an archive: complete, exact, and read back as they were."""
+
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import math
 import re
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -12,10 +16,11 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from abcdp_core import registry
+from abcdp_core import registry, runner, studies
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.output import files
-from abcdp_core.output.formats import ExportError, chosen_formats
+from abcdp_core.output import citation, files
+from abcdp_core.output.bundle import zip_bytes
+from abcdp_core.output.formats import FORMATS, STATIC, ExportError
 from abcdp_core.output.page import LIBRARY
 from abcdp_core.output.settings import command, settings_of
 from abcdp_core.parameters import ParameterError
@@ -115,20 +120,18 @@ def test_a_page_needs_no_network(result: Result, tmp_path: Path) -> None:
     assert result.privacy in page
 
 
-def test_formats_are_put_in_order_and_checked() -> None:
-    assert chosen_formats("png, csv,csv") == ("csv", "png")
-    with pytest.raises(ParameterError, match="formats = nothing: must be some of csv, json"):
-        chosen_formats("")
-
-
 def test_without_a_browser_the_error_says_what_to_do_and_the_rest_is_written(
     result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
     with pytest.raises(ExportError, match="need Chrome or Chromium: install one"):
         files.write(result, figures(result), tmp_path, ("png", "csv", "html"))
-    written = {file.name for file in tmp_path.iterdir()}
-    assert written == {"toy.csv", "toy.limits.csv", "toy.squares.html", LIBRARY}
+    rest = {"toy.csv", "toy.limits.csv", "toy.squares.html", LIBRARY}
+    assert {file.name for file in tmp_path.iterdir()} == rest
+    written = members(zip_bytes([(result, figures(result))], FORMATS))
+    assert "need Chrome or Chromium" in written["note.txt"].decode()
+    assert rest <= written.keys()
+    assert not [name for name in written if name.endswith(STATIC)]
 
 
 def test_an_unknown_experiment_or_a_missing_file_is_an_error(
@@ -141,3 +144,38 @@ def test_an_unknown_experiment_or_a_missing_file_is_an_error(
     registry.forget()
     with pytest.raises(ParameterError, match="experiment = toy"):
         files.read(tmp_path, "toy")
+
+
+def members(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_an_archive_holds_all_results_and_how_to_make_them_again(
+    result: Result, tmp_path: Path
+) -> None:
+    other = runner.run_to_end(studies.load("toy"), toy_experiment.Params(2), 5)
+    pages = [(result, figures(result)), (other, figures(other))]
+    archive = zip_bytes(pages, ("csv", "json", "html"))
+    assert archive == zip_bytes(pages, ("csv", "json", "html"))
+    written = members(archive)
+    assert list(written) == sorted(
+        ["captions.txt", "citation.txt", "command.txt", LIBRARY]
+        + [f"{stem}.{end}" for stem in ("toy", "toy-2")
+           for end in ("csv", "limits.csv", "json", "squares.html")]
+    )  # fmt: skip
+    commands = written["command.txt"].decode().splitlines()
+    assert commands == [command(result), command(other, "toy-2")]
+    # Run one after the other, none writes over what another made.
+    assert [line.split("--out ")[1] for line in commands] == ["results/toy", "results/toy-2"]
+    assert json.loads(written["toy-2.json"])["command"] == commands[1]
+    captions = written["captions.txt"].decode()
+    assert captions.startswith("toy.squares\nSquares of whole numbers\nThe largest square is 4.")
+    assert "\ntoy-2.squares\n" in captions
+    assert result.privacy in captions
+    assert citation.TEXT in written["citation.txt"].decode()
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        opened.extractall(tmp_path)
+    again = files.read(tmp_path, "toy-2")
+    assert (again.experiment, again.seed) == ("toy", 5)
+    assert_frame_equal(again.tables["main"], other.tables["main"], check_exact=True)

@@ -1,4 +1,4 @@
-"""One figure as one file: it needs no other, and says what it shows and how to cite it."""
+"""Figures as files: drawn whole, without other files, and with what they show and whom to cite."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
-from abcdp_core.output import citation
+from abcdp_core import figures as fig
+from abcdp_core.output import citation, files
+from abcdp_core.output.formats import STATIC
 from abcdp_core.output.images import caption
 from abcdp_core.output.single import file_of
 from abcdp_core.results import Result
 from tests.toy_experiment import figures
 
 ROOT = Path(__file__).parents[2]
+LONG = "A title with N = 5,000 and ε_abc = 0.1 that goes on for much longer than a figure is wide "
 
 
 def test_a_page_of_one_figure_needs_no_other_file(result: Result) -> None:
@@ -44,11 +49,27 @@ def test_numbers_in_json_are_numbers(result: Result) -> None:
     assert said["citation"] == citation.TEXT
 
 
+@pytest.mark.usefixtures("browser")
+def test_static_figures_are_drawn_whole_on_white(result: Result, tmp_path: Path) -> None:
+    drawn = figures(result)["squares"]
+    drawn.figure.update_layout(title_text=LONG * 2)
+    written = files.write(result, {"squares": drawn}, tmp_path, ("svg", "png", "pdf"))
+    assert [file.name for file in written] == [f"toy.squares.{kind}" for kind in STATIC]
+    svg, png, pdf = (file.read_bytes() for file in written)
+    words = re.sub(r"<[^>]*>", " ", svg.decode().replace("\u00a0", " "))
+    assert all(word in words for word in LONG.split())
+    assert pdf.startswith(b"%PDF-")
+    assert len(pdf) > 5000
+    pixels = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
+    assert pixels.shape[1] == 2 * fig.WIDTH
+    assert pixels.min() < 50, "there is dark text"
+    margins = (pixels[:8], pixels[-8:], pixels[:, :8], pixels[:, -8:])
+    assert all((margin == 255).all() for margin in margins), "something touches the edge"
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("browser")
 def test_pictures_carry_caption_and_citation(result: Result) -> None:
-    from PIL import Image
-
     drawn = figures(result)["squares"]
     svg = file_of(result, "squares", drawn, (), "svg").decode()
     said = html.escape(f"{caption(result, drawn)} {citation.TEXT}")
