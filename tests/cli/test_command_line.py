@@ -1,4 +1,4 @@
-"""The commands that list and run experiments: what they print and write, and plug-ins."""
+"""The commands that list, run and plan: what they print and write, and plug-ins."""
 
 from __future__ import annotations
 
@@ -71,6 +71,29 @@ def test_run_writes_what_it_says_and_its_command_makes_the_same_again(
     again = files.read(Path("results", "posterior"), "posterior")
     for name in first.tables:
         pd.testing.assert_frame_equal(again.tables[name], first.tables[name], check_exact=True)
+
+
+PLAN = (
+    "plan uniform-mixture --n 120 --pool-size 60 --runs 2 --workers 1 --mechanism "
+    "sparse-vector,noisy-counts --error-below 0.001 --probability 0.9 --metric mae --out out"
+)
+
+
+def test_it_ranks_mechanisms_judges_a_goal_and_writes_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(PLAN.split()) == 0
+    printed = capsys.readouterr().out
+    lines = [line.split() for line in printed.splitlines()]
+    ranks = [line[0] for line in lines if line and line[-1] in ("yes", "no")]
+    assert sorted(ranks) == ["noisy-counts", "sparse-vector"]
+    assert "N = 120, ε_total = " in printed
+    assert "Ranked by mean absolute error that 90 % of releases keep" in printed
+    assert "No mechanism is predicted to meet the goal" in " ".join(printed.split())
+    saved = json.loads(Path("out", "plan.json").read_text(encoding="utf-8"))
+    assert saved["parameters"]["goal"] == "error-below"
+    assert {file.name for file in Path("out").iterdir()} >= {"plan.csv", "plan.plan.html"}
 
 
 def test_a_setting_wins_over_the_preset() -> None:
