@@ -21,7 +21,7 @@ def test_the_exact_form_is_the_definition(bandwidth: float) -> None:
 
 
 def test_features_get_better_with_their_number() -> None:
-    errors = result_of(pairs=60).tables["main"].groupby("form").error.mean()
+    errors = result_of(pairs=30).tables["main"].groupby("form").error.mean()
     # The error falls as the root of their number.
     ratio = np.sqrt(study.FEATURES[-1] / study.FEATURES[0])
     for kind in ("paired", "shifted"):
