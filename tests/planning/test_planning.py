@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from abcdp_core import mechanisms, planning, pool
+from abcdp_core import mechanisms, planning
 from abcdp_core.mechanisms import Budget
 from abcdp_core.planning import Asked, Estimate, Goal, Setting, outcomes
 from abcdp_core.simulators import uniform_mixture
@@ -54,21 +54,6 @@ def test_the_error_of_the_prior_mean_is_that_of_the_prior_s_moments() -> None:
     assert known.mse == pytest.approx(0.16 / 6.0, rel=0.01)
     assert (known.unit == 1.0).all()
     assert planning.prior("covid-people").mse == pytest.approx(1.0, rel=0.01)
-
-
-def test_no_private_data_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the observed data and their truth, nothing changes."""
-    asked = Asked(MIXTURE, 120, 1.0, 1e-6, ("sparse-vector", "noisy-counts"), 60, "mse")
-    before = planning.tried(asked, 7, 0)
-
-    def forbidden(*_: Any) -> Any:
-        raise AssertionError("a plan looked at the data")
-
-    for name in ("observed_data", "observed_comparison", "distances"):
-        monkeypatch.setattr(pool, name, forbidden)
-    monkeypatch.setattr(uniform_mixture, "TRUTH", None)
-    planning.case.cache_clear()
-    pd.testing.assert_frame_equal(before, planning.tried(asked, 7, 0))
 
 
 def test_the_exact_error_is_the_mean_over_the_noise() -> None:

@@ -21,6 +21,7 @@ from abcdp_core.studies import (
     vector_truncation,
 )
 from abcdp_core.studies.estimation_accuracy import computing, drawing
+from abcdp_core.study.estimates import least_error
 from abcdp_core.tasks import Chain
 from tests import results
 
@@ -145,7 +146,9 @@ def test_theory_of_symbols_has_their_information() -> None:
     assert bound[0] == pytest.approx(expected)
 
 
-def test_a_trusted_collectors_error_by_quadrature() -> None:
+def test_a_trusted_collectors_error_by_quadrature_and_the_least_one_of_a_normal() -> None:
+    draws = np.random.default_rng(1).normal(0.0, 3.0, 200_000)
+    assert least_error(9.0) == pytest.approx(np.abs(draws).mean(), rel=0.01)
     (_,), (found,) = drawing.trusted_errors(SYMBOLS)
     s = SYMBOLS.sigma / math.sqrt(SYMBOLS.n)
     b = 2.0 * SYMBOLS.fixed_width * SYMBOLS.sigma / (SYMBOLS.n * 5.0)

@@ -12,6 +12,7 @@ from abcdp_core import demonstration, pool, simulators
 from abcdp_core.sentences import amount
 from abcdp_core.simulators import covid
 from abcdp_core.studies import posterior, synthetic_data
+from abcdp_core.study import samples
 from abcdp_core.theory import flip
 from tests import results
 from tests.statistics import assert_frequencies, rejects
@@ -60,6 +61,28 @@ def test_the_headline_says_what_the_table_says(epsilon_total: float) -> None:
     assert (f"is {amount(private / plain, 2)} times the error" in words) == (private > 1.1 * plain)
     assert f": {amount(private)} instead of {amount(plain)}." in words
     assert ("no better than knowing nothing" in words) == (private >= posterior.USELESS * prior)
+
+
+def test_a_thinned_sample_has_the_histogram_of_all() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.random(10_000)
+    weights = np.exp(-2.0 * values)
+    weights /= weights.sum()
+    chosen, shares = samples.thinned(weights)
+    assert len(chosen) <= samples.SHOWN
+    assert shares.sum() == pytest.approx(1.0)
+    edges = np.linspace(0.0, 1.0, 11)
+    whole, _ = np.histogram(values, edges, weights=weights)
+    shown, _ = np.histogram(values[chosen], edges, weights=shares)
+    assert shown == pytest.approx(whole, abs=0.02)
+    # The largest weights are all on one side.
+    largest = np.argsort(-weights)[: samples.SHOWN]
+    cut, _ = np.histogram(values[largest], edges, weights=weights[largest])
+    assert np.abs(cut / cut.sum() - whole).max() > 0.2
+    one = np.zeros(3000)
+    one[17] = 1.0
+    chosen, shares = samples.thinned(one)
+    assert (chosen.tolist(), shares.tolist()) == ([17], [1.0])
 
 
 # ----------------------------------------------------------------------------------- synthetic data
