@@ -119,9 +119,10 @@ def _read_link(page: Page) -> None:
     for key in controls_spec.FOR_A_CLASS:
         stands.pop(key, None)
     asked = link.of_today(stands, known, page.own)
-    if (brought := _brought_view(view)) and asked.get(page.view) != brought:
-        # A new widget takes what the address says.
-        asked.pop(page.view, None)
+    if brought := _brought_view(view):
+        # A new widget takes what the address says, however late the browser draws it. What only
+        # the session says is sent once, and lost if the page is drawn again before that.
+        asked[page.view] = brought
     # Only what the link asks for: a knob of another page loads the study it belongs to.
     found = {key: view.knob(key) for key in asked.keys() & known}
     # What is not used here may be meant for another page, so for the scenario of the others.
