@@ -7,9 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 from streamlit.proto.Common_pb2 import FileURLs
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import RerunData
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.typing import UploadedFile
 
@@ -28,7 +31,7 @@ def test_a_timers_request_does_not_undo_a_page_change(
     # Whatever is patched here or was before is undone at the end.
     monkeypatch.setattr(ScriptRequests, "_request_rerun_locked", streamlit_internals._join)
     if is_fixed:
-        streamlit_internals.keep_page_changes()
+        streamlit_internals.keep_clicks()
     timer = RerunData(page_script_hash="old", fragment_id="progress", is_auto_rerun=True)
     data = {"click": RerunData(page_script_hash="new"), "timer": timer}
     assert all(requests.request_rerun(data[name]) for name in asked)
@@ -38,6 +41,39 @@ def test_a_timers_request_does_not_undo_a_page_change(
     assert found.fragment_id_queue == ([] if "click" in asked else ["progress"])
     requests.request_stop()
     assert not requests.request_rerun(timer)
+
+
+@pytest.mark.parametrize("is_fixed", [True, False])
+def test_a_timer_changes_no_widget(is_fixed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ScriptRequests, "_request_rerun_locked", streamlit_internals._join)
+    monkeypatch.setattr(SessionState, "on_script_will_rerun", streamlit_internals._prepare)
+    if is_fixed:
+        streamlit_internals.keep_clicks()
+    requests, session = ScriptRequests(), SessionState()
+    widget = WidgetMetadata(
+        NAME,
+        deserializer=lambda value: value or "",
+        serializer=str,
+        value_type="string_value",
+    )
+
+    def run(value: str, *, timer: bool = False) -> str:
+        """Have the browser say what the widget is set to; return what the script reads."""
+        states = WidgetStates(widgets=[WidgetState(id=NAME, string_value=value)])
+        requests.request_rerun(RerunData(widget_states=states, is_auto_rerun=timer))
+        session.on_script_will_rerun(requests.on_scriptrunner_ready().rerun_data.widget_states)
+        return str(session.register_widget(widget, "view").value)
+
+    assert [run("one", timer=True), run("one", timer=True)] == ["one", "one"]
+    # A timer that is due between a click and its message, and one before the browser is told.
+    assert run("two", timer=True) == ("one" if is_fixed else "two")
+    assert run("two") == "two"
+    session["view"] = "three"
+    assert run("two", timer=True) == ("three" if is_fixed else "two")
+
+
+NAME = "$$ID-0-view"
+"""Streamlit's name of a widget with the key ``view``."""
 
 
 def test_an_upload_leaves_the_servers_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ def middleware() -> list[Middleware]:
         current = settings.current()
     except settings.SettingsError as error:
         sys.exit(str(error))
-    streamlit_internals.keep_page_changes()
+    streamlit_internals.keep_clicks()
     for name in FIRST_PAGE:
         studies.load(name).Params()
     return [Middleware(HttpFilter, settings=current, preload=streamlit_internals.drawing_script())]
