@@ -20,7 +20,7 @@ export default function ({ data, parentElement }) {
 function create(root) {
   const find = (selector) => root.querySelector(selector);
   const player = {
-    root, ids: {}, place: 1, playing: false, due: 0, request: 0, said: 0,
+    root, ids: {}, place: 1, playing: false, awaits: false, due: 0, request: 0, said: 0,
     play: find("[data-do=play]"), range: find("input"), speed: find("select.speed"),
     state: find(".state"), rows: find("tbody"), status: find(".said"), which: find("select.which"),
     moving: find("select.moving"),
@@ -69,8 +69,9 @@ function update(player, data) {
   const theme = isDark(player.paper) ? "dark" : "light";
   player.colors = Object.fromEntries(
     Object.entries(data.colors).map(([name, color]) => [name, color[theme]]));
-  if (isNew) { player.place = data.times[0]; player.playing = false; }
+  if (isNew) { player.place = data.times[0]; player.playing = player.awaits = false; }
   player.place = Math.min(player.place, last(player));
+  if (player.awaits) step(player, 1);
   wake(player);
 }
 
@@ -116,15 +117,17 @@ function nearest(values, wanted) {
 
 function go(player, place) {
   player.place = Math.min(Math.max(place, player.data.times[0]), last(player));
+  player.awaits = false;
   pause(player);
   wake(player);
 }
 
-// To the person before or after, who is among those sent.
+// To the person before or after, who is among those sent; to one who is not sent yet, once there.
 function step(player, by) {
   const longest = player.runs.reduce((a, b) => (a.t.length < b.t.length ? b : a));
   const row = atMost(longest.t, player.place) + by;
   go(player, longest.t[Math.min(Math.max(row, 0), longest.t.length - 1)]);
+  player.awaits = row === longest.t.length && player.place < player.data.n;
 }
 
 function pause(player) {
@@ -134,6 +137,7 @@ function pause(player) {
 function play(player) {
   if (!player.data.running && player.place >= last(player)) player.place = player.data.times[0];
   player.playing = true;
+  player.awaits = false;
   player.due = 0;
 }
 
@@ -175,7 +179,7 @@ function tell(player) {
   const person = `person ${place} of ${data.n}`;
   player.play.dataset.moving = playing;
   set(player.play.querySelector("span"), playing ? "Pause" : "Play");
-  set(player.state, person);
+  set(player.state, player.awaits ? `${person}, waiting for the next` : person);
   set(player.who, `Person ${place}`);
   player.range.value = frameAt(player);
   player.range.setAttribute("aria-valuetext", person);
