@@ -26,11 +26,9 @@ pytest.MonkeyPatch().setattr(providers, "_get_local_constants", providers.Consta
 
 
 LONG = (
-    *("browser", "studies/test_contract.py", "pages", "adaptive/test_samplers.py"),
-    *("test_workers.py", "cli", "studies/test_estimation_accuracy.py", "reference"),
-    *("own_model/test_examples.py", "test_plugins.py", "studies/test_adaptive_truncation.py"),
-    *("simulators/test_tuberculosis.py", "adaptive/test_calibration.py", "lessons"),
-    *("studies/test_truncation_interval.py", "test_notebooks.py"),
+    *("browser", "pages", "studies/test_contract.py", "reference", "adaptive/test_samplers.py"),
+    *("test_workers.py", "release", "studies", "own_model/test_examples.py", "test_plugins.py"),
+    *("mechanisms", "cli", "simulators/test_tuberculosis.py", "test_notebooks.py"),
 )
 """Files and folders that take longest. They start first: no worker is left alone with one."""
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import libraries, tabular
 from abcdp_core import pool as pools
+from abcdp_core import tabular
 from abcdp_core.__main__ import INTERRUPTED, main
 from abcdp_core.mechanisms import Budget, private_summary
 from abcdp_core.own_model import export, pool_file, reading, validation
@@ -203,7 +204,8 @@ def test_an_interrupted_pool_continues_from_its_finished_parts(
     calls.touch()
     line = f"pool gaussian-2d --plugin {file} --pool-size 150 --n 100 --out {out}".split()
     monkeypatch.setattr(making, "WORTH_KEEPING", 0.0)
-    monkeypatch.setattr(libraries, "available_threads", lambda: 1)
+    # Parts one after the other, whoever chose another way before.
+    monkeypatch.setattr(making, "_makers", lambda: ThreadPoolExecutor(1))
     assert main(line) == INTERRUPTED
     assert "finished parts of a slow pool are kept" in capsys.readouterr().err
     assert not out.exists()
