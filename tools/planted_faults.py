@@ -100,13 +100,7 @@ def takes_twice(real: Function) -> Function:
 def keeps_first(_real: Function) -> Function:
     """Show the first figure of a name forever."""
     shown: dict[Any, Any] = {}
-
-    def kept(_owner: Any, name: Any, make: Function) -> Any:
-        if name not in shown:
-            shown[name] = make()
-        return shown[name]
-
-    return kept
+    return lambda _owner, name, make: shown.get(name) or shown.setdefault(name, make())
 
 
 def coarser(distances: Any, threshold: int, noise: Any, *rest: Any) -> tuple[Any, ...]:
