@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from abcdp_core.posterior import outcome
-from abcdp_core.posterior.fit import Fit
+from abcdp_core.posterior.fit import Fit, compared, evenly
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
 from abcdp_core.posterior.priors import Normal, Prior, Uniform
@@ -37,6 +37,22 @@ def test_data_of_the_model_fit_and_others_do_not(case: Case) -> None:
     assert case is not MEAN or other.numbers[0].direction == "high"
     for fit, words in ((own, "are consistent with"), (other, "hardly ever makes")):
         assert words in fit.statement
+
+
+def test_numbers_that_are_plausible_alone_may_not_be_together() -> None:
+    rng = np.random.default_rng(4)
+    level = rng.standard_normal((20_000, 1))
+    numbers = level + 0.05 * rng.standard_normal((20_000, 2))
+    noise, names = Laplace((0.05, 0.05)), ("first", "second")
+    together, apart = (
+        compared(np.array(z), numbers, noise, 1, names, ()) for z in ((0.8, 0.8), (0.8, -0.8))
+    )
+    assert not together.is_misfit
+    assert apart.is_misfit
+    assert apart.numbers == ()
+    # Replicates are simulated at draws in proportion to their weights.
+    drawn = evenly(np.array([0.1, 0.2, 0.7]), 1000)
+    assert np.bincount(drawn).tolist() == [100, 200, 700]
 
 
 def one(rng: np.random.Generator, theta: Array) -> Array:

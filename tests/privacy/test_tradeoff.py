@@ -103,6 +103,10 @@ def test_a_curve_of_norm_noise_is_the_best_attack(epsilon: float, dimension: int
 
 
 def test_the_lines_of_a_cost_are_those_of_all_its_deltas() -> None:
+    # By the definition, 1 − β ≤ e^ε α + δ and 1 − α ≤ e^ε β + δ.
+    lines = approximate(2.0, 0.01, np.array([0.05, 0.5]))
+    expected = [1.0 - 0.01 - math.exp(2.0) * 0.05, (1.0 - 0.01 - 0.5) * math.exp(-2.0)]
+    assert lines == pytest.approx(expected)
     # A pure cost is the same at every δ, and its best line is the one of δ = 0.
     assert of_cost(Laplace(1.0, 0.5), RATES).miss == pytest.approx(approximate(2.0, 0.0, RATES))
     event = Gaussian(1.0, 1.0)
