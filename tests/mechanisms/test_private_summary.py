@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -29,7 +28,6 @@ from abcdp_core.simulators import covid_people, uniform_mixture
 from abcdp_core.simulators import tuberculosis_patients as patients
 from abcdp_core.statistic import Statistic, stated_by
 from tests.events import quieter
-from tests.oracles.reports import Report, partitions, with_one_more
 from tests.statistics import assert_frequencies, rejects
 
 Array = NDArray[np.float64]
@@ -70,52 +68,22 @@ def test_the_noise_costs_the_budget_and_never_more(
     assert (event.unit, event.neighbours) == ("one patient", "add-remove")
 
 
-def reports() -> Iterator[Report]:
-    """All reports of up to seven patients, and some near a cut at 80."""
-    for total in range(8):
-        yield from partitions(total, total)
-    yield from [(80,), (80, 1), (81, 80, 80, 79, 2, 1), (80,) * 5, (40, 9, 9, 8)]
-
-
-def in_steps(sizes: Report) -> NDArray[np.int64]:
-    """The six numbers as whole ones."""
-    found = SUMMARY.reduce(np.append(sizes, np.zeros(4))[:, None]) * np.array(SUMMARY.whole)
-    return np.rint(found).astype(np.int64)
-
-
-def in_steps_with_a_cut(sizes: Report) -> NDArray[np.int64]:
-    """A broken twin: clusters above 80 left out of the differences."""
-    kept = in_steps(tuple(size for size in sizes if size <= 80))
-    return np.append(in_steps(sizes)[:5], kept[5])
-
-
-def largest_log_ratio(event: SummaryNoise, reduce: object = in_steps) -> float:
-    """Over all neighboring reports and all possible releases, in either order."""
-    shifts = {
-        tuple(np.abs(reduce(more) - reduce(sizes)).tolist())  # type: ignore[operator]
-        for sizes in reports()
-        for more in with_one_more(sizes)
-    }
-    released = np.arange(-200, 201)
-    worst = 0.0
-    for shift in shifts:
-        each = [
-            np.max(np.abs(released - moved) - np.abs(released)) / step
-            for moved, step in zip(shift, event.steps(), strict=True)
-        ]
-        worst = max(worst, float(np.sum(each)))
-    return worst
-
-
 @pytest.mark.parametrize("budget", [0.1, 5.0])
 def test_no_patient_changes_any_outcome_by_more_than_the_budget(budget: float) -> None:
+    # All changes by one patient, which their own tests compare with enumerated reports.
+    changes = np.array([[float(each) for each in case] for case in patients.one_patient()])
+    whole = np.array(SUMMARY.whole)
+
+    def largest_log_ratio(event: SummaryNoise) -> float:
+        # Beyond the farther of two values, every coordinate adds its change in noise scales.
+        return float((np.abs(changes) * whole / event.steps()).sum(axis=1).max())
+
     event = noise_for(SUMMARY, 1, budget)
     assert largest_log_ratio(event) == pytest.approx(budget, rel=1e-9)
-    # Half the noise, a sensitivity of 1 and a summary with a cut are seen.
+    # Half the noise and a sensitivity of 1 are seen.
     assert largest_log_ratio(quieter(event)) == pytest.approx(2.0 * budget, rel=1e-9)
     low = noise_for(statistic(1.0), 1, budget)
     assert largest_log_ratio(low) == pytest.approx(13.0 / 3.0 * budget, rel=1e-9)
-    assert largest_log_ratio(event, in_steps_with_a_cut) > 5.0 * budget
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
