@@ -81,7 +81,7 @@ def carried(totals: Array) -> Array:
     """
     if np.isnan(totals[0]):
         raise TableError("The first total is missing, so there is nothing to carry forward.")
-    return pd.Series(totals).ffill().to_numpy()
+    return np.asarray(pd.Series(totals).ffill(), dtype=np.float64)
 
 
 def _parsed(column: Column, date_format: str | None) -> pd.Series[pd.Timestamp]:
