@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.browser.conftest import free_port
+from tests.browser.server import free_port
 from ui.server import settings
 
 ROOT = Path(__file__).parents[1]

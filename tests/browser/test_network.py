@@ -15,13 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visit, free_port, running
-
-pytestmark = [
-    pytest.mark.xdist_group("browser"),
-    # A browser that is being closed leaves sockets for the collector.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+from tests.browser.server import command, free_port, running
+from tests.browser.visit import Visit
 
 IMAGE = "![](http://192.0.2.1/seen.png)"
 """An address that is nobody's (RFC 5737)."""
@@ -66,9 +61,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[str]:
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    everywhere = command(port, "--server.address", "0.0.0.0")
     served = {"ABCDP_SERVED": "1", "ABCDP_HOSTS": LECTURER, **noting(folder)}
-    with running([*command, "--server.address", "0.0.0.0"], port, folder, **served) as address:
+    with running(everywhere, port, folder, **served) as address:
         yield address
 
 
@@ -117,7 +112,6 @@ def test_a_page_with_a_foreign_text_in_its_link_asks_nobody_else(
     expect(notice.locator("code").filter(has_text=f"c = {IMAGE}")).to_have_count(1)
     for markup in ("img", "a", ".katex", "[data-testid=stIconMaterial]"):
         expect(notice.get_by_test_id("stMarkdownContainer").locator(markup)).to_have_count(0)
-    visit.open("overview")
     assert {urlsplit(url).hostname for url in visit.requests} <= {LECTURER, None}
     # A page that wants something from elsewhere does not get it.
     visit.page.evaluate("fetch('http://192.0.2.1/').catch(() => document.title = 'refused')")

@@ -10,19 +10,13 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, WebSocket, WebSocketRoute, expect
+from playwright.sync_api import Browser, BrowserContext, Page, WebSocket, WebSocketRoute, expect
 
 from abcdp_core.adaptive.poll import CHANCES, chances
 from abcdp_core.places import ASSETS
-from tests.browser.conftest import Visit
+from tests.browser.visit import Visit, rest
 from tests.statistics import assert_frequencies, rejects
-
-pytestmark = [
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
 
 TELEPHONE = {"width": 390, "height": 844}
 TYPED = 7.1357924
@@ -47,76 +41,6 @@ class Wire:
         """Whether a value was sent, as text or as a number."""
         forms = str(value).encode(), struct.pack("<d", value)
         return any(form in sent for form in forms for sent in self.sent)
-
-
-def opened(browser: Browser, address: str) -> Page:
-    page = browser.new_context(viewport=TELEPHONE).new_page()  # type: ignore[arg-type]
-    page.goto(address)
-    return page
-
-
-def typed(page: Page, value: str) -> None:
-    page.get_by_label("Your value").fill(value)
-    page.get_by_role("button", name="Answer").click()
-
-
-def test_a_class_answers_and_nothing_typed_leaves_a_telephone(
-    look: Visit, browser: Browser, tmp_path: Path
-) -> None:
-    look.open("live_poll")
-    # What a widget of Streamlit's sends is found by the same search.
-    control = Wire(look.page)
-    look.page.reload()
-    box = look.page.get_by_role("spinbutton", name="Highest value")
-    box.fill(str(TYPED))
-    look.page.get_by_role("button", name="Start the poll").click()
-    expect(look.page.get_by_text("Answered", exact=True)).to_be_visible()
-    assert control.has(TYPED)
-    code = re.search(r"poll=(\w{5})", look.page.url)
-    assert code is not None
-    address = f"{look.server}/?poll={code[1]}"
-
-    first = opened(browser, "about:blank")
-    wire = Wire(first)
-    first.goto(address)
-    typed(first, "seven")
-    expect(first.get_by_text("Type a number")).to_be_visible()
-    value = 3.1415926
-    typed(first, str(value).replace(".", ","))
-    expect(first.get_by_text("Sent:")).to_be_visible()
-    expect(first.get_by_text("It need not be true")).to_be_visible()
-    word = first.locator(".said").inner_text()
-    assert not wire.has(value)
-    assert len(wire.sent) > 1
-    # Opened again, and in a second tab, it is the same word, and the poll has one answer.
-    first.reload()
-    expect(first.locator(".said")).to_have_text(word)
-    second = first.context.new_page()
-    second.goto(address)
-    expect(second.locator(".said")).to_have_text(word)
-    found = Axe().run(first)
-    assert not [each["id"] for each in found.response["violations"] if each["impact"] != "minor"]
-
-    others = [opened(browser, address) for _ in range(3)]
-    for number, page in enumerate(others):
-        typed(page, str(number + 5))
-        expect(page.get_by_text("Sent:")).to_be_visible()
-    typed_outside = opened(browser, address)
-    typed(typed_outside, "99")
-    expect(typed_outside.get_by_text("Sent:")).to_be_visible()
-    expect(look.page.locator(".poll-numbers")).to_contain_text("5")
-
-    look.page.get_by_role("button", name="Close the poll").click()
-    expect(look.page.get_by_text("This poll is closed.")).to_be_visible()
-    late = opened(browser, address)
-    expect(late.get_by_text("This poll is closed.")).to_be_visible()
-    with look.page.expect_download() as saved:
-        look.page.get_by_role("button", name="Save poll.toml").click()
-    file = tmp_path / "poll.toml"
-    saved.value.save_as(file)
-    assert file.read_text().count("], [") == 4
-    nobody = opened(browser, f"{look.server}/?poll=ZZZZZ")
-    expect(nobody.get_by_text("its code is wrong")).to_be_visible()
 
 
 class Unreliable:
@@ -144,25 +68,84 @@ class Unreliable:
         phone.on_message(forward)
 
 
-def test_a_connection_lost_in_mid_answer_loses_and_doubles_nothing(
-    look: Visit, browser: Browser
+def telephone(browser: Browser) -> Page:
+    return browser.new_context(viewport=TELEPHONE).new_page()  # type: ignore[arg-type]
+
+
+def typed(page: Page, value: str) -> None:
+    rest(page)
+    page.get_by_label("Your value").fill(value)
+    page.get_by_role("button", name="Answer").click()
+
+
+def answers(visit: Visit, number: int) -> None:
+    """Wait until the lecturer's screen shows so many answers."""
+    shown = re.compile(rf"Answered\s*{number}(?!\d| \()")
+    expect(visit.page.locator(".poll-numbers")).to_contain_text(shown)
+
+
+def test_a_class_answers_and_nothing_typed_leaves_a_telephone(
+    visit: Visit, browser: Browser, tmp_path: Path
 ) -> None:
-    look.open("live_poll")
-    look.page.get_by_role("button", name="Start the poll").click()
-    expect(look.page.get_by_text("Answered", exact=True)).to_be_visible()
-    code = re.search(r"poll=(\w{5})", look.page.url)
+    # What a widget of Streamlit's sends is found by the same search.
+    control = Wire(visit.page)
+    visit.open("live_poll")
+    visit.page.get_by_role("spinbutton", name="Highest value").fill(str(TYPED))
+    visit.page.get_by_role("button", name="Start the poll").click()
+    expect(visit.page.get_by_text("Answered", exact=True)).to_be_visible()
+    assert control.has(TYPED)
+    code = re.search(r"poll=(\w{5})", visit.page.url)
     assert code is not None
-    phone = opened(browser, "about:blank")
-    connection = Unreliable(phone, b'"ask"', b'"answer"')
-    phone.goto(f"{look.server}/?poll={code[1]}")
-    typed(phone, "7")
-    expect(phone.get_by_text("Sent:")).to_be_visible(timeout=30_000)
-    word = phone.locator(".said").inner_text()
-    expect(look.page.locator(".poll-numbers")).to_contain_text(
-        re.compile(r"Answered\s*1(?!\d| \()")
-    )
+    address = f"{visit.server}/?poll={code[1]}"
+
+    first = telephone(browser)
+    wire = Wire(first)
+    first.goto(address)
+    typed(first, "seven")
+    expect(first.get_by_text("Type a number")).to_be_visible()
+    value = 3.1415926
+    typed(first, str(value).replace(".", ","))
+    expect(first.get_by_text("Sent:")).to_be_visible()
+    expect(first.get_by_text("It need not be true")).to_be_visible()
+    word = first.locator(".said").inner_text()
+    assert not wire.has(value)
+    assert len(wire.sent) > 1
+    # Opened again, and in a second tab, it is the same word, and the poll has one answer.
+    first.reload()
+    expect(first.locator(".said")).to_have_text(word)
+    second = first.context.new_page()
+    second.goto(address)
+    expect(second.locator(".said")).to_have_text(word)
+    answers(visit, 1)
+    found = Axe().run(first)
+    assert not [each["id"] for each in found.response["violations"] if each["impact"] != "minor"]
+
+    # A connection that is lost in mid-answer loses and doubles nothing.
+    other = telephone(browser)
+    connection = Unreliable(other, b'"ask"', b'"answer"')
+    other.goto(address)
+    typed(other, "99")
+    expect(other.get_by_text("Sent:")).to_be_visible()
+    word = other.locator(".said").inner_text()
+    answers(visit, 2)
     assert connection.has_broken
-    expect(phone.locator(".said")).to_have_text(word)
+    expect(other.locator(".said")).to_have_text(word)
+
+    visit.press("Close the poll")
+    expect(visit.page.get_by_text("This poll is closed.")).to_be_visible()
+    # One that has not answered is late.
+    second.evaluate("localStorage.clear()")
+    second.reload()
+    expect(second.get_by_text("This poll is closed.")).to_be_visible()
+    with visit.page.expect_download() as saved:
+        visit.page.get_by_role("button", name="Save poll.toml").click()
+    file = tmp_path / "poll.toml"
+    saved.value.save_as(file)
+    assert file.read_text().count("], [") == 1
+    second.goto(f"{visit.server}/?poll=ZZZZZ")
+    expect(second.get_by_text("its code is wrong")).to_be_visible()
+    for page in (first, other):
+        page.context.close()
 
 
 SAMPLER = """async ([source, wrong, repeats]) => {
@@ -174,7 +157,7 @@ SAMPLER = """async ([source, wrong, repeats]) => {
 
 
 def test_the_telephone_draws_by_the_table_and_refuses_one_that_promises_too_little(
-    look: Visit,
+    context: BrowserContext,
 ) -> None:
     source = base64.b64encode((ASSETS / "poll.js").read_bytes()).decode()
     offered = [(epsilon, *chances(epsilon)) for epsilon in (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)]
@@ -184,9 +167,10 @@ def test_the_telephone_draws_by_the_table_and_refuses_one_that_promises_too_litt
         (2.0, 0, CHANCES),
     ]
     tables = json.dumps([[e, str(w), str(r)] for e, w, r in (*offered, *wrong)])
-    look.open("lessons")
+    alone = context.new_page()
     repeats, rare = 100_000, chances(2.0)[0]
-    words, promised = look.page.evaluate(SAMPLER % tables, [source, str(rare), repeats])
+    words, promised = alone.evaluate(SAMPLER % tables, [source, str(rare), repeats])
+    alone.close()
     assert promised == [True] * len(offered) + [False] * len(wrong)
     counts = Counter(words)
     found = np.array([counts[word] for word in range(3)])

@@ -10,14 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext
 
-from tests.browser.conftest import ROOT, Visit, free_port, running
+from tests.browser.server import ROOT, free_port, running
+from tests.browser.visit import Visit
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.xdist_group("browser"),
-    # A browser that is being closed leaves sockets for the collector.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.slow
 
 
 def do(*words: str, folder: Path, **environment: str) -> str:
