@@ -70,7 +70,6 @@ def test_a_projector_shows_the_first_figure_and_nothing_to_set(visit: Visit) -> 
     assert not screens.outside(visit, *SIZE.values())
     expect(visit.page.locator(".modebar-btn")).to_have_count(0)
     expect(visit.page.get_by_role("link", name="Posterior", exact=True)).to_have_count(0)
-    without_violations(visit.page)
     visit.press("Share")
     without_violations(visit.page)
     visit.page.keyboard.press("Escape")

@@ -64,7 +64,7 @@ WAIT = """async ([busy, start, looks, between, patience]) => {
     return "";
 }"""
 
-LOOKS, BETWEEN = 3, 100
+LOOKS, BETWEEN = 3, 75
 """Looks in a row that find what the one before found, and milliseconds after each: a knob sends its
 value 0.2 s after it was moved."""
 
