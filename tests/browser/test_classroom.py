@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.visit import SIZE, Visit, without_violations
@@ -72,6 +73,7 @@ def a_student_can_leave(visit: Visit) -> None:
     expect(visit.page).not_to_have_url(re.compile("lock="))
 
 
+@pytest.mark.slow
 def test_a_pinned_figure_stands_beside_the_next(visit: Visit) -> None:
     visit.open("posterior", c="10")
     visit.page.get_by_role("button", name="Pin", exact=True).focus()

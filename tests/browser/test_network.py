@@ -73,40 +73,32 @@ def test_a_look_up_would_be_noted(tmp_path: Path) -> None:
     assert "192.0.2.1" in asked_of_others(tmp_path)[0]
 
 
-def status(address: str, path: str = "/", **headers: str) -> int:
-    """Return what a request to this machine is answered with."""
+def status(address: str, *, host: str, origin: str = "") -> int:
+    """Return what a page, or the handshake of an origin, is answered with on this machine."""
+    asked = {"Connection": "Upgrade", "Upgrade": "websocket", "Origin": origin}
+    asked |= {"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
     connection = http.client.HTTPConnection("127.0.0.1", urlsplit(address).port, timeout=20)
-    connection.request("GET", path, headers=headers)
+    path = "/_stcore/stream" if origin else "/"
+    connection.request("GET", path, headers={"Host": host, **(asked if origin else {})})
     answer = connection.getresponse()
     connection.close()
     return answer.status
 
 
-def handshake(address: str, host: str, origin: str) -> int:
-    asked = {"Connection": "Upgrade", "Upgrade": "websocket", "Host": host, "Origin": origin}
-    key = {"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
-    return status(address, "/_stcore/stream", **asked, **key)
-
-
-def test_foreign_names_and_foreign_pages_are_refused_and_nobody_is_asked(
-    server: str, folder: Path
-) -> None:
-    here, there = urlsplit(server).netloc, f"{LECTURER}:{urlsplit(server).port}"
-    for host in (here, there):
-        assert status(server, Host=host) == 200
-        assert handshake(server, host, f"http://{host}") == 101
-    for origin in ("http://evil.example", "null", f"http://{here}.evil.example"):
-        assert handshake(server, here, origin) == 403
-    for host in ("evil.example", "192.0.2.1"):
-        assert status(server, Host=host) == 403
-        assert handshake(server, host, f"http://{host}") == 403
-    assert asked_of_others(folder) == []
-
-
-def test_a_page_with_a_foreign_text_in_its_link_asks_nobody_else(
+def test_a_served_instance_refuses_foreign_names_and_pages_and_asks_nobody(
     visit: Visit, folder: Path
 ) -> None:
-    visit.server = visit.server.replace("localhost", LECTURER)
+    here, there = urlsplit(visit.server).netloc, f"{LECTURER}:{urlsplit(visit.server).port}"
+    for host in (here, there):
+        assert status(visit.server, host=host) == 200
+        assert status(visit.server, host=host, origin=f"http://{host}") == 101
+    for host, origin in (
+        *(("evil.example", each) for each in ("", "http://evil.example")),
+        *((here, each) for each in ("http://evil.example", "null", f"http://{here}.evil.example")),
+    ):
+        assert status(visit.server, host=host, origin=origin) == 403
+
+    visit.server = f"http://{there}"
     visit.open("posterior", c=IMAGE, version=IMAGE, **{IMAGE: ":material/face: $x^2$ :red[y]"})
     notice = visit.page.get_by_role("alert").filter(has_text="Some of the link")
     expect(notice.locator("code").filter(has_text=f"c = {IMAGE}")).to_have_count(1)
