@@ -12,4 +12,6 @@ from ui.view import router
 if __name__ == "__main__":
     router.main()
 else:
-    app = st.App(__file__, middleware=start.middleware(), lifespan=start.lifespan)
+    app = st.App(
+        __file__, middleware=start.middleware(), routes=start.ROUTES, lifespan=start.lifespan
+    )

@@ -43,6 +43,7 @@ COMMANDS = {
     "report": "turn a release into a report, in HTML or PDF",
     "infer": "infer a posterior from a noisy query that someone else released",
     "poll": "recompute what the answers of a live poll reveal",
+    "story": "write the story that the app begins with as one page",
     "reproduce": "test the papers' claims again",
 }
 """Command, a module of :mod:`abcdp_core.cli` -> one line of help."""

@@ -1,9 +1,13 @@
 // Draws what abcdp_core/output/player.py sends: people answer one after the other, and what is known by then.
 // Called again with every update; the person at hand is kept on the element.
 
+import {
+  LETTERS, atMost, diamond, disc, inside, isDark, label, measured, nearest, path, powers, round, set, size, sized, ticks,
+  write,
+} from "./draw.js";
+
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const SLOW = 10; // people that are shown one by one at leisure
-const LETTERS = 13.5; // pixels where a rem has 16
 const HALL = 20; // pixels of the smallest letters on a projector
 const ROOMY = matchMedia("(min-width: 769px)"); // a telephone that follows a lecturer is no hall
 
@@ -84,12 +88,6 @@ function choices(select, names) {
   select.value = names.includes(before) ? before : names[0] ?? "";
 }
 
-function isDark(color) {
-  const ink = document.createElement("canvas").getContext("2d");
-  ink.fillStyle = color;
-  return Number.parseInt(ink.fillStyle.slice(1, 3), 16) < 128;
-}
-
 function unpacked(series) {
   const numbers = (text) =>
     new Float32Array(Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0)).buffer);
@@ -98,22 +96,6 @@ function unpacked(series) {
 
 const last = (player) => player.data.times.at(-1);
 const frameAt = (player) => Math.max(0, atMost(player.data.times, player.place));
-
-// Index of the last value that is not larger; -1 where there is none.
-function atMost(values, limit) {
-  let low = 0, high = values.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (values[middle] <= limit) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
-
-function nearest(values, wanted) {
-  const i = Math.max(0, atMost(values, wanted)), next = values[i + 1] ?? Infinity;
-  return next - wanted < wanted - values[i] ? next : values[i];
-}
 
 function go(player, place) {
   player.place = Math.min(Math.max(place, player.data.times[0]), last(player));
@@ -208,10 +190,6 @@ function tell(player) {
   player.said = setTimeout(() => { if (!player.playing) set(player.status, words); }, 800);
 }
 
-function set(element, text) {
-  if (element.textContent !== text) element.textContent = text;
-}
-
 // The cells of a run's row: text, and a class.
 function reading(player, run) {
   const { data, place } = player, i = rowAt(run, place);
@@ -236,20 +214,6 @@ function reading(player, run) {
 const rowAt = (run, place) => atMost(run.t, place);
 
 const isLearnt = (data, run, row) => row < 0 || data.known || run.narrower[row] >= data.learnt;
-
-// To the first digit of what is small at this place.
-function round(value, small) {
-  if (Math.abs(value) > 1e9) return value.toExponential(1).replace("-", "−");
-  const digits = Math.min(4, Math.max(0, Math.ceil(-Math.log10(small || 1))));
-  const text = value.toFixed(digits);
-  return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
-}
-
-// Two digits of a size.
-function size(value) {
-  if (!(value > 1e-4 && value < 1e6)) return value === 0 ? "0" : value.toExponential(1);
-  return value >= 10 ? String(Math.round(value)) : String(Number(value.toPrecision(2)));
-}
 
 // ---------------------------------------------------------------- drawing
 
@@ -368,7 +332,7 @@ function person(player) {
   const [low, high] = data.axes.person;
   const across = (value) => box.left + ((value - low) / (high - low)) * (box.right - box.left);
   const held = (value) => Math.min(Math.max(across(value), box.left - 1), box.right + 1);
-  const plot = { ink, box, player, held, height: (box.bottom - box.top) / runs.length };
+  const plot = { ink, box, player, look: player, held, height: (box.bottom - box.top) / runs.length };
   for (const tick of ticks(low, high, (box.right - box.left) / (70 * unit))) {
     path(plot, [[across(tick), box.top], [across(tick), box.bottom]], player.ink, 1, [], 0.12);
     write(plot, label(tick), across(tick), box.bottom + 12 * unit, "center", player.ink);
@@ -471,17 +435,6 @@ function outside(plot, y, beyond) {
 
 // ---------------------------------------------------------------- plots
 
-function sized(canvas) {
-  const { clientWidth: width, clientHeight: height } = canvas;
-  const scale = Math.max(1, devicePixelRatio);
-  const wanted = [Math.round(width * scale), Math.round(height * scale)];
-  if (canvas.width !== wanted[0] || canvas.height !== wanted[1]) [canvas.width, canvas.height] = wanted;
-  const ink = canvas.getContext("2d");
-  ink.setTransform(scale, 0, 0, scale, 0, 0);
-  ink.clearRect(0, 0, width, height);
-  return { ink, width, height };
-}
-
 // Axes and grid: people along a logarithmic axis, and values.
 function plotOf(player, canvas, [y0, y1], logarithmic = false) {
   const { ink, width, height } = sized(canvas), { data, unit } = player;
@@ -495,7 +448,7 @@ function plotOf(player, canvas, [y0, y1], logarithmic = false) {
     box.bottom - ((scale(Math.max(value, logarithmic ? 1e-30 : value)) - scale(y0))
       / (scale(y1) - scale(y0))) * up, box.top, box.bottom);
   canvas.people = (at) => n ** Math.min(1, Math.max(0, (at - box.left) / across));
-  const plot = { ink, box, x, y, player, reach: y1 - y0 };
+  const plot = { ink, box, x, y, player, look: player, reach: y1 - y0 };
   let free = Infinity;
   for (const t of people(n).toReversed()) {
     const half = measured(ink, player, label(t), 400) / 2;
@@ -524,84 +477,6 @@ function people(n) {
   const found = [];
   for (let power = 1; power <= n; power *= 10) for (const k of [1, 2, 5]) found.push(k * power);
   return [...found.filter((t) => t < n), n];
-}
-
-function powers(low, high) {
-  const found = [];
-  for (let e = Math.ceil(Math.log10(low)); e <= Math.log10(high); e++) found.push(Number(`1e${e}`));
-  return found;
-}
-
-function ticks(low, high, count) {
-  const raw = (high - low) / Math.max(2, count);
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= raw);
-  const first = Math.ceil(low / step - 1e-9);
-  const many = Math.floor(high / step + 1e-9) - first + 1;
-  return Array.from({ length: many }, (_, i) => Number(((first + i) * step).toPrecision(12)));
-}
-
-const label = (tick) => String(tick).replace("-", "−");
-
-function font({ unit, font: family }, weight) {
-  return `${weight} ${LETTERS * unit}px ${family}`;
-}
-
-function measured(ink, player, text, weight) {
-  ink.font = font(player, weight);
-  return ink.measureText(text).width;
-}
-
-function write({ ink, player }, text, x, y, align, color, weight = 400) {
-  ink.font = font(player, weight);
-  ink.textAlign = align;
-  ink.textBaseline = "middle";
-  ink.lineWidth = 4;
-  ink.lineJoin = "round";
-  ink.strokeStyle = player.paper;
-  ink.strokeText(text, x, y);
-  ink.fillStyle = color;
-  ink.fillText(text, x, y);
-}
-
-function path({ ink, player }, points, color, width, dash = [], alpha = 1) {
-  ink.beginPath();
-  for (const [x, y] of points) ink.lineTo(x, y);
-  ink.strokeStyle = color;
-  ink.lineWidth = width * player.thick;
-  ink.globalAlpha = alpha;
-  ink.setLineDash(dash.map((part) => part * player.thick));
-  ink.stroke();
-  ink.setLineDash([]);
-  ink.globalAlpha = 1;
-}
-
-function disc({ ink, player }, x, y, radius, color) {
-  ink.beginPath();
-  ink.arc(x, y, radius * player.thick, 0, 7);
-  ink.fillStyle = color;
-  ink.fill();
-}
-
-function diamond({ ink, player }, x, y, radius, color) {
-  const r = radius * player.thick;
-  ink.beginPath();
-  for (const [dx, dy] of [[0, -r], [r, 0], [0, r], [-r, 0]]) ink.lineTo(x + dx, y + dy);
-  ink.closePath();
-  ink.fillStyle = color;
-  ink.fill();
-  ink.lineWidth = 1.5;
-  ink.strokeStyle = player.paper;
-  ink.stroke();
-}
-
-function inside({ ink, box }, content) {
-  ink.save();
-  ink.beginPath();
-  ink.rect(box.left, box.top, box.right - box.left, box.bottom - box.top);
-  ink.clip();
-  content();
-  ink.restore();
 }
 
 // An interval that everybody is asked in.

@@ -4,86 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core.figures import CaptionedFigure
 from abcdp_core.privacy import belief
-from abcdp_core.privacy.promise import ends, promise_in_short, reach, said
-
-Array = NDArray[np.float64]
-
-
-ICONS, IN_A_ROW = 100, 25
-
-TRACK = 10.0  # Part of the axis, in per cent, that a text at the end of the range needs
-
-
-@functools.lru_cache(maxsize=32)
-def icons(epsilon: float) -> CaptionedFigure:
-    """Draw how far a belief of 50 % can move: on a scale and as 100 icons, rounded outwards."""
-    low, high = ends(epsilon)
-    figure = fig.figure(f"What ε_total = {epsilon:g} promises one person", "", "")
-    figure.add_trace(_bar(0.0, 100.0, fig.translucent(fig.GUIDE.color, 0.3), "0 to 100 %"))
-    figure.add_trace(_bar(low, high, fig.THEORY.color, "belief afterwards"))
-    half = fig.line(np.full(2, 50.0), np.array([0.55, 1.45]), fig.TRUTH)
-    figure.add_trace(half.update(name="50 % before", hoverinfo="name"))
-    fig.note(figure, 50.0, 1.45, "50 % before", fig.TRUTH.color, "bottom center")
-    for place, text, side in zip((low, high), said(epsilon), ("left", "right"), strict=True):
-        # Beside the words above the middle there is no room: ends stand below the scale.
-        at = min(place, 50.0 - TRACK) if side == "left" else max(place, 50.0 + TRACK)
-        at = float(np.clip(at, 0.0, 100.0))
-        edge = "left" if at < TRACK else "right" if at > 100.0 - TRACK else "center"
-        words = f"<b>{text}</b>"
-        fig.note(figure, at, 0.6, words, fig.THEORY.color, f"top {edge}")
-    least, most = math.floor(low), math.ceil(high)
-    number = np.arange(ICONS)
-    x = (number % IN_A_ROW + 0.5) * 100.0 / IN_A_ROW
-    y = -1.1 - 0.62 * (number // IN_A_ROW)
-    groups = (
-        (number < least, fig.THEORY.color, f"at least {least} of 100"),
-        ((number >= least) & (number < most), fig.translucent(fig.THEORY.color, 0.4), "possible"),
-        (
-            number >= most,
-            fig.translucent(fig.REJECTED.color, 0.5),
-            f"more than {most} of 100: never",
-        ),
-    )
-    for chosen, color, name in groups:
-        marks = go.Scatter(
-            x=x[chosen],
-            y=y[chosen],
-            mode="markers",
-            name=name,
-            marker={"size": 13, "color": color},
-            hoverinfo="name",
-        )
-        figure.add_trace(marks)
-    words = f"Full dots: at least {least} of 100. With the pale dots: at most {most}."
-    fig.note(figure, 0.0, -3.3, words, fig.TRUTH.color, "top left")
-    figure.layout.annotations[-1].align = "left"
-    figure.update_xaxes(visible=False, range=[-1.0, 101.0])
-    figure.update_yaxes(visible=False, range=[-4.4, 2.2])
-    return CaptionedFigure(figure.update_layout(showlegend=False), promise_in_short(epsilon))
-
-
-def _bar(low: float, high: float, color: str, name: str) -> go.Scatter:
-    """Return a thick stretch of the scale."""
-    return go.Scatter(
-        x=np.array([low, low, high, high]),
-        y=np.array([0.7, 1.3, 1.3, 0.7]),
-        mode="lines",
-        fill="toself",
-        fillcolor=color,
-        # A range that is too narrow to be filled can still be seen.
-        line={"width": 2, "color": color},
-        name=name,
-        hoverinfo="name",
-    )
+from abcdp_core.privacy.promise import ends, reach
 
 
 @functools.lru_cache(maxsize=32)

@@ -299,25 +299,6 @@ def below_title(figure: go.Figure, medium: Medium) -> dict[str, Any]:
     return plain
 
 
-def in_card(figure: go.Figure, medium: Medium, height: int) -> dict[str, Any]:
-    """As seen without a title, in a card of the page that says it, and so many pixels high.
-
-    A card has no room for an axis above the plot.
-    """
-    plain = as_seen(figure, medium, "")
-    for name in _above(plain["layout"]):
-        del plain["layout"][name]
-        short = name.replace("axis", "")
-        plain["data"] = [each for each in plain["data"] if each.get("xaxis") != short]
-    top = 2 * medium.ticks if plain["layout"].get("annotations") else TITLE_PAD
-    letters = medium.ticks / SCREEN.ticks
-    margin = {"t": top, "b": round(40 * letters), "l": round(48 * letters)}
-    # As much as the last number of an axis needs.
-    margin["r"] = round(12 * letters**2)
-    plain["layout"] |= {"height": round(height * medium.taller), "margin": margin}
-    return plain
-
-
 COLOR = re.compile(r"#[0-9A-F]{6}|rgba\((\d+),(\d+),(\d+),([\d.]+)\)")
 """A color as figures here write it, alone or within a text."""
 

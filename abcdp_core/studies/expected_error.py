@@ -15,7 +15,7 @@ at every budget to check the computed errors (:mod:`abcdp_core.error_gaps`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -204,12 +204,11 @@ def typical_in_words(result: Result) -> str:
     )
 
 
-def marks_in_words(result: Result, error: float, earlier: Sequence[float] = ()) -> str:
+def marks_in_words(result: Result, error: float) -> str:
     """Explain the marks of :func:`mark`; off the axis, report the error instead."""
     if not _is_on_axis(cast(Params, result.params).epsilon_total):
         return f"Your budget is off the axis; the error of this run is {amount(error)}."
-    before = " Small dots: earlier noise." if earlier else ""
-    return f"The ring marks your setting, the dot this run.{before}"
+    return "The ring marks your setting, the dot this run."
 
 
 def people(params: Params, epsilon_total: float) -> float:
@@ -294,21 +293,15 @@ def _add_people(figure: go.Figure, params: Params) -> None:
         figure.add_trace(go.Scatter(nothing, name="people", hoverinfo="skip"))
 
 
-def mark(
-    drawn: fig.CaptionedFigure, epsilon_total: float, error: float, earlier: Sequence[float] = ()
-) -> fig.CaptionedFigure:
-    """Draw the error of one run as a dot, and errors with earlier noise as small dots."""
+def mark(drawn: fig.CaptionedFigure, epsilon_total: float, error: float) -> fig.CaptionedFigure:
+    """Draw the error of one run as a dot."""
     figure = go.Figure(drawn.figure)
     if _is_on_axis(epsilon_total):
-        y = np.array([*earlier, error])
-        size = np.where(np.arange(len(y)) < len(earlier), 5, 9)
-        symbol = np.where(y > TOP, "triangle-up", "circle").tolist()
-        runs = fig.points(np.full(len(y), epsilon_total), y.clip(max=TOP), fig.PRIVATE)
-        look = {"size": size, "symbol": symbol}
-        figure.add_trace(runs.update(name="this run", marker=look, cliponaxis=False))
-    others = f" Errors with earlier noise: {from_to(earlier)}." if earlier else ""
-    run = f"The error of this run is {amount(error)}."
-    return fig.CaptionedFigure(figure, f"{drawn.sentence} {run}{others}")
+        run = fig.points(np.array([epsilon_total]), np.array([min(error, TOP)]), fig.PRIVATE)
+        look = {"size": 9, "symbol": "triangle-up" if error > TOP else "circle"}
+        figure.add_trace(run.update(name="this run", marker=look, cliponaxis=False))
+    words = f"{drawn.sentence} The error of this run is {amount(error)}."
+    return fig.CaptionedFigure(figure, words)
 
 
 GAPS = Total(" ".join(error_gaps.COLUMNS), lambda _, rows: error_gaps.of(rows["simulated"]))

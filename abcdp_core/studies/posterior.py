@@ -136,37 +136,6 @@ def error(result: Result) -> float:
     return math.sqrt(result.tables["errors"].set_index("release").mse["private"])
 
 
-USELESS = 0.9
-"""Share of the prior mean's error from which an estimate is no better than knowing nothing."""
-
-
-def headline(result: Result) -> tuple[str, str]:
-    """Return a number and the sentences that explain it, in Markdown."""
-    kept, false = counts(result)
-    if kept == 0:
-        looked_at = counted(len(result.tables["decisions"]), "draw")
-        none = "With noise, none passed the threshold, so the estimate is the prior mean."
-        return "0 kept", f"The run looked at {looked_at}. {none}{_errors_in_words(result)}"
-    draws = "the one draw that was kept" if kept == 1 else f"the {kept:,} draws that were kept"
-    picked = f"Noise picked {false:,} of {draws}."
-    return f"{false:,} of {kept:,}", f"{picked}{_errors_in_words(result)}"
-
-
-def _errors_in_words(result: Result) -> str:
-    """Compare the errors with and without noise, and warn where noise leaves nothing."""
-    errors = np.sqrt(result.tables["errors"].set_index("release").mse)
-    private, plain, prior = errors["private"], errors["non-private"], errors["prior"]
-    if math.isnan(private):
-        return ""
-    compared = against_no_noise(private, plain)
-    words = f" **The error is {compared}: {amount(private)} instead of {amount(plain)}.**"
-    if private >= USELESS * prior:
-        words += (
-            f" This is no better than knowing nothing: the prior mean's error is {amount(prior)}."
-        )
-    return words
-
-
 def _moved(result: Result) -> str:
     """Say in a line what noise does to the estimate."""
     kept, false = counts(result)

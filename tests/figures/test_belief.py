@@ -7,9 +7,7 @@ import re
 from decimal import Decimal
 
 import pytest
-from scipy import special
 
-from abcdp_core.figures import belief
 from abcdp_core.parameters import EPSILON_TOTAL
 from abcdp_core.privacy import promise
 
@@ -36,15 +34,3 @@ def test_what_is_said_of_a_budget_is_a_bound_and_close_to_it(epsilon: float) -> 
             assert 0 <= low <= exact < 50 < 100 - exact <= high <= 100
             assert low + high == 100
             assert exact - low < (Decimal("0.1") * min(exact, 50 - exact) if low else 0.05)
-
-
-@pytest.mark.parametrize("epsilon", EPSILON_TOTAL.steps)
-def test_icons_are_a_hundred_and_rounded_outwards(epsilon: float) -> None:
-    drawn = belief.icons(epsilon)
-    full, pale, never = (len(trace.x) for trace in drawn.figure.data[-3:])
-    low = 100.0 * float(special.expit(-epsilon))
-    assert full + pale + never == 100
-    assert full <= low < full + 1
-    assert full + pale >= 100.0 - low
-    scale = next(trace for trace in drawn.figure.data if trace.name == "belief afterwards")
-    assert [min(scale.x), max(scale.x)] == pytest.approx([low, 100.0 - low])

@@ -32,7 +32,6 @@ from tests.pages.app import (
 )
 from ui.figures import captions, labels
 from ui.figures.blocks import with_formulas
-from ui.parts import overview
 from ui.view import controls_spec, page_table, session
 from ui.view.page import Page
 
@@ -58,12 +57,12 @@ def test_table_lists_every_page_and_grants_only_knobs_that_exist() -> None:
 def test_a_page_uses_only_what_its_line_grants(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    line = page_table.by_file("overview")
-    less = dataclasses.replace(line, experiments=("posterior",))
+    line = page_table.by_file("flip_probability")
+    less = dataclasses.replace(line, experiments=("flip-probability",))
     table = [less if page is line else page for page in page_table.TABLE]
     monkeypatch.setattr(page_table, "TABLE", tuple(table))
-    assert opened("overview").exception
-    assert "The page Overview asks for expected-error" in caplog.text
+    assert opened("flip_probability").exception
+    assert "The page When noise flips a decision asks for flip-guideline" in caplog.text
 
 
 # ----------------------------------------------------------------------------- each of its views
@@ -190,7 +189,7 @@ def test_a_page_opens_from_a_bad_link_with_all_hidden_and_then_shown_with_its_th
     next(button for button in app.button if button.label == "Dismiss").click().run()
     is_whole(app, look)
     app = pressed(app, "unlock")
-    for unfolded in (False, True, False):
+    for unfolded in (False, True, False) if page_table.by_file(look.page).every else ():
         app.session_state["theory"] = unfolded
         app = settled(app.run()) if unfolded or "MATH" in texts(app) else app
         is_whole(app, look)
@@ -208,7 +207,7 @@ def is_whole(app: AppTest, look: Look) -> None:
     told = "".join(warning.value for warning in app.warning)
     assert look.warns in told
     assert bool(look.warns) == bool(told)
-    assert app.title
+    assert app.title or page_table.by_file(look.page).fills
     assert pictures(app)
     assert not said_twice(app)
     assert not translated(app)
@@ -392,17 +391,3 @@ def test_bounds_and_views_are_those_of_the_scenario() -> None:
     views = app.button_group(key="posterior.view")
     assert views.options == ["one release", "many releases", "synthetic data"]
     assert views.value == "one release"
-
-
-def test_new_noise_is_counted_until_something_public_changes() -> None:
-    app = pressed(opened("overview", noise_draw="7"), "new-noise")
-    runs = app.session_state[overview.SEEN][1]
-    assert [*runs] == [7, 8]
-    assert overview.in_words([*runs.values()]) in texts(app)
-    # The same noise again is no further draw, and seen last.
-    app.session_state["noise_draw"] = 7
-    app = settled(app.run())
-    assert [*app.session_state[overview.SEEN][1]] == [8, 7]
-    app = moved(app, "c", 20)
-    assert [*app.session_state[overview.SEEN][1]] == [7]
-    assert "draws of noise, kept" not in texts(app)

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from abcdp_core import demonstration, pool, simulators
-from abcdp_core.sentences import amount
 from abcdp_core.simulators import covid
 from abcdp_core.studies import posterior, synthetic_data
 from abcdp_core.study import samples
@@ -48,19 +47,6 @@ def test_the_event_depends_on_nothing_private(monkeypatch: pytest.MonkeyPatch) -
     pool.forget()
     assert demonstration.event_of(SMALL).c == 20
     assert "ε_total = 50" in demonstration.privacy_of(SMALL)
-
-
-@pytest.mark.parametrize("epsilon_total", [0.001, 1.0, 1000.0])
-def test_the_headline_says_what_the_table_says(epsilon_total: float) -> None:
-    result = run(epsilon_total=epsilon_total)
-    number, words = posterior.headline(result)
-    decisions, errors = result.tables["decisions"], result.tables["errors"].set_index("release")
-    false = int((decisions.private & ~decisions.non_private).sum())
-    assert number == f"{false} of {int(decisions.private.sum())}"
-    private, plain, prior = np.sqrt(errors.mse[["private", "non-private", "prior"]])
-    assert (f"is {amount(private / plain, 2)} times the error" in words) == (private > 1.1 * plain)
-    assert f": {amount(private)} instead of {amount(plain)}." in words
-    assert ("no better than knowing nothing" in words) == (private >= posterior.USELESS * prior)
 
 
 def test_a_thinned_sample_has_the_histogram_of_all() -> None:

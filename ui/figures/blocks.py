@@ -204,13 +204,6 @@ def promise(view: View, params: Params) -> None:
             charts.show(view, "belief", CaptionedFigure(figure, text.replace("**", "")))
 
 
-def knob_table() -> None:
-    """Show each of the four knobs in plain words."""
-    for name in controls_spec.FOUR:
-        parameter = controls_spec.find(name).parameter
-        st.markdown(f"**{parameter.label}**  \n{parameter.help}")
-
-
 def verdicts(view: View, experiment: str, result: Result | None) -> None:
     """Show what the paper claims of a preset, and what we find."""
     chosen = view.preset(experiment)

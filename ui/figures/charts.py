@@ -56,7 +56,7 @@ def drawn(found: Result) -> dict[str, CaptionedFigure]:
     return kept(found, "figures", lambda: study.figures(found))
 
 
-def with_run(grown: Result, this: Result, earlier: tuple[float, ...] = ()) -> CaptionedFigure:
+def with_run(grown: Result, this: Result) -> CaptionedFigure:
     """Return the errors that are exact over the noise, with one run on their curve."""
     # Imported here: few pages show them.
     from abcdp_core.studies import expected_error, posterior
@@ -65,8 +65,8 @@ def with_run(grown: Result, this: Result, earlier: tuple[float, ...] = ()) -> Ca
     error = posterior.error(this)
     return kept(
         grown,
-        ("this run", epsilon_total, error, earlier),
-        lambda: expected_error.mark(usual, epsilon_total, error, earlier),
+        ("this run", epsilon_total, error),
+        lambda: expected_error.mark(usual, epsilon_total, error),
     )
 
 
@@ -103,7 +103,6 @@ def show(
     clicked: Clicked | None = None,
     *,
     is_kept: bool = True,
-    in_card: int = 0,
     titled: bool = True,
 ) -> None:
     """Show a figure below its title.
@@ -113,16 +112,15 @@ def show(
         drawn: the figure, never changed once it was shown, and what it shows.
         clicked: called when a person clicks a point.
         is_kept: whether the server keeps it; not what only one session has.
-        in_card: its height in pixels in a card that has written its title; 0 elsewhere.
         titled: whether its title is written here.
     """
     medium = fig.screen(st.context.theme.type, projector=view.projector)
-    dress = functools.partial(_dress, drawn.figure, medium, in_card)
-    dressed = kept(drawn.figure, (medium.name, in_card), dress) if is_kept else dress()
+    dress = functools.partial(_dress, drawn.figure, medium)
+    dressed = kept(drawn.figure, medium.name, dress) if is_kept else dress()
     names = [str(trace.get("name")) for trace in dressed.to_dict()["data"]]
     saved = {"format": str(view.held("figures.format")), "filename": key, "scale": 2}
     with st.container(gap=None):
-        if titled and not in_card:
+        if titled:
             st.html(title(drawn.figure))
         st.plotly_chart(
             dressed,
@@ -154,9 +152,7 @@ def _tell(key: str, names: list[str], clicked: Clicked) -> None:
         clicked(names[points[0]["curve_number"]], float(points[0]["x"]))
 
 
-def _dress(figure: go.Figure, medium: fig.Medium, in_card: int) -> PlotlyDict:
-    if in_card:
-        return PlotlyDict(fig.in_card(figure, medium, in_card))
+def _dress(figure: go.Figure, medium: fig.Medium) -> PlotlyDict:
     return PlotlyDict(fig.below_title(figure, medium))
 
 

@@ -10,15 +10,19 @@ import numba  # noqa: F401
 import pandas as pd  # noqa: F401
 import plotly.graph_objects as go  # noqa: F401
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse
+from starlette.routing import Route
 
 from abcdp_core import studies
+from abcdp_core.output import story
 from ui.jobs import work
 from ui.server import settings, streamlit_internals
 from ui.server.http_filter import HttpFilter
 
-FIRST_PAGE = "posterior", "expected-error"
-"""Studies that the first visitor needs. They, and what is imported above, are loaded before anyone
-can ask: two pages that import pandas or plotly at once leave one of them half imported."""
+FIRST_NEEDED = "posterior", "expected-error"
+"""Studies that most pages need. They, and what is imported above, are loaded before anyone can ask:
+two pages that import pandas or plotly at once leave one of them half imported."""
 
 
 def middleware() -> list[Middleware]:
@@ -28,9 +32,19 @@ def middleware() -> list[Middleware]:
     except settings.SettingsError as error:
         sys.exit(str(error))
     streamlit_internals.keep_clicks()
-    for name in FIRST_PAGE:
+    for name in FIRST_NEEDED:
         studies.load(name).Params()
     return [Middleware(HttpFilter, settings=current, preload=streamlit_internals.drawing_script())]
+
+
+async def _draws(_: Request) -> FileResponse:
+    # The page asks for them by the version that it is.
+    kept = {"cache-control": "public, max-age=86400"}
+    return FileResponse(story.DRAWS, media_type="application/octet-stream", headers=kept)
+
+
+ROUTES = [Route("/story/draws.bin", _draws)]
+"""What the server has beside Streamlit's own addresses: the draws of the story."""
 
 
 @contextlib.asynccontextmanager

@@ -100,6 +100,7 @@ SCREEN = {
         0,
         2**31 - 1,
     ),
+    "overview.scene": _number("Scene", "The scene of the story.", 1, 8),
     "posterior.view": _choice(
         "View",
         "One release, many releases of the same data, one person replaced, or data "

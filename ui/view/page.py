@@ -37,8 +37,7 @@ class Page:
         scenarios: its value -> the scenario; the value itself where that is not said.
         pins: whether its main figure can be pinned, to stay beside the next.
         own_data: whether it takes a person's own data, as not every server does.
-        heading: its heading, where that is not its title.
-        first_lesson: name of the lesson that it offers to newcomers, if it offers one.
+        fills: whether it has a heading of its own and fills the screen.
     """
 
     file: str
@@ -56,8 +55,7 @@ class Page:
     scenarios: Mapping[str, str] = dataclasses.field(default_factory=dict)
     pins: bool = False
     own_data: bool = False
-    heading: str = ""
-    first_lesson: str = ""
+    fills: bool = False
 
     @functools.cached_property
     def every(self) -> tuple[str, ...]:

@@ -23,13 +23,12 @@ OF_POSTERIOR = {"posterior": "view", "change-one-person": "moved_to", "synthetic
 TABLE = (
     Page(
         "overview",
-        "Overview",
-        "shows what privacy costs when you learn from simulations.",
+        "The story",
+        "plays a private run: whom it could betray, and what hiding them costs.",
         "Learn",
-        ("posterior", "expected-error"),
-        own=_own({}),
-        heading="ABCDP Explorer",
-        first_lesson="one-person",
+        own=("overview.scene",),
+        reasons={"seed": "The story has seed 1."},
+        fills=True,
     ),
     Page(
         "lessons",

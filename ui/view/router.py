@@ -20,7 +20,7 @@ from abcdp_core.parameters import ParameterError
 from abcdp_core.places import ASSETS
 from ui.figures.verbatim import LONGEST_BLAME, verbatim
 from ui.server import render_lock, settings
-from ui.view import controls_spec, locks, page_table, session
+from ui.view import controls_spec, page_table, session
 from ui.view.link import VERSION
 from ui.view.page import Page
 from ui.view.view import View, look
@@ -103,7 +103,8 @@ def _draw(place: DeltaGenerator) -> None:
         from ui.parts import lesson
 
         lesson.panel(view)
-    _heading(view)
+    if not page.fills:
+        _heading(page)
     current = _current()
     current.view = view
     try:
@@ -123,22 +124,11 @@ def _prepare_scales(place: DeltaGenerator, leave: Callable[[], None], scenario: 
         added_model.prepare_scales(place, leave, scenario, model)
 
 
-def _heading(view: View) -> None:
-    """Show the page's heading, what the page shows, and where a newcomer begins."""
-    page = view.page
+def _heading(page: Page) -> None:
+    """Show the page's heading and what the page shows."""
     with st.container(horizontal=True, vertical_alignment="center", key="title"):
-        st.title(page.heading or page.title, width="content", anchor=False)
+        st.title(page.title, width="content", anchor=False)
         st.html(f"<p>{glossary.marked(page.help)}</p>", width="content")
-        if page.first_lesson and view.lesson is None:
-            begin = functools.partial(_begin, page.first_lesson)
-            free = locks.button(view, "lesson")
-            st.button("New here? Start lesson 1", key="first-lesson", on_click=begin, **free)
-
-
-def _begin(name: str) -> None:
-    from ui.parts import lesson
-
-    lesson.begin_with(name)
 
 
 def _poll(code: str, secret: str | None) -> None:

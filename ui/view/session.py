@@ -9,13 +9,14 @@ import streamlit as st
 from abcdp_core import __version__
 from abcdp_core.parameters import ParameterError, Scalar, text_of
 from ui.view import controls_spec, link, page_table
-from ui.view.controls_spec import NO_PRESET, SHARED
+from ui.view.controls_spec import FIRST_SCENARIO, NO_PRESET, SHARED
 from ui.view.page import Page
 from ui.view.view import View, look
 
 LINK_READ, NOTICES, VERSION_NOTE, PIN_ASKED = "_link_read", "_notices", "_version_note", "_pin"
 SCENARIO, KEPT, AGAIN = "_scenario", "_kept_by_scenario", "_again"
 FOLLOWED, RESTORED = "_followed", "_restored"
+SCENE, LAST_SCENE = "overview.scene", "8"
 
 
 def begin(page: Page, ready: Callable[[str], None]) -> None:
@@ -104,9 +105,15 @@ def keep(key: str, text: str) -> None:
 
 
 def leads_to(page: Page) -> Page | None:
-    """Return another page, if the link that begins a session asks for a preset of it."""
-    asked = st.query_params.get("preset", NO_PRESET)
-    if LINK_READ in st.session_state or asked == NO_PRESET:
+    """Return another page, if the link that begins a session asks for a preset of it.
+
+    The first page had scenarios once; they are on the one of the posterior.
+    """
+    if LINK_READ in st.session_state:
+        return None
+    if SCENE in page.own and st.query_params.get("scenario", FIRST_SCENARIO) != FIRST_SCENARIO:
+        return page_table.by_file("posterior")
+    if (asked := st.query_params.get("preset", NO_PRESET)) == NO_PRESET:
         return None
     owner = link.owner(asked, (page, *page_table.shown()))
     return None if owner == page else owner
@@ -123,6 +130,9 @@ def _read_link(page: Page) -> None:
         # A new widget takes what the address says, however late the browser draws it. What only
         # the session says is sent once, and lost if the page is drawn again before that.
         asked[page.view] = brought
+    if SCENE in page.own and asked.keys() & {*controls_spec.FOUR}:
+        # What links asked of this page before it told a story.
+        asked.setdefault(SCENE, LAST_SCENE)
     # Only what the link asks for: a knob of another page loads the study it belongs to.
     found = {key: view.knob(key) for key in asked.keys() & known}
     # What is not used here may be meant for another page, so for the scenario of the others.

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
+from abcdp_core.output.scripts import joined
 from abcdp_core.places import ASSETS
 
 
@@ -19,5 +20,6 @@ def component(
     parts: dict[str, Any] = {"js": js, "html": html, "css": css}
     for kind, part in parts.items():
         if part.endswith(f".{kind}"):
-            parts[kind] = (ASSETS / part).read_text(encoding="utf-8")
+            path = ASSETS / part
+            parts[kind] = joined(path) if kind == "js" else path.read_text(encoding="utf-8")
     return st.components.v2.component(name, **parts)
