@@ -97,7 +97,22 @@ def base_rates(rho: Sequence[Array], epsilon_abc: float, scale: float) -> pd.Dat
     return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "draws": draws, "flips": flipped})
 
 
+def averaged(data_sets: int) -> str:
+    """Return a sentence that says why public numbers differ from those of one data set."""
+    return (
+        f"Averages over {data_sets} data sets simulated from the prior; one data set can show "
+        f"other numbers."
+    )
+
+
 def counts_of(rates: pd.DataFrame) -> SimpleNamespace:
     """Sum draws ``close`` and ``far``; ``lost`` are wrongly rejected, ``let_in`` wrongly kept."""
     close, far = rates[rates.high <= 0].sum(), rates[rates.low >= 0].sum()
     return SimpleNamespace(close=close.draws, lost=close.flips, far=far.draws, let_in=far.flips)
+
+
+def close_and_far(close: float, total: int) -> tuple[str, str]:
+    """Return mean numbers of close and far draws in words that add up to ``total``."""
+    places = 0 if min(close, total - close) >= 9.5 or float(close).is_integer() else 1
+    near = round(close, places)
+    return f"{near:,.{places}f}", f"{total - near:,.{places}f}"

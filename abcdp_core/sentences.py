@@ -57,7 +57,7 @@ def runs_in_words(table: pd.DataFrame) -> str:
 
 def budget_name(epsilon_total: float) -> str:
     """Return a budget in words; infinity means no noise."""
-    return "no noise" if math.isinf(epsilon_total) else f"ε_total = {epsilon_total:g}"
+    return "no noise" if math.isinf(epsilon_total) else f"ε_total = {epsilon_total:,g}"
 
 
 def with_budget(epsilon_total: float) -> str:
@@ -198,7 +198,7 @@ def overpaid(epsilon_total: float, accountant: str, exact: str) -> str:
     if accountant == "exact":
         return ""
     return (
-        f" The noise was set with the {accountant} accountant for ε_total = {epsilon_total:g}, "
+        f" The noise was set with the {accountant} accountant for ε_total = {epsilon_total:,g}, "
         f"which is more noise than needed; the exact loss is {exact}."
     )
 

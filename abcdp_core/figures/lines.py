@@ -261,7 +261,7 @@ class Lines:
             )
         else:
             budget = float(rival.epsilon_total.min())
-            style = dataclasses.replace(RIVAL, name=f"{RIVAL.name}, ε_total = {budget:g}")
+            style = dataclasses.replace(RIVAL, name=f"{RIVAL.name}, ε_total = {budget:,g}")
             style = RIVAL_WITHOUT_NOISE if math.isinf(budget) else style
             rows = rival[rival.epsilon_total == budget]
             rows = pd.concat([rows.assign(**{self.x: end}) for end in ends])

@@ -140,7 +140,7 @@ class SparseVectorRequest(SeriesRequest):
 
     def settings_in_words(self) -> str:
         """Return threshold and draws to keep."""
-        return f"ε_abc = {self.epsilon_abc:g}, c = {self.c}"
+        return f"ε_abc = {self.epsilon_abc:g}, c = {self.c:,}"
 
     def noise_warning(self, n: int) -> str:
         """Return a warning if the threshold's noise is larger than the threshold."""

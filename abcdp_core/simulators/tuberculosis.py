@@ -59,7 +59,7 @@ OBSERVED = None
 N = Parameter(
     kind="integer",
     label="N · outbreaks",
-    help="1: San Francisco. 100 and 1000: simulated at the truth. With more outbreaks, each has "
+    help="1: San Francisco. 100 and 1,000: simulated at the truth. With more outbreaks, each has "
     "less effect, so the same privacy needs less noise.",
     low=1,
     high=1000,

@@ -207,7 +207,7 @@ OWN_COLUMNS = ("labels", "sizes")
 OWN_MODEL = (
     "For genotypes of the patients in a register over two years: clusters of patients with the "
     "same strain, from the model of tuberculosis in San Francisco (Lintusaari et al., 2019), with "
-    "about 300 to 1200 patients."
+    "about 300 to 1,200 patients."
 )
 OWN_DATA = "a report of clusters"
 OWN_NAMES = {

@@ -159,7 +159,7 @@ def noise_says(result: Result) -> tuple[str, str]:
     more = percent(rows.share["soft-weights", "rdp-classic"])
     params = cast(Params, result.params)
     return f"The papers' accountant calls for {more} more noise than soft weights need", (
-        f"At ε_total = {params.epsilon_total[0]:g} and δ = {params.delta:g}, the papers' "
+        f"At ε_total = {params.epsilon_total[0]:,g} and δ = {params.delta:g}, the papers' "
         f"accountant (rdp-classic) calls for {more} more noise in soft weights than the tightest "
         "accountant."
     )

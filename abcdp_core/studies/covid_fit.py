@@ -172,7 +172,7 @@ def _spread_found(result: Result) -> tuple[str, str]:
         said = f"{between} kept curves, averaged over days, is {listed(found)}"
     prior = amount(float(table.prior_spread.iloc[0]))
     return title, (
-        f"Over {counted(table.run.nunique(), 'run')} at c = {table.c.iloc[0]}, "
+        f"Over {counted(table.run.nunique(), 'run')} at c = {table.c.iloc[0]:,}, "
         f"{said}; {between} curves from the prior is {prior} cases."
     )
 

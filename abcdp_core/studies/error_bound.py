@@ -129,7 +129,7 @@ def says(result: Result) -> tuple[str, str]:
     at, bound, error = f"At N = {row.n:,}", plain(row.bound), float(errors.mean())
     if row.non_private == 0:
         title = f"{at}, Theorem 2 does not apply"
-        return title, f"{title}: no draw is within ε_abc = {row.epsilon_abc:g}."
+        return title, f"{title}: no draw is within ε_abc = {row.epsilon_abc:,g}."
     title = f"{at}, Theorem 2 allows a distance of up to {bound}"
     if row.bound >= row.trivial:
         title = f"{at}, Theorem 2's bound is vacuous"

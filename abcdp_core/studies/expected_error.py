@@ -166,10 +166,13 @@ def says(result: Result) -> tuple[str, str]:
     if main.empty:
         return NOT_YET, averaged_in_words(main)
     here, plain = own_errors(params, main)
-    return noise_cost(here, plain, PRIOR_ERROR).capitalize(), (
-        f"At ε_total = {params.epsilon_total:g}, the root mean squared error is {amount(here)}. "
-        f"Without noise it is {amount(plain)}; the error of the prior mean is "
-        f"{amount(PRIOR_ERROR)}. {averaged_in_words(main)}"
+    error, without = amount(here), amount(plain)
+    both = f"{error}. Without noise it is {without}"
+    if error == without:
+        both = f"{error} with and without noise"
+    return f"On average, {noise_cost(here, plain, PRIOR_ERROR)}", (
+        f"At ε_total = {params.epsilon_total:,g}, the root mean squared error is {both}; the error "
+        f"of the prior mean is {amount(PRIOR_ERROR)}. {averaged_in_words(main)}"
     )
 
 
@@ -188,19 +191,21 @@ def own_errors(params: Params, main: pd.DataFrame) -> tuple[float, float]:
 
 def typical_in_words(result: Result) -> str:
     """Describe single releases, in Markdown; empty before there are any."""
-    table = result.tables["releases"]
+    table, c = result.tables["releases"], cast(Params, result.params).c
     if table.empty:
         return ""
-    runs = f"**Median over {counted(len(table), 'run')}:**"
+    sets = counted(table.run.nunique(), "data set")
+    runs = f"**Median over {counted(len(table), 'run')} ({sets} from the same true parameters):**"
     kept = table.accepted.quantile(0.5, "lower")
     if kept == 0:
         return f"{runs} typically, nothing is kept."
     false, low, high = table.false.quantile([0.5, 0.1, 0.9], "lower")
+    short = "" if kept == c else f", fewer than c = {c:,} because the pool ends first"
     ratio = (table.private_mse / table.non_private_mse) ** 0.5
     return (
-        f"{runs} noise picks {false:,.0f} of the {kept:,.0f} kept draws (middle 80 %: {low:,.0f} "
-        f"to {high:,.0f}), and the error is {amount(ratio.median(), 2)} times the error "
-        f"without noise ({from_to(ratio.quantile([0.1, 0.9]), 2)})."
+        f"{runs} noise picks {false:,.0f} of the {kept:,.0f} kept draws{short} (middle 80 %: "
+        f"{low:,.0f} to {high:,.0f}), and the error is {amount(ratio.median(), 2)} times the error "
+        f"without noise ({from_to(ratio.quantile([0.1, 0.9]), 2)}). Averages weigh bad runs more."
     )
 
 
@@ -284,7 +289,7 @@ def _add_people(figure: go.Figure, params: Params) -> None:
     # Close to an end there is no room for a number.
     axis = fig.plain_ticks(max(1.0, 1.15 * first), last / 1.15) if last > 1.15 else {}
     if axis.get("tickvals"):
-        own = f"at ε_total = {params.epsilon_total:g}"
+        own = f"at ε_total = {params.epsilon_total:,g}"
         title = f"people needed for the same noise {own}"
         axis |= {"overlaying": "x", "side": "top", "showgrid": False, "title": {"text": title}}
         figure.update_layout(xaxis2=axis | {"range": np.log10([first, last]).tolist()})

@@ -159,7 +159,7 @@ def share_says(result: Result) -> tuple[str, str]:
     if not math.isfinite(shares[params.c]):
         return title, f"{title}."
     here = percent(shares[params.c], params.false_level)
-    return title, f"{title}; at c = {params.c:,}, {here} are."
+    return title, f"{title}; at c = {params.c:,}, {here} are. {flips.averaged(params.data_sets)}"
 
 
 def median_says(result: Result) -> tuple[str, str]:

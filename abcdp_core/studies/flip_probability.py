@@ -194,14 +194,15 @@ def agreement(table: pd.DataFrame) -> flip_agreement.Agreement:
 NONE = 0.01  # A mean number of flips below this is practically none
 
 
-def finding(rates: pd.DataFrame) -> str:
+def finding(params: Params, rates: pd.DataFrame) -> str:
     """Say how many draws of the pool noise would flip."""
     found = flips.counts_of(rates)
+    close, far = flips.close_and_far(found.close, params.pool_size)
     flipped = found.let_in, found.lost
     kept, rejected = (amount(x, 2) if x >= NONE else "practically none" for x in flipped)
     return (
-        f"In the whole pool, noise would wrongly keep {kept} of {amount(found.far, 2)} far draws "
-        f"and wrongly reject {rejected} of {amount(found.close, 2)} close ones"
+        f"In the whole pool, noise would wrongly keep {kept} of {far} far draws "
+        f"and wrongly reject {rejected} of {close} close ones"
     )
 
 
@@ -256,6 +257,8 @@ def flip_figure(result: Result) -> fig.CaptionedFigure:
         title, sentence = median(result)
         return fig.CaptionedFigure(_boxes(params, main, title), f"{sentence} {tested}")
     sentence = "At ε_abc, noise makes the decision a coin toss; farther away, it matters less."
+    if params.distances == "public":
+        sentence += f" {flips.averaged(predictive.SETS)}"
     drawn = _around_threshold(params, main, result.tables["base_rates"])
     return fig.CaptionedFigure(drawn, f"{sentence} {tested}")
 
@@ -265,7 +268,7 @@ def _around_threshold(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -
     settings = settings_line(params, ("epsilon_total", "epsilon_abc", "c", "n"))
     settings += f", {params.distances} distances"
     x = "distance from ε_abc, in units of the noise scale b"
-    drawn = fig.figure(finding(rates), x, "flip probability", settings=settings)
+    drawn = fig.figure(finding(params, rates), x, "flip probability", settings=settings)
     # No distance is below 0; the axis ends at a multiple of 5, so that it seldom moves.
     nearest = params.epsilon_abc / float(main.noise_scale.iloc[0])
     left = -min(flips.WINDOW, 5 * math.ceil(nearest / 5))

@@ -103,8 +103,8 @@ def least_loss(result: Result) -> tuple[str, str]:
     """Say at which threshold a decision reveals least."""
     part = first_of(result.tables["main"], "n", "bound", "sigma")
     least, weight = part.iloc[part.exact.argmin()], part.iloc[part.renyi.argmin()]
-    at = f"ε_abc = {least.epsilon_abc:g}"
-    title = f"A decision reveals least at {at}, a weight at ε_abc = {weight.epsilon_abc:g}"
+    at = f"ε_abc = {least.epsilon_abc:,g}"
+    title = f"A decision reveals least at {at}, a weight at ε_abc = {weight.epsilon_abc:,g}"
     if len(part) == 1:
         title = f"Privacy loss of one draw at {at}"
     loss = f"With B_ρ = {least.bound:g}, a decision reveals ε = {plain(least.exact, 2)} at {at}"
@@ -119,7 +119,7 @@ def noise_needed(result: Result) -> tuple[str, str]:
     times = from_to(part.exact / part.soft_exact, 2)
     part = first_of(part, "bound")
     return f"Decisions need {times} times the noise of soft weights", (
-        f"With ε_total = {part.epsilon_total.iloc[0]:g}, the standard deviation of the noise on a "
+        f"With ε_total = {part.epsilon_total.iloc[0]:,g}, the standard deviation of the noise on a "
         f"distance {ranges(part.exact, 2)} for a decision with B_ρ = {part.bound.iloc[0]:g} "
         f"and {ranges(part.soft_exact, 2)} for a weight."
     )

@@ -102,16 +102,23 @@ def collect(params: Params, rows: Tables) -> Result:
 def _summary(params: Params, rows: Tables) -> str:
     """Report the errors with and without noise; and the kept draws, if the pool ran out."""
     errors = rows["errors"].set_index("release")
-    private, plain, c = errors.accepted["private"], errors.accepted["non-private"], params.c
-    kept = _kept_words(int(private), int(plain), c)
+    private, plain = map(int, errors.accepted[["private", "non-private"]])
+    kept = _kept_words(private, plain, params.c) + _too_few(params, plain)
     if errors.mse.isna().all():
         return f"{kept} The true parameters are unknown, so there is no error to report."
     of_prior, of_plain, of_private = map(amount, np.sqrt(errors.mse))
-    said = (
-        f"The root mean squared error is {of_private} with noise and {of_plain} without noise; "
-        f"the prior mean's is {of_prior}."
-    )
-    return said if private == plain == c else f"{said} {kept}"
+    both = f"{of_private} with noise and {of_plain} without noise"
+    if of_private == of_plain:
+        both = f"{of_private} with and without noise"
+    said = f"The root mean squared error is {both}; the prior mean's is {of_prior}."
+    return said if private == plain == params.c else f"{said} {kept}"
+
+
+def _too_few(params: Params, plain: int) -> str:
+    """Return why a run without noise kept only ``plain`` draws; empty if it kept c."""
+    pool, few = counted(params.pool_size, "draw"), f"only {plain:,}" if plain else "none"
+    verb = "is" if plain < 2 else "are"
+    return f" Of {pool}, {few} {verb} close enough." if plain < params.c else ""
 
 
 def _kept_words(private: int, plain: int, c: int) -> str:
@@ -185,22 +192,24 @@ def _decided(params: Params, decisions: pd.DataFrame, layout: dict[str, Any]) ->
     while end < 1.5 * plain:
         end *= 2.0
     low, threshold = -BELOW * end, float(decisions.noisy_threshold.iloc[-1])
-    # A threshold beyond the edge is drawn on it.
+    # A threshold beyond an edge is not drawn: its name at the edge says where it is.
     level = float(np.clip(threshold, low, end))
+    beyond = "" if level == threshold else " ↑" if level < threshold else " ↓"
     usual = fig.NON_PRIVATE.called(f"threshold {plain:g}", dash="dash")
     last = "last noisy threshold" if params.resample else "noisy threshold"
-    noisy = fig.PRIVATE.called(f"{last} {amount(threshold)}", dash="dash")
+    noisy = fig.PRIVATE.called(f"{last} {amount(threshold)}{beyond}", dash="dash")
     # Names are beside the plot, so that none lies on a mark at any setting.
-    names = [(level, f"<b>{noisy.name}</b>", noisy.color)]
+    names = [(threshold, f"<b>{noisy.name}</b>", noisy.color)]
     kinds = []
     for name, private, non_private, style, height in KINDS:
         draws = decisions[(decisions.private == private) & (decisions.non_private == non_private)]
         text = f"<b>{len(draws):,}</b> {name}"
-        names.append((low + height * (end - low), text, style.color))
         # A ring marks what noise changed.
         size, ring = 9, 0 if private == non_private else 2
         if style is fig.REJECTED:
-            draws, size = _thinned(draws, low, end), 4
+            every, draws, size = len(draws), _thinned(draws, low, end), 4
+            text += ", off the axes" if every and draws.empty else ""
+        names.append((low + height * (end - low), text, style.color))
         kinds.append(draws.assign(symbol=style.marker, color=style.color, size=size, ring=ring))
     across, upright = np.array([0.0, end]), np.array([low, end])
     traces = [
@@ -208,7 +217,7 @@ def _decided(params: Params, decisions: pd.DataFrame, layout: dict[str, Any]) ->
         _corner((0.0, plain), (level, end), fig.NON_PRIVATE),
         _straight(across, across, fig.GUIDE),
         _straight(np.full(2, plain), upright, usual),
-        _straight(across, np.full(2, level), noisy),
+        _straight(across, np.full(2, np.nan if beyond else level), noisy),
         _marks(pd.concat(kinds), low, end),
     ]
     layout["xaxis"] |= {"range": [0.0, end]}

@@ -110,7 +110,7 @@ def _draws_that_count(result: Result) -> tuple[str, str]:
     means = here.groupby("epsilon_abc").effective_sample_size.mean()
     budget = float(here.epsilon_total.iloc[0])
     at, size = with_budget(budget), plain(means.iloc[0])
-    title = f"At ε_abc = {means.index[0]:g} {at}, the effective sample size is {size}"
+    title = f"At ε_abc = {means.index[0]:,g} {at}, the effective sample size is {size}"
     shown = "thresholds" if len(means) > 1 else "threshold"
     said = (
         f"{at.capitalize()}, the mean effective sample size {ranges(means)} at the {shown} shown."

@@ -317,7 +317,9 @@ def contours(result: Result) -> fig.CaptionedFigure:
                 half = 0.5 * (b - a)
                 place = np.array([0.5 * (a + b)]), np.array([half]).clip(NARROW, WIDE)
                 mark = fig.points(*place, style).update(mode="markers+text", textposition=side)
-                mark.update(text=f"{style.name} {plain(half, 2)}", textfont={"color": style.color})
+                beyond = " ↓" if half < NARROW else " ↑" if half > WIDE else ""
+                text = f"{style.name} {plain(half, 2)}{beyond}"
+                mark.update(text=text, textfont={"color": style.color})
                 figure.add_trace(mark.update(showlegend=False, **fig.panel(index)))
     figure.update_yaxes(**fig.plain_ticks(NARROW, WIDE))
     figure.update_xaxes(range=[-0.15, plane.centre.max()], dtick=1)

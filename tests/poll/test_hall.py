@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from abcdp_core.__main__ import main
 from abcdp_core.adaptive.poll import Design, Poll, answered
 from abcdp_core.studies.poll import answers_of, posterior_of, written
-from ui.poll import hall
+from ui.poll import hall, screen
 from ui.poll.hall import Hall, Held, PollError
 
 DESIGN = Design(0.0, 24.0, 2.0)
@@ -71,6 +72,13 @@ def test_what_was_not_asked_is_not_taken_and_a_poll_is_full_or_closed(
     for refused in (lambda: rooms.take(held, TICKETS[0], 0), lambda: rooms.ask(held, "f" * 32)):
         with pytest.raises(PollError, match="closed"):
             refused()
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+def test_the_chances_of_the_words_add_up_as_they_are_shown(epsilon: float) -> None:
+    true, other = map(Decimal, screen.in_hundred(epsilon))
+    assert true + 2 * other == 100
+    assert float(true / other) == pytest.approx(np.exp(epsilon), rel=0.01)
 
 
 def test_only_its_lecturer_finds_a_poll_by_its_secret(rooms: Hall, held: Held) -> None:

@@ -50,6 +50,26 @@ def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
     assert main.false_share[largest] > 0.9
 
 
+@pytest.mark.parametrize("total", [200, 10_000])
+@pytest.mark.parametrize("close", [0.0, 0.4, 9.6, 110.5, 111.5, 199.9])
+def test_close_and_far_draws_add_up_as_they_are_said(close: float, total: int) -> None:
+    said = [float(text.replace(",", "")) for text in flips.close_and_far(close, total)]
+    assert sum(said) == total
+    assert said[0] == pytest.approx(close, abs=0.5)
+
+
+def test_what_is_averaged_over_public_data_sets_says_so() -> None:
+    said = "Averages over 4 data sets simulated from the prior; one data set can show other numbers"
+    assert said in guideline().summary
+    public = run(distances="public", n=(300,), pool_size=300, epsilon_total=(1.0,))
+    sentences = {which: each.sentence for which, each in (
+        ("public", flip_probability.figures(public)["flip-probability"]),
+        ("uniform", flip_probability.figures(run())["flip-probability"]),
+    )}  # fmt: skip
+    assert said.replace("4", str(predictive.SETS)) in sentences["public"]
+    assert "Averages over" not in sentences["uniform"]
+
+
 # ------------------------------------------------------------------------------- flip probability
 
 ONE = flip_probability.Params(

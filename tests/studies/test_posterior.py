@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from abcdp_core import demonstration, pool, simulators
+from abcdp_core.sentences import amount
 from abcdp_core.simulators import covid
 from abcdp_core.studies import posterior, synthetic_data
 from abcdp_core.study import samples
@@ -47,6 +48,36 @@ def test_the_event_depends_on_nothing_private(monkeypatch: pytest.MonkeyPatch) -
     pool.forget()
     assert demonstration.event_of(SMALL).c == 20
     assert "ε_total = 50" in demonstration.privacy_of(SMALL)
+
+
+@pytest.mark.parametrize(
+    ("epsilon_abc", "why"), [(0.1, "only 8 are close enough."), (0.02, "none is close enough.")]
+)
+def test_a_run_that_cannot_keep_c_draws_says_why(epsilon_abc: float, why: str) -> None:
+    said = run(epsilon_abc=epsilon_abc, c=275).summary
+    assert f"the maximum is 275. Of 1,000 draws, {why}" in said
+
+
+@pytest.mark.parametrize("c", [2, 5])
+def test_two_errors_that_look_the_same_are_one_number(c: int) -> None:
+    result = run(n=1000, epsilon_total=1000.0, c=c)
+    error = amount(posterior.error(result))
+    assert f"The root mean squared error is {error} with and without noise;" in result.summary
+
+
+@pytest.mark.parametrize(("noise_draw", "arrow", "edge"), [(0, "↑", -1), (4, "↓", 0)])
+def test_what_is_beyond_the_axes_is_said_and_not_drawn(
+    noise_draw: int, arrow: str, edge: int
+) -> None:
+    result = run(n=100, epsilon_total=0.05, noise_draw=noise_draw)
+    drawn = posterior.figures(result)["decisions"].figure
+    threshold = result.tables["decisions"].noisy_threshold.iloc[-1]
+    names = " ".join(drawn.layout.yaxis2.ticktext)
+    assert f"noisy threshold {amount(threshold)} {arrow}" in drawn.layout.yaxis2.ticktext[edge]
+    line = next(trace for trace in drawn.data if trace.name.startswith("noisy threshold"))
+    assert np.isnan(line.y).all()
+    shown = sum(size == 4 for trace in drawn.data for size in np.atleast_1d(trace.marker.size))
+    assert ("rejected either way, off the axes" in names) == (shown == 0)
 
 
 def test_a_thinned_sample_has_the_histogram_of_all() -> None:

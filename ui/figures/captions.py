@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from abcdp_core import mechanisms, studies
+from abcdp_core import flips, mechanisms, studies
 from abcdp_core.results import Result
-from abcdp_core.sentences import amount
 from abcdp_core.studies import coverage, distance_forms, flip_guideline
 
 
@@ -103,15 +102,15 @@ def median_warning(result: Result) -> str:
     """Why the paper's guideline says nothing of what is false."""
     params = cast(flip_guideline.Params, result.params)
     close = result.tables["guideline"].close.iloc[0]
-    far = params.pool_size - close
+    near, far = flips.close_and_far(close, params.pool_size)
     what = (
         "**This does not describe the draws that are kept.** It is how often noise changes the "
         "decision on a *typical* draw."
     )
-    near, all_ = amount(close, 2), f"{params.pool_size:,} draws"
-    if far <= close:
-        return f"{what} Here {near} of {all_} are close enough anyway."
+    all_ = f"On average over these data sets, of {params.pool_size:,} draws"
+    if params.pool_size <= 2.0 * close:
+        return f"{what} {all_}, {near} are close enough anyway."
     return (
-        f"{what} Here {amount(far, 2)} of {all_} are too far away and {near} close enough. Even if "
-        "each far draw is rarely kept, so many of them can fill the c places."
+        f"{what} {all_}, {far} are too far away and {near} close enough. Even if each far draw is "
+        "rarely kept, so many of them can fill the c places."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import math
+from decimal import Decimal
 
 import pandas as pd
 import streamlit as st
@@ -105,11 +106,10 @@ def _result(view: View, held: Held, poll: Poll) -> None:
 
 def _explain(held: Held, poll: Poll) -> None:
     """Show what one answer reveals, and the table of the next question."""
-    wrong, right = chances(poll.design.epsilon)
-    true, other = (100.0 * each / CHANCES for each in (right, wrong))
+    true, other = in_hundred(poll.design.epsilon)
     st.markdown(
-        f"**One answer reveals little.** It is true {true:.1f} times in 100, and each other word "
-        f"comes {other:.1f} times in 100. So it changes the odds of any statement about the person "
+        f"**One answer reveals little.** It is true {true} times in 100, and each other word "
+        f"comes {other} times in 100. So it changes the odds of any statement about the person "
         f"by at most {odds(poll.design.epsilon)} (ε = {poll.design.epsilon:g})."
     )
     question = next(reversed(held.asked.values()), None)
@@ -119,10 +119,17 @@ def _explain(held: Held, poll: Poll) -> None:
     st.caption(f"{UNKNOWN} {BELL}")
 
 
-def _table(question: Question, true: float, other: float) -> pd.DataFrame:
+def in_hundred(epsilon: float) -> tuple[str, str]:
+    """Return how often of 100 times the true word is sent, and each other; they add up."""
+    other, true = (Decimal(100 * each) / CHANCES for each in chances(epsilon))
+    each = ((f"{true:.{places}f}", f"{other:.{places}f}") for places in range(1, 25))
+    return next((t, o) for t, o in each if Decimal(t) + 2 * Decimal(o) == 100)
+
+
+def _table(question: Question, true: str, other: str) -> pd.DataFrame:
     words = question.words()
     rows = [
-        {"value": word} | {each: f"{true if each == word else other:.1f} %" for each in words}
+        {"value": word} | {each: f"{true if each == word else other} %" for each in words}
         for word in words
     ]
     return pd.DataFrame(rows)

@@ -97,7 +97,7 @@ def outcomes(result: Result) -> fig.CaptionedFigure:
     end = max(10.0, x[-1])
     # Steps up to the next draw; Plotly's own would be mirrored along the lower edge.
     low, high = (np.repeat(main[f"allowed_{end}"].to_numpy(), 2)[:-1] for end in ("low", "high"))
-    bound_style = fig.THEORY.called(f"allowed by ε_total = {params.epsilon_total:g}")
+    bound_style = fig.THEORY.called(f"allowed by ε_total = {params.epsilon_total:,g}")
     band = fig.band(np.repeat(x, 2)[1:], low, high, bound_style)
     figure.add_trace(band.update(line={"width": 1, "color": fig.THEORY.color}))
     for column, style in (("stopped", THESE), ("stopped_neighbour", OTHER)):
@@ -121,7 +121,7 @@ def outcomes(result: Result) -> fig.CaptionedFigure:
     return fig.CaptionedFigure(
         figure,
         f"After any number of draws, the chance that the run has stopped differs by at most {gap} "
-        f"percentage points between the two data sets; ε_total = {params.epsilon_total:g} allows "
+        f"percentage points between the two data sets; ε_total = {params.epsilon_total:,g} allows "
         f"{allowed}.",
     )
 

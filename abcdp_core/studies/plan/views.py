@@ -42,7 +42,7 @@ def advice(result: Result) -> str:
     """Return what to run, in a few sentences."""
     params, main = cast("Params", result.params), result.tables["main"]
     best, goal = result.tables["goal"].iloc[0], params.wish
-    texts = [f"{title(result)} at N = {params.n:,} and ε_total = {params.epsilon_total:g}."]
+    texts = [f"{title(result)} at N = {params.n:,} and ε_total = {params.epsilon_total:,g}."]
     if math.isfinite(best.value):
         value = amount(best.value, 2)
         prior = goal.of_prior(planning.prior(params.scenario))
