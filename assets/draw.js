@@ -3,6 +3,7 @@
 // A look says how: ink, paper and font as CSS has them, unit (pixels of a sixteenth of a rem), thick (of lines).
 
 export const LETTERS = 13.5; // pixels where a rem has 16
+export const HALL = 20; // pixels of the smallest letters on a projector
 
 export function sized(canvas) {
   const { clientWidth: width, clientHeight: height } = canvas;

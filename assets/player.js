@@ -2,13 +2,12 @@
 // Called again with every update; the person at hand is kept on the element.
 
 import {
-  LETTERS, atMost, diamond, disc, inside, isDark, label, measured, nearest, path, powers, round, set, size, sized, ticks,
+  HALL, LETTERS, atMost, diamond, disc, inside, isDark, label, measured, nearest, path, powers, round, set, size, sized, ticks,
   write,
 } from "./draw.js";
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const SLOW = 10; // people that are shown one by one at leisure
-const HALL = 20; // pixels of the smallest letters on a projector
 const ROOMY = matchMedia("(min-width: 769px)"); // a telephone that follows a lecturer is no hall
 
 export default function ({ data, parentElement }) {

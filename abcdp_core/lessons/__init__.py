@@ -11,8 +11,8 @@ compute is refused when the file is read.
 
 The TOML of a step::
 
-    page = "overview"                     # the page that it opens
-    look = "chart-overview-decisions"     # the key of the element to highlight
+    page = "posterior"                    # the page that it opens
+    look = "chart-posterior-decisions"    # the key of the element to highlight
     set = { c = 100 }                     # knobs by their keys in a link, besides the lesson's own
     holds = ["flips > 5"]                 # conditions that the text relies on, for a test to check
     [runs]                                # name -> the study whose tables are read, with settings

@@ -91,10 +91,10 @@ function told(story, facts) {
   if (done >= run.stop) return null;
   const said = [`Guess ${comma(t + 1)}: `];
   if (slow && place - done < 0.5) {
-    return [...said, noisy ? `distance ${rho[t].toFixed(2)}, and now its kick.`
+    return [...said, noisy ? `distance ${off(rho[t])}, and now its kick.`
       : "five shares at random, and 5,000 people simulated with them."];
   }
-  said.push(noisy ? `${rho[t].toFixed(2)} is kicked to ${shown[t].toFixed(2)}, ` : `distance ${rho[t].toFixed(2)}, `);
+  said.push(noisy ? `${off(rho[t])} is kicked to ${off(shown[t])}, ` : `distance ${off(rho[t])}, `);
   const isNear = rho[t] <= plain.limit, role = noisy ? "private" : "plain";
   said.push(isKept ? strong(isNear ? "kept" : "wrongly kept", role)
     : noisy && isNear ? strong("wrongly rejected", "plain") : "too far");

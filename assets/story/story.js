@@ -4,7 +4,7 @@
 // blob) or the address they are served at. Where it has a setting, that of the app's knobs, what is let go is told to
 // `root.settled`.
 
-import { isDark, set, sized } from "../draw.js";
+import { HALL, LETTERS, isDark, set, sized } from "../draw.js";
 import { CONTROLS } from "./controls.js";
 import { unpackedDraws } from "./draws.js";
 import { manyRuns } from "./many.js";
@@ -272,8 +272,9 @@ class Story {
   draw() {
     const { root, data } = this, scene = SCENES[this.scene], style = getComputedStyle(root);
     const { ink, width, height } = sized(this.canvas), narrow = width < NARROW;
-    const unit = Math.min(1.6, parseFloat(getComputedStyle(document.documentElement).fontSize) / 16)
-      * (narrow ? 0.85 : Math.max(1, width / 1400));
+    const letters = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+    const unit = narrow ? 0.85 * letters : data.projector ? Math.max(letters, HALL / LETTERS)
+      : Math.min(1.6, letters) * Math.max(1, width / 1400);
     const paper = style.getPropertyValue("--st-background-color").trim();
     const theme = isDark(paper) ? "dark" : "light", inTheme = (part) =>
       Object.fromEntries(Object.entries(part).map(([name, color]) => [name, color[theme]]));

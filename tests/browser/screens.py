@@ -17,11 +17,7 @@ HEADLINE = "[data-testid=stMain] h1:visible"
 KNOBS = "[data-testid=stSidebar] [data-testid=stSlider]:visible"
 BUDGET = "[data-testid=stSidebar] [class*=epsilon_total]:visible"
 FIGURES = "[data-testid=stMain] .js-plotly-plot:visible"
-CARDS = ".st-key-overview .js-plotly-plot:visible"
-PLAYER = ".player :is(.controls, .whole, .zoom, .known, .person)"
-
-SEEN: Mapping[tuple[str, int], int] = {("overview", 1400): 4, ("overview", 1280): 2}
-"""Page and width -> figures on its first screen; one on any other."""
+PLAYER = ":is(.player :is(.controls, .whole, .zoom, .known, .person), .story :is(canvas, .row))"
 
 TALL = ("budgets",)
 """Views whose figure has a row for each of many settings, and is scrolled."""
@@ -48,7 +44,7 @@ def outside(visit: Visit, width: int, height: int, view: str = "") -> str:
     parts = {
         "headline": [visit.page.locator(HEADLINE).first],
         "knob": visit.page.locator(KNOBS).all()[: len(controls_spec.FOUR)],
-        "figure": [] if view in TALL else _main(visit, SEEN.get((visit.name, width), 1)),
+        "figure": [] if view in TALL else _main(visit),
     }
     boxes = [(name, _box(element)) for name, elements in parts.items() for element in elements]
     return ", ".join(f"{name} {box}" for name, box in boxes if not _within(box, width, height))
@@ -62,7 +58,7 @@ def covered(visit: Visit) -> str:
     knob = visit.page.locator(BUDGET)
     if not knob.count():
         return ""
-    figure = _main(visit, 1)[-1]
+    figure = _main(visit)[-1]
     if visit.name in SCROLLED:
         figure.evaluate("each => each.scrollIntoView({block: 'center'})")
         visit.rest()
@@ -76,18 +72,18 @@ def covered(visit: Visit) -> str:
 ENOUGH = 0.33
 """Part of a telephone's height on which a figure can be read; a taller one is scrolled."""
 
-SCROLLED = ("overview", "adaptive_truncation", "your_own_data")
-"""Pages that begin with more than choosers: a headline, a headline and a player, a form."""
+SCROLLED = ("adaptive_truncation", "your_own_data")
+"""Pages that begin with more than choosers: a headline and a player, a form."""
 
 
-def _main(visit: Visit, count: int) -> list[Locator]:
+def _main(visit: Visit) -> list[Locator]:
     """Return the figures that a page is about."""
     for other in (PLAYER, CARD):
         if (parts := visit.page.locator(other)).count():
             return parts.all() if other == PLAYER else [parts.first]
-    figures = visit.page.locator(CARDS if visit.name == "overview" else FIGURES)
-    figures.nth(count - 1).wait_for()
-    return figures.all()[:count]
+    figures = visit.page.locator(FIGURES)
+    figures.first.wait_for()
+    return figures.all()[:1]
 
 
 def _box(element: Locator) -> Mapping[str, float]:

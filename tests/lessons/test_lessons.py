@@ -46,7 +46,7 @@ def test_every_step_computes_its_numbers_and_says_nothing_else(step: Step) -> No
             assert re.search("[1-9]", numbers.fill(f"{{{name}:{form}}}", found)), name
     for text in (step.text, step.reveal, step.question.ask if step.question else ""):
         assert "{" not in numbers.fill(text, found)
-    if step.runs and step.look and not step.look.startswith("chart-overview-"):
+    if step.runs and step.look:
         # What stands out is a figure of one of its studies.
         assert step.look in {
             f"chart-{result.experiment}-{each}"
@@ -65,7 +65,6 @@ PLAIN = r"50 in 100|[oO]f 100|9[05] %|[lL]esson \d|below 0\.05"
 lesson, and what an exercise asks for."""
 
 FIRST_SCREEN = {
-    "overview": {"posterior", "expected-error"},
     "flip_probability": {"flip-probability"},
     "mechanisms": {"compare-mechanisms", "coverage"},
     "posterior": {"posterior", "change-one-person"},

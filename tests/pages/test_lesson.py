@@ -42,7 +42,7 @@ def test_each_step_opens_a_page_that_has_its_knobs_and_shows_what_its_text_is_ab
             assert values[key] == step.knobs.get(key, knob.default), name
             assert knob.parameter.check(key, values[key]) == values[key]
         studies = {run.experiment for run in step.runs.values()} & {*page.shown(shown)}
-        if step.look and not step.look.startswith("chart-overview-"):
+        if step.look:
             there = page.shown(shown)
             assert any(step.look.startswith(f"chart-{study}-") for study in there), name
         if step.question is None:
@@ -52,7 +52,7 @@ def test_each_step_opens_a_page_that_has_its_knobs_and_shows_what_its_text_is_ab
 
 def test_where_a_class_link_holds_a_scenario_a_step_sets_what_that_one_has() -> None:
     held = {"scenario": "covid-people", "lock": "scenario", "n": "18"}
-    app = pressed(opened("posterior", lesson="one-person", step="3", **held), lesson.NEXT)
+    app = pressed(opened("posterior", lesson="one-person", step="2", **held), lesson.NEXT)
     assert not app.exception
     assert app.session_state["scenario"] == "covid-people"
     assert app.session_state["epsilon_total"] == 1.0
@@ -66,7 +66,7 @@ def test_where_a_class_link_holds_a_scenario_a_step_sets_what_that_one_has() -> 
     [
         ("adaptive_truncation", "ask-narrow", 1, {"truncation-interval.score": "sigma"}),
         # A knob had one value in the scenario before: its widget is new in the step's.
-        ("posterior", "one-person", 3, {"scenario": "tuberculosis-patients", "n": "100"}),
+        ("posterior", "one-person", 2, {"scenario": "tuberculosis-patients", "n": "100"}),
     ],
 )
 def test_a_link_with_knobs_of_its_own_keeps_them_until_they_are_set_as_the_step_has_them(
@@ -91,15 +91,13 @@ def test_the_way_through_a_lesson() -> None:
     # A test follows no page by itself.
     app = gone_to(app, "overview")
     assert not app.exception
-    assert "Learning by simulation" in texts(app)
-    assert app.select_slider(key="epsilon_total").value == 1
-    app = pressed(app, lesson.NEXT)
-    assert "Is privacy free?" in texts(app)
-    app = pressed(app, lesson.NEXT)
-    # The page tells nothing of the hundred draws that the question is about.
-    assert app.select_slider(key="c").value == 10
-    key = "lesson-guess-large-data-3"
-    answer = re.compile(r"\d+ in a typical run, and \d+ to \d+ in four runs of five")
+    assert "A typical run" in texts(app)
+    app = pressed(pressed(app, lesson.NEXT), lesson.NEXT)
+    # The last step led to the next lesson.
+    app = gone_to(app, "flip_probability")
+    assert app.select_slider(key="c").value == 275
+    key = "lesson-guess-every-yes-1"
+    answer = re.compile(r"About \d+; allowing for chance, at least \d+")
     assert not answer.search(texts(app))
     assert not guesses(app)
     app.slider(key=key).set_value(2.0).run()
@@ -108,10 +106,10 @@ def test_the_way_through_a_lesson() -> None:
     assert "<b>2" in guesses(app)[0]
     # Assistive technology is told where the person is.
     told = str(next(each for each in app.get("bidi_component") if each.key == "lesson-place").proto)
-    assert re.search(r"step 3 of \d: .*, with its answer", told)
+    assert "step 1 of 1: Why the usual check misleads, with its answer" in told
     app = pressed(app, "lesson-leave")
-    assert "Many people hide the cost" not in texts(app)
-    assert app.select_slider(key="c").value == 10
+    assert "Every yes is paid for" not in texts(app)
+    assert app.select_slider(key="c").value == 275
 
 
 def guesses(app: AppTest) -> list[str]:
@@ -158,7 +156,7 @@ def test_a_lesson_is_printed_with_links_and_settings() -> None:
     here = page_table.by_file("lessons")
     page = lesson_print.page(1, chosen, here, "http://192.168.1.5:8501/lessons", {}, {})
     typed = html.unescape(page.replace("<wbr>", ""))
-    for step in (1, 2):
-        assert f"http://192.168.1.5:8501/?lesson=one-person&step={step}&version=" in typed
-    assert "Page <em>Overview</em>: ε_total\u00a0=\u00a00.2, ε_abc\u00a0=\u00a00.1, " in page
-    assert "c\u00a0=\u00a010, N\u00a0=\u00a05,000<" in page
+    for step, path in enumerate(("", "posterior"), 1):
+        assert f"http://192.168.1.5:8501/{path}?lesson=one-person&step={step}&version=" in typed
+    assert "Page <em>The story</em>: ε_total\u00a0=\u00a00.2, ε_abc\u00a0=\u00a00.1, " in page
+    assert "c\u00a0=\u00a010, N\u00a0=\u00a05,000, Scene:\u00a01<" in page

@@ -30,7 +30,7 @@ def test_it_begins_with_its_first_scene_and_the_programs_knobs() -> None:
         **{"noise": 0, "redrawn": False, "scene": 1},
     }
     # The sidebar has no second copy of them.
-    assert all(slider.disabled for slider in app.sidebar.select_slider)
+    assert not app.sidebar.button or "New noise" not in {each.label for each in app.sidebar.button}
     assert "Posterior, draw by draw" not in texts(app)
 
 

@@ -74,7 +74,7 @@ def panel(view: View) -> None:
         _elsewhere(view, lesson, number)
         return
     if look := view.step.look:
-        st.html(f"<style>.st-key-{look} {{ {OUTLINE} }}{_first(view, look)}</style>")
+        st.html(f"<style>.st-key-{look} {{ {OUTLINE} }}</style>")
     label = f"{_in_words(lesson, number)} · **{view.step.title}**"
     with st.container(key="lesson-panel"), st.expander(label, expanded=True):
         _body((lesson.name, number), view.step)
@@ -101,19 +101,6 @@ OUTLINE = (
     "outline: var(--lesson-outline); outline-offset: 2px; margin-top: 0.5rem; border-radius: 4px;"
 )
 """Frames what a step is about, in a color that no data have (``assets/style.css``)."""
-
-ONE_COLUMN, ONE_COLUMN_ON_A_PROJECTOR = 1150, 1700
-"""Widest windows, in pixels, in which the first page's cards are below each other."""
-
-
-def _first(view: View, look: str) -> str:
-    """Return CSS by which the card that a step is about comes first on the first page."""
-    widest = ONE_COLUMN_ON_A_PROJECTOR if view.projector else ONE_COLUMN
-    card = f":has(.st-key-{look}) {{ order: -1 }}"
-    return (
-        f".st-key-overview > {card}"
-        f"@media (max-width: {widest}px) {{ [data-testid=stColumn]{card} }}"
-    )
 
 
 def _buttons(view: View, lesson: Lesson, number: int) -> None:

@@ -120,8 +120,7 @@ def figures_of(chosen: Lesson, found: Found) -> dict[int, tuple[Result, Captione
         for request in steps.requests(step).values() if step.question else ():
             result = found[request]
             for name, drawn in charts.drawn(result).items():
-                stands_out = f"chart-{result.experiment}-{name}", f"chart-overview-{name}"
                 seen = place in figures or any(drawn is each for _, each in figures.values())
-                if step.look in stands_out and not seen:
+                if step.look == f"chart-{result.experiment}-{name}" and not seen:
                     figures[place] = result, drawn
     return figures

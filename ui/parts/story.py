@@ -38,6 +38,7 @@ def show(view: View) -> None:
         "links": [],
         "address": f"{ADDRESS}?{__version__}",
         "setting": {name: view.held(key) for name, key in KNOBS.items()},
+        "projector": view.projector,
         "held": [name for name, key in KNOBS.items() if locks.is_fixed(view, key)],
     }
     play = component("story", "story/component.js", "story/story.html", "story/story.css")
@@ -47,8 +48,9 @@ def show(view: View) -> None:
         controls.widget(view, session.SCENE)
     if str(view[session.SCENE]) == session.LAST_SCENE:
         with st.container(horizontal=True, key="onwards"):
-            for page, words in story.LINKS.items():
-                st.page_link(page_table.path_of(page), label=words)
+            for page in page_table.shown():
+                if words := story.LINKS.get(page.file):
+                    st.page_link(page_table.path_of(page.file), label=words)
 
 
 def settle(view: View) -> None:

@@ -37,7 +37,7 @@ class Page:
         scenarios: its value -> the scenario; the value itself where that is not said.
         pins: whether its main figure can be pinned, to stay beside the next.
         own_data: whether it takes a person's own data, as not every server does.
-        fills: whether it has a heading of its own and fills the screen.
+        fills: whether it has a heading and knobs of its own, and fills the screen.
     """
 
     file: str

@@ -27,7 +27,7 @@ TABLE = (
         "plays a private run: whom it could betray, and what hiding them costs.",
         "Learn",
         own=("overview.scene",),
-        reasons={"seed": "The story has seed 1."},
+        uses=(*controls_spec.FOUR, "noise_draw", "resample"),
         fills=True,
     ),
     Page(

@@ -38,6 +38,8 @@ def sidebar(view: View, version: str) -> None:
     preset, unused = _set_by_preset(view), view.page.unused(view.shown)
     used = {name for name in SHARED if name not in unused} | {*view.page.in_place(view.shown)}
     seen = {name for name in used if view.page.key_of(name) not in view.hidden}
+    if view.page.fills:
+        seen = set()
 
     def show(names: Iterable[str]) -> None:
         for name in names:
@@ -46,7 +48,7 @@ def sidebar(view: View, version: str) -> None:
 
     with st.sidebar:
         show(FOUR)
-        if "noise_draw" not in unused and "noise_draw" not in view.hidden:
+        if "noise_draw" in seen:
             _new_noise(view, preset.get("noise_draw", "") or locks.reason(view, "noise_draw"))
         if not seen.isdisjoint(MORE):
             with st.expander("Advanced"):
