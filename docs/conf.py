@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from abcdp_core import __version__  # noqa: E402 - found only now
 from abcdp_core.__main__ import COMMANDS, parser_of  # noqa: E402
+from abcdp_core.output import story  # noqa: E402
 from ui.figures.blocks import with_formulas  # noqa: E402
 
 project = "ABCDP Explorer"
@@ -39,6 +40,7 @@ extensions = [
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 html_theme = "furo"
+html_extra_path = ["made/story"]
 html_title = f"ABCDP Explorer {version}"
 autodoc_member_order = "bysource"
 
@@ -105,8 +107,16 @@ def write(name: str, text: str) -> None:
     file.write_text(text, encoding="utf-8")
 
 
+STORY = "could-it-betray-you.html"
+FRAME = f'''```{{raw}} html
+<iframe src="{STORY}" title="The story" style="width: 100%; height: 45rem; border: 0"></iframe>
+```'''
+"""The story in place of its picture, which is for those who read the page as a file."""
+
+
 def follow_links(_app: Sphinx, _page: str, source: list[str]) -> None:
-    """Let links to pages outside this folder lead to their copies."""
+    """Let links to pages outside this folder lead to their copies, and play the story."""
+    source[0] = re.sub(r"!\[[^]]*\]\(\.\./assets/story\.png\)", FRAME, source[0])
     for file, name in OUTSIDE.items():
         source[0] = source[0].replace(f"](../{file})", f"](made/{name}.md)")
 
@@ -120,5 +130,7 @@ shutil.rmtree(MADE, ignore_errors=True)
 make_theory()
 make_commands()
 make_notebook(HERE / "sbi.ipynb")
+Path(MADE, "story").mkdir()
+Path(MADE, "story", STORY).write_text(story.page(), encoding="utf-8")
 for outside, made in OUTSIDE.items():
     write(made, (ROOT / outside).read_text(encoding="utf-8"))

@@ -45,7 +45,7 @@ NEVER = {
 """Part of the core -> parts on floors above it that it does not import all the same."""
 
 UI_MAY_IMPORT = (
-    "adaptive cache claims demonstration figures glossary lessons mechanisms output own_model "
+    "adaptive cache claims demonstration figures flips glossary lessons mechanisms output own_model "
     "parameters pool posterior privacy published registry release results runner sentences "
     "simulators store studies tabular workers"
 )

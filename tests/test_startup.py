@@ -28,13 +28,9 @@ import json, logging, sys
 logging.disable()
 from streamlit.testing.v1 import AppTest
 app = AppTest.from_file("app.py", default_timeout=120)
-app.query_params.update(n="10", c="1", pool_size="10")
-for _ in range(60):
-    # Each run waits a second for the result.
-    if not app.run().exception and app.get("plotly_chart"):
-        break
+app.run()
 assert not app.exception, app.exception
-assert app.get("plotly_chart"), "the page is complete"
+assert "story" in [each.key for each in app.get("bidi_component")], "the page is complete"
 print(json.dumps(list(sys.modules)))
 """
 
@@ -84,9 +80,10 @@ def test_a_command_imports_no_other_command() -> None:
 
 def test_the_first_page_imports_only_the_studies_it_shows() -> None:
     modules = imported_by(FIRST_PAGE)
-    assert below("abcdp_core.studies", modules) == {"posterior", "expected_error"}
+    # The knobs are those of a release.
+    assert below("abcdp_core.studies", modules) == {"posterior"}
     assert below("abcdp_core.simulators", modules) == {"uniform_mixture"}
-    others = {"adaptive", "claims", "lessons.reading", "output", "posterior", "release"}
+    others = {"adaptive", "claims", "lessons.reading", "posterior", "release"}
     assert not {f"abcdp_core.{each}" for each in others} & modules
     ours = [name for name in modules if name.startswith(("abcdp_core", "ui."))]
     assert len(ours) <= MOST_MODULES
