@@ -45,9 +45,9 @@ NEVER = {
 """Part of the core -> parts on floors above it that it does not import all the same."""
 
 UI_MAY_IMPORT = (
-    "adaptive cache claims demonstration figures flips glossary lessons mechanisms output own_model "
-    "parameters pool posterior privacy published registry release results runner sentences "
-    "simulators store studies tabular workers"
+    "adaptive cache claims demonstration figures flips glossary lessons mechanisms output "
+    "own_model parameters pool posterior privacy published registry release results runner "
+    "sentences simulators store studies tabular workers"
 )
 """Parts of the core that the interface may import; it reaches the others through studies."""
 
