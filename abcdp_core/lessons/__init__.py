@@ -24,6 +24,7 @@ The TOML of a step::
     low = 0
     high = 100
     answer = "flips"
+    then = { c = 50 }                     # knobs that the answer sets, if it is about others
 """
 
 from __future__ import annotations

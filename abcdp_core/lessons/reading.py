@@ -52,17 +52,19 @@ class Question(Schema):
     Attributes:
         ask: the question, with numbers in braces.
         answer: name of the number that is the answer.
-        low, high: ends of the scale, which contains the answer.
+        low, high: ends of the scale, which contains the answer; a guess begins at the low one.
         step: step of the scale.
         unit: unit after a number.
+        then: knobs of what the answer is about, where the step shows something else before.
     """
 
     ask: str
     answer: str
-    low: float
+    low: float = pydantic.Field(ge=0.0)
     high: float
     step: float = 1.0
     unit: str = ""
+    then: Mapping[str, Scalar] = {}
 
 
 class Step(Schema):

@@ -218,6 +218,7 @@ def test_a_share_is_written_in_per_cent_and_what_is_no_number_is_not() -> None:
         ("### Answer", "", "need each other"),
         ("low = 0", "low = ", "step 'A': the TOML is invalid"),
         ("low = 0", 'low = "0"', "question.low = 0: must be a number"),
+        ("low = 0", "low = -1", "question.low = -1: must be at least 0"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_in_one_line(

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__, lessons
-from abcdp_core.lessons.reading import Step
+from abcdp_core.lessons.reading import Question, Step
 from abcdp_core.parameters import text_of
 from tests.pages.app import gone_to, linked, opened, pressed, settled, texts
 from ui.parts import lesson, lesson_print
@@ -110,6 +110,53 @@ def test_the_way_through_a_lesson() -> None:
     app = pressed(app, "lesson-leave")
     assert "Every yes is paid for" not in texts(app)
     assert app.select_slider(key="c").value == 275
+
+
+QUESTIONS = [
+    (each.name, place, step.question)
+    for each in lessons.load().values()
+    for place, step in enumerate(each.steps, 1)
+    if step.question
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "question"),
+    QUESTIONS,
+    ids=[f"{name}-{number}" for name, number, _ in QUESTIONS],
+)
+def test_a_guess_begins_away_from_the_answer_and_both_bars_begin_at_0(
+    name: str, number: int, question: Question
+) -> None:
+    known = lesson.numbers_of(name, number)
+    answer = known[question.answer]
+    assert answer - question.low > max(question.step, 0.05 * (question.high - question.low))
+    drawn = lesson._bars(a_step(name, number), 0.5 * question.high, known)
+    guessed, true = map(float, re.findall(r"width:([\d.]+)%", drawn))
+    assert guessed / true == pytest.approx(0.5 * question.high / answer, rel=0.01)
+
+
+def test_an_answer_shows_the_run_that_it_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    then = {(name, number): each.then for name, number, each in QUESTIONS if each.then}
+    assert {*then} >= {("one-person", 5), ("people-buy-privacy", 2)}
+    for (name, number), knobs in then.items():
+        step, page = a_step(name, number), page_table.by_file(a_step(name, number).page)
+        assert {key: steps.knobs_of(step, page)[key] for key in knobs} != knobs
+        main = vars(step.params("main"))
+        assert {key: main[key] for key in knobs} == knobs
+        monkeypatch.setattr(lesson, "_guesses", {(name, number): 1.0}.copy)
+        shown = steps.knobs_of(lesson._as_shown(name, number), page)
+        assert shown == steps.knobs_of(step, page) | knobs
+    monkeypatch.undo()
+    app = settled(linked("posterior", lesson="one-person", step="5"))
+    assert app.select_slider(key="c").value == 1
+    app = pressed(app, "lesson-guess-one-person-5-show")
+    assert not app.exception
+    assert app.select_slider(key="c").value == 10
+    assert MOVED not in texts(app)
+    # Who comes back finds the answer's run again.
+    app = pressed(pressed(app, lesson.BACK), lesson.NEXT)
+    assert app.select_slider(key="c").value == 10
 
 
 def guesses(app: AppTest) -> list[str]:

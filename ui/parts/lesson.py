@@ -47,7 +47,8 @@ def open_step(view: View) -> str:
         for key in opened.own
         if key != FORMAT and not locks.is_fixed(view, key)
     }
-    session.move_to(own | stay | steps.knobs_of(step, opened, scenario), view.page, opened)
+    knobs = steps.knobs_of(_as_shown(lesson.name, number), opened, scenario)
+    session.move_to(own | stay | knobs, view.page, opened)
     session.begin_again()
     return step.page
 
@@ -79,8 +80,15 @@ def panel(view: View) -> None:
     with st.container(key="lesson-panel"), st.expander(label, expanded=True):
         _body((lesson.name, number), view.step)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            _say_if_moved(view, view.step)
+            _say_if_moved(view, _as_shown(lesson.name, number))
             _buttons(view, lesson, number)
+
+
+def _as_shown(name: str, number: int) -> Step:
+    """Return a step with its knobs, those of its answer once that is shown."""
+    step = lessons.load()[name].steps[number - 1]
+    then = step.question.then if step.question and (name, number) in _guesses() else {}
+    return step.model_copy(update={"knobs": {**step.knobs, **then}})
 
 
 def _say_if_moved(view: View, step: Step) -> None:
@@ -211,16 +219,15 @@ def _body(place: tuple[str, int], step: Step) -> None:
 
 
 def _bars(step: Step, guess: float, known: Mapping[str, float]) -> str:
-    """Return the guess and the answer as two bars on the question's scale, in HTML."""
+    """Return the guess and the answer as two bars from 0 to the end of the scale, in HTML."""
     question = step.question
     assert question is not None, "is called for questions only"
     rows = (
         ("your guess", guess, f"{guess:g} {question.unit}".rstrip()),
         ("the answer", known[question.answer], numbers.answer_in_words(step, known)),
     )
-    length = question.high - question.low
     bars = "".join(
-        f'<dt>{name}</dt><dd><i style="width:{100 * (value - question.low) / length:.1f}%"></i>'
+        f'<dt>{name}</dt><dd><i style="width:{100 * value / question.high:.1f}%"></i>'
         f"<b>{html.escape(words)}</b></dd>"
         for name, value, words in rows
     )
@@ -231,12 +238,11 @@ def _guess(place: tuple[str, int], step: Step) -> None:
     question = step.question
     assert question is not None, "is called for questions only"
     key = f"lesson-guess-{place[0]}-{place[1]}"
-    halfway = round((question.high - question.low) / 2 / question.step) * question.step
     label = f"Your guess ({question.unit})" if question.unit else "Your guess"
-    ends, start = (float(question.low), float(question.high)), float(question.low + halfway)
+    ends = float(question.low), float(question.high)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width=GUESS_WIDTH):
-            st.slider(label, *ends, start, float(question.step), format="%g", key=key)
+            st.slider(label, *ends, ends[0], float(question.step), format="%g", key=key)
         keep = functools.partial(_keep, place, key)
         st.button("Show the answer", key=f"{key}-show", on_click=keep, type="primary")
 
@@ -250,6 +256,10 @@ def _keep(place: tuple[str, int], key: str) -> None:
     _focus(NEXT)
     if key in st.session_state:
         _guesses()[place] = float(st.session_state[key])
+        question = lessons.load()[place[0]].steps[place[1] - 1].question
+        if question is not None and question.then:
+            # The page shows what the answer is about.
+            _return()
 
 
 def _guesses() -> dict[tuple[str, int], float]:

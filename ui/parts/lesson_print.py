@@ -13,7 +13,7 @@ from abcdp_core.figures import CaptionedFigure
 from abcdp_core.lessons import numbers, printed
 from abcdp_core.lessons.printed import Picture, Sheet
 from abcdp_core.lessons.reading import Lesson, Step
-from abcdp_core.parameters import Scalar, text_of
+from abcdp_core.parameters import Scalar
 from abcdp_core.results import Result
 from ui.figures import charts, downloads
 from ui.jobs.job import Request
@@ -107,7 +107,7 @@ def settings_of(step: Step, opens: Page) -> tuple[str, ...]:
     for key in (key for key in step.knobs if key not in unused):
         label, value = controls_spec.find(key, opens.every, scenario).parameter.label, values[key]
         sign, gloss, _ = label.partition(" · ")
-        text = f"{value:,}" if isinstance(value, int) else text_of(value)
+        text = controls_spec.said(key, value)
         # As in `c = 10` and `Show: many releases`.
         found.append(f"{sign} = {text}" if gloss else f"{sign}: {text}")
     return tuple(found)
