@@ -77,6 +77,8 @@ MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 
 HEIGHT = 440  # Pixels of a figure whose builder does not say
 
+AXIS = {"showline": True, "ticks": "outside", "automargin": True, "separatethousands": True}
+
 TEMPLATE = go.layout.Template(
     layout=go.Layout(
         colorway=CATEGORIES,
@@ -87,11 +89,8 @@ TEMPLATE = go.layout.Template(
             **{"orientation": "h", "x": 0.0, "xanchor": "left"},
             **{"y": 0.0, "yanchor": "bottom", "yref": "container"},
         },
-        xaxis={"showline": True, "ticks": "outside", "automargin": True},
-        yaxis={
-            **{"showline": True, "ticks": "outside", "automargin": True},
-            "exponentformat": "power",
-        },
+        xaxis=AXIS,
+        yaxis=AXIS | {"exponentformat": "power"},
         hovermode="closest",
         uirevision="kept",
     )

@@ -104,9 +104,9 @@ SHOWN = """usual => {
     const asked = Object.keys(names).map((key) => address.get(key) ?? usual[scenario][key]);
     const apart = Object.entries(names).flatMap(([key, name], at) => {
         const knob = document.querySelector(`.st-key-${key} [data-testid=stSliderThumbValue]`);
-        const said = `${name} = ${Number(asked[at]).toLocaleString("en-US")},`;
+        const number = Number(asked[at]).toLocaleString("en-US"), said = `${name} = ${number},`;
         // A knob with one value has no slider.
-        const agree = [undefined, asked[at]].includes(knob?.textContent);
+        const agree = [undefined, number].includes(knob?.textContent);
         const is = `${said} ${knob?.textContent}; ${title}`;
         return agree && `${title},`.includes(said) ? [] : [is];
     });

@@ -79,3 +79,34 @@ def test_a_projector_shows_the_first_figure_and_nothing_to_set(visit: Visit) -> 
     visit.page.emulate_media(media="print")
     expect(sidebar).to_be_hidden()
     visit.page.emulate_media(media="null")
+
+
+def test_on_a_telephone_a_lesson_has_its_knobs_true_bars_and_numbers_as_they_are_read(
+    visit: Visit,
+) -> None:
+    width, height = screens.TELEPHONE
+    visit.page.set_viewport_size({"width": width, "height": height})
+    visit.page.add_init_script(RAW)
+    visit.page.goto(f"{visit.server}/?lesson=every-yes&step=3")
+    visit.rest()
+    assert not visit.page.evaluate("window.raw")
+    for knob in ("epsilon_total", "c", "n", "new-noise"):
+        expect(visit.page.locator(f".st-key-{knob}").first).to_be_in_viewport()
+    assert visit.page.locator(f".st-key-n {THUMB}").inner_text() == "5,000"
+    visit.page.get_by_role("slider", name="Your guess").press("End")
+    visit.press("Show the answer")
+    guess, answer = visit.page.locator(".guess i").evaluate_all(
+        "bars => bars.map((bar) => bar.getBoundingClientRect().width)"
+    )
+    assert answer / guess == pytest.approx(0.95, abs=0.01)
+    visit.press("Leave the lesson")
+    expect(visit.page.locator(".st-key-c").first).not_to_be_in_viewport()
+
+
+RAW = """window.raw = false;
+const list = () => document.querySelector("[data-testid=stSidebarNav]");
+new MutationObserver(() => { window.raw ||= !!list(); })
+    .observe(document, { childList: true, subtree: true });"""
+"""Sees whether Streamlit's own list of pages is ever there."""
+
+THUMB = "[data-testid=stSliderThumbValue]"

@@ -111,8 +111,8 @@ def shared(app: AppTest) -> dict[str, str]:
 
 
 def pictures(app: AppTest) -> list[object]:
-    """Figures, and the player of the adaptive half; Share and what moves marks are neither."""
-    others = [each for each in app.get("bidi_component") if each.key != "share"]
+    """Figures, and the player of the adaptive half; what is in the sidebar is neither."""
+    others = [each for each in app.get("bidi_component") if each.key not in ("share", "knobs")]
     players = [each for each in others if not str(each.key).startswith("motion-")]
     return [*app.get("plotly_chart"), *players]
 

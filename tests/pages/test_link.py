@@ -132,3 +132,11 @@ def test_the_link_has_the_name_that_others_know(
     assert share.for_visitors(url, how) == others_have
     assert share.code(url).startswith("<svg")
     assert share.code(url + "x" * 4000) == "", "no code can hold it"
+
+
+def test_a_knob_says_its_number_as_it_is_read_and_a_seed_as_it_is_typed() -> None:
+    said = {"n": (5000, "5,000"), "epsilon_abc": (1000.0, "1,000"), "seed": (5000, "5000")}
+    assert {key: controls_spec.said(key, value) for key, (value, _) in said.items()} == {
+        key: words for key, (_, words) in said.items()
+    }
+    assert controls_spec.said("epsilon_total", 0.05) == "0.05"

@@ -327,7 +327,8 @@ def said(key: str, value: Scalar) -> str:
     """A knob's value in words."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return names_of(key).get(str(value), text_of(value))
+    whole = key != "seed" and isinstance(value, int | float) and float(value).is_integer()
+    return names_of(key).get(str(value)) or (f"{value:,.0f}" if whole else text_of(value))
 
 
 def choices(parameter: Parameter, *also: Scalar) -> list[Scalar]:

@@ -13,7 +13,7 @@ from ui.figures import labels
 from ui.view import controls_spec, locks, session
 from ui.view.controls_spec import FOUR, MORE, SHARED
 from ui.view.view import View
-from ui.widgets import compare, share
+from ui.widgets import compare, component, share
 
 
 def notices() -> None:
@@ -60,6 +60,7 @@ def sidebar(view: View, version: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key="room"):
             values = _for_link(view)
             share.show(values)
+            component("knobs", "knobs.js")(key="knobs", height=0)
             _class_link(view, values)
             widget(view, "projector")
         st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
@@ -177,7 +178,8 @@ def _movable(view: View, key: str, reason: str, on_change: Callable[[], None] | 
         _choice(view, knob, shared)
     elif len(parameter.options) == 1:
         # A slider needs two places.
-        st.text_input(parameter.label, text_of(knob.default), disabled=True, help=shared["help"])
+        only = controls_spec.said(key, knob.default)
+        st.text_input(parameter.label, only, disabled=True, help=shared["help"])
         reason = reason or "The only value of this scenario."
     elif parameter.options or parameter.steps:
         offered = controls_spec.choices(parameter, knob.default, view.held(key))
