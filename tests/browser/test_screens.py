@@ -87,7 +87,7 @@ def test_on_a_telephone_a_lesson_has_its_knobs_true_bars_and_numbers_as_they_are
     width, height = screens.TELEPHONE
     visit.page.set_viewport_size({"width": width, "height": height})
     visit.page.add_init_script(RAW)
-    visit.page.goto(f"{visit.server}/?lesson=every-yes&step=3")
+    visit.page.goto(f"{visit.server}/?lesson=every-yes&step=9")
     visit.rest()
     assert not visit.page.evaluate("window.raw")
     for knob in ("epsilon_total", "c", "n", "new-noise"):

@@ -138,7 +138,7 @@ def test_a_guess_begins_away_from_the_answer_and_both_bars_begin_at_0(
 
 def test_an_answer_shows_the_run_that_it_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
     then = {(name, number): each.then for name, number, each in QUESTIONS if each.then}
-    assert {*then} >= {("one-person", 5), ("people-buy-privacy", 2)}
+    assert {name for name, _ in then} >= {"one-person", "people-buy-privacy"}
     for (name, number), knobs in then.items():
         step, page = a_step(name, number), page_table.by_file(a_step(name, number).page)
         assert {key: steps.knobs_of(step, page)[key] for key in knobs} != knobs
@@ -148,9 +148,10 @@ def test_an_answer_shows_the_run_that_it_is_about(monkeypatch: pytest.MonkeyPatc
         shown = steps.knobs_of(lesson._as_shown(name, number), page)
         assert shown == steps.knobs_of(step, page) | knobs
     monkeypatch.undo()
-    app = settled(linked("posterior", lesson="one-person", step="5"))
+    last = len(lessons.load()["one-person"].steps)
+    app = settled(linked("posterior", lesson="one-person", step=str(last)))
     assert app.select_slider(key="c").value == 1
-    app = pressed(app, "lesson-guess-one-person-5-show")
+    app = pressed(app, f"lesson-guess-one-person-{last}-show")
     assert not app.exception
     assert app.select_slider(key="c").value == 10
     assert MOVED not in texts(app)
