@@ -151,7 +151,9 @@ export function track(plot, scene) {
     write(shown, label(tick), frame.left - 6, y(tick), "right", look.ink);
   }
   const value = noisy ? (t) => noisy[t] : (t) => rho[t];
-  const done = Math.floor(place), kept = new Set(run.kept), size = 2 * look.thick;
+  const done = Math.floor(place), kept = new Set(run.kept);
+  // Few are seen from afar, many beside each other.
+  const size = Math.max(2, 6 - 2 * Math.log10(most / 12)) * look.thick;
   ink.fillStyle = colors.rejected;
   for (let t = 0; t < done; t++) {
     if (!kept.has(t) && !(noisy && rho[t] <= plain)) ink.fillRect(x(t) - size / 2, y(value(t)) - size / 2, size, size);
@@ -188,8 +190,8 @@ export function track(plot, scene) {
   if (noisy) words.push([`${counts.lost} wrongly rejected`, "plain", true]);
   words.forEach(([text, color, isWrong], i) => {
     const at = frame.bottom - (words.length - i - 0.4) * line;
-    (isWrong ? ringed : (p, a, b, c) => disc(p, a, b, DOT, c))(shown, frame.left + 14, at, colors[color]);
-    write(shown, text, frame.left + 28, at, "left", colors.inWords[color], 600);
+    (isWrong ? ringed : (p, a, b, c) => disc(p, a, b, DOT, c))(shown, frame.left + 14 * look.unit, at, colors[color]);
+    write(shown, text, frame.left + 28 * look.unit, at, "left", colors.inWords[color], 600);
   });
   const last = Math.max(1, Math.ceil(most));
   write(plot, `guesses 1 to ${comma(last)}`, (frame.left + frame.right) / 2, plot.box.bottom - 8 * look.unit,

@@ -50,7 +50,7 @@ export const promise = (epsilonTotal) => [
   Math.ceil(100 / (1 + Math.exp(-epsilonTotal)) - 1e-9),
 ];
 
-const NODES = 101;
+const NODES = 61;
 
 // What a spy who gave both of your answers 50 of 100 believes of the first, after a run with one threshold.
 // The threshold's noise is unknown to the spy: the average over its distribution, at NODES equally likely values.

@@ -29,8 +29,8 @@ export async function begun(root, data) {
     story.enter(story.scene, true);
     return story;
   } catch (error) {
-    // The pictures and sentences that stand there without a script stay.
-    root.dataset.still = "true";
+    set(root.querySelector(".headline"), "This browser cannot play the story.");
+    set(root.querySelector(".live"), "It needs one of 2023 or newer.");
     throw error;
   }
 }
