@@ -15,6 +15,7 @@ from playwright.sync_api import BrowserContext, Route, expect
 
 from abcdp_core import __version__, runner
 from abcdp_core.output import player
+from abcdp_core.output.scripts import joined
 from abcdp_core.places import ASSETS
 from abcdp_core.studies import adaptive_truncation
 from tests.browser import screens
@@ -195,7 +196,7 @@ def test_a_step_to_a_person_who_has_not_answered_yet_is_taken_once_they_have(
 ) -> None:
     study = adaptive_truncation.Params(n=3, particles=10)
     found = runner.run_to_end(adaptive_truncation, study, 1)
-    parts = [(ASSETS / f"player.{kind}").read_text(encoding="utf-8") for kind in ("js", "html")]
+    parts = joined(ASSETS / "player.js"), (ASSETS / "player.html").read_text(encoding="utf-8")
     alone = context.new_page()
     for people, said in (
         (1, "person 1 of 3, waiting for the next"),

@@ -46,7 +46,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"epsilon_total": 1.0, "n": 1000},
     {"epsilon_total": 0.05, "epsilon_abc": 0.2, "c": 30, "n": 20_000},
     {"epsilon_total": 0.5, "epsilon_abc": 0.05, "n": 3000},
-    {"epsilon_total": 0.5, "c": 1, "n": 10_000},
+    {"epsilon_total": 0.2, "c": 1, "n": 1000},
     {"resample": True},
     {"resample": True, "epsilon_total": 2.0, "c": 50, "n": 20_000},
 )
