@@ -185,9 +185,16 @@ export function track(plot, scene) {
     ink.lineWidth = 2;
     ink.stroke();
   }
-  const line = 18 * look.unit, words = role === "plain" ? [[`${counts.right} close enough: kept`, "plain"]]
+  const line = 18 * look.unit, room = Math.floor((frame.bottom - y(0)) / line);
+  let words = role === "plain" ? [[`${counts.right} close enough: kept`, "plain"]]
     : [[`${counts.right} rightly kept`, "private"], [`${counts.wrong} wrongly kept`, "private", true]];
-  if (noisy) words.push([`${counts.lost} wrongly rejected`, "plain", true]);
+  if (noisy) {
+    words.push([`${counts.lost} wrongly rejected`, "plain", true]);
+    if (room < words.length) words = words.slice(1, 1 + Math.max(1, room));
+    const moved = `threshold ${plain}, ${scene.redrawn ? "last " : ""}kicked to ${limit.toFixed(3)}`;
+    if (room > words.length) write(shown, moved, frame.left + 7 * look.unit, frame.bottom - (words.length + 0.6) * line, "left",
+      colors.inWords.private, 600);
+  }
   words.forEach(([text, color, isWrong], i) => {
     const at = frame.bottom - (words.length - i - 0.4) * line;
     (isWrong ? ringed : (p, a, b, c) => disc(p, a, b, DOT, c))(shown, frame.left + 14 * look.unit, at, colors[color]);

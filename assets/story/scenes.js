@@ -91,8 +91,9 @@ function told(story, facts) {
   if (done >= run.stop) return null;
   const said = [`Guess ${comma(t + 1)}: `];
   if (slow && place - done < 0.5) {
-    return [...said, noisy ? `distance ${off(rho[t])}, and now its kick.`
-      : "five shares at random, and 5,000 people simulated with them."];
+    if (noisy) return [...said, `distance ${off(rho[t])}, and now its kick.`];
+    const more = t ? "" : " A distance compares the two crowds; the bars are its rough picture.";
+    return [...said, `five shares at random, and 5,000 people simulated with them.${more}`];
   }
   said.push(noisy ? `${off(rho[t])} is kicked to ${off(shown[t])}, ` : `distance ${off(rho[t])}, `);
   const isNear = rho[t] <= plain.limit, role = noisy ? "private" : "plain";
@@ -269,9 +270,9 @@ export const SCENES = [
       const { facts, other, now } = kicked(story), { delta } = facts.setting;
       const same = facts.run.kept.filter((t) => other.kept.includes(t)).length, times = Math.round(facts.scale.query / delta);
       const less = facts.setting.epsilonTotal > 2 ? " That is the worst case: this result tells less." : "";
-      return [`A kick, called noise, is typically ${times} times as long as you can move a distance. `,
-        `${same} of ${facts.run.kept.length} are published either way, and the spy, who gave you 50, now gives you `,
-        strong(now.toFixed(0), "theory"), ` of 100.${less}`];
+      return [`ε_total = ${facts.setting.epsilonTotal} makes a typical kick, called noise, ${times} times as long as you can move `,
+        `a distance. ${same} of ${facts.run.kept.length} are published either way. The spy, who gave you 50 of 100, now gives `,
+        strong(now.toFixed(0), "theory"), `.${less}`];
     },
     controls: (story) => [otherAnswer(story), budgetSlider(story), NEW_NOISE],
     draw(story, plot) {
@@ -330,7 +331,7 @@ export const SCENES = [
       const facts = story.facts(story.setting), { run, plain } = facts;
       const [left, right] = plot.narrow ? parts(plot, [1, 1], 1).toReversed() : parts(plot, [0.52, 0.48]);
       track(at(plot, left), { rho: facts.rho, noisy: facts.noisy, run, plain: plain.limit, limit: run.thresholds.at(-1),
-        place: run.stop, most: run.stop });
+        place: run.stop, most: run.stop, redrawn: facts.setting.redrawn });
       // A telephone has room for one of the two.
       const [upper, lower] = !story.curve ? [right] : plot.narrow ? [null, right] : halved(right, 0.5);
       const both = [series(story, plain, plain.run.stop, "plain", WITHOUT),

@@ -139,7 +139,7 @@ class Story {
       this.setting = this.within(setting);
       if (scene - 1 !== this.scene) this.enter(scene - 1, true);
     }
-    const links = this.root.querySelector(".onwards");
+    const links = this.root.querySelector(".onwards nav");
     links.replaceChildren(...data.links.map(([text, href]) => Object.assign(document.createElement("a"),
       { textContent: text, href, target: data.setting ? "_self" : "_blank", rel: "noopener" })));
     set(this.root.querySelector(".made"), data.made ?? "");
