@@ -2,7 +2,7 @@
 
 PROBLEM.toml states the query, its noise, and the simulator or pool that explains it; the folder
 `examples` has three. This uses no privacy budget: `infer` reads no private data. It writes
-`infer.csv` (weighted draws), `infer.summary.csv`, `infer.json` and `infer.html`, all or none.
+`infer.csv` (draws), `infer.summary.csv`, `infer.json` and `infer.html`, all or none.
 """
 
 from __future__ import annotations
@@ -30,9 +30,6 @@ from abcdp_core.published import inference, problems, report
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
 from abcdp_core.results import Result, versions
-
-DRAWS = 1000
-"""Draws of equal weight in a table that is asked for."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -63,8 +60,7 @@ def run(options: argparse.Namespace) -> int:
     say(report.sentence(problem, posterior.summary))
     say(f"Computed in {taken:.1f} s. Files:", *(f"  {file}" for file in written))
     if options.draws is not None and not posterior.summary.is_withheld:
-        values = posterior.theta[posterior.evenly(DRAWS)]
-        say(draws.write(posterior.summary.parameters, values, options.draws))
+        say(draws.write(posterior.summary.parameters, posterior.theta, options.draws))
     return 0
 
 

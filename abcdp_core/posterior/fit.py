@@ -81,6 +81,8 @@ class Fit:
             replicates; else 1.
         edges: where the posterior piles up.
         band: quantiles 0.05, 0.5 and 0.95 of each number over replicates ``(3, k)``.
+        is_blind: whether the replicates vary so much more than they should that a number which is
+            far off would hardly be noticed.
     """
 
     p_value: float
@@ -89,6 +91,12 @@ class Fit:
     curve: float
     edges: tuple[Edge, ...]
     band: Array = field(repr=False)
+    is_blind: bool = False
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the check says anything: a misfit is one even among such replicates."""
+        return self.is_misfit or not self.is_blind
 
     @property
     def is_misfit(self) -> bool:
@@ -101,8 +109,22 @@ class Fit:
         return self.is_misfit and 0.0 < self.curve < MISFIT
 
     @property
+    def title(self) -> str:
+        """State the fit in a line."""
+        if not self.is_checked:
+            return "The fit was not checked: too few draws are near"
+        if self.is_misfit:
+            return "The model hardly ever makes such numbers"
+        return "The numbers are consistent with the model"
+
+    @property
     def statement(self) -> str:
         """State the fit in words."""
+        if not self.is_checked:
+            return (
+                "Whether the model fits was not checked: too few draws of the pool are near. A "
+                "larger pool, or a simulator, helps."
+            )
         if not self.is_misfit:
             return (
                 "The released numbers are consistent with the model's predictions (predictive "
@@ -144,7 +166,8 @@ class Fit:
     def record(self) -> dict[str, Any]:
         """Return a record for JSON."""
         return {
-            "p_value": self.p_value,
+            "checked": self.is_checked,
+            "p_value": self.p_value if self.is_checked else None,
             "numbers": [dataclasses.asdict(each) for each in self.numbers],
             "edges": [dataclasses.asdict(each) for each in self.edges],
             "statement": " ".join([self.statement, *self.remarks]),
@@ -190,12 +213,16 @@ def fit(question: Question, found: Found, each: Each = one_by_one, size: int = R
     )
 
 
-def evenly(weights: Array, size: int) -> NDArray[np.int64]:
-    """Return ``size`` indices in proportion to weights ``(m,)``, shuffled in a fixed order."""
+def in_proportion(weights: Array, size: int) -> NDArray[np.int64]:
+    """Return ``size`` indices in proportion to weights ``(m,)``, in order."""
     reached = np.cumsum(weights)
     points = reached[-1] * (np.arange(size) + 0.5) / size
-    chosen = np.minimum(np.searchsorted(reached, points), len(weights) - 1)
-    return generator(0, "posterior-order").permutation(chosen)
+    return np.minimum(np.searchsorted(reached, points), len(weights) - 1).astype(np.int64)
+
+
+def evenly(weights: Array, size: int) -> NDArray[np.int64]:
+    """Return the same, shuffled in a fixed order."""
+    return generator(0, "posterior-order").permutation(in_proportion(weights, size))
 
 
 def edges(found: Found, ends: Sequence[Edges], parameters: Sequence[str]) -> tuple[Edge, ...]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.posterior.fit import REFUSED, Fit, fit
-from abcdp_core.posterior.pool import FixedPool
+from abcdp_core.posterior.fit import REFUSED, Fit, evenly, fit
+from abcdp_core.posterior.pool import FixedPool, Scale
+from abcdp_core.posterior.priors import Prior
 from abcdp_core.posterior.rounds import (
     Draws,
     Each,
@@ -24,6 +25,12 @@ from abcdp_core.posterior.rounds import (
 from abcdp_core.summaries import weighted_mean, weighted_quantile
 
 Array = NDArray[np.float64]
+
+ENDS = (0.05, 0.95)
+"""Probabilities below the ends of an interval."""
+
+EVEN = 10_000
+"""Evenly spaced quantiles that give the mean and standard deviation of a known prior."""
 
 FEW = 50.0
 """Effective sample size below which a misfit leaves no estimate to show (MATH E9)."""
@@ -50,8 +57,24 @@ def moments(values: Array, weights: Array) -> Moments:
     """Return moments of values ``(m, d)`` under weights ``(m,)`` that sum to 1."""
     mean = weighted_mean(values, weights)
     sd = np.sqrt(weights @ (values - mean) ** 2)
-    low, high = weighted_quantile(values, weights, (0.05, 0.95))
+    low, high = weighted_quantile(values, weights, ENDS)
     return Moments(mean, sd, low, high)
+
+
+def of_equal(values: Array) -> Moments:
+    """Return moments of draws ``(m, d)`` of equal weight, with quantiles as in other programs."""
+    low, high = np.quantile(values, ENDS, axis=0)
+    return Moments(values.mean(axis=0), values.std(axis=0), low, high)
+
+
+def of_prior(scale: Prior | Scale, draws: Draws) -> Moments:
+    """Return the moments of a prior, exact if they are known and no draw ``(m, d)`` failed."""
+    if isinstance(scale, Prior) and scale.is_product and draws.done.all():
+        even = scale.quantiles((np.arange(EVEN) + 0.5) / EVEN)
+        mean, sd = even.mean(axis=0), even.std(axis=0)
+        # A mean of 0 is not a rounding error.
+        return Moments(np.where(np.abs(mean) > 1e-12 * sd, mean, 0.0), sd, *scale.quantiles(ENDS))
+    return of_equal(scale.theta(draws.x[draws.done]))
 
 
 @dataclass(frozen=True)
@@ -96,7 +119,7 @@ class Posterior:
     """The posterior given released numbers.
 
     Attributes:
-        summary: of the posterior.
+        summary: of the draws.
         theta: draws ``(m, p)``.
         weights: ``(m,)`` that sum to 1.
         numbers: plausible numbers before noise for each draw ``(m, k)``.
@@ -114,15 +137,21 @@ class Posterior:
         cls,
         found: Found,
         parameters: tuple[str, ...],
-        to_theta: Callable[[Array], Array],
+        scale: Prior | Scale,
         fit: Fit | None,
+        size: int | None = None,
     ) -> Posterior:
-        """Build from draws on the scale x and the function from x to parameters."""
-        theta, prior = to_theta(found.x), to_theta(found.prior.x[found.prior.done])
+        """Build from draws on the scale x, or from ``size`` of them, with equal weights."""
+        theta, weights, numbers = scale.theta(found.x), found.weights, found.numbers
+        told = None
+        if size is not None:
+            chosen = representing(theta, weights, size)
+            theta, weights, numbers = theta[chosen], np.full(size, 1.0 / size), numbers[chosen]
+            told = of_equal(theta)
         summary = Summary(
             parameters,
-            moments(theta, found.weights),
-            moments(prior, np.full(len(prior), 1.0 / len(prior))),
+            told or moments(theta, weights),
+            of_prior(scale, found.prior),
             found.way,
             found.effective[-1],
             sum(found.sizes),
@@ -131,17 +160,27 @@ class Posterior:
             fit,
         )
         rounds = tuple(zip(found.sizes, found.effective, strict=True))
-        return cls(summary, theta, found.weights, found.numbers, rounds)
+        return cls(summary, theta, weights, numbers, rounds)
 
-    def evenly(self, size: int) -> NDArray[np.int64]:
-        """Return ``size`` indices in proportion to the weights, without randomness."""
-        edges = np.cumsum(self.weights)
-        points = edges[-1] * (np.arange(size) + 0.5) / size
-        return np.searchsorted(edges, points).astype(np.int64)
+
+def representing(values: Array, weights: Array, size: int) -> NDArray[np.int64]:
+    """Return ``size`` indices in proportion to weights ``(m,)`` of values ``(m, d)``, shuffled.
+
+    Draws are sorted by the tails that they are in, so that each tail gets its share: the ends of
+    intervals of the chosen draws differ little from those of all.
+    """
+    low, high = weighted_quantile(values, weights, ENDS)
+    tails = (values > low).astype(int) + (values > high)
+    order = np.lexsort(tails.T)
+    return order[evenly(weights[order], size)]
 
 
 def of_model(
-    question: Question, effort: Effort, each: Each = one_by_one, first: Draws | None = None
+    question: Question,
+    effort: Effort,
+    each: Each = one_by_one,
+    first: Draws | None = None,
+    size: int | None = None,
 ) -> Posterior:
     """Compute the posterior by simulation; the result does not depend on how tasks are run.
 
@@ -150,19 +189,25 @@ def of_model(
         effort: limits on the simulations.
         each: runs tasks.
         first: existing draws from the prior.
+        size: of the posterior in draws of equal weight; if ``None``, all draws with their weights.
 
     Raises:
         ParameterError: the simulator failed everywhere.
     """
     found = infer(question, effort, each, first)
     model = question.model
-    return Posterior.of(found, model.parameters, model.prior.theta, fit(question, found, each))
+    fitted = fit(question, found, each)
+    return Posterior.of(found, model.parameters, model.prior, fitted, size)
 
 
 def of_pool(
-    pool: FixedPool, z: Array, parameters: tuple[str, ...], numbers: tuple[str, ...]
+    pool: FixedPool,
+    z: Array,
+    parameters: tuple[str, ...],
+    numbers: tuple[str, ...],
+    size: int | None = None,
 ) -> Posterior:
-    """Compute the posterior of released numbers ``z (k,)`` from a pool."""
+    """Compute the posterior of released numbers ``z (k,)`` from a pool, of ``size`` draws."""
     found = pool.given(z)
     fitted = pool.fit(z, found, parameters, numbers)
-    return Posterior.of(found, parameters, pool.scale.theta, fitted)
+    return Posterior.of(found, parameters, pool.scale, fitted, size)

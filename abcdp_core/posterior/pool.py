@@ -12,6 +12,7 @@ take the nearest one, and shares of a whole come from stick breaking.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from scipy.special import ndtr, ndtri
 
-from abcdp_core.posterior.fit import REPLICATES, Fit, compared, edges, evenly
+from abcdp_core.posterior.fit import MISFIT, REPLICATES, Fit, compared, edges, evenly
 from abcdp_core.posterior.noise import Noise
 from abcdp_core.posterior.priors import Edges
 from abcdp_core.posterior.proposals import normalised
@@ -43,6 +44,12 @@ FEW_CARRY = 50.0
 
 LOOKED_FOR = 200
 """Draws of a pool that are estimated from the others, to measure the error."""
+
+SHIFT = 3.0
+"""Predictive standard deviations by which a number is off that the check of the fit should see."""
+
+FEW_NEAR = 10
+"""Effective number of draws below which nothing is known of how replicates should vary."""
 
 FEW = 50
 """A parameter takes few values if on average at least so many draws share one."""
@@ -233,10 +240,31 @@ class FixedPool:
     def fit(self, z: Array, found: Found, parameters: Sequence[str], numbers: Sequence[str]) -> Fit:
         """Compare released numbers with replicates: the draws nearest to those of the posterior.
 
-        A draw is not its own replicate, as it was chosen for its numbers.
+        A draw is not its own replicate, as it was chosen for its numbers. Where draws are far
+        apart, the fit says that it was not checked.
         """
         x = found.x[evenly(found.weights, REPLICATES)]
         distance, near = map(np.asarray, KDTree(self.draws.x).query(x, k=2))
         other = np.where(distance[:, 0] > 0.0, near[:, 0], near[:, 1])
         ends = edges(found, self.scale.edges, parameters)
-        return compared(z, self.draws.numbers[other], self.noise, 0, numbers, ends)
+        fit = compared(z, self.draws.numbers[other], self.noise, 0, numbers, ends)
+        return dataclasses.replace(fit, is_blind=self._power(x, other) < 0.5)
+
+    def _power(self, x: Array, near: NDArray[np.int64]) -> float:
+        """Return the power of replicates ``near (m,)`` to draws at ``x (m, d)`` to see a shift.
+
+        It is that of a two-sided normal test at level :data:`MISFIT` of one number, shifted by
+        :data:`SHIFT` predictive standard deviations, on average over the numbers. How numbers vary
+        at ``x`` itself is found by subtracting their linear trend from there to the draw nearby; a
+        handful of draws does not tell.
+        """
+        if effective_sample_size(np.bincount(near).astype(float)) < FEW_NEAR:
+            return 0.0
+        noisy, at = self.regression.numbers, self.draws.x
+        median = np.median(np.abs(noisy[near]), axis=0)
+        made = np.arcsinh(noisy / np.where(median > 0.0, median, 1.0))[near]
+        design = np.column_stack([np.ones(len(near)), at[near]])
+        slopes = np.linalg.lstsq(design, made, rcond=None)[0][1:]
+        predicted = (made - (at[near] - x) @ slopes).std(axis=0)
+        wider = made.std(axis=0) / np.maximum(predicted, 1e-300)
+        return float(ndtr(SHIFT - ndtri(1.0 - 0.5 * MISFIT) * wider).mean())

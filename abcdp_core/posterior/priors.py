@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, gammainc, gammainccinv, ndtr, ndtri
 
 Array = NDArray[np.float64]
@@ -47,6 +47,11 @@ class Law(Protocol):
         """Whether values below and above the support are impossible, as for a share."""
         ...
 
+    @property
+    def marginals(self) -> tuple[Law, ...]:
+        """Distribution of each parameter by itself."""
+        ...
+
     def theta(self, x: Array) -> Array:
         """Return parameters ``(m, size)`` at standard normal ``x (m, dimensions)``."""
         ...
@@ -62,6 +67,11 @@ class _Single:
 
     size: ClassVar[int] = 1
     dimensions: ClassVar[int] = 1
+
+    @property
+    def marginals(self) -> tuple[Self, ...]:
+        """This distribution."""
+        return (self,)
 
 
 @dataclass(frozen=True)
@@ -206,6 +216,12 @@ class Dirichlet:
         """One less than shares, as these sum to 1."""
         return self.size - 1
 
+    @property
+    def marginals(self) -> tuple[Beta, ...]:
+        """Distribution of each share."""
+        total = sum(self.concentration)
+        return tuple(Beta(own, total - own) for own in self.concentration)
+
     def theta(self, x: Array) -> Array:
         """Return shares ``(m, size)``."""
         rest, found, share = np.ones(len(x)), np.empty((len(x), self.size)), ndtr(x)
@@ -278,6 +294,16 @@ class Prior:
                 found.append(Edges(parameter, start, *law.natural))
             parameter, start = parameter + law.size, start + law.dimensions
         return tuple(found)
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it is the product of ``laws``, so that :meth:`quantiles` are its own."""
+        return self.draw_theta is None
+
+    def quantiles(self, probabilities: ArrayLike) -> Array:
+        """Return quantiles ``(q, p)`` of each parameter under the product."""
+        x = ndtri(np.asarray(probabilities, dtype=float))[:, None]
+        return np.hstack([each.theta(x) for law in self.laws for each in law.marginals])
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Draw ``(size, d)`` on the scale x."""

@@ -11,6 +11,9 @@ from abcdp_core.posterior.rounds import Each, Effort, Question, one_by_one
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
 
+DRAWS = 10_000
+"""Draws of equal weight, from which all that is shown and written is computed."""
+
 
 def infer(problem: Problem, each: Each = one_by_one, seconds: float = math.inf) -> Posterior:
     """Return the posterior of a problem, which does not depend on how ``each`` runs tasks.
@@ -23,6 +26,7 @@ def infer(problem: Problem, each: Each = one_by_one, seconds: float = math.inf) 
     source, noise, z = problem.source, problem.noise, problem.query
     if isinstance(source, Model):
         effort = Effort(problem.wanted, problem.draws, seconds)
-        return outcome.of_model(Question(source, noise, z, problem.seed), effort, each)
+        question = Question(source, noise, z, problem.seed)
+        return outcome.of_model(question, effort, each, size=DRAWS)
     pool = FixedPool.of(source.theta, source.summaries, noise, problem.seed)
-    return outcome.of_pool(pool, z, source.parameters, source.numbers)
+    return outcome.of_pool(pool, z, source.parameters, source.numbers, DRAWS)

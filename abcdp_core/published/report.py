@@ -35,9 +35,6 @@ WAYS = {
 }
 """Way -> the same in words."""
 
-KEPT = 20_000
-"""Most draws of a posterior that are written; if there are more, so many of equal weight are."""
-
 
 def table(posterior: Summary) -> pd.DataFrame:
     """Return posterior and prior, one row per parameter; NaN for a posterior that is withheld."""
@@ -51,14 +48,9 @@ def table(posterior: Summary) -> pd.DataFrame:
 def draws(posterior: Posterior) -> pd.DataFrame:
     """Return the draws, one row each: the weight, and each parameter as ``theta.NAME``."""
     names = [f"theta.{name}" for name in posterior.summary.parameters]
-    indices, weights = np.arange(len(posterior.weights)), posterior.weights
-    if posterior.summary.is_withheld:
-        indices, weights = indices[:0], weights[:0]
-    if len(indices) > KEPT:
-        indices, weights = posterior.evenly(KEPT), np.full(KEPT, 1.0 / KEPT)
-    found = pd.DataFrame(posterior.theta[indices], columns=names)
-    found.insert(0, "weight", weights)
-    return found
+    found = pd.DataFrame(posterior.theta, columns=names)
+    found.insert(0, "weight", posterior.weights)
+    return found[:0] if posterior.summary.is_withheld else found
 
 
 def sentence(problem: Problem, posterior: Summary) -> str:
@@ -138,16 +130,12 @@ def figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
 def fit_figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
     """Return the query beside the model's simulations."""
     fit = cast(Fit, posterior.fit)
-    misfit, fits = (
-        "The model hardly ever makes such numbers",
-        "The numbers are consistent with the model",
-    )
     drawn = replicates(
         problem.source.numbers,
         problem.query,
         fit.band,
         [each.name for each in fit.numbers],
-        misfit if fit.is_misfit else fits,
+        fit.title,
         problem.noise.in_words(),
     )
     return CaptionedFigure(drawn, " ".join([fit.statement, *fit.remarks]))

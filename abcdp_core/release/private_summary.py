@@ -37,7 +37,7 @@ from abcdp_core.release.simulated import (
     statistic_of,
 )
 from abcdp_core.release.summary_document import PrivateSummaryRecord
-from abcdp_core.release.summary_posterior import Inferred
+from abcdp_core.release.summary_posterior import TAILS, Inferred
 from abcdp_core.release.summary_request import (
     PrivateSummaryRequest,
     expected,
@@ -73,19 +73,23 @@ def infer(document: PrivateSummaryRecord, each: Each, seconds: float) -> Private
     """
     request, n, z = document.request, document.n, document.z
     model, public = model_of(request.scenario, n), pool_of(request, n)
+    former, exact = document.is_of_0_3_0, None
+    size = None if former else request.draws
     if model is None:
         names = tuple(own.name for own in document.parameters)
         found = outcome.of_pool(
-            pool_with_noise(request, n), z, names, names_of(request.scenario, n)
+            pool_with_noise(request, n), z, names, names_of(request.scenario, n), size
         )
     else:
         effort = Effort(
             request.effective_sample_size, request.simulations, seconds, document.rounds
         )
         question = Question(model, law(document.event, len(z)), z, request.pool_seed)
-        found = outcome.of_model(question, effort, each, public.draws)
+        found = outcome.of_model(question, effort, each, public.draws, size)
+        if model.prior.is_product and public.draws.done.all() and not former:
+            exact = model.prior.quantiles(TAILS)
     values = public.told(found.theta, found.numbers)
-    inferred = Inferred.of(found, values, public.values, request)
+    inferred = Inferred.of(found, values, public.values, request, exact, as_in_0_3_0=former)
     return dataclasses.replace(document, inferred=inferred, rounds=inferred.rounds)
 
 
@@ -105,8 +109,9 @@ def read(
     is_possible = all(type(each) is int and each > 0 for each in rounds)
     if not is_possible or sum(rounds[1:]) > request.simulations:
         raise ValueError("rounds: must be whole numbers above 0, with at most the allowed sum.")
+    former = "fit" in posterior and "checked" not in posterior["fit"]
     return PrivateSummaryRecord(
-        request, n, tuple(numbers), rounds=tuple(rounds), withholds="means" not in posterior
+        request, n, tuple(numbers), rounds=tuple(rounds), is_of_0_3_0=former
     )
 
 

@@ -56,7 +56,8 @@ class PrivateSummaryRecord(ReleaseRecord):
         released: whole numbers ``(k,)``; noise may make one negative.
         inferred: what follows from the numbers; ``None`` until it is computed.
         rounds: draws in each round of a posterior that is computed again.
-        withholds: whether an estimate that the fit refuses is left out; earlier records have it.
+        is_of_0_3_0: whether the posterior is as version 0.3.0 computed it, from weights. Its
+            estimate is never withheld, and its fit always checked.
     """
 
     request: PrivateSummaryRequest
@@ -65,7 +66,7 @@ class PrivateSummaryRecord(ReleaseRecord):
     reservation: Reservation | None = None
     inferred: Inferred | None = field(default=None, repr=False)
     rounds: tuple[int, ...] = ()
-    withholds: bool = True
+    is_of_0_3_0: bool = False
 
     @property
     def is_complete(self) -> bool:
@@ -75,7 +76,8 @@ class PrivateSummaryRecord(ReleaseRecord):
     @property
     def is_withheld(self) -> bool:
         """Whether the posterior is computed, but too far off to be shown."""
-        return self.withholds and self.inferred is not None and self.inferred.summary.is_withheld
+        estimated = self.inferred is not None and not self.is_of_0_3_0
+        return estimated and self.found.summary.is_withheld
 
     @property
     def found(self) -> Inferred:
@@ -98,11 +100,10 @@ class PrivateSummaryRecord(ReleaseRecord):
         """The released numbers ``(k,)``."""
         return np.array(self.released, dtype=float) / np.array(self.whole)
 
-    @property
-    def natural(self) -> Array | None:
-        """The released numbers ``(k,)`` as counts, means and sums; only for a user's model."""
+    def natural(self, numbers: Array) -> Array:
+        """Return numbers ``(..., k)`` as they are, or for a user's model as means and sums."""
         table = table_for(self.request.scenario)
-        return None if table is None else table.natural(self.z, self.n)
+        return numbers if table is None else table.natural(numbers, self.n)
 
     @property
     def sample(self) -> Array:
@@ -126,9 +127,8 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     def _in_their_units(self) -> list[str]:
         """Each released number with the standard deviation of its noise."""
-        table, natural = table_for(self.request.scenario), self.natural
+        table, natural = table_for(self.request.scenario), self.natural(self.z)
         assert table is not None
-        assert natural is not None
         deviations = np.array(
             [deviation(step) for step in self.request.event(self.n).steps().tolist()]
         )
@@ -235,8 +235,8 @@ class PrivateSummaryRecord(ReleaseRecord):
     def table(self) -> pd.DataFrame:
         """Return posterior and prior mean of each quantity, with 90 % intervals."""
         if not self.is_complete or self.is_withheld:
-            z = self.z if self.natural is None else self.natural
-            return pd.DataFrame({"released": self.names, "with noise": [*map(amount, z)]})
+            z = [*map(amount, self.natural(self.z))]
+            return pd.DataFrame({"released": self.names, "with noise": z})
         rows = [
             (row.name, f"{row.mean}{row.unit}", f"{row.low} to {row.high}{row.unit}",
              f"{row.prior}{row.unit}", f"{row.prior_low} to {row.prior_high}{row.unit}")
@@ -281,9 +281,9 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     def contents(self) -> dict[str, Any]:
         """Return the numbers, and means, intervals, probabilities and draws."""
-        table, natural = table_for(self.request.scenario), self.natural
+        table = table_for(self.request.scenario)
         model = {} if table is None else {"model": {"file": table.file, "sha256": table.digest}}
-        units = {} if natural is None else {"in_their_units": natural.tolist()}
+        units = {} if table is None else {"in_their_units": self.natural(self.z).tolist()}
         return {
             **model,
             "release": {
@@ -298,12 +298,15 @@ class PrivateSummaryRecord(ReleaseRecord):
     def _posterior(self) -> dict[str, Any]:
         """The posterior, ready for JSON."""
         found, told, prior = self.found, self.found.told, self.found.prior
+        fit = found.fit.record()
+        if self.is_of_0_3_0:
+            del fit["checked"]
         made = {
             "way": found.summary.way,
             "effective_sample_size": found.summary.effective,
             "rounds": list(found.rounds),
             "failed": found.summary.failed,
-            "fit": found.fit.record(),
+            "fit": fit,
             "parameters": [each.name for each in self.parameters],
             "units": [each.unit for each in self.parameters],
             "level": LEVEL,
@@ -369,15 +372,17 @@ class PrivateSummaryRecord(ReleaseRecord):
         if not self.is_complete:
             return [], ""
         fit, names = self.found.fit, self.names
+        z, band = self.natural(self.z), self.natural(fit.band)
         odd = {each.name for each in fit.numbers}
         shown = sorted(range(len(names)), key=lambda place: names[place] not in odd)[:SHOWN]
         rows = []
         for place in sorted(shown):
-            value, (low, middle, high) = self.z[place], fit.band[:, place]
+            value, (low, middle, high) = z[place], band[:, place]
             reach = 0.2 * max(high - low, 1e-9)
             ends = min(low, value) - reach, max(high, value) + reach
             marks = [(picture.MADE, np.array([low, high])), (picture.RELEASED, np.array([value]))]
-            rows.append(Row(names[place], f"{value:,.4g}; usual: {middle:,.4g}", *ends, marks))
+            said = f"{amount(value, 4)}; usual: {amount(middle, 4)}"
+            rows.append(Row(names[place], said, *ends, marks))
         left_out = len(names) - len(rows)
         more = f" {counted(left_out, 'other number')} not shown." if left_out else ""
         return rows, f"Point: released. Line: {picture.MADE.name}.{more}"
@@ -390,16 +395,12 @@ class PrivateSummaryRecord(ReleaseRecord):
 def fit_figure(document: PrivateSummaryRecord) -> fig.CaptionedFigure:
     """Return the released numbers beside the model's simulations."""
     fit = document.found.fit
-    misfit, fits = (
-        "The model hardly ever makes such numbers",
-        "The numbers are consistent with the model",
-    )
     drawn = replicates(
         document.names,
-        document.z,
-        fit.band,
+        document.natural(document.z),
+        document.natural(fit.band),
         [each.name for each in fit.numbers],
-        misfit if fit.is_misfit else fits,
+        fit.title,
         document.settings,
         is_series=bool(getattr(source_of(document.request), "IS_SERIES", False)),
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.posterior.fit import Fit
+from abcdp_core.posterior.fit import Fit, in_proportion
 from abcdp_core.posterior.outcome import Posterior, Summary
 from abcdp_core.release.document import LEVEL
 from abcdp_core.release.request import source_of
@@ -30,15 +31,22 @@ class Told:
     probabilities: tuple[float, ...]
 
     @classmethod
-    def of(cls, values: Array, weights: Array, request: PrivateSummaryRequest) -> Told:
-        """Summarize values ``(m, d)`` with weights ``(m,)``."""
+    def of(
+        cls, values: Array, request: PrivateSummaryRequest, weights: Array | None = None
+    ) -> Told:
+        """Summarize values ``(m, d)`` with weights ``(m,)``, by default equal ones."""
+        if weights is None:
+            # As other programs compute them.
+            quantiles = np.quantile(values, TAILS, axis=0)
+            weights = np.full(len(values), 1.0 / len(values))
+        else:
+            quantiles = weighted_quantile(values, weights, TAILS)
         source = source_of(request)
         axes, probabilities = [*source.AXES], []
         for each in source.OWN_QUESTIONS:
             chosen = values[:, axes.index(each.parameter)] < each.below
             # Exactly 1 if all draws are chosen.
             probabilities.append(1.0 if chosen.all() else float(weights @ chosen))
-        quantiles = weighted_quantile(values, weights, TAILS)
         return cls(weighted_mean(values, weights), quantiles, tuple(probabilities))
 
 
@@ -47,8 +55,8 @@ class Inferred:
     """What follows from released numbers and public settings.
 
     Attributes:
-        told: the posterior.
-        prior: the prior.
+        told: the posterior, from the draws.
+        prior: the prior, exact where it is known.
         summary: how the posterior was computed, and its fit.
         rounds: number of draws in each round; for a pool, its size.
         draws: of equal weight ``(m, d)``.
@@ -62,16 +70,35 @@ class Inferred:
 
     @classmethod
     def of(
-        cls, found: Posterior, values: Array, prior: Array, request: PrivateSummaryRequest
+        cls,
+        found: Posterior,
+        values: Array,
+        prior: Array,
+        request: PrivateSummaryRequest,
+        exact: Array | None = None,
+        *,
+        as_in_0_3_0: bool = False,
     ) -> Inferred:
-        """Summarize a posterior and its prior, given the values of their draws ``(m, d)``."""
-        return cls(
-            Told.of(values, found.weights, request),
-            Told.of(prior, np.full(len(prior), 1.0 / len(prior)), request),
-            found.summary,
-            tuple(size for size, _ in found.rounds),
-            values[found.evenly(request.draws)],
-        )
+        """Summarize a posterior and its prior, given the values of their draws ``(m, d)``.
+
+        Args:
+            found: in draws of equal weight, or in all draws as version 0.3.0 summarized them.
+            values, prior: of the posterior's draws and of the prior's.
+            request: with the questions.
+            exact: quantiles ``(3, p)`` of the first p under the prior, if they are known.
+            as_in_0_3_0: whether to summarize so.
+        """
+        summary, draws, weights, of_prior = found.summary, values, None, None
+        if as_in_0_3_0:
+            weights, of_prior = found.weights, np.full(len(prior), 1.0 / len(prior))
+            draws = values[in_proportion(weights, request.draws)]
+            fit = dataclasses.replace(cast(Fit, summary.fit), is_blind=False)
+            summary = dataclasses.replace(summary, fit=fit)
+        told, before = Told.of(values, request, weights), Told.of(prior, request, of_prior)
+        if exact is not None:
+            known = exact.shape[1]
+            before.mean[:known], before.quantiles[:, :known] = summary.prior.mean, exact
+        return cls(told, before, summary, tuple(size for size, _ in found.rounds), draws)
 
     @property
     def fit(self) -> Fit:

@@ -40,7 +40,7 @@ from abcdp_core.posterior import fit
 from abcdp_core.posterior.outcome import Moments, Posterior, Summary
 from abcdp_core.posterior.parts import Simulated
 from abcdp_core.posterior.rounds import Question
-from abcdp_core.published import pools, problems, reference, report
+from abcdp_core.published import inference, pools, problems, reference, report
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
 from abcdp_core.sentences import at_most, counted, percent
@@ -147,7 +147,7 @@ def link(here: Continuation[Task]) -> tuple[dict[str, Any], tuple[Simulated, int
         fitted = fit.fit(question, found, size=REPLICATES)
         said = " ".join([fitted.statement, *fitted.remarks])
         way = {"p_value": fitted.p_value, "fit": said}
-    made = Posterior.of(found, model.parameters, model.prior.theta, fitted).summary
+    made = Posterior.of(found, model.parameters, model.prior, fitted, inference.DRAWS).summary
     way |= {"way": made.way, "effective_sample_size": made.effective, "simulated": made.simulated}
     return {"main": report.table(made).assign(simulated=made.simulated), "way": [way]}, state
 

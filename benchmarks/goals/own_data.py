@@ -197,7 +197,7 @@ def _inferred(request: PrivateSummaryRequest, n: int, z: Array) -> Told:
     question = Question(model, law(event, len(z)), z, request.pool_seed)
     found = rounds.infer(question, Effort(simulations=request.simulations), first=public.draws)
     values = public.told(model.prior.theta(found.x), found.numbers)
-    return Told.of(values, found.weights, request)
+    return Told.of(values, request, found.weights)
 
 
 def _scored(rows: list[tuple[Array, Array, Array, Array]], spread: Array) -> tuple[Array, Array]:

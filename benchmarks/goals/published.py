@@ -150,7 +150,7 @@ def _inferred(
     by = _question(_quick(problem)).model
     z = problem.noise.noisy(rng, by.simulate(rng, truth))[0]
     found = rounds.infer(dataclasses.replace(question, z=z), effort, first=first)
-    made = Posterior.of(found, model.parameters, model.prior.theta, None)
+    made = Posterior.of(found, model.parameters, model.prior, None)
     return truth[0], made.summary
 
 

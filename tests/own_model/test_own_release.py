@@ -16,6 +16,7 @@ from abcdp_core.__main__ import INTERRUPTED, main
 from abcdp_core.own_model import lattice
 from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.budget import Budget
+from abcdp_core.sentences import amount
 from tests.own_model import pools
 from tests.own_model.models import KINDS, rewritten, written
 
@@ -121,6 +122,8 @@ def test_a_release_is_verified_and_reported(
     page = file.with_name("report.html")
     assert command(["report", *verify(file)[1:], "--out", str(page)])[0] == 0
     text = page.read_text(encoding="utf-8")
+    for value in document["release"]["in_their_units"]:
+        assert f">{amount(value, 4)}; usual: " in text
     assert f"abcdp verify out.json --plugin {file.name}" in text
     assert document["model"]["sha256"] in text
     if kind == "declared":

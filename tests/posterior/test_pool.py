@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from abcdp_core.posterior import outcome
+from abcdp_core.posterior.fit import in_proportion
 from abcdp_core.posterior.noise import Laplace, NoNoise
 from abcdp_core.posterior.pool import FixedPool, Scale, minimum_pool
 from abcdp_core.summaries import weighted_mean, weighted_variance
@@ -82,10 +83,39 @@ def test_a_posterior_has_its_moments_and_replicates_from_other_draws() -> None:
     """The posterior's own draws are near z because of their numbers, and would always fit."""
     pool, names = normal_pool(0.05), (("a", "b"), ("s", "t"))
     own, far = (outcome.of_pool(pool, np.array(z), *names) for z in ((0.5, -1.0), (4.5, 4.5)))
+    drawn = outcome.of_pool(pool, np.array((0.5, -1.0)), *names, size=2000)
     assert own.summary.fit.p_value > 0.05
     assert far.summary.fit.is_misfit or far.summary.fit.edges
-    kept = np.bincount(own.evenly(10_000), minlength=len(own.weights)) / 10_000
+    kept = np.bincount(in_proportion(own.weights, 10_000), minlength=len(own.weights)) / 10_000
     assert np.abs(kept - own.weights).max() < 2e-4
-    moments = own.summary.found
-    assert np.abs(moments.mean - own.theta[own.evenly(2000)].mean(axis=0)).max() < 0.05
+    moments, of_draws = own.summary.found, drawn.summary.found
     assert (moments.low < moments.mean).all()
+    # The chosen draws have the ends that are stated, which are nearly those of all.
+    assert_allclose((of_draws.low, of_draws.high), np.quantile(drawn.theta, outcome.ENDS, axis=0))
+    assert np.abs(moments.low - of_draws.low).max() < 0.03 * moments.sd.min()
+    assert np.abs(moments.high - of_draws.high).max() < 0.03 * moments.sd.min()
+
+
+def linear_pool(dimensions: int, size: int = SIZE) -> FixedPool:
+    """A number for each parameter, with spread and noise of a twentieth of the prior's spread."""
+    rng = np.random.default_rng(3)
+    theta = rng.standard_normal((size, dimensions))
+    return FixedPool.of(
+        theta, theta + 0.05 * rng.standard_normal(theta.shape), Laplace((0.05,) * dimensions)
+    )
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "size", "checked"), [(1, SIZE, True), (5, SIZE, False), (3, 1500, False)]
+)
+def test_a_fit_that_would_not_see_a_shift_is_not_checked(
+    dimensions: int, size: int, checked: bool
+) -> None:
+    pool, names = linear_pool(dimensions, size), [str(place) for place in range(dimensions)]
+    z = np.full(dimensions, 0.3)
+    fit = pool.fit(z, pool.given(z), names, names)
+    assert (fit.is_checked, fit.record()["p_value"] is not None) == (checked, checked)
+    assert ("not checked: too few draws" in fit.statement) == (not checked)
+    # A misfit that even such replicates show is one.
+    far = np.full(dimensions, 40.0)
+    assert pool.fit(far, pool.given(far), names, names).is_checked

@@ -40,6 +40,11 @@ def test_a_parameter_is_a_quantile_at_a_normal_probability(name: str) -> None:
     assert_allclose(Prior((law,)).to_x(law.theta(X)), X, atol=1e-5)
     density = stats.norm.logpdf(X[:, 0])
     assert_allclose(Prior((law, law)).log_density(np.hstack([X, X])), 2.0 * density)
+    for prior, wanted in ((Prior((law,)), exact), (Prior((Dirichlet((1.0, 3.0)), law)), exact)):
+        found = prior.quantiles((0.05, 0.5, 0.95))
+        assert_allclose(found[:, -1], wanted.ppf((0.05, 0.5, 0.95)), rtol=1e-9, atol=1e-12)
+    assert_allclose(found[:, 1], stats.beta(3.0, 1.0).ppf((0.05, 0.5, 0.95)))
+    assert not Prior((law,), lambda rng, size: rng.random((size, 1))).is_product
 
 
 def test_whole_numbers_are_equally_likely_and_go_back_to_their_middle() -> None:

@@ -21,6 +21,7 @@ import pytest
 
 from abcdp_core.output.settings import event_in_json
 from abcdp_core.parameters import ParameterError
+from abcdp_core.posterior import fit
 from abcdp_core.privacy import cost
 from abcdp_core.release import procedure, releasable, verification
 from abcdp_core.release.budget_file import Reservation
@@ -270,6 +271,15 @@ def test_a_record_of_0_2_0_is_verified_except_for_its_older_posterior(file: Path
     assert (old["mechanism"] == "private-summary") == ("computed in another way" in unknown)
     content = changed(changed(old, ("remains", 0)), ("cost", "epsilon"))
     assert wrong(content) == {"cost", "remains"}
+
+
+def test_a_record_of_0_3_0_is_verified_with_its_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit.fit, "__defaults__", (fit.one_by_one, fit.REPLICATES))
+    file = Path(__file__).with_name("released_by_0_3_0") / "covid-people.json"
+    old = json.loads(file.read_text(encoding="utf-8"))
+    assert "checked" not in old["posterior"]["fit"]
+    assert wrong(old) == set()
+    assert wrong(changed(old, ("posterior", "intervals", 0, 1))) == {"posterior"}
 
 
 def test_an_old_record_without_a_mechanism_is_of_the_sparse_vector() -> None:

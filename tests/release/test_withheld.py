@@ -58,10 +58,10 @@ def test_what_is_left_are_the_released_numbers_the_check_and_what_to_do() -> Non
         assert str(low) not in text
         assert str(high) not in text
     assert len(found.values) == 0
-    # What this version writes is verified as such, and an earlier record by what it states.
+    # What this version writes is verified as such, and a record of 0.3.0 by what it states.
     assert all(each.agrees for each in verification.compared(json.loads(text), found))
-    earlier = dataclasses.replace(found, withholds=False)
+    earlier = dataclasses.replace(found, is_of_0_3_0=True)
     content = json.loads(earlier.to_json())
     assert "intervals" in content["posterior"]
     again = verification.document_in(content)
-    assert not cast(PrivateSummaryRecord, again).withholds
+    assert cast(PrivateSummaryRecord, again).is_of_0_3_0

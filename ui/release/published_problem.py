@@ -219,6 +219,6 @@ def _show(view: View, problem: Problem, found: Posterior) -> None:
     st.dataframe(report.table(said), hide_index=True, width="content")
     charts.show(view, "own-query-fit", report.fit_figure(problem, said), is_kept=False)
     labels.plain(f"{report.NO_COST} {_spent(problem)}")
-    label, draws = "Weighted draws as CSV", report.draws(found).to_csv(index=False)
+    label, draws = "Draws as CSV", report.draws(found).to_csv(index=False)
     key = "own-query-draws"
     st.download_button(label, draws, "posterior.csv", "text/csv", key, on_click="ignore")
