@@ -11,7 +11,8 @@ simulator of s. It is all public, so nothing here costs privacy. Modules::
     regression   otherwise: the nearest draws, adjusted to z
     pool         the same from an existing pool, many times and fast
     fit          posterior predictive replicates compared with z
-    outcome      weighted draws, the method that gave them, and the fit
+    shape        several modes, and combinations of parameters that are known best
+    outcome      draws, the method that gave them, and the fit
 
 **Weights.** With prior $\pi$, proposals $q_r$ with $n_r$ of n draws each, and noise density f,
 

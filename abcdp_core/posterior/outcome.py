@@ -22,6 +22,7 @@ from abcdp_core.posterior.rounds import (
     infer,
     one_by_one,
 )
+from abcdp_core.posterior.shape import Modes, combinations, modes, valleys
 from abcdp_core.summaries import weighted_mean, weighted_quantile
 
 Array = NDArray[np.float64]
@@ -53,18 +54,15 @@ class Moments:
     high: Array
 
 
-def moments(values: Array, weights: Array) -> Moments:
-    """Return moments of values ``(m, d)`` under weights ``(m,)`` that sum to 1."""
+def moments(values: Array, weights: Array | None = None) -> Moments:
+    """Return moments of values ``(m, d)``, of equal weight or with ``(m,)`` that sum to 1."""
+    if weights is None:
+        # As other programs compute them.
+        ends = np.quantile(values, ENDS, axis=0)
+        return Moments(values.mean(axis=0), values.std(axis=0), *ends)
     mean = weighted_mean(values, weights)
     sd = np.sqrt(weights @ (values - mean) ** 2)
-    low, high = weighted_quantile(values, weights, ENDS)
-    return Moments(mean, sd, low, high)
-
-
-def of_equal(values: Array) -> Moments:
-    """Return moments of draws ``(m, d)`` of equal weight, with quantiles as in other programs."""
-    low, high = np.quantile(values, ENDS, axis=0)
-    return Moments(values.mean(axis=0), values.std(axis=0), low, high)
+    return Moments(mean, sd, *weighted_quantile(values, weights, ENDS))
 
 
 def of_prior(scale: Prior | Scale, draws: Draws) -> Moments:
@@ -74,7 +72,7 @@ def of_prior(scale: Prior | Scale, draws: Draws) -> Moments:
         mean, sd = even.mean(axis=0), even.std(axis=0)
         # A mean of 0 is not a rounding error.
         return Moments(np.where(np.abs(mean) > 1e-12 * sd, mean, 0.0), sd, *scale.quantiles(ENDS))
-    return of_equal(scale.theta(draws.x[draws.done]))
+    return moments(scale.theta(draws.x[draws.done]))
 
 
 @dataclass(frozen=True)
@@ -90,6 +88,8 @@ class Summary:
         failed: number of failed simulations, which are ignored.
         differ: whether two regressions disagreed; the wider result is used.
         fit: how well the model fits; ``None`` if that was not computed.
+        modes: of each parameter that has several.
+        pairs: that are strongly correlated, and what is known of them (:mod:`.shape`).
     """
 
     parameters: tuple[str, ...]
@@ -101,6 +101,21 @@ class Summary:
     failed: int = 0
     differ: bool = False
     fit: Fit | None = None
+    modes: tuple[Modes, ...] = ()
+    pairs: tuple[tuple[int, int, str], ...] = ()
+
+    @property
+    def shape(self) -> list[str]:
+        """State what mean and interval do not tell."""
+        names = self.parameters
+        several = [
+            f"{names[each.parameter]} has {len(each.region)} modes, so its mean says little: 90 % "
+            f"of its posterior is in {each.in_words}, with the shape {each.sketch}."
+            for each in self.modes
+        ]
+        terms = [f"({each})" if "," in each else each for each in names]
+        pairs = [words.format(names[a], names[b], terms[a], terms[b]) for a, b, words in self.pairs]
+        return several + pairs
 
     @property
     def is_withheld(self) -> bool:
@@ -143,11 +158,22 @@ class Posterior:
     ) -> Posterior:
         """Build from draws on the scale x, or from ``size`` of them, with equal weights."""
         theta, weights, numbers = scale.theta(found.x), found.weights, found.numbers
-        told = None
+        told, several, pairs = None, list[Modes](), list[tuple[int, int, str]]()
         if size is not None:
+            # Shares have no coordinate of their own.
+            x = theta.copy()
+            for each in scale.edges:
+                x[:, each.parameter] = found.x[:, each.x]
+            between = [valleys(column, weights) for column in x.T]
             chosen = representing(theta, weights, size)
             theta, weights, numbers = theta[chosen], np.full(size, 1.0 / size), numbers[chosen]
-            told = of_equal(theta)
+            told = moments(theta)
+            several = [
+                modes(place, x[chosen, place], theta[:, place], each)
+                for place, each in enumerate(between)
+                if each
+            ]
+            pairs = combinations(theta, scale.theta(found.prior.x[found.prior.done]))
         summary = Summary(
             parameters,
             told or moments(theta, weights),
@@ -158,6 +184,8 @@ class Posterior:
             found.failed,
             found.differ,
             fit,
+            tuple(several),
+            tuple(pairs),
         )
         rounds = tuple(zip(found.sizes, found.effective, strict=True))
         return cls(summary, theta, weights, numbers, rounds)

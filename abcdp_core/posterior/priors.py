@@ -287,10 +287,10 @@ class Prior:
 
     @property
     def edges(self) -> tuple[Edges, ...]:
-        """Ends of each parameter with a chosen bound."""
+        """Ends of each parameter that has a coordinate of its own."""
         found, parameter, start = [], 0, 0
         for law in self.laws:
-            if law.size == 1 and not all(law.natural):
+            if law.size == 1:
                 found.append(Edges(parameter, start, *law.natural))
             parameter, start = parameter + law.size, start + law.dimensions
         return tuple(found)

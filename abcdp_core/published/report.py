@@ -42,7 +42,11 @@ def table(posterior: Summary) -> pd.DataFrame:
     found = vars(posterior.found)
     if posterior.is_withheld:
         found = dict.fromkeys(found, np.nan)
-    return pd.DataFrame({"parameter": posterior.parameters} | found | prior)
+    made = pd.DataFrame({"parameter": posterior.parameters} | found | prior)
+    if posterior.modes and not posterior.is_withheld:
+        regions = {each.parameter: each.in_words for each in posterior.modes}
+        made["region"] = [regions.get(place, "") for place in made.index]
+    return made
 
 
 def draws(posterior: Posterior) -> pd.DataFrame:
@@ -73,11 +77,14 @@ def finding(problem: Problem, posterior: Summary) -> str:
     found, fit = posterior.found, posterior.fit
     if fit is not None and posterior.is_withheld:
         return f"{fit.statement.removesuffix(ONLY_IF_RIGHT)} {WITHHELD}"
+    several = {posterior.parameters[each.parameter] for each in posterior.modes}
     means = ", ".join(
         f"{name} {estimate(mean, sd)}"
         for name, mean, sd in zip(posterior.parameters, found.mean, found.sd, strict=True)
+        if name not in several
     )
-    said = [f"Posterior mean ± standard deviation: {means}.", how(problem, posterior)]
+    said = [f"Posterior mean ± standard deviation: {means}."] if means else []
+    said += [*posterior.shape, how(problem, posterior)]
     if fit is None:
         return " ".join(said)
     told = [fit.statement, *said] if fit.is_misfit else [*said, fit.statement]
@@ -121,7 +128,13 @@ def figure(problem: Problem, posterior: Summary) -> CaptionedFigure:
     places = np.arange(len(names), dtype=float)
     both = (posterior.prior, fig.PRIOR, 0.16), (posterior.found, POSTERIOR, -0.16)
     for moments, style, shift in both[: 1 if posterior.is_withheld else 2]:
-        marks = ranked.row_marks(moments.mean, places + shift, style, moments.low, moments.high)
+        mean = moments.mean.copy()
+        for each in posterior.modes if style is POSTERIOR else ():
+            mean[each.parameter] = np.nan
+            for ends in each.region:
+                place = np.full(2, places[each.parameter] + shift)
+                drawn.add_trace(fig.line(np.array(ends), place, style).update(line={"width": 2}))
+        marks = ranked.row_marks(mean, places + shift, style, moments.low, moments.high)
         drawn.add_trace(marks)
     fig.key(drawn, [(style.name, style.color) for style in (POSTERIOR, fig.PRIOR)])
     return CaptionedFigure(drawn, finding(problem, posterior))

@@ -14,6 +14,7 @@ from abcdp_core import figures as fig
 from abcdp_core.figures.replicates import replicates
 from abcdp_core.posterior.fit import ONLY_IF_RIGHT
 from abcdp_core.posterior.outcome import WITHHELD
+from abcdp_core.posterior.shape import Modes
 from abcdp_core.privacy.discrete import deviation
 from abcdp_core.release import picture
 from abcdp_core.release.budget_file import Reservation
@@ -22,7 +23,7 @@ from abcdp_core.release.picture import Marks, Row
 from abcdp_core.release.request import rows_of, source_of
 from abcdp_core.release.simulated import names_of, table_for
 from abcdp_core.release.summary_posterior import Inferred, Inverse
-from abcdp_core.release.summary_request import PrivateSummaryRequest
+from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
 from abcdp_core.sentences import amount, counted, decimals, fixed
 from abcdp_core.statistic import Question
 
@@ -36,7 +37,7 @@ SHOWN = 8
 
 
 class InWords(NamedTuple):
-    """Posterior and prior of a quantity as texts."""
+    """Posterior and prior of a quantity as texts; with several modes, their number and region."""
 
     name: str
     unit: str
@@ -169,9 +170,15 @@ class PrivateSummaryRecord(ReleaseRecord):
         told, prior = self.found.told.probabilities, self.found.prior.probabilities
         return [*zip(source_of(self.request).OWN_QUESTIONS, told, prior, strict=True)]
 
+    @property
+    def modes(self) -> dict[int, Modes]:
+        """Several modes, by the place of the parameter that has them; none if withheld."""
+        found = () if self.is_withheld else self.found.summary.modes
+        return {each.parameter: each for each in found}
+
     def rows(self) -> list[InWords]:
         """Return each quantity in words."""
-        told, prior = self.found.told, self.found.prior
+        told, prior, modes = self.found.told, self.found.prior, self.modes
         found = []
         for i, each in enumerate(self.parameters):
             low, _, high = told.quantiles[:, i]
@@ -181,7 +188,12 @@ class PrivateSummaryRecord(ReleaseRecord):
                 # A small value under a prior over many decades.
                 digits = decimals(high - low)
             numbers = (told.mean[i], low, high, prior.mean[i], *prior.quantiles[[0, 2], i])
-            found.append(InWords(each.name, unit_of(each), *(fixed(x, digits) for x in numbers)))
+            texts = [fixed(x, digits) for x in numbers]
+            if i in modes:
+                # From the lowest end of the region to its highest, with the gaps.
+                low_to, _, highest = modes[i].in_words.rpartition(" to ")
+                texts[:3] = f"{len(modes[i].region)} modes", low_to, highest
+            found.append(InWords(each.name, unit_of(each), *texts))
         return found
 
     def _inverses(self) -> list[tuple[str, str, Inverse, Inverse]]:
@@ -216,9 +228,10 @@ class PrivateSummaryRecord(ReleaseRecord):
     @property
     def marks_in_words(self) -> str:
         """Posterior and prior."""
+        several = " Lines without a diamond: several modes." if self.modes else ""
         return (
             "Diamond: mean. Line: 90 % interval, which includes the noise. Gray: prior mean and "
-            "90 % interval."
+            f"90 % interval.{several}"
         )
 
     @property
@@ -230,7 +243,7 @@ class PrivateSummaryRecord(ReleaseRecord):
         if self.is_withheld:
             return WITHHELD
         stated = () if fit.is_misfit else (fit.statement,)
-        return " ".join([*stated, *fit.remarks, self.how])
+        return " ".join([*stated, *fit.remarks, *self.found.summary.shape, self.how])
 
     def table(self) -> pd.DataFrame:
         """Return posterior and prior mean of each quantity, with 90 % intervals."""
@@ -238,7 +251,8 @@ class PrivateSummaryRecord(ReleaseRecord):
             z = [*map(amount, self.natural(self.z))]
             return pd.DataFrame({"released": self.names, "with noise": z})
         rows = [
-            (row.name, f"{row.mean}{row.unit}", f"{row.low} to {row.high}{row.unit}",
+            (row.name, row.mean if row.mean.endswith("modes") else f"{row.mean}{row.unit}",
+             f"{row.low} to {row.high}{row.unit}",
              f"{row.prior}{row.unit}", f"{row.prior_low} to {row.prior_high}{row.unit}")
             for row in self.rows()
         ]  # fmt: skip
@@ -301,6 +315,8 @@ class PrivateSummaryRecord(ReleaseRecord):
         fit = found.fit.record()
         if self.is_of_0_3_0:
             del fit["checked"]
+        several = {self.parameters[place].name: each.region for place, each in self.modes.items()}
+        known = found.summary.shape[len(several) :]
         made = {
             "way": found.summary.way,
             "effective_sample_size": found.summary.effective,
@@ -317,6 +333,8 @@ class PrivateSummaryRecord(ReleaseRecord):
             **made,
             "means": told.mean.tolist(),
             "intervals": told.quantiles[[0, 2]].T.tolist(),
+            **({"regions": several} if several else {}),
+            **({"combinations": known} if known else {}),
             "prior_means": prior.mean.tolist(),
             "prior_intervals": prior.quantiles[[0, 2]].T.tolist(),
             "further": [
@@ -354,6 +372,9 @@ class PrivateSummaryRecord(ReleaseRecord):
         ]
         if self.is_withheld:
             return before
+        if row in self.modes:
+            ends = map(np.array, self.modes[row].region)
+            return [*before, *((picture.INTERVAL, each) for each in ends)]
         return [
             *before,
             (picture.INTERVAL, told.quantiles[[0, 2], row]),
@@ -365,6 +386,8 @@ class PrivateSummaryRecord(ReleaseRecord):
         if self.is_withheld:
             return "not shown"
         found = self.rows()[row]
+        if row in self.modes:
+            return found.mean
         return f"{found.mean} ({found.low} to {found.high}){found.unit}"
 
     def fit_rows(self) -> tuple[list[Row], str]:
@@ -388,8 +411,11 @@ class PrivateSummaryRecord(ReleaseRecord):
         return rows, f"Point: released. Line: {picture.MADE.name}.{more}"
 
     def pictures(self) -> dict[str, fig.CaptionedFigure]:
-        """Return the released numbers beside the model's simulations."""
-        return {"released-fit": fit_figure(self)} if self.is_complete else {}
+        """Return several modes, and the released numbers beside the model's simulations."""
+        if not self.is_complete:
+            return {}
+        several = {"released-modes": modes_figure(self)} if self.modes else {}
+        return several | {"released-fit": fit_figure(self)}
 
 
 def fit_figure(document: PrivateSummaryRecord) -> fig.CaptionedFigure:
@@ -405,6 +431,21 @@ def fit_figure(document: PrivateSummaryRecord) -> fig.CaptionedFigure:
         is_series=bool(getattr(source_of(document.request), "IS_SERIES", False)),
     )
     return fig.CaptionedFigure(drawn, " ".join([fit.statement, *fit.remarks]))
+
+
+def modes_figure(document: PrivateSummaryRecord) -> fig.CaptionedFigure:
+    """Return histograms of the parameters with several modes, and of their prior."""
+    names = {place: document.parameters[place].name for place in document.modes}
+    both = (fig.PRIVATE, document.sample), (fig.PRIOR, pool_of(document.request, document.n).values)
+    samples = [
+        pd.DataFrame({"release": style.name, "parameter": name, "sample": np.arange(len(values)),
+                      "value": values[:, place], "weight": 1.0 / len(values)})
+        for style, values in both for place, name in names.items()
+    ]  # fmt: skip
+    axes = {name: document.axes()[place] for place, name in names.items()}
+    title = f"Several modes: {', '.join(names.values())}"
+    drawn = fig.mirrored(axes, None, pd.concat(samples), title, document.settings, bars=True)
+    return fig.CaptionedFigure(drawn, " ".join(document.found.summary.shape))
 
 
 def _number(number: Fraction) -> str:

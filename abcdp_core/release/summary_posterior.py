@@ -81,12 +81,8 @@ class Inferred:
     ) -> Inferred:
         """Summarize a posterior and its prior, given the values of their draws ``(m, d)``.
 
-        Args:
-            found: in draws of equal weight, or in all draws as version 0.3.0 summarized them.
-            values, prior: of the posterior's draws and of the prior's.
-            request: with the questions.
-            exact: quantiles ``(3, p)`` of the first p under the prior, if they are known.
-            as_in_0_3_0: whether to summarize so.
+        The first p may have exact quantiles ``(3, p)`` under the prior. Draws have equal weight,
+        except as in 0.3.0.
         """
         summary, draws, weights, of_prior = found.summary, values, None, None
         if as_in_0_3_0:

@@ -226,15 +226,23 @@ class PrivateSummaryRequest(ReleaseRequest):
 
     def noise_warning(self, n: int) -> str:
         """Return a warning if every error is close to its prior standard deviation."""
-        found = expected(self, n)
+        pool, event = pool_of(self, n), self.event(n)
+        prior = np.stack([pool.values, _squares(pool, pool.values)]).std(axis=1)
 
-        def is_told(errors: tuple[float, ...]) -> bool:
-            pairs = zip(errors, found.prior, strict=True)
-            return any(here <= LITTLE * prior for here, prior in pairs)
+        def is_told(event: SummaryNoise) -> list[bool]:
+            """Return whether something is told by its mean, and by that of its squares."""
+            error = _error(pool, event, self.pool_seed)
+            return (error <= LITTLE * prior).any(axis=1).tolist()
 
-        if is_told(found.error):
+        by_mean, by_squares = is_told(event)
+        if by_mean:
             return ""
-        helps = is_told(found.plain)
+        if by_squares:
+            return (
+                "A mean is expected to say little more than the prior, but a parameter's distance "
+                "from its prior mean will be known: expect several modes, which the release shows."
+            )
+        helps = any(is_told(dataclasses.replace(event, scale=0.0)))
         return (
             f"{'With so much noise' if helps else 'Even without noise'}, every error is expected "
             f"to be more than {100 * LITTLE:.0f} % of the error without any data, so the results "
@@ -283,14 +291,25 @@ def _with_noise(pool: PublicPool, event: SummaryNoise, seed: int) -> FixedPool:
 
 @functools.lru_cache(maxsize=8)
 def _error(pool: PublicPool, event: SummaryNoise, seed: int) -> Array:
-    return _with_noise(pool, event, seed).error(pool.told)
+    """Return the errors of values and of squared distances from their prior means ``(2, d)``."""
+
+    def both(theta: Array, numbers: Array) -> Array:
+        values = pool.told(theta, numbers)
+        return np.hstack([values, _squares(pool, values)])
+
+    return _with_noise(pool, event, seed).error(both).reshape(2, -1)
+
+
+def _squares(pool: PublicPool, values: Array) -> Array:
+    found: Array = (values - pool.values.mean(axis=0)) ** 2
+    return found
 
 
 def expected(request: PrivateSummaryRequest, n: int) -> Simulated:
     """Return errors over the public pool, with and without noise."""
     event, pool = request.event(n), pool_of(request, n)
     silent = dataclasses.replace(event, scale=0.0)
-    private, plain = (_error(pool, each, request.pool_seed) for each in (event, silent))
+    private, plain = (_error(pool, each, request.pool_seed)[0] for each in (event, silent))
     named = request.own_parameters(n)
     return Simulated(
         tuple(each.name for each in named),

@@ -9,11 +9,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from abcdp_core import registry
 from abcdp_core.__main__ import INTERRUPTED, main
 from abcdp_core.own_model import lattice
+from abcdp_core.posterior import pool as fixed_pool
 from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.budget import Budget
 from abcdp_core.sentences import amount
@@ -142,6 +144,31 @@ def test_a_release_is_verified_and_reported(
     assert code != 0
     assert "DIFFERS file of the model" in said
     assert command(verify(file)[:2])[0] != 0
+
+
+def test_several_modes_are_told_before_and_after_a_release(
+    source: Callable[[str], Path], command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the size of mu is known."""
+    monkeypatch.setattr(fixed_pool, "LOOKED_FOR", 60)
+    drawn, by_size = "theta[:, :1, None], 1.0", "np.abs(theta[:, :1, None]), 0.1"
+    file = rewritten(source("declared"), (drawn, by_size))
+    data = "\n".join(["code,x", *(f"1,{0.7 + 0.01 * place}" for place in range(12))])
+    code, said = command(asked(file, data, "--simulations", "5000", epsilon="1000"))
+    assert code == 0
+    assert "expect several modes" in said
+    assert "every error is expected" not in said
+    posterior = released(file)["posterior"]
+    below, above = posterior["regions"]["mu"]
+    assert np.abs(np.abs([below, above]) - 0.75).max() < 0.15
+    assert below[1] < 0.0 < above[0]
+    assert "mu has 2 modes, so its mean says little" in said
+    assert re.search(r" mu 2 modes \u22120\.\d+ to \u22120\.\d+ or 0\.\d+ to 0\.\d+ mm 0", said)
+    assert "DIFFERS" not in command(verify(file))[1]
+    page = file.with_name("report.html")
+    assert command(["report", *verify(file)[1:], "--out", str(page)])[0] == 0
+    assert re.search(r"<h1>mu: \u22120\.\d+ to .* or 0\.\d+ to 0\.\d+ mm</h1>",
+                     page.read_text(encoding="utf-8"))  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_the_prior_of_tuberculosis_has_its_density() -> None:
     assert np.isfinite(tuberculosis.log_relative(drawn)).all()
 
 
-def test_only_chosen_ends_are_edges() -> None:
+def test_ends_that_are_natural_say_so() -> None:
     laws = (Uniform(0.0, 1.0), Dirichlet((1.0, 1.0, 1.0)), Uniform(2.0, 3.0), Gamma(1.0, 1.0))
     found = [(each.parameter, each.x, each.low_is_natural) for each in Prior(laws).edges]
-    assert found == [(4, 3, False), (5, 4, True)]
+    assert found == [(0, 0, True), (4, 3, False), (5, 4, True)]
