@@ -83,19 +83,20 @@ def _(event: Answer, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so del
 
 
 @functools.cache
-def chances(epsilon: float) -> tuple[int, int]:
+def chances(epsilon: float, words: int = WORDS) -> tuple[int, int]:
     """Return in how many of :data:`CHANCES` cases a device says each wrong word, and the true one.
 
     The ratio of the second to the first is at most e^ε, exactly.
 
     Args:
         epsilon: of one answer, above 0.
+        words: how many there are, at least 2 (MATH A16).
     """
     with localcontext() as context:
         context.prec = 50
         below = int(Decimal(epsilon).exp() * (1 - SLACK) * UNIT)
-    wrong = -(-CHANCES * UNIT // (below + 2 * UNIT))
-    return wrong, CHANCES - 2 * wrong
+    wrong = -(-CHANCES * UNIT // (below + (words - 1) * UNIT))
+    return wrong, CHANCES - (words - 1) * wrong
 
 
 @dataclass(frozen=True)

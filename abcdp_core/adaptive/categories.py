@@ -1,0 +1,148 @@
+r"""What words drawn by K-ary randomized response tell about a class and about a wider population.
+
+Each of K words is sent by a device that draws the true one with chance H / 2³² and each other one
+with L / 2³² (:func:`abcdp_core.adaptive.poll.chances`, MATH A16). Read as a coin, a person is
+honest with probability b = (e^ε − 1) / (e^ε + K − 1) and otherwise sends any word. Of the
+:math:`c_y` people who sent word y, :math:`j_y` were honest, :math:`J = \sum j_y`:
+
+$$P(j) \propto \frac{1}{(Ka)_J} \prod_y \binom{c_y}{j_y} b^{j_y} u^{c_y - j_y} (a)_{j_y},
+\qquad u = (1 - b) / K \tag{A16}$$
+
+under a Dirichlet(a, …, a) prior of the shares with a = 1 / K, which covers classes that agree. Given j, the class has :math:`N_k = j_k +`
+beta-binomial(:math:`n - J`; :math:`a + j_k, (K - 1) a + J - j_k`) people of category k, and the
+share in the population that the class was drawn from is Beta of the same. Both are computed
+exactly: leave-one-out convolutions give :math:`(j_k, J)`, and one matrix product sums over it.
+
+Sources: [Kairouz, Bonawitz & Ramage 2016] for the mechanism; MATH A16 for the posterior.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, betaln, gammaln
+
+from abcdp_core.adaptive.poll import CHANCES, chances
+
+Array = NDArray[np.float64]
+
+BINS = 400
+"""Equal parts of [0, 1] in which a share of the population is told."""
+
+
+def standard_deviation(epsilon: float, words: int, people: int, share: float) -> float:
+    """Return the standard deviation of the unbiased estimate of a class's share (MATH A16).
+
+    Args:
+        epsilon: of one word, above 0.
+        words: K, at least 2.
+        people: n, at least 1.
+        share: true share of the class, in [0, 1].
+    """
+    factor = math.exp(epsilon)
+    variance = (words - 1) * factor * share + (factor + words - 2) * (1.0 - share)
+    return math.sqrt(variance / people) / math.expm1(epsilon)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words that a class has sent, and what follows from them.
+
+    Attributes:
+        counts: people who sent each word ``(K,)``.
+        epsilon: what one word costs.
+    """
+
+    counts: tuple[int, ...]
+    epsilon: float
+
+    @property
+    def people(self) -> int:
+        """People who answered, n."""
+        return sum(self.counts)
+
+    @functools.cached_property
+    def of_class(self) -> Array:
+        """Probability of each number of people of a category in the class ``(K, n + 1)``."""
+        n, a = self.people, 1.0 / len(self.counts)
+        number = np.arange(n + 1)
+        # Factorials in powers of n / 2, so that none overflows below a thousand people.
+        half = math.log(max(1.0, n / 2.0))
+        powers = np.exp(number * half - gammaln(number + 1.0))
+        found = np.empty((len(self.counts), n + 1))
+        for k, weights in enumerate(self._honest()):
+            mine, others = (np.arange(size) for size in weights.shape)
+            rest = n - mine[:, None] - others
+            weights = weights * np.exp(gammaln(rest + 1.0) - rest * half)
+            left, right = number - mine[:, None], n - number - others[:, None]
+            ways = ((weights @ _at(powers, right)) * _at(powers, left)).sum(axis=0)
+            found[k] = ways * np.exp(betaln(number + a, n - number + 1.0 - a) - betaln(a, 1.0 - a))
+        return found / found.sum(axis=1, keepdims=True)
+
+    @functools.cached_property
+    def of_population(self) -> Array:
+        """Probability of each of :data:`BINS` parts of [0, 1] for each share ``(K, BINS)``."""
+        a, edges = 1.0 / len(self.counts), np.linspace(0.0, 1.0, BINS + 1)
+        prior, share = np.diff(betainc(a, 1.0 - a, edges)), (edges[1:] + edges[:-1]) / 2.0
+        found = np.empty((len(self.counts), BINS))
+        for k, weights in enumerate(self._honest()):
+            mine, others = (np.arange(size) for size in weights.shape)
+            likely = ((share[:, None] ** mine) @ weights) * (1.0 - share)[:, None] ** others
+            found[k] = prior * likely.sum(axis=1)
+        return found / found.sum(axis=1, keepdims=True)
+
+    def class_interval(self, level: float = 0.95) -> Array:
+        """Return the central interval of each share of the class ``(K, 2)``."""
+        if not self.people:
+            return np.tile([0.0, 1.0], (len(self.counts), 1))
+        reached = np.cumsum(self.of_class, axis=1)[:, :-1]
+        ends = [(reached < end).sum(axis=1) for end in ((1.0 - level) / 2.0, (1.0 + level) / 2.0)]
+        return np.column_stack(ends) / self.people
+
+    def class_share(self) -> Array:
+        """Return the posterior mean of each share of the class ``(K,)``; equal before any word."""
+        if not self.people:
+            return np.full(len(self.counts), 1.0 / len(self.counts))
+        return np.asarray(self.of_class @ np.arange(self.people + 1.0)) / self.people
+
+    def population_interval(self, level: float = 0.95) -> Array:
+        """Return the central interval of each share of the population ``(K, 2)``."""
+        edges = np.linspace(0.0, 1.0, BINS + 1)
+        reached = np.pad(np.cumsum(self.of_population, axis=1), ((0, 0), (1, 0)))
+        ends = (1.0 - level) / 2.0, (1.0 + level) / 2.0
+        return np.array([np.interp(ends, each, edges) for each in reached])
+
+    def _honest(self) -> Iterator[Array]:
+        """Yield for each category the weights of j honest people of it and m of the others.
+
+        They are :math:`P(j_k = j, J = j + m) / B(a + j, (K - 1) a + m)` up to a constant, of shape
+        ``(c_k + 1, n - c_k + 1)``.
+        """
+        words, n = len(self.counts), self.people
+        wrong, right = (chance / CHANCES for chance in chances(self.epsilon, words))
+        a, honest = 1.0 / words, right - wrong
+        # In powers of what J is at most, so that no factor overflows.
+        scale = math.log(1.0 + honest * n)
+        factors = []
+        for count in self.counts:
+            j = np.arange(count + 1.0)
+            log = gammaln(count + 1.0) - gammaln(j + 1.0) - gammaln(count - j + 1.0)
+            log += j * math.log(honest) + (count - j) * math.log(wrong) + gammaln(a + j) - j * scale
+            factors.append(np.exp(log - log.max()))
+        for k, own in enumerate(factors):
+            rest = functools.reduce(np.convolve, [*factors[:k], *factors[k + 1 :]], np.ones(1))
+            j, m = np.arange(len(own))[:, None], np.arange(len(rest))
+            with np.errstate(divide="ignore"):
+                log = np.log(own)[:, None] + np.log(rest) + (j + m) * scale
+            log = log - gammaln(1.0 + j + m) - betaln(a + j, 1.0 - a + m)
+            yield np.exp(log - log.max())
+
+
+def _at(values: Array, index: NDArray[np.int64]) -> Array:
+    """Return values at indices, and 0 at those below 0."""
+    return np.where(index >= 0, values[np.maximum(index, 0)], 0.0)

@@ -1,0 +1,72 @@
+"""What words tell about a class and a population, against enumeration, and how often it is right."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from abcdp_core.adaptive.categories import BINS, Words, standard_deviation
+from abcdp_core.adaptive.poll import CHANCES, chances
+
+
+def enumerated(counts: tuple[int, ...], epsilon: float) -> np.ndarray:
+    """Probability of each number of people of a category, over all that the people can be."""
+    words, n = len(counts), sum(counts)
+    wrong, right = (chance / CHANCES for chance in chances(epsilon, words))
+    said = np.repeat(np.arange(words), counts)
+    found = np.zeros((words, n + 1))
+    for true in itertools.product(range(words), repeat=n):
+        of_each = np.bincount(true, minlength=words)
+        log = gammaln(1.0 / words + of_each).sum()
+        log += np.log(np.where(np.array(true) == said, right, wrong)).sum()
+        found[np.arange(words), of_each] += math.exp(log)
+    return found / found.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [((3, 2), 1.0), ((0, 4), 0.5), ((3, 1, 2), 2.0), ((4, 0, 0, 1), 3.0), ((1, 0, 2, 0, 1), 1.0)],
+)
+def test_the_class_is_known_exactly(counts: tuple[int, ...], epsilon: float) -> None:
+    words = Words(counts, epsilon)
+    exact = enumerated(counts, epsilon)
+    np.testing.assert_allclose(words.of_class, exact, atol=1e-12)
+    # The mean of a share of the population follows from that of the class (MATH A16).
+    n, a = sum(counts), 1.0 / len(counts)
+    middles = (np.arange(BINS) + 0.5) / BINS
+    expected = (a + exact @ np.arange(n + 1)) / (1.0 + n)
+    np.testing.assert_allclose(words.of_population @ middles, expected, atol=2e-3)
+    # With half the lies the class would be known better than it is.
+    assert not np.allclose(Words(counts, 2 * epsilon).of_class, exact, atol=1e-3)
+
+
+def test_a_value_to_check_and_large_classes() -> None:
+    assert Words((19, 11), 1.0).class_share()[0] * 30 == pytest.approx(24.088, abs=5e-4)
+    for counts in ((500, 0), (100, 100, 100, 100), (300,) + (28,) * 7):
+        words = Words(counts, 2.0)
+        assert np.isfinite(words.of_class).all()
+        assert words.class_share().sum() == pytest.approx(1.0)
+        low, high = words.class_interval().T
+        assert (low <= words.class_share()).all()
+        assert (words.class_share() <= high).all()
+    assert Words((0, 0, 0), 1.0).class_interval().tolist() == [[0.0, 1.0]] * 3
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("words", range(2, 9))
+def test_no_word_is_more_than_e_epsilon_times_as_likely(words: int, epsilon: float) -> None:
+    wrong, right = chances(epsilon, words)
+    assert right + (words - 1) * wrong == CHANCES
+    assert 0 < wrong < right <= wrong * math.exp(epsilon)
+    assert right / wrong == pytest.approx(math.exp(epsilon), rel=1e-6)
+
+
+def test_the_closed_formula_is_that_of_two_words() -> None:
+    """1 / (2 sinh(ε/2) √n), whatever the share."""
+    for share in (0.0, 0.3, 1.0):
+        exact = 1.0 / (2.0 * math.sinh(1.0) * math.sqrt(30.0))
+        assert standard_deviation(2.0, 2, 30, share) == pytest.approx(exact)
