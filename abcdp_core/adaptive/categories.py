@@ -2,18 +2,17 @@ r"""What words drawn by K-ary randomized response tell about a class and about a
 
 Each of K words is sent by a device that draws the true one with chance H / 2³² and each other one
 with L / 2³² (:func:`abcdp_core.adaptive.poll.chances`, MATH A16). Read as a coin, a person is
-honest with probability b = (e^ε − 1) / (e^ε + K − 1) and otherwise sends any word. Of the
-:math:`c_y` people who sent word y, :math:`j_y` were honest, :math:`J = \sum j_y`:
+honest with probability $b = (H - L) / 2^{32}$ and otherwise sends any word. Of the $c_y$ people who
+sent word y, $j_y$ were honest, $J = \sum j_y$:
 
 $$P(j) \propto \frac{1}{(Ka)_J} \prod_y \binom{c_y}{j_y} b^{j_y} u^{c_y - j_y} (a)_{j_y},
 \qquad u = (1 - b) / K \tag{A16}$$
 
-under a Dirichlet(a, …, a) prior of the shares with a = 1 / K, which covers classes that agree. Given j, the class has :math:`N_k = j_k +`
-beta-binomial(:math:`n - J`; :math:`a + j_k, (K - 1) a + J - j_k`) people of category k, and the
-share in the population that the class was drawn from is Beta of the same. Both are computed
-exactly: leave-one-out convolutions give :math:`(j_k, J)`, and one matrix product sums over it.
-
-Sources: [Kairouz, Bonawitz & Ramage 2016] for the mechanism; MATH A16 for the posterior.
+under a Dirichlet(a, …, a) prior of the shares with a = 1 / K, which covers classes that agree.
+Given j, the class has $j_k$ + beta-binomial($n - J$; $a + j_k$, $(K - 1) a + J - j_k$) people of
+category k, and the share in the population that the class was drawn from is Beta of the same. Both
+are computed exactly: leave-one-out convolutions give $j_k$ and J, and one matrix product sums over
+them.
 """
 
 from __future__ import annotations

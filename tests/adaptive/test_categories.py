@@ -1,4 +1,4 @@
-"""What words tell about a class and a population, against enumeration, and how often it is right."""
+"""What words tell about a class and a population, against enumeration."""
 
 from __future__ import annotations
 
