@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaln, gammaln
 
-from abcdp_core.adaptive.poll import CHANCES, chances
+from abcdp_core.adaptive.poll import CHANCES, EPSILON, Answer, chances
+from abcdp_core.parameters import ParameterError
 
 Array = NDArray[np.float64]
 
@@ -46,6 +47,92 @@ def standard_deviation(epsilon: float, words: int, people: int, share: float) ->
     factor = math.exp(epsilon)
     variance = (words - 1) * factor * share + (factor + words - 2) * (1.0 - share)
     return math.sqrt(variance / people) / math.expm1(epsilon)
+
+
+LONGEST = 30
+"""Letters of a category: it has to be read on a wall."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is public of a poll with categories before anyone answers.
+
+    Attributes:
+        words: the categories, 2 to 8 different ones.
+        epsilon: what one answer costs the person.
+
+    Raises:
+        ParameterError: there are too few or too many words, or ε is out of its range.
+    """
+
+    words: tuple[str, ...]
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        """Check the words and the budget."""
+        EPSILON.check("epsilon", self.epsilon)
+        if not (2 <= len({*self.words}) == len(self.words) <= 8 and all(self.words)):
+            raise ParameterError("words: must be 2 to 8 different words, one in each line.")
+        if long := [word for word in self.words if len(word) > LONGEST]:
+            raise ParameterError(f"words = {long[0]!r}: must have at most {LONGEST} letters.")
+
+    @property
+    def event(self) -> Answer:
+        """What one answer does with the person's category."""
+        return Answer(self.epsilon)
+
+    @property
+    def many(self) -> int:
+        """Words that the question may be answered by."""
+        return len(self.words)
+
+
+@dataclass(frozen=True)
+class ChoicePoll:
+    """A poll with categories as it is now; everybody is asked the same.
+
+    Attributes:
+        design: what is public of it.
+        answers: the question, and the place of each word in the order of their coming.
+    """
+
+    design: Choice
+    answers: tuple[tuple[Choice, int], ...] = ()
+
+    def ask(self, _rng: np.random.Generator, _number: int) -> Choice:
+        """Return the question, which is the same for all."""
+        return self.design
+
+    def take(self, question: Choice, word: int) -> ChoicePoll:
+        """Return the poll with one answer more.
+
+        Raises:
+            ValueError: there is no such word.
+        """
+        if word not in range(self.design.many):
+            raise ValueError(f"word = {word}: must be below {self.design.many}.")
+        return ChoicePoll(self.design, (*self.answers, (question, word)))
+
+    @functools.cached_property
+    def told(self) -> Words:
+        """What the words tell."""
+        counts = np.bincount([word for _, word in self.answers], minlength=self.design.many)
+        return Words(tuple(map(int, counts)), self.design.epsilon)
+
+    def leader(self) -> str:
+        """Return in words how large the category is that most of the class have, by its mean."""
+        first = int(self.told.class_share().argmax())
+        low, high = 100.0 * self.told.class_interval()[first]
+        return f"“{self.design.words[first]}”: {low:.0f} to {high:.0f} % of the class"
+
+
+def movers(told: Words, half_width: float) -> int:
+    """Return how many people who always send the same word move a share by a half-width.
+
+    Each counts as (e^ε + K − 2) / (e^ε − 1) people in the unbiased estimate (MATH A16).
+    """
+    each = (math.exp(told.epsilon) + len(told.counts) - 2) / math.expm1(told.epsilon)
+    return max(1, math.ceil(half_width * told.people / each))
 
 
 @dataclass(frozen=True)

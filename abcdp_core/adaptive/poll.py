@@ -68,7 +68,7 @@ EPSILON = Parameter("real", "ε per person", low=0.25, high=4.0)
 
 @dataclass(frozen=True)
 class Answer(Event):
-    """One person's answer by one of three words (MATH A15).
+    """One person's answer by one of some words (MATH A15, A16).
 
     Attributes:
         epsilon: what it costs the person.
@@ -125,6 +125,11 @@ class Design:
     def event(self) -> Answer:
         """What one answer does with the person's value."""
         return Answer(self.epsilon)
+
+    @property
+    def many(self) -> int:
+        """Words that a question may be answered by."""
+        return WORDS
 
     @property
     def decimals(self) -> int:

@@ -1,19 +1,21 @@
 """Recompute what the answers of a live poll reveal.
 
-`poll` reads the file that a live poll offers and writes two tables: each question with its answer
-and the interval of the mean after it, and the posterior of the mean. They are the tables of the
-page, byte for byte. The answers are public: everyone's word was drawn on their own telephone.
+`poll` reads the file that a live poll offers and writes the tables of the page, byte for byte. Of
+numbers: each question with its answer and the interval of the mean after it, and the posterior of
+the mean. Of categories: their shares, with intervals for the class and for a wider population. The
+answers are public: everyone's word was drawn on their own telephone.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import pydantic
 
 from abcdp_core import schemas
+from abcdp_core.adaptive.categories import Choice, ChoicePoll
 from abcdp_core.adaptive.poll import Design, Poll, Question
 from abcdp_core.cli import arguments
 from abcdp_core.cli.ending import say
@@ -21,7 +23,7 @@ from abcdp_core.output.atomic import together
 from abcdp_core.parameters import ParameterError
 from abcdp_core.schemas import Schema, Several
 from abcdp_core.sentences import amount, counted
-from abcdp_core.studies.poll import answers_of, posterior_of
+from abcdp_core.studies.poll import tables_of
 
 
 class Record(Schema):
@@ -29,11 +31,16 @@ class Record(Schema):
 
     version: str
     question: str
-    unit: str
-    low: float
-    high: float
     epsilon: float
-    answers: Several[Annotated[tuple[float, float, int], pydantic.Field(strict=False)]]
+    answers: Several[
+        int
+        | Annotated[tuple[int, float, float, int], pydantic.Field(strict=False)]
+        | Annotated[tuple[float, float, int], pydantic.Field(strict=False)]
+    ]
+    words: Several[str] = ()
+    unit: str = ""
+    low: float = 0.0
+    high: float = 1.0
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -47,20 +54,40 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Recompute a poll, write its tables, and print the interval."""
     record = schemas.read(options.file, Record)
-    design = Design(record.low, record.high, record.epsilon)
-    answers = []
-    for number, (lower, upper, word) in enumerate(record.answers):
-        if word not in range(3):
-            raise ParameterError(f"{options.file}: answers[{number}] = {word}: must be 0, 1 or 2.")
-        answers.append((Question(number, lower, upper), word))
-    poll = Poll.replayed(design, tuple(answers))
+    poll = _poll(record, str(options.file))
     with arguments.writing("out", options.out), together(options.out) as folder:
-        answers_of(poll).to_csv(folder / "poll.csv", index=False)
-        posterior_of(poll).to_csv(folder / "poll.posterior.csv", index=False)
-    low, high = (amount(end) for end in poll.interval())
-    unit = f" {record.unit}" if record.unit else ""
-    say(
-        f"After {counted(len(answers), 'answer')}, the mean is {low} to {high}{unit} (95 % "
-        "interval)."
-    )
+        for name, table in tables_of(poll).items():
+            table.to_csv(folder / name, index=False)
+    answered = f"After {counted(len(poll.answers), 'answer')}"
+    if isinstance(poll, ChoicePoll):
+        said = poll.leader()
+    else:
+        low, high = (amount(end) for end in poll.interval())
+        said = f"the mean is {low} to {high}{record.unit and f' {record.unit}'}"
+    say(f"{answered}, {said} (95 % interval).")
     return 0
+
+
+def _poll(record: Record, file: str) -> Poll | ChoicePoll:
+    """Return the poll of a record.
+
+    Raises:
+        ParameterError: an answer has no such word, or is of another kind of question.
+    """
+    if record.words:
+        poll: Any = ChoicePoll(Choice(record.words, record.epsilon))
+    else:
+        poll = Poll(Design(record.low, record.high, record.epsilon))
+    for place, answer in enumerate(record.answers):
+        *asked, word = (answer,) if isinstance(answer, int) else answer
+        if bool(record.words) == bool(asked):
+            raise ParameterError(f"{file}: answers[{place}]: is of another kind of question.")
+        if word not in range(poll.design.many):
+            allowed = ", ".join(map(str, range(poll.design.many - 1)))
+            raise ParameterError(
+                f"{file}: answers[{place}] = {word}: must be {allowed} or {poll.design.many - 1}."
+            )
+        # Files of 0.3.0 leave the question's number out.
+        number = int(asked[0]) if len(asked) == 3 else place
+        poll = poll.take(poll.design if record.words else Question(number, *asked[-2:]), word)
+    return cast(Poll | ChoicePoll, poll)

@@ -12,7 +12,6 @@ once, each with a question based on none.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -20,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
+from abcdp_core.adaptive.categories import ChoicePoll
 from abcdp_core.adaptive.poll import EPSILON, Design, Poll, answered
 from abcdp_core.parameters import Parameter
 from abcdp_core.privacy import statement
@@ -29,9 +29,6 @@ from abcdp_core.study import BaseParams, Result, Rows, Run, Study, scale
 
 EXPERIMENT = "poll"
 TITLE = "A private poll of a simulated class"
-
-NORMAL = 1.959964
-"""Standard deviations of a normal distribution that 95 % are within."""
 
 
 def _real(label: str, text: str, low: float = -1e6) -> Parameter:
@@ -113,27 +110,79 @@ def posterior_of(poll: Poll) -> pd.DataFrame:
     return pd.DataFrame({"mean": poll.design.means(), "probability": poll.of_mean()})
 
 
-def written(poll: Poll, question: str, unit: str, version: str) -> str:
-    """Return a poll as TOML text, from which the command ``poll`` computes everything again."""
-    design = poll.design
-    answers = [[asked.lower, asked.upper, word] for asked, word in poll.answers]
-    record: dict[str, Any] = {"version": version, "question": question, "unit": unit}
-    record |= {"low": design.low, "high": design.high, "epsilon": design.epsilon}
+def tables_of(poll: Poll | ChoicePoll) -> dict[str, pd.DataFrame]:
+    """Return the tables of a poll by the names of their files."""
+    if isinstance(poll, ChoicePoll):
+        return {"poll.csv": shares_of(poll)}
+    return {"poll.csv": answers_of(poll), "poll.posterior.csv": posterior_of(poll)}
+
+
+def written(poll: Poll | ChoicePoll, question: str, unit: str, version: str) -> str:
+    """Return a poll as TOML text, from which the command ``poll`` computes everything again.
+
+    Answers are in the order of their coming; of a number, each has the question's number and edges.
+    """
+    record: dict[str, Any] = {"version": version, "question": question}
+    answers: list[Any]
+    if isinstance(poll, ChoicePoll):
+        answers = [word for _, word in poll.answers]
+        record |= {"words": poll.design.words}
+    else:
+        answers = [[asked.number, asked.lower, asked.upper, word] for asked, word in poll.answers]
+        record |= {"unit": unit, "low": poll.design.low, "high": poll.design.high}
+    record |= {"epsilon": poll.design.epsilon}
     lines = [
         f"{key} = {json.dumps(value)}" for key, value in (record | {"answers": answers}).items()
     ]
     return "\n".join([*lines, ""])
 
 
+def shares_of(poll: ChoicePoll) -> pd.DataFrame:
+    """Return a row for each category: its words, and 95 % intervals of class and population."""
+    told = poll.told
+    low, high = told.class_interval().T
+    wide_low, wide_high = told.population_interval().T
+    return pd.DataFrame(
+        {
+            **{"category": poll.design.words, "words": told.counts},
+            **{"share": told.class_share(), "low": low, "high": high},
+            **{"population_low": wide_low, "population_high": wide_high},
+        }
+    )
+
+
+def draw_shares(poll: ChoicePoll) -> fig.CaptionedFigure:
+    """Draw what the server sees, the share of each word, and what that tells about the class."""
+    told, number, title = poll.told, np.arange(float(poll.design.many)), poll.leader()
+    height = 120 + 58 * poll.design.many
+    drawn = fig.figure(title, "% of the class, 95 % interval", "", height=height)
+    sent, style = 100 * np.array(told.counts) / max(1, told.people), fig.PRIVATE
+    drawn.add_bar(
+        x=sent, y=number, orientation="h", width=0.7, name="words sent",
+        marker={"color": fig.translucent(fig.REJECTED.color, 0.35), "line": {"width": 0}},
+    )  # fmt: skip
+    for each, ends in zip(number, 100 * told.class_interval(), strict=True):
+        drawn.add_trace(fig.line(ends, np.full(2, each), style.called("95 % interval, private")))
+    marks = fig.points(100 * told.class_share(), number, style)
+    drawn.add_trace(marks.update(name="the class, private", marker={"size": 13}))
+    drawn.update_xaxes(range=[0.0, 100.0])
+    drawn.update_yaxes(
+        tickvals=number, ticktext=[*poll.design.words], range=[poll.design.many - 0.5, -0.5]
+    )
+    drawn.update_traces(line={"width": 5}, selector={"name": "95 % interval, private"})
+    key = [("▮ words as they were sent", fig.REJECTED.color), ("● the class", style.color)]
+    fig.key(drawn, key)
+    return fig.CaptionedFigure(drawn.update_layout(showlegend=False), f"{title}.")
+
+
 def says(result: Result) -> str:
     """Report the interval after the last answer beside the one before the first."""
     params, last = cast(Params, result.params), result.tables["main"].iloc[-1]
     low, high = Poll(params.design).interval()
-    without = NORMAL * params.spread / math.sqrt(params.n)
     return (
         f"The 95 % interval of the mean was {amount(low, 2)} to {amount(high, 2)} before the first "
-        f"answer and is {amount(last.low)} to {amount(last.high)} after the last. Without privacy, "
-        f"the mean would be known to ± {amount(without, 2)}."
+        f"answer and is {amount(last.low)} to {amount(last.high)} after the last. Without noise, "
+        "the mean of this class would be known exactly."
     )
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, Route
 
-from abcdp_core.adaptive.poll import chances
+from abcdp_core.adaptive.poll import CHANCES, chances
 from abcdp_core.places import ASSETS
+from tests.statistics import assert_frequencies, rejects
 
 PAGE = """<main>%s</main><script type="module">
   import poll, { isPromised } from "/poll.js";
@@ -154,7 +155,7 @@ def test_clipping_is_said_before_the_press_and_nowhere_after_it(
     assert "count" not in said(phone)
     serve(phone, asked=asked(phone))
     left = said(phone) + json.dumps(stored(phone)) + json.dumps(phone.evaluate("sent"))
-    assert "Sent:" in left
+    assert "Sending … " in left
     assert "clip" not in left
     assert "count as" not in left
     assert typed not in left
@@ -170,6 +171,53 @@ def test_a_plain_number_is_answered_and_nothing_else(phone: Page) -> None:
         again(phone)
         press(phone, typed)
         assert phone.evaluate("sent.length") == 1
+
+
+def test_a_category_is_answered_received_and_kept_for_its_words_only(phone: Page) -> None:
+    words = ["yes", "no", "perhaps", "<b>never</b>"]
+    terms = {"words": words, "low": None, "high": None}
+    serve(phone, **terms)
+    phone.get_by_role("button", name="Answer").click()
+    assert said(phone) == "Choose one of the answers."
+    phone.get_by_label("<b>never</b>").check()
+    phone.get_by_role("button", name="Answer").click()
+    question = {"ticket": phone.evaluate("sent")[0][1]["ticket"], "chances": chances(2.0, 4)}
+    # Other words than those on the screen, and a table for three words, are refused.
+    serve(phone, **terms | {"words": words[::-1]}, asked=question)
+    assert "The answers to choose from changed" in said(phone)
+    serve(phone, **terms)
+    phone.get_by_label("no").check()
+    phone.get_by_role("button", name="Answer").click()
+    serve(phone, **terms, asked=question | {"chances": chances(2.0)})
+    assert "reveals more than it promises" in said(phone)
+    assert not phone.locator(":checked").count()
+    phone.get_by_label("no").check()
+    phone.get_by_role("button", name="Answer").click()
+    serve(phone, **terms, asked=question)
+    name, answer = phone.evaluate("sent")[-1]
+    assert name == "answer"
+    assert answer["word"] in range(4)
+    assert said(phone).startswith(f"Sending … {words[answer['word']]}. ")
+    serve(phone, **terms, taken=question["ticket"])
+    assert said(phone).startswith("Received: ")
+    serve(phone, **terms, code="OTHER")
+    assert said(phone) == ""
+    assert phone.get_by_role("button", name="Answer").is_enabled()
+
+
+DRAWN = """([source, truth, wrong, many, repeats]) => import(source).then(({ draw }) =>
+    Array.from({ length: repeats }, () => draw(truth, BigInt(wrong), many)))"""
+
+
+@pytest.mark.parametrize(("truth", "many"), [(1, 3), (0, 2), (4, 5)])
+def test_the_telephone_draws_by_the_table(phone: Page, truth: int, many: int) -> None:
+    rare, right = chances(2.0, many)
+    words = phone.evaluate(DRAWN, ["/poll.js", truth, rare, many, 100_000])
+    found = np.bincount(words, minlength=many)
+    table = np.full(many, rare / CHANCES)
+    table[truth] = right / CHANCES
+    assert_frequencies(found, table)
+    assert rejects(assert_frequencies, found, np.roll(table, 1))
 
 
 TESTED = "tables => tables.map(([epsilon, w, r]) => isPromised(epsilon, BigInt(w), BigInt(r)))"

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 from decimal import Decimal
 from pathlib import Path
+from typing import cast
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from abcdp_core.__main__ import main
+from abcdp_core.adaptive.categories import Choice, ChoicePoll
 from abcdp_core.adaptive.poll import Design, Poll, answered
-from abcdp_core.studies.poll import answers_of, posterior_of, written
+from abcdp_core.parameters import ParameterError
+from abcdp_core.studies.poll import answers_of, posterior_of, shares_of, written
 from ui.poll import hall, screen
 from ui.poll.hall import Hall, Held, PollError
 
@@ -76,19 +81,25 @@ def test_what_was_not_asked_is_not_taken_and_a_poll_is_full_or_closed(
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
 def test_the_chances_of_the_words_add_up_as_they_are_shown(epsilon: float) -> None:
-    true, other = map(Decimal, screen.in_hundred(epsilon))
-    assert true + 2 * other == 100
-    assert float(true / other) == pytest.approx(np.exp(epsilon), rel=0.01)
+    for many in (2, 3, 8):
+        true, other = map(Decimal, screen.in_hundred(epsilon, many))
+        assert true + (many - 1) * other == 100
+        assert float(true / other) == pytest.approx(np.exp(epsilon), rel=0.02)
 
 
 def test_only_its_lecturer_finds_a_poll_by_its_secret(rooms: Hall, held: Held) -> None:
     assert rooms.find(f" {held.code.lower()}") is held
     assert rooms.hosted(held.code, held.secret) is held
     assert rooms.hosted(held.code, held.code) is None
-    following = rooms.again(held)
+    following = rooms.again(held, 1.0)
     assert held.is_closed
-    assert (following.text, following.poll.design) == (held.text, DESIGN)
+    assert (following.text, following.poll.design) == (held.text, Design(0.0, 24.0, 1.0))
     assert following.code != held.code
+    # Telephones go on to the last of them.
+    assert rooms.last(held.code) is following
+    last = rooms.again(following, 4.0)
+    assert rooms.last(held.code) is last
+    assert rooms.last("ZZZZZ") is None
 
 
 def test_polls_are_few_and_dropped_after_a_time(
@@ -112,11 +123,48 @@ def test_the_command_computes_the_tables_of_the_screen_again(
         question = poll.ask(rng, number)
         poll = poll.take(question, answered(question, 7.0, 2.0, rng))
     file = tmp_path / "poll.toml"
+    # They arrive in another order than they were asked.
+    poll = Poll.replayed(DESIGN, (*poll.answers[3:], *poll.answers[:3]))
     file.write_text(written(poll, 'How "long"?\n€', "hours", "0.3.0"), encoding="utf-8")
     assert main(["poll", str(file), "--out", str(tmp_path)]) == 0
     assert "After 12 answers, the mean is " in capsys.readouterr().out
     for name, table in (("poll", answers_of(poll)), ("poll.posterior", posterior_of(poll))):
         assert (tmp_path / f"{name}.csv").read_text() == table.to_csv(index=False)
-    file.write_text(file.read_text().replace("answers = [[", "answers = [[1.0, 2.0, 7], ["))
+    whole = file.read_text()
+    file.write_text(whole.replace("answers = [[", "answers = [[0, 1.0, 2.0, 7], ["))
     assert main(["poll", str(file), "--out", str(tmp_path)]) == 2
     assert "answers[0] = 7: must be 0, 1 or 2." in capsys.readouterr().err
+    # Files of 0.3.0 say no numbers of questions.
+    file.write_text(re.sub(r"\[\d+, (?=[\d.]+, [\d.]+, \d\])", "[", whole))
+    assert main(["poll", str(file), "--out", str(tmp_path)]) == 0
+    assert pd.read_csv(tmp_path / "poll.csv").question.tolist() == [*range(12)]
+
+
+def test_a_poll_with_categories_is_held_and_computed_again(
+    rooms: Hall, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    held = rooms.open("Which day?", "", Choice(("Monday", "Friday, late"), 2.0))
+    for ticket, word in zip(TICKETS[:6], (0, 1, 0, 0, 1, 0), strict=True):
+        rooms.ask(held, ticket)
+        rooms.take(held, ticket, word)
+    rooms.ask(held, TICKETS[6])
+    with pytest.raises(PollError, match="was not asked"):
+        rooms.take(held, TICKETS[6], 2)
+    poll = cast(ChoicePoll, held.poll)
+    assert poll.told.counts == (4, 2)
+    file = tmp_path / "poll.toml"
+    file.write_text(written(poll, held.text, "", "0.4.0"), encoding="utf-8")
+    assert main(["poll", str(file), "--out", str(tmp_path)]) == 0
+    assert "After 6 answers, “Monday”: " in capsys.readouterr().out
+    assert (tmp_path / "poll.csv").read_text() == shares_of(poll).to_csv(index=False)
+    file.write_text(file.read_text().replace("[0, 1, 0,", "[[1.0, 2.0, 1], 0,"))
+    assert main(["poll", str(file), "--out", str(tmp_path)]) == 2
+    assert "answers[0]: is of another kind of question." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [("yes",), ("yes", "yes"), ("",) * 2, tuple("abcdefghi"), ("x" * 31, "y")]
+)
+def test_words_that_cannot_be_asked_are_refused(words: tuple[str, ...]) -> None:
+    with pytest.raises(ParameterError, match="words"):
+        Choice(words, 2.0)

@@ -6,15 +6,18 @@ answering again with it changes nothing. Nothing here has ever been a person's v
 
 from __future__ import annotations
 
+import dataclasses
 import hmac
 import re
 import secrets
 import threading
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from abcdp_core.adaptive.categories import Choice, ChoicePoll
 from abcdp_core.adaptive.poll import Design, Poll, Question
 
 LIFE = 2 * 60 * 60.0
@@ -43,6 +46,7 @@ class Held:
         poll: the answers so far, and what follows from them.
         asked, words: ticket -> its question, and the place of its word.
         is_closed: whether it takes no more answers.
+        following: code of the poll that came after it, which its telephones go on to.
         began: when it was opened, in seconds of the monotonic clock.
     """
 
@@ -50,10 +54,11 @@ class Held:
     secret: str
     text: str
     unit: str
-    poll: Poll
-    asked: dict[str, Question] = field(default_factory=dict)
+    poll: Poll | ChoicePoll
+    asked: dict[str, Question | Choice] = field(default_factory=dict)
     words: dict[str, int] = field(default_factory=dict)
     is_closed: bool = False
+    following: str = ""
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -70,7 +75,7 @@ class Hall:
         self._lock = threading.Lock()
         self._rng = np.random.default_rng(secrets.randbits(128))
 
-    def open(self, text: str, unit: str, design: Design) -> Held:
+    def open(self, text: str, unit: str, design: Design | Choice) -> Held:
         """Begin a poll and return it.
 
         Raises:
@@ -82,7 +87,8 @@ class Hall:
                 raise PollError(f"This server holds {POLLS} polls; try again later.")
             while (code := "".join(secrets.choice(LETTERS) for _ in range(5))) in self._polls:
                 pass
-            held = Held(code, secrets.token_urlsafe(12), text, unit, Poll(design))
+            poll = ChoicePoll(design) if isinstance(design, Choice) else Poll(design)
+            held = Held(code, secrets.token_urlsafe(12), text, unit, poll)
             self._polls[code] = held
             return held
 
@@ -97,7 +103,14 @@ class Hall:
         held = self.find(code)
         return held if held and hmac.compare_digest(held.secret, secret) else None
 
-    def ask(self, held: Held, ticket: str) -> Question:
+    def last(self, code: str) -> Held | None:
+        """Return the last of the polls that came after one; ``None`` if that is gone."""
+        held = self.find(code)
+        while held and held.following:
+            held = self.find(held.following)
+        return held
+
+    def ask(self, held: Held, ticket: str) -> Question | Choice:
         """Return the question of a ticket: the one it has, else the next.
 
         Raises:
@@ -125,9 +138,10 @@ class Hall:
                 return
             if held.is_closed:
                 raise PollError("This poll is closed.")
-            if ticket not in held.asked or word not in range(3):
+            if ticket not in held.asked or word not in range(held.poll.design.many):
                 raise PollError("This telephone answered a question that it was not asked.")
-            held.poll = held.poll.take(held.asked[ticket], word)
+            question: Any = held.asked[ticket]
+            held.poll = held.poll.take(question, word)
             held.words[ticket] = word
 
     def close(self, held: Held) -> None:
@@ -135,10 +149,17 @@ class Hall:
         with self._lock:
             held.is_closed = True
 
-    def again(self, held: Held) -> Held:
-        """Close a poll and begin another one with the same question."""
+    def again(self, held: Held, epsilon: float) -> Held:
+        """Close a poll and begin another one with the same question; telephones go on to it.
+
+        Raises:
+            PollError: there are too many.
+        """
+        design = dataclasses.replace(held.poll.design, epsilon=epsilon)
+        following = self.open(held.text, held.unit, design)
         self.close(held)
-        return self.open(held.text, held.unit, held.poll.design)
+        held.following = following.code
+        return following
 
     def _sweep(self) -> None:
         now = time.monotonic()

@@ -7,7 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from abcdp_core.adaptive.poll import chances
+from abcdp_core.adaptive.categories import Choice
+from abcdp_core.adaptive.poll import Question, chances
 from ui.poll.hall import HALL, Held, PollError
 from ui.widgets import component
 
@@ -16,9 +17,14 @@ KEY, TICKET, PROBLEM = "poll", "_poll_ticket", "_poll_problem"
 OVER = "This poll is over, or its code is wrong. Ask for the code again."
 
 
+EVERY = 4.0
+"""Seconds between two looks at whether a poll is over, or another one came after it."""
+
+
+@st.fragment(run_every=EVERY)
 def show(code: str) -> None:
-    """Show the question of a poll, or that there is none."""
-    held = HALL.find(code)
+    """Show the question of a poll or of the one that came after it, or that there is none."""
+    held = HALL.last(code)
     if held is None:
         st.info(OVER)
         return
@@ -35,20 +41,23 @@ def _data(held: Held) -> dict[str, Any]:
     """Return what the telephone knows: the poll, its own question, and whether its word is here."""
     design, ticket = held.poll.design, str(st.session_state.get(TICKET, ""))
     question = held.asked.get(ticket)
-    found = {
+    found: dict[str, Any] = {
         "code": held.code,
         "text": held.text,
         "unit": held.unit,
-        "low": design.low,
-        "high": design.high,
         "epsilon": design.epsilon,
         "open": not held.is_closed,
         "taken": ticket if ticket in held.words else "",
         "problem": st.session_state.get(PROBLEM, ""),
     }
+    if isinstance(design, Choice):
+        found["words"] = design.words
+    else:
+        found |= {"low": design.low, "high": design.high}
     if question is not None:
-        edges = {"lower": question.lower, "upper": question.upper}
-        found["asked"] = {"ticket": ticket, "chances": chances(design.epsilon), **edges}
+        found["asked"] = {"ticket": ticket, "chances": chances(design.epsilon, design.many)}
+    if isinstance(question, Question):
+        found["asked"] |= {"lower": question.lower, "upper": question.upper}
     return found
 
 

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import functools
 import html
-import math
+from collections.abc import Mapping
 from decimal import Decimal
 
 import pandas as pd
 import streamlit as st
 
 from abcdp_core import __version__
+from abcdp_core.adaptive.categories import ChoicePoll, movers
 from abcdp_core.adaptive.poll import CHANCES, Poll, Question, chances
 from abcdp_core.privacy.promise import odds
 from abcdp_core.sentences import amount, counted
-from abcdp_core.studies.poll import NORMAL, answers_of, draw_posterior, posterior_of, written
+from abcdp_core.studies.poll import (
+    draw_posterior,
+    draw_shares,
+    posterior_of,
+    tables_of,
+    written,
+)
 from ui.figures import charts
-from ui.poll.hall import HALL, Held
+from ui.poll.hall import HALL, Held, PollError
 from ui.server import settings
 from ui.view import page_table
 from ui.view.view import View
@@ -35,7 +42,7 @@ BELL = (
 )
 
 UNKNOWN = (
-    "Nobody's value is on this server, so nobody knows the true mean of the class. Anyone who "
+    "Nobody's answer is on this server, so nobody knows the truth about the class. Anyone who "
     "answers a second time from a cleared telephone counts as two people."
 )
 
@@ -46,7 +53,9 @@ def show(view: View, code: str, secret: str) -> None:
     if held is None:
         st.info("This poll is over, or this link is not its lecturer's.")
         return
-    st.html(f"<h1>{html.escape(held.text)}</h1>")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.html(f"<h1>{html.escape(held.text)}</h1>")
+        controls.widget(view, "projector")
     _watch(view, held)
 
 
@@ -62,7 +71,7 @@ def _watch(view: View, held: Held) -> None:
         _explain(held, poll)
 
     looks()
-    _buttons(view, held)
+    _buttons(held)
 
 
 def _address(held: Held) -> None:
@@ -79,51 +88,86 @@ def _address(held: Held) -> None:
     st.markdown(f"{address}  \nCode **{held.code}**")
 
 
-def _result(view: View, held: Held, poll: Poll) -> None:
-    """Show how many have answered, the interval in large type, and the posterior."""
-    unit, count = held.unit and f" {held.unit}", len(poll.answers)
-    low, high = poll.interval()
-    before = " to ".join(amount(end) for end in Poll(poll.design).interval())
-    said = f"Before anyone answered, it was {before}{unit}."
-    if poll.is_vague:
-        said = f"The answers do not reveal the mean yet. {said}"
-    else:
-        without = amount(NORMAL * poll.spread() / math.sqrt(count), 2)
-        people = counted(count, "person", "people")
-        said += f" Without privacy, {people} would give the mean to within ± {without}{unit}."
+FEWEST = 5
+"""Answers from which on a picture is shown: fewer would be read as people."""
+
+
+def _result(view: View, held: Held, poll: Poll | ChoicePoll) -> None:
+    """Show how many have answered and what their words tell."""
+    count = len(poll.answers)
     waiting = f" ({held.waiting} more asked)" if held.waiting else ""
-    numbers = {
-        "Answered": f"{count}{waiting}",
-        "Mean of the class, 95 % interval": f"{amount(low)} to {amount(high)}{unit}",
-    }
+    numbers = {"Answered": f"{count}{waiting}"}
+    if count < FEWEST:
+        _numbers(numbers, f"The picture begins with {FEWEST} answers: fewer tell next to nothing.")
+    elif isinstance(poll, ChoicePoll):
+        _shares(view, numbers, poll)
+    else:
+        _mean(view, held, numbers, poll)
+
+
+def _numbers(numbers: Mapping[str, str], said: str) -> None:
+    """Show numbers in large type, and a sentence."""
     shown = "".join(
         f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in numbers.items()
     )
     st.html(f'<dl class="poll-numbers">{shown}</dl><p>{html.escape(said)}</p>')
+
+
+def _mean(view: View, held: Held, numbers: dict[str, str], poll: Poll) -> None:
+    """Show the interval of the mean in large type, and the posterior."""
+    unit, (low, high) = held.unit and f" {held.unit}", poll.interval()
+    before = " to ".join(amount(end) for end in Poll(poll.design).interval())
+    said = f"Before anyone answered, it was {before}{unit}."
+    said = f"The answers do not reveal the mean yet. {said}" if poll.is_vague else said
+    numbers["Mean of the class, 95 % interval"] = f"{amount(low)} to {amount(high)}{unit}"
+    _numbers(numbers, f"{said} Without noise, the mean of this class would be exact.")
     drawn = draw_posterior(poll.design, posterior_of(poll), (low, high), unit=held.unit)
     charts.show(view, "poll", drawn, is_kept=False)
 
 
-def _explain(held: Held, poll: Poll) -> None:
-    """Show what one answer reveals, and the table of the next question."""
-    true, other = in_hundred(poll.design.epsilon)
+def _shares(view: View, numbers: dict[str, str], poll: ChoicePoll) -> None:
+    """Show the words as they came beside what they tell about the class."""
+    told = poll.told
+    first = int(told.class_share().argmax())
+    own, wider = (
+        50.0 * float(ends[first, 1] - ends[first, 0])
+        for ends in (told.class_interval(), told.population_interval())
+    )
+    numbers["The class, 95 % interval"] = poll.leader().removesuffix(" of the class")
+    many = movers(told, own / 100.0)
+    _numbers(
+        numbers,
+        f"Without noise this class's shares would be exact; noise makes this one ± {own:.0f} "
+        f"points. For a wider population it is ± {wider:.0f}. "
+        f"{counted(many, 'person', 'people')} who always send the same word could move it as far.",
+    )
+    charts.show(view, "poll", draw_shares(poll), is_kept=False)
+
+
+def _explain(held: Held, poll: Poll | ChoicePoll) -> None:
+    """Show what one answer reveals, and for a number the table of the next question."""
+    epsilon, many = poll.design.epsilon, poll.design.many
+    true, other = in_hundred(epsilon, many)
+    wrong, right = chances(epsilon, many)
+    honest = 100.0 * (right - wrong) / CHANCES
     st.markdown(
-        f"**One answer reveals little.** It is true {true} times in 100, and each other word "
-        f"comes {other} times in 100. So it changes the odds of any statement about the person "
-        f"by at most {odds(poll.design.epsilon)} (ε = {poll.design.epsilon:g})."
+        f"**One answer reveals little.** {honest:.0f} telephones in 100 answer truthfully, and the "
+        f"others send any of the {many} words: a word is true {true} times in 100, and each other "
+        f"word comes {other} times in 100. So it changes the odds of any statement about the "
+        f"person by at most {odds(epsilon)} (ε = {epsilon:g})."
     )
     question = next(reversed(held.asked.values()), None)
-    if question is not None:
+    if isinstance(question, Question):
         st.markdown("The latest question, and how often each word is sent:")
         st.table(_table(question, true, other).set_index("value"))
-    st.caption(f"{UNKNOWN} {BELL}")
+    st.caption(UNKNOWN if isinstance(poll, ChoicePoll) else f"{UNKNOWN} {BELL}")
 
 
-def in_hundred(epsilon: float) -> tuple[str, str]:
+def in_hundred(epsilon: float, many: int) -> tuple[str, str]:
     """Return how often of 100 times the true word is sent, and each other; they add up."""
-    other, true = (Decimal(100 * each) / CHANCES for each in chances(epsilon))
-    each = ((f"{true:.{places}f}", f"{other:.{places}f}") for places in range(1, 25))
-    return next((t, o) for t, o in each if Decimal(t) + 2 * Decimal(o) == 100)
+    other, true = (Decimal(100 * each) / CHANCES for each in chances(epsilon, many))
+    each = ((f"{true:.{places}f}", f"{other:.{places}f}") for places in range(1, 35))
+    return next((t, o) for t, o in each if Decimal(t) + (many - 1) * Decimal(o) == 100)
 
 
 def _table(question: Question, true: str, other: str) -> pd.DataFrame:
@@ -135,27 +179,39 @@ def _table(question: Question, true: str, other: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _buttons(view: View, held: Held) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
+def _buttons(held: Held) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         if not held.is_closed:
             st.button("Close the poll", on_click=HALL.close, args=(held,))
-        st.button("Run it again", on_click=functools.partial(_again, held))
+        now = held.poll.design.epsilon
+        budgets = sorted({0.5, 1.0, 2.0, 4.0, now})
+        epsilon = st.segmented_control(
+            "ε of the next run", budgets, default=now, required=True, format_func="{:g}".format
+        )
+        again = functools.partial(_again, held, float(epsilon or now))
+        st.button("Run it again", on_click=again, help="Telephones go on to it by themselves.")
         st.button("Leave", on_click=st.query_params.clear, type="tertiary")
-        controls.widget(view, "projector")
     st.header("Results")
-    poll = held.poll
-    files = {
-        "poll.toml": (written(poll, held.text, held.unit, __version__), "application/toml"),
-        "poll.csv": (answers_of(poll).to_csv(index=False), "text/csv"),
-        "poll.posterior.csv": (posterior_of(poll).to_csv(index=False), "text/csv"),
-    }
     with st.container(horizontal=True):
-        for name, (text, mime) in files.items():
+        for name in ("poll.toml", *tables_of(held.poll)):
+            # What has come by the time of the click, as the page above shows it.
+            text = functools.partial(_saved, held, name)
+            mime = "application/toml" if name.endswith(".toml") else "text/csv"
             st.download_button(f"Save {name}", text, name, mime, on_click="ignore")
-    st.markdown("This command computes both tables again from `poll.toml`, byte for byte:")
+    st.markdown("This command computes the tables again from `poll.toml`, byte for byte:")
     st.code("abcdp poll poll.toml --out results", language="bash")
 
 
-def _again(held: Held) -> None:
-    following = HALL.again(held)
-    st.query_params.update({CODE: following.code, SECRET: following.secret})
+def _saved(held: Held, name: str) -> str:
+    if name.endswith(".toml"):
+        return written(held.poll, held.text, held.unit, __version__)
+    return tables_of(held.poll)[name].to_csv(index=False)
+
+
+def _again(held: Held, epsilon: float) -> None:
+    try:
+        following = HALL.again(held, epsilon)
+    except PollError as error:
+        st.toast(str(error))
+    else:
+        st.query_params.update({CODE: following.code, SECRET: following.secret})
