@@ -106,7 +106,9 @@ function follow(poll) {
       keep(code, mine);
     }
     tell(poll, mine, open);
-    if (!mine.received && open) send(poll, "answer", { ticket: mine.ticket, word: mine.word });
+    if (!mine.received && open) {
+      send(poll, "answer", { ticket: mine.ticket, word: mine.word, number: mine.number });
+    }
   } else if (problem || !open) {
     poll.said.textContent = problem || "This poll is closed.";
     free(poll, true);
@@ -159,7 +161,7 @@ function answer(poll) {
   const [wrong] = asked.chances;
   const word = draw(words ? value : cell(value, asked), BigInt(wrong), said.length);
   // Kept before it is sent: a word that was seen is never drawn again.
-  keep(code, { ...kept(code), word, epsilon, words: said[word], wrong });
+  keep(code, { ...kept(code), word, number: asked.number, epsilon, words: said[word], wrong });
   poll.pressed = undefined;
 }
 

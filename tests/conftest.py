@@ -69,6 +69,7 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ABCDP_CACHE_DIR", str(folder))
+        patch.setenv("ABCDP_POLLS", str(folder / "polls"))
         yield folder
 
 

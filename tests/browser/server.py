@@ -36,7 +36,8 @@ def running(
     command: Sequence[str], port: int, folder: Path, cwd: Path = ROOT, **environment: str
 ) -> Iterator[str]:
     """A server with a cache in a folder; gives its address."""
-    own = os.environ | {"ABCDP_CACHE_DIR": str(folder / "cache")} | environment
+    places = {"ABCDP_CACHE_DIR": str(folder / "cache"), "ABCDP_POLLS": str(folder / "polls")}
+    own = os.environ | places | environment
     with (folder / "log.txt").open("w") as log:
         process = subprocess.Popen(command, cwd=cwd, env=own, stdout=log, stderr=log)
         try:

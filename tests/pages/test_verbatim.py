@@ -107,6 +107,7 @@ def messages_shown_as_markdown(source: str) -> list[str]:
 
 
 KEPT_AS_TEXT = {
+    "ui/poll/hall.py": "a poll's error, which is shown verbatim or on a telephone as text",
     "ui/poll/phone.py": "goes to the telephone, which shows it as text",
     "ui/figures/downloads.py": "the job keeps it, and what shows a job's error shows it verbatim",
     "ui/jobs/queue.py": "becomes a job's error, which is shown verbatim",

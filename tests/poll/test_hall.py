@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import time
 from decimal import Decimal
 from pathlib import Path
 from typing import cast
+from unittest.mock import ANY
 
 import numpy as np
 import pandas as pd
@@ -160,6 +162,58 @@ def test_a_poll_with_categories_is_held_and_computed_again(
     file.write_text(file.read_text().replace("[0, 1, 0,", "[[1.0, 2.0, 1], 0,"))
     assert main(["poll", str(file), "--out", str(tmp_path)]) == 2
     assert "answers[0]: is of another kind of question." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("design", [DESIGN, Choice(("yes", "no"), 2.0)], ids=str)
+def test_a_server_that_starts_again_loses_nothing_that_it_acknowledged(
+    design: Design | Choice, tmp_path: Path
+) -> None:
+    before = Hall(lambda: tmp_path)
+    held = before.open("How long?", "hours", design)
+    for ticket, word in zip(TICKETS[:4], (0, 1, 1, 0), strict=True):
+        before.ask(held, ticket)
+        before.take(held, ticket, word)
+    late, others = before.ask(held, TICKETS[4]), before.ask(held, TICKETS[5])
+    closed = before.open("Closed?", "", design)
+    following = before.again(closed, 1.0)
+    file = tmp_path / f"{held.code}.jsonl"
+    assert not any(ticket in file.read_text() for ticket in TICKETS)
+    assert file.stat().st_mode & 0o077 == 0
+    # The server is killed in mid-word.
+    file.write_text(file.read_text() + '{"word": 1, "num')
+
+    after = Hall(lambda: tmp_path)
+    again = after.hosted(held.code, held.secret)
+    assert again is not None
+    assert again.poll == held.poll
+    assert again.questions == [*held.questions[:4], late, others]
+    assert after.last(closed.code) == dataclasses.replace(following, began=ANY)
+    # A word that had not been acknowledged comes once more, with its question's number.
+    for _ in range(2):
+        after.take(again, TICKETS[4], 1, 4)
+        assert again.poll.answers[-1] == (late, 1)
+        assert len(again.poll.answers) == 5
+        assert again.took(TICKETS[4])
+    # One that had been is not counted twice, and another telephone has another question.
+    after.take(again, TICKETS[0], 1, 0)
+    assert len(again.poll.answers) == 5
+    for number in (4, 9, -1):
+        with pytest.raises(PollError, match="was not asked"):
+            after.take(again, "f" * 32, 0, number)
+    assert after.ask(again, "f" * 32) == again.questions[6]
+    assert Hall(lambda: tmp_path).find(held.code).poll == again.poll  # type: ignore[union-attr]
+
+
+def test_what_cannot_be_kept_is_not_acknowledged(tmp_path: Path) -> None:
+    rooms = Hall(lambda: tmp_path)
+    held = rooms.open("How long?", "", DESIGN)
+    rooms.ask(held, TICKETS[0])
+    (tmp_path / f"{held.code}.jsonl").unlink()
+    (tmp_path / f"{held.code}.jsonl").mkdir()
+    with pytest.raises(PollError, match="cannot keep answers"):
+        rooms.take(held, TICKETS[0], 1)
+    assert not held.took(TICKETS[0])
+    assert held.poll.answers == ()
 
 
 @pytest.mark.parametrize(

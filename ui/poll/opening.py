@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from abcdp_core.adaptive.categories import Choice
+from abcdp_core.adaptive.categories import Choice, standard_deviation
 from abcdp_core.adaptive.poll import Design
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy.promise import odds
@@ -38,6 +38,8 @@ def show() -> None:
     bounds = "Public: choose it without knowing anyone's value. Values outside are clipped to it."
     unit, low, high = "", 0.0, 1.0
     words: tuple[str, ...] = ("yes", "no")
+    if kind != "number":
+        st.caption(_known(2 if kind == "yes or no" else len(WORDS)))
     with st.form("poll-opening"):
         with st.container(horizontal=True, gap="medium"):
             text = st.text_input("Question", QUESTIONS[kind], max_chars=120, width="stretch")
@@ -71,6 +73,20 @@ def show() -> None:
         return
     st.query_params.update({CODE: held.code, SECRET: held.secret})
     st.rerun()
+
+
+def _known(words: int) -> str:
+    """Return what classes will know of a share, at each budget."""
+    each = (
+        f"ε = {budget:g}: "
+        + ", ".join(
+            f"± {196 * standard_deviation(budget, words, people, 1 / words):.0f} points from {people}"
+            for people in (20, 40, 80)
+        )
+        for budget in BUDGETS
+    )
+    few = " Five words or more need ε = 2 or more." if words > 4 else ""
+    return f"What a class will know of an answer that one in {words} gives: {'; '.join(each)}.{few}"
 
 
 def _design(

@@ -40,14 +40,15 @@ def show(code: str) -> None:
 def _data(held: Held) -> dict[str, Any]:
     """Return what the telephone knows: the poll, its own question, and whether its word is here."""
     design, ticket = held.poll.design, str(st.session_state.get(TICKET, ""))
-    question = held.asked.get(ticket)
+    number = held.numbers.get(ticket)
+    question = None if number is None else held.questions[number]
     found: dict[str, Any] = {
         "code": held.code,
         "text": held.text,
         "unit": held.unit,
         "epsilon": design.epsilon,
         "open": not held.is_closed,
-        "taken": ticket if ticket in held.words else "",
+        "taken": ticket if held.took(ticket) else "",
         "problem": st.session_state.get(PROBLEM, ""),
     }
     if isinstance(design, Choice):
@@ -55,7 +56,8 @@ def _data(held: Held) -> dict[str, Any]:
     else:
         found |= {"low": design.low, "high": design.high}
     if question is not None:
-        found["asked"] = {"ticket": ticket, "chances": chances(design.epsilon, design.many)}
+        found["asked"] = {"ticket": ticket, "number": number}
+        found["asked"] |= {"chances": chances(design.epsilon, design.many)}
     if isinstance(question, Question):
         found["asked"] |= {"lower": question.lower, "upper": question.upper}
     return found
@@ -78,9 +80,11 @@ def _asked(held: Held) -> None:
 
 def _answered(held: Held) -> None:
     sent = _sent("answer")
-    ticket, word = str(sent.get("ticket", "")), sent.get("word")
+    ticket = str(sent.get("ticket", ""))
+    word, number = (sent.get(name) for name in ("word", "number"))
     st.session_state[TICKET], st.session_state[PROBLEM] = ticket, ""
     try:
-        HALL.take(held, ticket, word if type(word) is int else -1)
+        is_whole = type(word) is int and type(number) is int
+        HALL.take(held, ticket, *((word, number) if is_whole else (-1,)))
     except PollError as error:
         st.session_state[PROBLEM] = str(error)

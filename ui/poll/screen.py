@@ -23,6 +23,7 @@ from abcdp_core.studies.poll import (
     written,
 )
 from ui.figures import charts
+from ui.figures.verbatim import verbatim
 from ui.poll.hall import HALL, Held, PollError
 from ui.server import settings
 from ui.view import page_table
@@ -156,8 +157,7 @@ def _explain(held: Held, poll: Poll | ChoicePoll) -> None:
         f"word comes {other} times in 100. So it changes the odds of any statement about the "
         f"person by at most {odds(epsilon)} (ε = {epsilon:g})."
     )
-    question = next(reversed(held.asked.values()), None)
-    if isinstance(question, Question):
+    if held.questions and isinstance(question := held.questions[-1], Question):
         st.markdown("The latest question, and how often each word is sent:")
         st.table(_table(question, true, other).set_index("value"))
     st.caption(UNKNOWN if isinstance(poll, ChoicePoll) else f"{UNKNOWN} {BELL}")
@@ -212,6 +212,6 @@ def _again(held: Held, epsilon: float) -> None:
     try:
         following = HALL.again(held, epsilon)
     except PollError as error:
-        st.toast(str(error))
+        st.toast(verbatim(error))
     else:
         st.query_params.update({CODE: following.code, SECRET: following.secret})
