@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import streamlit as st
 
 from abcdp_core.adaptive.categories import Choice, standard_deviation
@@ -77,13 +79,11 @@ def show() -> None:
 
 def _known(words: int) -> str:
     """Return what classes will know of a share, at each budget."""
+    classes = itertools.product(BUDGETS, (20, 80))
     each = (
-        f"ε = {budget:g}: "
-        + ", ".join(
-            f"± {196 * standard_deviation(budget, words, people, 1 / words):.0f} points from {people}"
-            for people in (20, 40, 80)
-        )
-        for budget in BUDGETS
+        f"± {196 * standard_deviation(budget, words, people, 1 / words):.0f} points from {people} "
+        f"people at ε = {budget:g}"
+        for budget, people in classes
     )
     few = " Five words or more need ε = 2 or more." if words > 4 else ""
     return f"What a class will know of an answer that one in {words} gives: {'; '.join(each)}.{few}"
