@@ -90,9 +90,9 @@ def keeps_late(real: Function) -> Function:
 def takes_twice(real: Function) -> Function:
     """Take each word of a telephone, and not only its first."""
 
-    def take(hall: Any, held: Any, ticket: str, word: int) -> None:
-        held.words.pop(ticket, None)
-        real(hall, held, ticket, word)
+    def take(hall: Any, held: Any, ticket: str, *said: int) -> None:
+        held.words.pop(held.numbers.get(ticket), None)
+        real(hall, held, ticket, *said)
 
     return take
 
@@ -152,7 +152,7 @@ FAULTS: dict[str, dict[str, Change]] = {
     "tests/adaptive": {
         "half of adaptive.channels:answer": given(lambda x, drawn, *rest: (x, drawn / 2, *rest)),
         "half of adaptive.channels:level": given(lambda epsilon: (2 * epsilon,)),
-        "half of adaptive.poll:chances": given(lambda epsilon: (2 * epsilon,)),
+        "half of adaptive.poll:chances": given(lambda epsilon, *words: (2 * epsilon, *words)),
     },
     "tests/release": {
         "half of release.exact_noise:with_noise": given(
