@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -29,6 +30,28 @@ def add_plugins(parser: argparse.ArgumentParser, *, pools: bool = False) -> None
         metavar, words = "FILE", "a model (FILE.py) or a pool (FILE.toml) of your own"
     parser.add_argument("--plugin", action="append", default=[], type=Path, metavar=metavar,
                         help=words)  # fmt: skip
+
+
+def add_time_limit(parser: argparse.ArgumentParser) -> None:
+    """Add the option that :func:`limit_time` reads."""
+    words = "limit of one simulation of your own model (60; inf for none)"
+    parser.add_argument("--seconds-per-run", metavar="S", help=words)
+
+
+def limit_time(options: argparse.Namespace, *, is_own: bool) -> None:
+    """Limit each simulation of a user's model, here and in worker processes.
+
+    Raises:
+        ParameterError: the limit is out of range, or there is no such model.
+    """
+    if (text := options.seconds_per_run) is None:
+        return
+    from abcdp_core.own_model import time_limit
+
+    seconds = time_limit.SECONDS.parse("seconds_per_run", text)
+    if not is_own:
+        raise ParameterError("seconds_per_run: is for your own model only; leave it out.")
+    os.environ[time_limit.VARIABLE] = str(seconds)
 
 
 def read_pool(file: Path) -> PoolFile:

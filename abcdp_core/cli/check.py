@@ -73,6 +73,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_seed(parser)
     arguments.add_place(parser)
     arguments.add_plugins(parser)
+    arguments.add_time_limit(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -83,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
         ParameterError: the request is not possible.
         KeyboardInterrupt, LostWorkersError, MemoryError: the check did not finish.
     """
+    arguments.limit_time(options, is_own=options.file.suffix != ".toml")
     if options.file.suffix == ".toml":
         return _check_pool(options)
     files = [options.file, *options.plugin]

@@ -20,11 +20,12 @@ from abcdp_core.output.atomic import replace
 from abcdp_core.output.page import figure_page, part_of_page
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.posterior.fit import REPLICATES
+from abcdp_core.posterior.model import Model
 from abcdp_core.release import private_summary
 from abcdp_core.release.document import unit_of
 from abcdp_core.release.exact_noise import with_noise
 from abcdp_core.release.request import ReleaseRequest, own_sizes
-from abcdp_core.release.simulated import model_of, public_pool
+from abcdp_core.release.simulated import has_pool, model_of, public_pool
 from abcdp_core.release.summary_document import PrivateSummaryRecord, fit_figure
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
 from abcdp_core.sentences import duration, plain
@@ -34,8 +35,8 @@ Array = NDArray[np.float64]
 
 ROWS = Parameter("integer", "Rows of the data", low=1, high=10_000_000)
 
-TIMED = 50
-"""Simulations that are timed."""
+TIMED, ENOUGH, LONG = 50, 0.5, 10.0
+"""Most simulations that are timed, the seconds that they take, and those that are announced."""
 
 
 def estimate(request: ReleaseRequest, n: int, workers: str | None) -> str:
@@ -45,12 +46,7 @@ def estimate(request: ReleaseRequest, n: int, workers: str | None) -> str:
     model = model_of(request.scenario, n)
     if model is None:
         return ""
-    rng = generator(request.pool_seed, "timed")
-    theta = model.prior.theta(model.prior.draw(rng, TIMED))
-    model.simulate(rng, theta[:1])  # the first call may compile
-    began = time.perf_counter()
-    model.simulate(rng, theta)
-    each = (time.perf_counter() - began) / TIMED / arguments.workers(workers, 1024)
+    each = _seconds(model, request.pool_seed) / arguments.workers(workers, 1024)
     least = each * min(request.simulations, 2 * request.first) + each * REPLICATES
     most = each * (request.simulations + REPLICATES)
     density = ""
@@ -60,6 +56,41 @@ def estimate(request: ReleaseRequest, n: int, workers: str | None) -> str:
         f"The posterior takes up to {request.simulations:,} simulated data sets, and the check of "
         f"the fit {REPLICATES:,}: about {duration(least)} to {duration(most)} here.{density}"
     )
+
+
+def _seconds(model: Model, seed: int) -> float:
+    """Return the seconds that one simulation takes, from some that take half a second together."""
+    rng, done = generator(seed, "timed"), 0
+    theta = model.prior.theta(model.prior.draw(rng, TIMED))
+    model.simulate(rng, theta[:1])  # the first call may compile
+    began = time.perf_counter()
+    while done < TIMED and (done == 0 or time.perf_counter() - began < ENOUGH):
+        more = theta[done : 2 * done + 1]
+        model.simulate(rng, more)
+        done += len(more)
+    return (time.perf_counter() - began) / done
+
+
+def make_pool(request: ReleaseRequest, n: int) -> None:
+    """Make the public pool of a request; if that takes long, say so before.
+
+    Args:
+        request: of a release; others than of a private summary need none here.
+        n: rows of the data.
+    """
+    if not isinstance(request, PrivateSummaryRequest):
+        return
+    where = request.scenario, n, request.pool_seed, request.first
+    if (model := model_of(request.scenario, n)) is not None and not has_pool(*where):
+        needed = _seconds(model, request.pool_seed) * request.first
+        if needed > LONG:
+            layout.tell(
+                f"First, {request.first:,} data sets of {n:,} rows are simulated for the public "
+                f"pool: about {duration(needed)} here. They are kept for the next time. A pool of "
+                "your own (--plugin POOL.toml) needs none."
+            )
+    with progress.of_fraction("Public pool") as told:
+        public_pool(*where, told)
 
 
 def run(request: ReleaseRequest, options: argparse.Namespace) -> None:
@@ -76,8 +107,7 @@ def run(request: ReleaseRequest, options: argparse.Namespace) -> None:
     if options.rows is not None:
         n = int(ROWS.parse("rows", options.rows))
     request.check_size(n)
-    with progress.of_fraction("Public pool") as told:
-        public_pool(request.scenario, n, request.pool_seed, request.first, told)
+    make_pool(request, n)
     layout.tell(estimate(request, n, options.workers))
     theta, numbers = _simulated(request, n)
     event = request.event(n)

@@ -124,6 +124,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", dest="draws_file", type=arguments.path, metavar="FILE",
                         help=draws.HELP)  # fmt: skip
     arguments.add_plugins(parser)
+    arguments.add_time_limit(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -139,6 +140,7 @@ def run(options: argparse.Namespace) -> int:
         arguments.plug_in(options.plugin)
         if options.scenario.endswith(".toml"):
             options.scenario = arguments.plug_in_pool(Path(options.scenario))
+        arguments.limit_time(options, is_own=bool(options.plugin))
         request = _request(options)
         arguments.workers(options.workers, 1)
         draws.check_place(options.draws_file)
@@ -191,6 +193,7 @@ def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand
         with output_file.reserved(options.out) as keep, _paid(request, options) as paid:
             layout.tell(_recommendation(request))
             values = _values(request, kind, options)
+            rehearsal.make_pool(request, len(values))
             _confirm(_asked(request, len(values), options.workers), sure=options.yes)
             with progress.of_fraction("Public pool") as bar:
                 prepared = procedure.prepare(request, values, bar)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.own_model.parameter import Law, LogDensity, Parameter
 from abcdp_core.own_model.statistics import OwnStatistic, check_text, refuse, take_numbers
+from abcdp_core.own_model.time_limit import limited
 from abcdp_core.own_model.user_errors import OwnError, call, described
 from abcdp_core.parameters import most_draws
 from abcdp_core.posterior import priors
@@ -86,9 +87,9 @@ class Model:
             records are a smaller data set. Dependent records need a single size.
         prior: draws all parameters ``(size, p)`` jointly, instead of their own priors.
         log_prior: log-density ``(m,)`` of ``prior`` at parameters ``(m, p)``, up to a constant.
-        failures: treatment of simulations that raise, or give NaN outside absent records, or give
-            no records: the model is ``refused``, or the draws are ``excluded``, which makes the
-            prior conditional on success.
+        failures: treatment of simulations that raise, take too long, or give NaN outside absent
+            records, or give no records: the model is ``refused``, or the draws are ``excluded``,
+            which makes the prior conditional on success.
         truth: parameters at which data are simulated in place of private data; by default a draw
             from the prior.
         distance: ``numbers``, between statistics, the default if there are any; or ``records``, a
@@ -325,7 +326,7 @@ class Model:
             named = zip(self.parameters, theta[row], strict=True)
             where = ", ".join(f"{each.name} = {value:.6g}" for each, value in named)
             said = f"{self.file}: simulate fails at {where} ({why})."
-        elif error is not None and self.failures == "refused":
+        elif error is not None and self.failures == "refused" and not is_slow(error):
             raise error
         made = np.clip(made, self.low, self.high)
         made[failed] = np.nan
@@ -334,7 +335,9 @@ class Model:
     def _simulated(self, rng: np.random.Generator, theta: Array, n: int) -> Array:
         """Call the user's simulator and check the result ``(k, n, d)``."""
         what, given = f"simulate with parameters {theta.shape}", theta.copy()
-        made = call(self.file, what, self.simulate, rng, given, n)
+        # Several that take too long together are tried alone (:meth:`tried`).
+        with limited(self.file, len(theta)):
+            made = call(self.file, what, self.simulate, rng, given, n)
         if not np.array_equal(given, theta):
             raise OwnError(f"{self.file}: simulate changes the parameters it receives.")
         records = np.asarray(made)
@@ -350,6 +353,11 @@ class Model:
         each = [statistic.moves(self.neighbours) for statistic in self.statistics]
         room = 1.0 + 1e-12
         return room * sum(one for one, _ in each), room * math.hypot(*(two for _, two in each))
+
+
+def is_slow(error: OwnError) -> bool:
+    """Whether simulations took too long."""
+    return isinstance(error.__cause__, TimeoutError)
 
 
 def _wrong_shape(file: str, what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> str:

@@ -174,9 +174,10 @@ def public_pool(
 
 
 def has_pool(scenario: str, n: int, seed: int, size: int = FIRST) -> bool:
-    """Return whether a pool exists or is shipped; making one takes long."""
+    """Return whether a pool exists, is kept on disk or is shipped; making one takes long."""
     table = table_for(scenario)
     is_given = table is not None and table.pool is not None
+    is_given |= table is not None and cache.holds(_entry(scenario, n, seed, size))
     is_shipped = hasattr(simulators.load(scenario), "precomputed_pool")
     return is_given or is_shipped or _key(scenario, n, seed, size) in _pools
 
@@ -192,6 +193,12 @@ KEPT = 4
 _pools: dict[tuple[str, str, int, int, int], PublicPool] = {}
 
 
+def _entry(scenario: str, n: int, seed: int, size: int) -> cache.Entry:
+    source: Any = simulators.load(scenario)
+    stated = {"model": scenario, "n": n, "seed": seed, "pool_size": size}
+    return cache.entry("own-pool", stated, fingerprint.of(source.MODEL.module))
+
+
 def _drawn(model: ScenarioModel, seed: int, size: int, progress: Progress | None) -> Draws:
     """Draws from the prior: shipped, cached on disk, or simulated now."""
     source: Any = simulators.load(model.scenario)
@@ -205,8 +212,7 @@ def _drawn(model: ScenarioModel, seed: int, size: int, progress: Progress | None
     if table is None:
         return _simulated(model, seed, size, progress)
     table.check(model.n, seed)
-    stated = {"model": model.scenario, "n": model.n, "seed": seed, "pool_size": size}
-    entry = cache.entry("own-pool", stated, fingerprint.of(source.MODEL.module))
+    entry = _entry(model.scenario, model.n, seed, size)
     made = cache.load_or_make(entry, lambda: vars(_simulated(model, seed, size, progress)))
     return Draws(made["x"], made["numbers"], made["log_prior"])
 
