@@ -59,6 +59,9 @@ MEANS, SPREADS = 240, 20
 NARROWEST, WIDEST = 1 / 100, 1 / 6
 """Parts of the range between which the standard deviation is taken to be."""
 
+NEGLIGIBLE = 1e-9
+"""Part of the largest probability on the grid that changes no interval."""
+
 STEPS = 2000
 """Parts of the range of which an edge is a whole number, or nearly: a person has to read it."""
 
@@ -176,12 +179,17 @@ class Poll:
         design: what is public of it.
         answers: each question that was answered, with the place of its word.
         log_posterior: of mean and standard deviation ``(MEANS, SPREADS)``, up to a constant.
+        sums: of the values of those who answered, given mean and standard deviation: mean and
+            variance ``(2, MEANS, SPREADS)`` (MATH A17).
     """
 
     design: Design
     answers: tuple[tuple[Question, int], ...] = ()
     log_posterior: Array = field(
         default_factory=lambda: np.zeros((MEANS, SPREADS)), repr=False, compare=False
+    )
+    sums: Array = field(
+        default_factory=lambda: np.zeros((2, MEANS, SPREADS)), repr=False, compare=False
     )
 
     @classmethod
@@ -213,17 +221,28 @@ class Poll:
         """
         if word not in range(WORDS):
             raise ValueError(f"word = {word}: must be 0, 1 or 2.")
-        told = np.log(self._chance(question, word))
-        return Poll(self.design, (*self.answers, (question, word)), self.log_posterior + told)
+        chance, value = self.told(question, word)
+        answers, posterior = (*self.answers, (question, word)), self.log_posterior + np.log(chance)
+        return Poll(self.design, answers, posterior, self.sums + value)
 
-    def _chance(self, question: Question, word: int) -> Array:
-        """The probability of a word ``(MEANS, SPREADS)`` at every mean and standard deviation."""
+    def told(self, question: Question, word: int) -> tuple[Array, Array]:
+        """Return what a word tells at every mean and standard deviation (MATH A15, A17).
+
+        Returns:
+            Its probability ``(MEANS, SPREADS)``, and given it the mean and the variance of the
+            person's value ``(2, MEANS, SPREADS)``.
+        """
         wrong, right = chances(self.design.epsilon)
         means, spreads = self.design.means()[:, None], self.design.spreads()
-        below = [ndtr((edge - means) / spreads) for edge in (question.lower, question.upper)]
-        true = (below[0], below[1] - below[0], 1.0 - below[1])[word]
-        chance: Array = (wrong + (right - wrong) * true) / CHANCES
-        return chance
+        edges = -math.inf, question.lower, question.upper, math.inf
+        low, high = ((edge - means) / spreads for edge in edges[word : word + 2])
+        honest = (right - wrong) / CHANCES
+        chance = wrong / CHANCES + honest * (ndtr(high) - ndtr(low))
+        shift = honest * (_density(low) - _density(high)) / chance
+        # An edge at infinity has no density.
+        ends = [np.where(np.isfinite(z), z, 0.0) * _density(z) for z in (low, high)]
+        narrowed = 1.0 + honest * (ends[0] - ends[1]) / chance - shift**2
+        return chance, np.stack([means + spreads * shift, spreads**2 * narrowed])
 
     def _probabilities(self) -> Array:
         weights = np.exp(self.log_posterior - self.log_posterior.max())
@@ -240,6 +259,22 @@ class Poll:
         ends = np.interp([(1.0 - level) / 2.0, (1.0 + level) / 2.0], reached, edges)
         return float(ends[0]), float(ends[1])
 
+    def class_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the central interval of the mean of those who answered (MATH A17).
+
+        It is narrower than that of the mean of the population they come from. Before any answer it
+        is that of the population.
+        """
+        if not self.answers:
+            return self.interval(level)
+        count, weights = len(self.answers), self._probabilities()
+        kept = weights > NEGLIGIBLE * weights.max()
+        middle, spread = self.sums[0][kept] / count, np.sqrt(self.sums[1][kept]) / count
+        places = np.linspace(self.design.low, self.design.high, 2 * MEANS + 1)
+        reached = ndtr((places[:, None] - middle) / spread) @ weights[kept] / weights[kept].sum()
+        ends = np.interp([(1.0 - level) / 2.0, (1.0 + level) / 2.0], reached, places)
+        return float(ends[0]), float(ends[1])
+
     def mean(self) -> float:
         """Return the posterior mean of the mean."""
         return float(self.of_mean() @ self.design.means())
@@ -253,6 +288,11 @@ class Poll:
         """Whether the interval is wider than half the range: the answers do not tell yet."""
         low, high = self.interval()
         return high - low > (self.design.high - self.design.low) / 2.0
+
+
+def _density(z: Array) -> Array:
+    """Return the standard normal density; 0 at infinity."""
+    return np.asarray(np.exp(-(z**2) / 2.0) / math.sqrt(2.0 * math.pi))
 
 
 def answered(question: Question, value: float, epsilon: float, rng: np.random.Generator) -> int:

@@ -62,8 +62,8 @@ def run(options: argparse.Namespace) -> int:
     if isinstance(poll, ChoicePoll):
         said = poll.leader()
     else:
-        low, high = (amount(end) for end in poll.interval())
-        said = f"the mean is {low} to {high}{record.unit and f' {record.unit}'}"
+        low, high = (amount(end) for end in poll.class_interval())
+        said = f"the mean of the class is {low} to {high}{record.unit and f' {record.unit}'}"
     say(f"{answered}, {said} (95 % interval).")
     return 0
 

@@ -98,11 +98,12 @@ def answers_of(poll: Poll) -> pd.DataFrame:
     for question, word in poll.answers:
         then = then.take(question, word)
         edges = question.number, question.lower, question.upper
-        rows.append((*edges, word, *then.interval(), then.mean(), then.spread()))
+        known = *then.interval(), then.mean(), then.spread(), *then.class_interval()
+        rows.append((*edges, word, *known))
     return pd.DataFrame(rows, columns=list(MAIN.split()))
 
 
-MAIN = "question lower upper word low high mean spread"
+MAIN = "question lower upper word low high mean spread class_low class_high"
 
 
 def posterior_of(poll: Poll) -> pd.DataFrame:
@@ -192,7 +193,7 @@ def interval_figure(result: Result) -> fig.CaptionedFigure:
     last = main.iloc[-1]
     title = f"After {len(main):,} answers the mean is {amount(last.low)} to {amount(last.high)}"
     settings = settings_line(params, ("epsilon_total", "n"))
-    drawn = fig.figure(title, "answers", "mean of the class", settings=settings)
+    drawn = fig.figure(title, "answers", "mean of the population", settings=settings)
     count = np.arange(1.0, len(main) + 1.0)
     asked = fig.PRIVATE.called("95 % interval, private")
     band = fig.band(count, main.low.to_numpy(), main.high.to_numpy(), asked)
@@ -229,8 +230,10 @@ def draw_posterior(
         unit: unit of the values.
     """
     low, high = (amount(end) for end in interval)
-    title = f"The mean is {low} to {high}{unit and f' {unit}'} (95 % interval)"
-    drawn = fig.figure(title, f"mean of the class{unit and f', {unit}'}", "probability", height=330)
+    title = f"The population's mean is {low} to {high}{unit and f' {unit}'} (95 % interval)"
+    drawn = fig.figure(
+        title, f"mean of the population{unit and f', {unit}'}", "probability", height=330
+    )
     width = (design.high - design.low) / len(posterior)
     style = fig.PRIVATE.called("private posterior")
     drawn.add_bar(

@@ -106,3 +106,37 @@ def test_a_poll_without_a_range_or_with_too_large_a_budget_is_refused(
 ) -> None:
     with pytest.raises(ParameterError):
         Design(low, high, epsilon)
+
+
+@pytest.mark.parametrize("word", range(3))
+def test_what_a_word_tells_of_a_value_is_what_quadrature_finds(word: int) -> None:
+    first, question = Poll(Design(0.0, 10.0, 1.5)), Question(0, 4.0, 5.5)
+    wrong, right = (each / CHANCES for each in poll.chances(1.5))
+    chance, (middle, variance) = first.told(question, word)
+    for place in ((0, 0), (120, 10), (100, 19), (239, 5)):
+        mean, spread = first.design.means()[place[0]], first.design.spreads()[place[1]]
+        values = mean + spread * np.linspace(-9.0, 9.0, 200_001)
+        density = np.exp(-0.5 * ((values - mean) / spread) ** 2)
+        cells = (values >= question.lower).astype(int) + (values >= question.upper)
+        told = np.where(cells == word, right, wrong)
+        weights = density * told / (density * told).sum()
+        assert chance[place] == pytest.approx((density * told).sum() / density.sum(), rel=1e-4)
+        exact = weights @ values
+        assert middle[place] == pytest.approx(exact, abs=1e-4 * spread)
+        assert variance[place] == pytest.approx(weights @ (values - exact) ** 2, rel=1e-3)
+
+
+def test_the_class_is_known_better_than_the_population_and_as_often_as_it_says() -> None:
+    rng, design, inside, width = np.random.default_rng(3), Design(0.0, 24.0, 3.0), 0, []
+    for _ in range(40):
+        values, found = 7.0 + 1.5 * rng.standard_normal(40), Poll(design)
+        for number, value in enumerate(np.clip(values, 0.0, 24.0)):
+            question = found.ask(rng, number)
+            found = found.take(question, poll.answered(question, float(value), 3.0, rng))
+        low, high = found.class_interval()
+        inside += low <= values.mean() <= high
+        width.append((high - low) / (found.interval()[1] - found.interval()[0]))
+    assert 0.6 < np.mean(width) < 0.95
+    # Of 40 intervals of 95 %, fewer than 30 contain the mean once in 10⁸ times.
+    assert inside >= 30
+    assert Poll(design).class_interval() == Poll(design).interval()

@@ -70,7 +70,7 @@ def test_the_limit_is_for_a_model_of_ones_own(
 
 
 @pytest.mark.parametrize(("seconds", "is_there", "says"), [
-    (0.5, False, "1,000 data sets of 1,000,000 rows are simulated for the public pool: about 8.3 min"),
+    (0.5, False, "1,000,000 rows are simulated for the public pool: about 8.3 min here."),
     (0.5, True, ""),
     (1e-5, False, ""),
 ])  # fmt: skip

@@ -129,7 +129,7 @@ def test_the_command_computes_the_tables_of_the_screen_again(
     poll = Poll.replayed(DESIGN, (*poll.answers[3:], *poll.answers[:3]))
     file.write_text(written(poll, 'How "long"?\n€', "hours", "0.3.0"), encoding="utf-8")
     assert main(["poll", str(file), "--out", str(tmp_path)]) == 0
-    assert "After 12 answers, the mean is " in capsys.readouterr().out
+    assert "After 12 answers, the mean of the class is " in capsys.readouterr().out
     for name, table in (("poll", answers_of(poll)), ("poll.posterior", posterior_of(poll))):
         assert (tmp_path / f"{name}.csv").read_text() == table.to_csv(index=False)
     whole = file.read_text()

@@ -117,10 +117,10 @@ def _numbers(numbers: Mapping[str, str], said: str) -> None:
 def _mean(view: View, held: Held, numbers: dict[str, str], poll: Poll) -> None:
     """Show the interval of the mean in large type, and the posterior."""
     unit, (low, high) = held.unit and f" {held.unit}", poll.interval()
-    before = " to ".join(amount(end) for end in Poll(poll.design).interval())
-    said = f"Before anyone answered, it was {before}{unit}."
+    said = f"For a wider population it is {amount(low)} to {amount(high)}{unit}."
     said = f"The answers do not reveal the mean yet. {said}" if poll.is_vague else said
-    numbers["Mean of the class, 95 % interval"] = f"{amount(low)} to {amount(high)}{unit}"
+    own = " to ".join(amount(end) for end in poll.class_interval())
+    numbers["Mean of the class, 95 % interval"] = f"{own}{unit}"
     _numbers(numbers, f"{said} Without noise, the mean of this class would be exact.")
     drawn = draw_posterior(poll.design, posterior_of(poll), (low, high), unit=held.unit)
     charts.show(view, "poll", drawn, is_kept=False)
