@@ -59,7 +59,7 @@ MEANS, SPREADS = 240, 20
 NARROWEST, WIDEST = 1 / 100, 1 / 6
 """Parts of the range between which the standard deviation is taken to be."""
 
-NEGLIGIBLE = 1e-9
+NEGLIGIBLE = 1e-5
 """Part of the largest probability on the grid that changes no interval."""
 
 STEPS = 2000
@@ -270,10 +270,18 @@ class Poll:
         count, weights = len(self.answers), self._probabilities()
         kept = weights > NEGLIGIBLE * weights.max()
         middle, spread = self.sums[0][kept] / count, np.sqrt(self.sums[1][kept]) / count
-        places = np.linspace(self.design.low, self.design.high, 2 * MEANS + 1)
-        reached = ndtr((places[:, None] - middle) / spread) @ weights[kept] / weights[kept].sum()
-        ends = np.interp([(1.0 - level) / 2.0, (1.0 + level) / 2.0], reached, places)
-        return float(ends[0]), float(ends[1])
+
+        def end(part: float) -> float:
+            low, high = self.design.low, self.design.high
+            # Between two of some places, and again between two of some within.
+            for _ in range(3):
+                places = np.linspace(low, high, 13)
+                reached = ndtr((places[:, None] - middle) / spread) @ weights[kept]
+                at = int(np.searchsorted(reached[1:-1], part * weights[kept].sum()))
+                low, high = float(places[at]), float(places[at + 1])
+            return (low + high) / 2.0
+
+        return end((1.0 - level) / 2.0), end((1.0 + level) / 2.0)
 
     def mean(self) -> float:
         """Return the posterior mean of the mean."""
