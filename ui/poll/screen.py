@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import html
 from collections.abc import Mapping
@@ -84,8 +85,11 @@ def _address(held: Held) -> None:
     page = share.for_visitors(st.context.url or "", settings.current())
     address = f"{share.elsewhere(page, here, first).partition('?')[0]}?{CODE}={held.code}"
     if picture := share.code(address):
-        # The code has no size of its own.
-        st.image(picture.replace("<svg ", '<svg width="300" height="300" ', 1), width=300)
+        # A picture of its own needs its namespace.
+        named = picture.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+        data = base64.b64encode(named.encode()).decode()
+        source = f"data:image/svg+xml;base64,{data}"
+        st.html(f'<img width="300" alt="QR code of the address below" src="{source}">')
     st.markdown(f"{address}  \nCode **{held.code}**")
 
 
