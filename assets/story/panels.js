@@ -145,7 +145,9 @@ export function track(plot, scene) {
     - ((Math.min(high, Math.max(low, distance)) - low) / (high - low)) * (frame.bottom - frame.top);
   const shown = { ...plot, box: frame };
   const role = scene.role ?? (noisy ? "private" : "plain"), shade = colors[role], across = (at) => [[frame.left, at], [frame.right, at]];
-  inside(shown, () => filled(shown, frame.left, y(limit), frame.right - frame.left, frame.bottom, noisy ? shade : colors.plain, 0.1));
+  const floor = noisy ? frame.bottom : y(0);
+  inside(shown, () => filled(
+    shown, frame.left, y(limit), frame.right - frame.left, floor - y(limit), noisy ? shade : colors.plain, 0.1));
   for (const tick of ticks(0, high, 4)) {
     path(shown, across(y(tick)), look.ink, 1, [], 0.14);
     write(shown, label(tick), frame.left - 6, y(tick), "right", look.ink);
@@ -178,7 +180,7 @@ export function track(plot, scene) {
   }
   const arrived = kept.has(done) ? shade : colors.rejected;
   if (scene.flight) flying(shown, scene.flight, { x, y, rho, noisy, done, color: arrived });
-  if (scene.marked !== undefined) {
+  if (scene.marked < most) {
     ink.beginPath();
     ink.arc(x(scene.marked), y(rho[scene.marked]), 13 * look.thick, 0, 7);
     ink.strokeStyle = look.ink;
@@ -195,6 +197,8 @@ export function track(plot, scene) {
     if (room > words.length) write(shown, moved, frame.left + 7 * look.unit, frame.bottom - (words.length + 0.6) * line, "left",
       colors.inWords.private, 600);
   }
+  const over = Math.max(...words.map(([text]) => measured(ink, look, text, 600))) + 34 * look.unit;
+  filled(shown, frame.left + 1, frame.bottom - (words.length + 0.1) * line, over, (words.length + 0.1) * line, look.paper, 0.8);
   words.forEach(([text, color, isWrong], i) => {
     const at = frame.bottom - (words.length - i - 0.4) * line;
     (isWrong ? ringed : (p, a, b, c) => disc(p, a, b, DOT, c))(shown, frame.left + 14 * look.unit, at, colors[color]);
@@ -216,10 +220,10 @@ function flying(plot, { part, from }, { x, y, rho, noisy, done, color }) {
 // ---------------------------------------------------------------- one distance, and what a spy learns
 
 // Where one distance may end, with your answer and with the other: two hills, or without kicks two lines.
-export function hills(plot, { guess, mine, other, limit, scale, delta }) {
+export function hills(plot, { you, guess, mine, other, limit, scale, delta }) {
   const { box, look, colors } = plot, unit = look.unit;
   const top = headed(plot, `The distance of guess ${comma(guess + 1)}, magnified`,
-    [["▬ with your answer", colors.words], ["╌ with the other answer", colors.inWords.private]]);
+    [[`▬ if you say ${you.said}`, colors.words], [`╌ if you say ${you.instead}`, colors.inWords.private]]);
   const foot = box.bottom - 44 * unit, reach = scale ? 4 * scale : 2.2 * delta;
   const x = (distance) => between(box.left, box.right, 0.5 + (distance - mine) / (2 * reach));
   const height = (distance, middle) =>
@@ -241,17 +245,17 @@ export function hills(plot, { guess, mine, other, limit, scale, delta }) {
     }
   }
   path(plot, [[box.left, foot], [box.right, foot]], look.ink, 1.5);
-  const wide = Math.max(3, x(mine + delta) - x(mine)), middle = (box.left + box.right) / 2;
+  const wide = Math.min((box.right - box.left) / 2, Math.max(3, x(mine + delta) - x(mine))), middle = (box.left + box.right) / 2;
   filled(plot, middle - wide, foot + 5, 2 * wide, 4, look.ink);
-  write(plot, `one person can move it by ${delta.toFixed(4)} at most`, middle, foot + 19 * unit, "center",
+  write(plot, `one person can move it by ${delta.toPrecision(2)} at most`, middle, foot + 19 * unit, "center",
     look.ink, 600);
-  const kick = scale ? `a typical kick is ${Math.round(scale / delta)} times as long: ${scale.toPrecision(2)}`
+  const kick = scale ? `a typical kick: ${scale.toPrecision(2)}`
     : "no kick";
   write(plot, kick, middle, foot + 36 * unit, "center", colors.inWords.private, 600);
 }
 
 // What the spy believes, from 0 to 100: the promise as a band, and what this result makes of it.
-export function believed(plot, { low, high, now, title }) {
+export function believed(plot, { you, low, high, now, title }) {
   const { box, look, colors } = plot, unit = look.unit;
   const top = headed(plot, title), tall = 26 * unit;
   const x = (hundred) => between(box.left, box.right, hundred / 100);
@@ -262,7 +266,8 @@ export function believed(plot, { low, high, now, title }) {
   write(bare, `this result: ${now.toFixed(0)}`, x(now) + (side === "left" ? 11 : -11), top + tall / 2, side, look.ink, 600);
   for (const hundred of [0, 25, 50, 75, 100]) {
     const side = { 0: "left", 100: "right" }[hundred] ?? "center";
-    write(plot, hundred === 50 ? "before: 50" : String(hundred), x(hundred), top + tall + 11 * unit, side, look.ink);
+    const words = { 0: `0: you said ${you.instead}`, 50: "before: 50", 100: `100: you said ${you.said}` }[hundred];
+    write(plot, words ?? String(hundred), x(hundred), top + tall + 11 * unit, side, look.ink);
   }
 }
 
@@ -308,6 +313,18 @@ export function dotplot(plot, { wrong, c, guess, typical }) {
       disc({ ...plot, look: { ...look, thick: 1 } }, ...at, radius, colors.private);
     }
   }
+  // Runs that used up all guesses are in front, hollow.
+  const used = new Map();
+  wrong.forEach((count, run) => { if (wrong.short[run]) used.set(count, (used.get(count) ?? 0) + 1); });
+  for (const [count, many] of used) {
+    const all = stacks.get(count);
+    for (let k = 0; k < many; k++) {
+      const column = (k % beside) - (Math.min(beside, all) - 1) / 2;
+      const at = [x(count) + column * 2.2 * radius, foot - (Math.floor(k / beside) + 0.6) * 2.2 * radius];
+      disc({ ...plot, look: { ...look, thick: 1 } }, ...at, 0.6 * radius, look.paper);
+    }
+  }
+  if (used.size) write(plot, "hollow: all guesses used up", box.left, top, "left", colors.inWords.private);
   path(plot, [[box.left, foot], [box.right, foot]], look.ink, 1.5);
   const every = [1, 2, 5, 10, 20, 50, 100, 200].find((step) => (pitch * step) > 34 * unit) ?? 500;
   for (let count = 0; count <= c; count += every) {
@@ -334,8 +351,9 @@ export function errorCurve(plot, { rows, plain, nothing, now, error }) {
   const foot = box.bottom - 38 * unit, left = box.left + 34 * unit;
   const budgets = rows.map(([budget]) => budget), [first, last] = [budgets[0], budgets.at(-1)];
   const x = (budget) => between(left, box.right - 8, Math.log(budget / first) / Math.log(last / first));
-  const y = (value) => between(foot, top, Math.min(1, value / (1.25 * nothing)));
-  for (const tick of ticks(0, 1.2 * nothing, 3)) {
+  const most = Math.max(1.25 * nothing, ...rows.map(([, , , high]) => 1.05 * high), 1.05 * error);
+  const y = (value) => between(foot, top, value / most);
+  for (const tick of ticks(0, 0.96 * most, 3)) {
     path(plot, [[left, y(tick)], [box.right, y(tick)]], look.ink, 1, [], 0.14);
     write(plot, label(tick), left - 6, y(tick), "right", look.ink);
   }
@@ -355,7 +373,8 @@ export function errorCurve(plot, { rows, plain, nothing, now, error }) {
   const at = x(Math.min(last, Math.max(first, now)));
   path(plot, [[at, top], [at, foot]], look.ink, 1.5, [4, 4]);
   ringed(plot, at, y(error), colors.private);
-  write(plot, "this run", at + 14, y(error) - 12 * unit, "left", colors.inWords.private, 600);
+  const side = at + 80 * unit > box.right ? "right" : "left";
+  write(plot, "this run", at + (side === "left" ? 14 : -14), y(error) - 12 * unit, side, colors.inWords.private, 600);
   path(plot, [[left, foot], [box.right, foot]], look.ink, 1.5);
   for (const budget of [0.05, 0.2, 1, 5]) write(plot, label(budget), x(budget), foot + 12 * unit, "center", look.ink);
   write(plot, "more private  ←  budget ε_total  →  less private", (left + box.right) / 2, foot + 29 * unit,

@@ -8,10 +8,11 @@ import { belief, promise } from "./run.js";
 export const SLOW = 4; // guesses that are looked at one by one
 const USUAL = { epsilonTotal: 0.2, epsilonAbc: 0.1, c: 10, redrawn: false };
 const ROUND = [1, 1.5, 2, 3, 5, 7];
-const decades = (from, to) => ROUND.flatMap((x) => [-2, -1, 0, 1].map((e) => Number((x * 10 ** e).toPrecision(3))))
+const decades = (from, to) => ROUND.flatMap((x) => [-2, -1, 0, 1, 2].map((e) => Number((x * 10 ** e).toPrecision(3))))
   .filter((x) => x >= from && x <= to).sort((a, b) => a - b);
 
 export const BUDGETS = decades(0.02, 20);
+const SOFTER = decades(0.02, 200); // as far as a list may betray
 const THRESHOLDS = [0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12, 0.13, 0.14, 0.15, 0.17, 0.2, 0.25, 0.3, 0.4, 0.5];
 const COUNTS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500];
 
@@ -86,13 +87,13 @@ function running(story, plot, facts) {
 function told(story, facts) {
   const { place } = story, { run, rho, noisy, plain } = facts, shown = noisy ?? rho;
   const done = Math.min(Math.floor(place), run.stop), slow = place < SLOW && place > done;
-  const t = slow ? done : done - 1, isKept = run.kept.includes(t), many = run.kept.filter((k) => k <= t).length;
-  if (place <= 0) return ["Press Play."];
+  const t = slow ? done : Math.max(0, done - 1), isKept = run.kept.includes(t), many = run.kept.filter((k) => k <= t).length;
+  if (place <= 0 && !story.playing) return ["Press Play."];
   if (done >= run.stop) return null;
   const said = [`Guess ${comma(t + 1)}: `];
-  if (slow && place - done < 0.5) {
+  if (place <= 0 || (slow && place - done < (t ? 0.5 : 0.85))) {
     if (noisy) return [...said, `distance ${off(rho[t])}, and now its kick.`];
-    const more = t ? "" : " A distance compares the two crowds; the bars are its rough picture.";
+    const more = t ? "" : " Their distance says how much they differ from the real people; the bars are its rough picture.";
     return [...said, `five shares at random, and 5,000 people simulated with them.${more}`];
   }
   said.push(noisy ? `${off(rho[t])} is kicked to ${off(shown[t])}, ` : `distance ${off(rho[t])}, `);
@@ -136,7 +137,8 @@ function spied(story) {
 }
 
 function kicked(story) {
-  const { draws } = story, facts = usual(story, { epsilonTotal: story.setting.epsilonTotal });
+  const { draws } = story, { epsilonTotal } = story.setting;
+  const facts = usual(story, { epsilonTotal, epsilonAbc: draws.spy });
   const other = facts.of(draws.other), seen = story.changed ? other : facts.run;
   const now = story.once(`belief ${story.changed} ${facts.key}`,
     () => belief(facts.rho, draws.other, facts.setting, seen));
@@ -156,6 +158,12 @@ function question(story) {
   return { ...QUESTIONS[found + (second ? 1 : 0)], number: found + (second ? 1 : 0) };
 }
 
+const WHY = [
+  "Close guesses are rare and far ones common: noise mostly lets far ones in.",
+  "A hundred share the budget, so each kick is nine times as long.",
+  "One of 1,000 people weighs five times as much, so each kick is five times as long.",
+];
+
 const middle = (values) => values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
 
 function predicted(story, plot) {
@@ -167,10 +175,11 @@ function predicted(story, plot) {
   track(at(plot, left), {
     ...facts, noisy: null, limit: facts.plain.limit, plain: facts.plain.limit, most: facts.run.stop,
     run: { ...facts.run, kept: shown ? facts.run.kept : [] }, place: shown ? facts.run.stop : 0,
-    title: shown ? `Run ${shown}: the ${c} it kept, where they truly are` : `A run keeps ${c}`,
+    title: shown ? `Run ${shown}: ${facts.run.kept.length < c ? "all guesses used up" : `the ${c} it kept, where they truly are`}` : `A run keeps ${c}`,
     role: "private",
   });
   const wrong = many ? many.wrong.slice(0, shown) : [];
+  if (many) wrong.short = many.kept.map((kept) => kept < c);
   if (many) wrong.most = Math.max(...Object.values(Object.groupBy(many.wrong, String)).map((each) => each.length));
   dotplot(at(plot, right), { wrong, c, guess, typical: shown >= 200 ? middle(many.wrong) : null });
 }
@@ -179,8 +188,11 @@ const asked = (story) => {
   const { c, more, number } = question(story), many = story.answers[number];
   const guess = { kind: "slide", name: "Your guess", from: 0, to: c, value: story.guesses[number] ?? c / 2,
     shown: comma(story.guesses[number] ?? c / 2), on: (value) => { if (!many) story.guesses[number] = value; }, off: Boolean(many) };
-  const show = { kind: "press", primary: true, text: many ? "Again" : "Show 200 runs",
-    on: () => story.ask(number, { ...USUAL, n: story.draws.shown, ...more }) };
+  const show = { kind: "press", primary: true, text: many ? "Guess again" : "Show 200 runs",
+    on: () => {
+      if (many) delete story.answers[number];
+      else story.ask(number, { ...USUAL, n: story.draws.shown, ...more });
+    } };
   const next = { kind: "press", text: "Now ask a thousand people", on: () => { story.second = true; } };
   return [guess, show, ...(story.scene === 6 && !story.second && many?.shown >= 200 ? [next] : [])];
 };
@@ -191,7 +203,7 @@ function outcome(story) {
   const shown = Math.floor(many.shown), typical = middle(many.wrong);
   if (shown < 200) return [`Run ${shown} of 200: `, strong(`${many.wrong[Math.max(0, shown - 1)]} wrong`, "private"), "."];
   return [`You said ${comma(guess)}. `, strong(`A typical run has ${comma(typical)} of ${comma(c)} wrong.`, "private"),
-    typical > c / 4 ? " Close guesses are rare and far ones common: noise mostly lets far ones in." : ""];
+    ` ${guess === typical ? "Exactly right. " : ""}${WHY[number]}`];
 }
 
 // ---------------------------------------------------------------- all scenes
@@ -212,7 +224,7 @@ export const SCENES = [
       if (story.fallen < 1) return ["First, the real people: how many gave which number?"];
       const facts = this.facts(story);
       return told(story, facts) ?? [strong(`${facts.run.kept.length} kept: the run stops`, "plain"),
-        ` after ${comma(facts.run.stop)} guesses. The average of those kept is off by `, strong(off(facts.error), "plain"), "."];
+        ` after ${comma(facts.run.stop)} guesses. Their average is off from the truth by `, strong(off(facts.error), "plain"), "."];
     },
     controls: () => PLAY,
     draw(story, plot) {
@@ -227,7 +239,7 @@ export const SCENES = [
     live(story) {
       const { you, spy, mine, others } = spied(story), names = (kept) => kept.map((t) => comma(t + 1)).join(", ");
       if (!story.changed) {
-        return [`No noise, and a spy who knows everybody else's number chose the threshold ${spy}. `,
+        return [`Nothing is hidden yet. A spy knows everybody else's number and chose the threshold ${spy}. `,
           strong(`From this list the spy is certain that you said ${you.said}.`, "private")];
       }
       return [`With ${you.instead} instead of ${you.said}, guess `, strong(names(others), "private"),
@@ -239,10 +251,10 @@ export const SCENES = [
       const seen = story.changed ? facts.with(story.draws.other, other) : facts;
       const right = shownRun(story, plot, seen, { marked: guess, limit: spy });
       const [upper, lower] = halved(right, 0.48);
-      hills(at(plot, upper), { guess, mine: facts.rho[guess], other: story.draws.other[guess], limit: spy, scale: 0,
+      hills(at(plot, upper), { you, guess, mine: facts.rho[guess], other: story.draws.other[guess], limit: spy, scale: 0,
         delta: facts.setting.delta });
       const [bar, lists] = halved(lower, 0.36, 10);
-      believed(at(plot, bar), { low: 0, high: 100, now, title: `How sure is the spy that you said ${you.said}?` });
+      believed(at(plot, bar), { you, low: 0, high: 100, now, title: `How sure is the spy that you said ${you.said}?` });
       published(at(plot, lists), [
         { title: `Published if you say ${you.said}`, kept: facts.run.kept },
         { title: `Published if you say ${you.instead}`, kept: story.changed ? other.kept : [], color: "private" },
@@ -254,7 +266,7 @@ export const SCENES = [
     facts: (story) => usual(story, {}),
     live(story) {
       const facts = this.facts(story);
-      return told(story, facts) ?? [`The run stops: `, strong(`${facts.wrong} of ${facts.run.kept.length} are there only because of noise`,
+      return told(story, facts) ?? [`The run stops: `, strong(`${facts.wrong} of ${facts.run.kept.length} are wrong, kept only because of noise`,
         "private"), ". The estimate is off by ", strong(off(facts.error), "private"), " instead of ",
       strong(off(facts.plain.error), "plain"), "."];
     },
@@ -264,26 +276,30 @@ export const SCENES = [
   {
     title(story) {
       const [low, high] = promise(story.setting.epsilonTotal);
+      if (low === 0) return "How hard? This softly, a spy may become certain.";
       return `How hard? Hard enough that a spy stays between ${low} and ${high} of 100.`;
     },
     live(story) {
-      const { facts, other, now } = kicked(story), { delta } = facts.setting;
-      const same = facts.run.kept.filter((t) => other.kept.includes(t)).length, times = Math.round(facts.scale.query / delta);
-      const less = facts.setting.epsilonTotal > 2 ? " That is the worst case: this result tells less." : "";
-      return [`ε_total = ${facts.setting.epsilonTotal} makes a typical kick, called noise, ${times} times as long as you can move `,
-        `a distance. ${same} of ${facts.run.kept.length} are published either way. The spy, who gave you 50 of 100, now gives `,
+      const { facts, other, now, ends } = kicked(story), { you } = story.draws, { epsilonTotal, delta } = facts.setting;
+      const same = facts.run.kept.filter((t) => other.kept.includes(t)).length;
+      const times = facts.scale.query / delta;
+      const long = times >= 1.5 ? `${Math.round(times)} times as long as` : times > 0.7 ? "about as long as" : "shorter than";
+      const less = Math.abs(now - 50) < 0.5 * (50 - ends[0]) ? " The promise is for the worst list; this one tells less." : "";
+      return [`ε_total = ${epsilonTotal} makes a typical kick, called noise, ${long} your effect on a distance. `,
+        `${same} of ${facts.run.kept.length} are published whatever you say. The spy, who gave 50 of 100 to ${you.said}, now gives `,
         strong(now.toFixed(0), "theory"), `.${less}`];
     },
-    controls: (story) => [otherAnswer(story), budgetSlider(story), NEW_NOISE],
+    controls: (story) => [otherAnswer(story), knob(story, "epsilonTotal", "Privacy budget ε_total: smaller hides better,",
+      SOFTER), NEW_NOISE],
     draw(story, plot) {
       const { facts, other, now, ends } = kicked(story), { you } = story.draws, { run } = facts;
-      const guess = run.kept[0] ?? 0, seen = story.changed ? facts.with(story.draws.other, other) : facts;
+      const guess = spied(story).others[0], seen = story.changed ? facts.with(story.draws.other, other) : facts;
       const right = shownRun(story, plot, seen, { marked: guess, limit: run.thresholds[0] });
       const [upper, lower] = halved(right, 0.48);
-      hills(at(plot, upper), { guess, mine: facts.rho[guess], other: story.draws.other[guess],
+      hills(at(plot, upper), { you, guess, mine: facts.rho[guess], other: story.draws.other[guess],
         scale: facts.scale.query, delta: facts.setting.delta });
       const [bar, lists] = halved(lower, 0.36, 10);
-      believed(at(plot, bar), { low: ends[0], high: ends[1], now, title: `How sure is the spy that you said ${you.said}?` });
+      believed(at(plot, bar), { you, low: ends[0], high: ends[1], now, title: `How sure is the spy that you said ${you.said}?` });
       published(at(plot, lists), [
         { title: `Published if you say ${you.said}`, kept: run.kept },
         { title: `Published with the same noise if you say ${you.instead}`, kept: other.kept, color: "private" },
@@ -308,14 +324,15 @@ export const SCENES = [
     title: () => "What would you trade? Drag anything.",
     live(story) {
       const facts = story.facts(story.setting), [low, high] = promise(facts.setting.epsilonTotal), { kept } = facts.run;
+      const spy = low === 0 ? "a spy may become certain" : `a spy stays between ${low} and ${high} of 100`;
       if (!kept.length) {
         return [strong("Nothing is kept", "private"), ": the estimate is what one knew before, off by ",
-          strong(off(facts.error), "private"), " · spy: ", strong(`${low} to ${high} of 100`, "theory")];
+          strong(off(facts.error), "private"), " · ", strong(spy, "theory")];
       }
-      const ratio = facts.error / facts.plain.error;
+      const [mine, without] = [facts.error, facts.plain.error], ratio = Number(off(mine)) / Number(off(without));
       return [strong(`${comma(facts.wrong)} of ${comma(kept.length)} kept are wrong`, "private"), " · error ",
-        strong(off(facts.error), "private"), `, ${ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(1)} times `,
-        strong(off(facts.plain.error), "plain"), " · spy: ", strong(`${low} to ${high} of 100`, "theory")];
+        strong(off(mine), "private"), `, ${ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(1)} times `,
+        strong(off(without), "plain"), " · ", strong(spy, "theory")];
     },
     controls: (story) => [
       budgetSlider(story),
@@ -324,7 +341,7 @@ export const SCENES = [
       knob(story, "n", "People N", story.draws.sizes),
       NEW_NOISE,
       { kind: "choose", text: "Error curve", value: story.curve, on: (value) => { story.curve = value; } },
-      { kind: "choose", text: "Redraw threshold", value: story.setting.redrawn,
+      { kind: "choose", text: "New threshold each time", value: story.setting.redrawn,
         on: (value) => story.change({ redrawn: value }) },
     ],
     draw(story, plot) {

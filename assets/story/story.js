@@ -14,7 +14,7 @@ import { BUDGETS, SCENES, SLOW } from "./scenes.js";
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const RUNS = 200;
-const FIRST = 1.8, REST = 11; // seconds of each of the first guesses, and of all others
+const FIRST = 6, EARLY = 1.8, REST = 11; // seconds of the first guess, of each of some more, and of all others
 const FALL = 1.6, GROW = 2.5; // seconds in which people fall into bars, and runs pile up
 const NARROW = 760; // pixels
 const START = { epsilonTotal: 0.2, epsilonAbc: 0.1, c: 10, n: 5000, noise: 0, redrawn: false };
@@ -44,16 +44,19 @@ class Story {
     const find = (selector) => root.querySelector(selector);
     Object.assign(this, { canvas: find("canvas"), row: find(".controls"), said: find(".said") });
     const { rho, theta, truth, seed, most } = draws;
-    const budgets = BUDGETS.filter((budget) => budget >= 0.05 && budget <= 10);
     try {
-      this.ask = this.asking(manyRuns({ rho, theta, truth, seed, most, budgets }, RUNS));
+      this.ask = this.asking(manyRuns({ rho, theta, truth, seed, most, budgets: BUDGETS }, RUNS));
     } catch {
       this.notice = "This browser runs no workers: two scenes show no runs.";
       this.ask = () => {};
     }
     this.take(data);
     this.read();
-    find("[data-do=back]").onclick = () => this.enter(this.scene - 1);
+    find("[data-do=back]").onclick = () => {
+      if (!this.second) this.enter(this.scene - 1);
+      this.second = false;
+      this.wake();
+    };
     find("[data-do=next]").onclick = () => this.enter(this.scene + 1);
     find(".steps").append(...SCENES.map((scene, i) => {
       const step = document.createElement("button");
@@ -246,9 +249,10 @@ class Story {
     if (!this.playing) return more;
     if (this.fallen < 1) { this.fallen = Math.min(1, this.fallen + seconds / FALL); return true; }
     const { stop } = this.run(), slow = Math.min(SLOW, stop), rest = Math.max(1, stop - slow);
-    const time = this.place < slow ? this.place * FIRST : slow * FIRST + REST * ((this.place - slow) / rest) ** (1 / 3);
-    const then = time + (STILL.matches ? 1 : seconds) - slow * FIRST;
-    this.place = Math.min(stop, then < 0 ? slow + then / FIRST : slow + rest * (then / REST) ** 3);
+    const by = STILL.matches ? 1 : seconds;
+    if (this.place < slow) this.place += by / (this.place < 1 ? FIRST : EARLY);
+    else this.place = slow + rest * (((this.place - slow) / rest) ** (1 / 3) + by / REST) ** 3;
+    this.place = Math.min(stop, this.place);
     this.playing = this.place < stop;
     return more || this.playing;
   }
