@@ -166,5 +166,3 @@ def test_in_the_app_what_is_let_go_is_on_the_next_page(visit: Visit) -> None:
     visit.page.get_by_role("link", name="When noise flips a decision").last.click()
     visit.rest()
     expect(visit.page.locator(".finding").first).to_contain_text("ε_total = 0.7")
-    visit.page.go_back()
-    expect(visit.page.locator(".headline")).to_be_visible()

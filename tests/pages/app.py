@@ -13,6 +13,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
+from streamlit.runtime.state.session_state import SessionState
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
@@ -21,6 +23,8 @@ from abcdp_core.release.document import ReleaseRecord
 from tests.english import EXCEPTIONS, habits
 from ui.jobs import queue
 from ui.release import release_state
+from ui.server import streamlit_internals
+from ui.view import controls_spec, page_table
 
 # Each app looks for components in the metadata of all packages; they stay what they are.
 pytest.MonkeyPatch().setattr(
@@ -155,6 +159,17 @@ def translated(app: AppTest) -> list[str]:
     notices = [str(each.value) for each in (*app.warning, *app.info, *app.error)]
     found = habits("\n".join([texts(app), *said, *drawn, *notices]))
     return [each for each in found if not any(part in each for part in EXCEPTIONS)]
+
+
+def take_messages(monkeypatch: pytest.MonkeyPatch, *, as_served: bool = True) -> None:
+    """Take a browser's messages as this server does, else as Streamlit does; undone at the end."""
+    monkeypatch.setattr(ScriptRequests, "_request_rerun_locked", streamlit_internals._join)
+    monkeypatch.setattr(ScriptRequests, "on_scriptrunner_ready", streamlit_internals._ready)
+    monkeypatch.setattr(ScriptRequests, "on_scriptrunner_yield", streamlit_internals._look)
+    monkeypatch.setattr(SessionState, "on_script_will_rerun", streamlit_internals._prepare)
+    if as_served:
+        pages = [page.file for page in page_table.shown()]
+        streamlit_internals.keep_clicks(pages, still=controls_spec.ALWAYS_SEEN)
 
 
 # ------------------------------------------------------------------------ a release of one's own

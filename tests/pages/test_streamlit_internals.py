@@ -16,6 +16,7 @@ from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.typing import UploadedFile
 
+from tests.pages.app import take_messages
 from tests.sources import ROOT, files_of, imports_of
 from ui.server import streamlit_internals
 
@@ -28,10 +29,7 @@ def test_a_timers_request_does_not_undo_a_page_change(
     asked: tuple[str, str], is_fixed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = ScriptRequests()
-    # Whatever is patched here or was before is undone at the end.
-    monkeypatch.setattr(ScriptRequests, "_request_rerun_locked", streamlit_internals._join)
-    if is_fixed:
-        streamlit_internals.keep_clicks()
+    take_messages(monkeypatch, as_served=is_fixed)
     timer = RerunData(page_script_hash="old", fragment_id="progress", is_auto_rerun=True)
     data = {"click": RerunData(page_script_hash="new"), "timer": timer}
     assert all(requests.request_rerun(data[name]) for name in asked)
@@ -45,10 +43,7 @@ def test_a_timers_request_does_not_undo_a_page_change(
 
 @pytest.mark.parametrize("is_fixed", [True, False])
 def test_a_timer_changes_no_widget(is_fixed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ScriptRequests, "_request_rerun_locked", streamlit_internals._join)
-    monkeypatch.setattr(SessionState, "on_script_will_rerun", streamlit_internals._prepare)
-    if is_fixed:
-        streamlit_internals.keep_clicks()
+    take_messages(monkeypatch, as_served=is_fixed)
     requests, session = ScriptRequests(), SessionState()
     widget = WidgetMetadata(
         NAME,

@@ -157,6 +157,7 @@ def _turn(pressed: str, number: int, name: str = "") -> None:
     if name:
         st.session_state["lesson"] = name
     st.session_state["step"] = number
+    st.session_state[session.ENTERED] = None
 
 
 def _focus(button: str) -> None:

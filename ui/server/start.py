@@ -19,6 +19,7 @@ from abcdp_core.output import story
 from ui.jobs import work
 from ui.server import settings, streamlit_internals
 from ui.server.http_filter import HttpFilter
+from ui.view import controls_spec, page_table
 
 FIRST_NEEDED = "posterior", "expected-error"
 """Studies that most pages need. They, and what is imported above, are loaded before anyone can ask:
@@ -31,7 +32,8 @@ def middleware() -> list[Middleware]:
         current = settings.current()
     except settings.SettingsError as error:
         sys.exit(str(error))
-    streamlit_internals.keep_clicks()
+    pages = [page.file for page in page_table.shown()]
+    streamlit_internals.keep_clicks(pages, still=controls_spec.ALWAYS_SEEN)
     for name in FIRST_NEEDED:
         studies.load(name).Params()
     return [Middleware(HttpFilter, settings=current, preload=streamlit_internals.drawing_script())]

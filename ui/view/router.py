@@ -19,7 +19,7 @@ from abcdp_core import __version__, glossary, registry
 from abcdp_core.parameters import ParameterError
 from abcdp_core.places import ASSETS
 from ui.figures.verbatim import LONGEST_BLAME, verbatim
-from ui.server import render_lock, settings
+from ui.server import render_lock, settings, streamlit_internals
 from ui.view import controls_spec, page_table, session
 from ui.view.link import VERSION
 from ui.view.page import Page
@@ -158,9 +158,14 @@ def _follow_lesson(page: Page) -> None:
     there = {*page.own, *controls_spec.SHARED, "lesson", "step"} & {*st.session_state}
     if not session.comes_to_step(view):
         return
+    assert view.step is not None, "a step is come to"
+    if view.step.page != page.file and streamlit_internals.came_by_link():
+        session.enter(view)
+        return
     from ui.parts import lesson
 
     if (opens := lesson.open_step(view)) == page.file:
+        session.enter(view)
         return
     # Streamlit refuses to switch without a query, as knobs are bound to the one there is, and lets
     # nobody else say what was drawn here.

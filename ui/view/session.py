@@ -67,11 +67,18 @@ def begin_lesson(view: View) -> None:
 
 
 def comes_to_step(view: View) -> bool:
-    """Return whether a person has just come to a step of a lesson, and remember it."""
-    if (step := _step(view)) == st.session_state.get(ENTERED):
-        return False
-    st.session_state[ENTERED] = step
-    return step is not None
+    """Return whether a person has come to a step of a lesson that was not opened yet."""
+    if (step := _step(view)) is None:
+        enter(view)
+    return step not in (None, st.session_state.get(ENTERED))
+
+
+def enter(view: View) -> None:
+    """Remember that the step is open.
+
+    Not before it is: a press that comes first begins the page again, which then has to open it.
+    """
+    st.session_state[ENTERED] = _step(view)
 
 
 def _step(view: View) -> tuple[str, int] | None:
