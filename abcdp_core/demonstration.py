@@ -148,11 +148,6 @@ def settings(params: ReleaseParams) -> str:
     return settings_line(params, ("epsilon_total", "epsilon_abc", "c", "n"))
 
 
-def protected(params: ReleaseParams) -> str:
-    """Return what one unit of the data is, e.g. "one person"."""
-    return sparse_vector.LINEAR.protects(params.source)[0]
-
-
 def privacy_of(params: ReleaseParams) -> str:
     """Return the privacy statement of one release with these parameters."""
     unit, neighbours = sparse_vector.LINEAR.protects(params.source)

@@ -72,6 +72,12 @@ WORDS = {
 }
 """On a light ground the color of words that name a series, where the series' own is too pale."""
 
+
+def of_words(color: str) -> dict[str, str]:
+    """Return theme -> color of words that name a series."""
+    return {"light": WORDS.get(color, color), "dark": ON_DARK[color]}
+
+
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 

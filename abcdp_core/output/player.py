@@ -112,10 +112,7 @@ def _colors() -> dict[str, dict[str, str]]:
         "plain": fig.NON_PRIVATE.color,
         "unlearnt": fig.UNLEARNT.color,
     }
-    return {
-        name: {"light": fig.WORDS.get(color, color), "dark": fig.ON_DARK[color]}
-        for name, color in by_name.items()
-    }
+    return {name: fig.of_words(color) for name, color in by_name.items()}
 
 
 def _looks(there: Mapping[str, Result]) -> dict[str, dict[str, Any]]:

@@ -42,10 +42,7 @@ def looks() -> dict[str, Any]:
     colors = {role: style.color for role, style in ROLES.items()}
     return {
         "colors": {k: {"light": c, "dark": fig.ON_DARK[c]} for k, c in colors.items()},
-        "words": {
-            role: {"light": fig.WORDS.get(color, color), "dark": fig.ON_DARK[color]}
-            for role, color in colors.items()
-        },
+        "words": {role: fig.of_words(color) for role, color in colors.items()},
     }
 
 

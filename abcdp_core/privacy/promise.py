@@ -31,23 +31,6 @@ def odds(epsilon: float) -> str:
     return f"a factor of {Decimal(math.nextafter(factor, math.inf)).quantize(place, ROUND_UP):,}"
 
 
-STRENGTHS = {0.1: "very strong", 1.0: "strong", 5.0: "moderate", math.inf: "weak"}
-"""Largest ε_total -> what it is called."""
-
-
-def promise_in_full(epsilon: float) -> str:
-    """Return what ε_total promises, in full."""
-    strength = next(word for limit, word in STRENGTHS.items() if epsilon <= limit)
-    return (
-        f"ε_total = {in_digits(epsilon)} is a **{strength}** guarantee: replacing your record "
-        f"changes the probability of any result by at most {odds(epsilon)}. Suppose someone who "
-        f"knows everyone else's record gives a statement about yours a 50 % chance. After the "
-        f"release that chance is {reach(epsilon)}. Someone who knows less may learn more about "
-        f"you, as from any study of many people: ε_total limits only how much the release depends "
-        f"on your record."
-    )
-
-
 def ends(epsilon: float) -> tuple[float, float]:
     """Return the lowest and highest percentage that a belief of 50 % can become."""
     low, high = belief(np.array([0.5]), epsilon)

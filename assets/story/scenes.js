@@ -20,7 +20,6 @@ const WITH = "with noise: ", WITHOUT = "without noise: ";
 
 const off = (error) => error.toFixed(3);
 const strong = (text, role) => ({ text, role });
-const amount = (value) => String(Number(value.toPrecision(3)));
 
 // ---------------------------------------------------------------- where things are
 
@@ -276,7 +275,7 @@ export const SCENES = [
   {
     title(story) {
       const [low, high] = promise(story.setting.epsilonTotal);
-      if (low === 0) return "How hard? This softly, a spy may become certain.";
+      if (low === 0) return "How hard? With kicks this soft, a spy may become certain.";
       return `How hard? Hard enough that a spy stays between ${low} and ${high} of 100.`;
     },
     live(story) {

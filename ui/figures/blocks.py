@@ -7,15 +7,12 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import cast
 
 import pandas as pd
 import streamlit as st
 
-from abcdp_core import demonstration, glossary, studies
-from abcdp_core.figures import CaptionedFigure, belief
-from abcdp_core.parameters import Params
-from abcdp_core.privacy.promise import promise_in_full
+from abcdp_core import glossary, studies
+from abcdp_core.figures import CaptionedFigure
 from abcdp_core.results import Result
 from ui.figures import charts, downloads
 from ui.view import controls_spec, locks
@@ -190,18 +187,6 @@ def rows_as_csv(label: str, result: Result, name: str, **chosen: str) -> None:
 def _csv_button(label: str, table: pd.DataFrame, file: str) -> None:
     data = table.to_csv(index=False).encode()
     st.download_button(label, data, f"{file}.csv", "text/csv", f"csv-{file}", on_click="ignore")
-
-
-def promise(view: View, params: Params) -> None:
-    """Show what ε_total of a release means, in words and as a figure."""
-    release = cast(demonstration.ReleaseParams, params)
-    epsilon = release.epsilon_total
-    text = f"{promise_in_full(epsilon)} Here a record is {demonstration.protected(release)}."
-    st.markdown(text)
-    with folded("Belief before and after the release", "belief") as is_open:
-        if is_open:
-            figure = belief.belief_figure(epsilon)
-            charts.show(view, "belief", CaptionedFigure(figure, text.replace("**", "")))
 
 
 def verdicts(view: View, experiment: str, result: Result | None) -> None:
