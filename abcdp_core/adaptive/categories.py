@@ -9,10 +9,10 @@ $$P(j) \propto \frac{1}{(Ka)_J} \prod_y \binom{c_y}{j_y} b^{j_y} u^{c_y - j_y} (
 \qquad u = (1 - b) / K \tag{A16}$$
 
 under a Dirichlet(a, …, a) prior of the shares with a = 1 / K, which covers classes that agree.
-Given j, the class has $j_k$ + beta-binomial($n - J$; $a + j_k$, $(K - 1) a + J - j_k$) people of
-category k, and the share in the population that the class was drawn from is Beta of the same. Both
-are computed exactly: leave-one-out convolutions give $j_k$ and J, and one matrix product sums over
-them.
+Given j, the class of N, of whom n answered, has $j_k$ + beta-binomial($N - J$; $a + j_k$,
+$(K - 1) a + J - j_k$) people of category k, and the share in the population that the class was
+drawn from is Beta of the same. Both are computed exactly: leave-one-out convolutions give $j_k$ and
+J, and one matrix product sums over them.
 """
 
 from __future__ import annotations
@@ -94,12 +94,14 @@ class ChoicePoll:
     Attributes:
         design: what is public of it.
         answers: the question, and the place of each word in the order of their coming.
+        absent: people of the class who answered another question instead.
     """
 
     design: Choice
     answers: tuple[tuple[Choice, int], ...] = ()
+    absent: int = 0
 
-    def ask(self, _rng: np.random.Generator, _number: int) -> Choice:
+    def ask(self, _rng: np.random.Generator, _number: int, _waiting: int = 0) -> Choice:
         """Return the question, which is the same for all."""
         return self.design
 
@@ -111,13 +113,13 @@ class ChoicePoll:
         """
         if word not in range(self.design.many):
             raise ValueError(f"word = {word}: must be below {self.design.many}.")
-        return ChoicePoll(self.design, (*self.answers, (question, word)))
+        return ChoicePoll(self.design, (*self.answers, (question, word)), self.absent)
 
     @functools.cached_property
     def told(self) -> Words:
         """What the words tell."""
         counts = np.bincount([word for _, word in self.answers], minlength=self.design.many)
-        return Words(tuple(map(int, counts)), self.design.epsilon)
+        return Words(tuple(map(int, counts)), self.design.epsilon, self.absent)
 
     def leader(self) -> str:
         """Return in words how large the category is that most of the class have, by its mean."""
@@ -142,20 +144,27 @@ class Words:
     Attributes:
         counts: people who sent each word ``(K,)``.
         epsilon: what one word costs.
+        absent: people of the class who answered another question instead.
     """
 
     counts: tuple[int, ...]
     epsilon: float
+    absent: int = 0
 
     @property
     def people(self) -> int:
         """People who answered, n."""
         return sum(self.counts)
 
+    @property
+    def size(self) -> int:
+        """People of the class, N: those who answered and those who are absent."""
+        return self.people + self.absent
+
     @functools.cached_property
     def of_class(self) -> Array:
-        """Probability of each number of people of a category in the class ``(K, n + 1)``."""
-        n, a = self.people, 1.0 / len(self.counts)
+        """Probability of each number of people of a category in the class ``(K, N + 1)``."""
+        n, a = self.size, 1.0 / len(self.counts)
         number = np.arange(n + 1)
         # Factorials in powers of n / 2, so that none overflows below a thousand people.
         half = math.log(max(1.0, n / 2.0))
@@ -188,13 +197,13 @@ class Words:
             return np.tile([0.0, 1.0], (len(self.counts), 1))
         reached = np.cumsum(self.of_class, axis=1)[:, :-1]
         ends = [(reached < end).sum(axis=1) for end in ((1.0 - level) / 2.0, (1.0 + level) / 2.0)]
-        return np.column_stack(ends) / self.people
+        return np.column_stack(ends) / self.size
 
     def class_share(self) -> Array:
         """Return the posterior mean of each share of the class ``(K,)``; equal before any word."""
         if not self.people:
             return np.full(len(self.counts), 1.0 / len(self.counts))
-        return np.asarray(self.of_class @ np.arange(self.people + 1.0)) / self.people
+        return np.asarray(self.of_class @ np.arange(self.size + 1.0)) / self.size
 
     def population_interval(self, level: float = 0.95) -> Array:
         """Return the central interval of each share of the population ``(K, 2)``."""

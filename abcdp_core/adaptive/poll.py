@@ -109,6 +109,7 @@ class Design:
     Attributes:
         low, high: bounds of the values; others are moved to them.
         epsilon: what one answer costs the person.
+        seed: of what is computed by random numbers (:mod:`abcdp_core.adaptive.robust`), at least 0.
 
     Raises:
         ParameterError: ``high`` is not above ``low``, or ε is out of its range.
@@ -117,6 +118,7 @@ class Design:
     low: float
     high: float
     epsilon: float
+    seed: int = 0
 
     def __post_init__(self) -> None:
         """Check the bounds and the budget."""
@@ -178,6 +180,7 @@ class Poll:
     Attributes:
         design: what is public of it.
         answers: each question that was answered, with the place of its word.
+        absent: people of the class who answered another question instead.
         log_posterior: of mean and standard deviation ``(MEANS, SPREADS)``, up to a constant.
         sums: of the values of those who answered, given mean and standard deviation: mean and
             variance ``(2, MEANS, SPREADS)`` (MATH A17).
@@ -185,6 +188,7 @@ class Poll:
 
     design: Design
     answers: tuple[tuple[Question, int], ...] = ()
+    absent: int = 0
     log_posterior: Array = field(
         default_factory=lambda: np.zeros((MEANS, SPREADS)), repr=False, compare=False
     )
@@ -197,8 +201,14 @@ class Poll:
         """Return the poll that these answers lead to."""
         return functools.reduce(lambda poll, each: poll.take(*each), answers, cls(design))
 
-    def ask(self, rng: np.random.Generator, number: int) -> Question:
-        """Return the next question, with its edges around a draw from the posterior."""
+    def ask(self, rng: np.random.Generator, number: int, waiting: int = 0) -> Question:
+        """Return the next question, with its edges around a draw from the posterior.
+
+        Args:
+            rng: of the draw.
+            number: of the question.
+            waiting: questions that were asked and are not answered yet.
+        """
         chosen = rng.choice(MEANS * SPREADS, p=self._probabilities().ravel())
         at_mean, at_spread = divmod(int(chosen), SPREADS)
         mean, spread = self.design.means()[at_mean], self.design.spreads()[at_spread]
@@ -223,7 +233,7 @@ class Poll:
             raise ValueError(f"word = {word}: must be 0, 1 or 2.")
         chance, value = self.told(question, word)
         answers, posterior = (*self.answers, (question, word)), self.log_posterior + np.log(chance)
-        return Poll(self.design, answers, posterior, self.sums + value)
+        return Poll(self.design, answers, self.absent, posterior, self.sums + value)
 
     def told(self, question: Question, word: int) -> tuple[Array, Array]:
         """Return what a word tells at every mean and standard deviation (MATH A15, A17).
@@ -260,16 +270,18 @@ class Poll:
         return float(ends[0]), float(ends[1])
 
     def class_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the central interval of the mean of those who answered (MATH A17).
+        """Return the central interval of the mean of the class (MATH A17).
 
-        It is narrower than that of the mean of the population they come from. Before any answer it
-        is that of the population.
+        They are those who answered and those who are absent. It is narrower than that of the mean
+        of the population they come from. Before any answer it is that of the population.
         """
         if not self.answers:
             return self.interval(level)
-        count, weights = len(self.answers), self._probabilities()
+        count, weights = len(self.answers) + self.absent, self._probabilities()
         kept = weights > NEGLIGIBLE * weights.max()
-        middle, spread = self.sums[0][kept] / count, np.sqrt(self.sums[1][kept]) / count
+        means, spreads = np.meshgrid(self.design.means(), self.design.spreads(), indexing="ij")
+        middle = (self.sums[0] + self.absent * means)[kept] / count
+        spread = np.sqrt(self.sums[1] + self.absent * spreads**2)[kept] / count
 
         def end(part: float) -> float:
             low, high = self.design.low, self.design.high

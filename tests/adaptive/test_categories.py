@@ -13,16 +13,16 @@ from abcdp_core.adaptive.categories import BINS, Words, standard_deviation
 from abcdp_core.adaptive.poll import CHANCES, chances
 
 
-def enumerated(counts: tuple[int, ...], epsilon: float) -> np.ndarray:
+def enumerated(counts: tuple[int, ...], epsilon: float, absent: int = 0) -> np.ndarray:
     """Probability of each number of people of a category, over all that the people can be."""
-    words, n = len(counts), sum(counts)
+    words, n = len(counts), sum(counts) + absent
     wrong, right = (chance / CHANCES for chance in chances(epsilon, words))
     said = np.repeat(np.arange(words), counts)
     found = np.zeros((words, n + 1))
     for true in itertools.product(range(words), repeat=n):
         of_each = np.bincount(true, minlength=words)
         log = gammaln(1.0 / words + of_each).sum()
-        log += np.log(np.where(np.array(true) == said, right, wrong)).sum()
+        log += np.log(np.where(np.array(true[: len(said)]) == said, right, wrong)).sum()
         found[np.arange(words), of_each] += math.exp(log)
     return found / found.sum(axis=1, keepdims=True)
 
@@ -42,6 +42,20 @@ def test_the_class_is_known_exactly(counts: tuple[int, ...], epsilon: float) -> 
     np.testing.assert_allclose(words.of_population @ middles, expected, atol=2e-3)
     # With half the lies the class would be known better than it is.
     assert not np.allclose(Words(counts, 2 * epsilon).of_class, exact, atol=1e-3)
+
+
+@pytest.mark.parametrize(("counts", "absent"), [((3, 1), 3), ((2, 0, 1), 4), ((0, 0), 3)])
+def test_a_class_of_whom_some_answered_another_question(
+    counts: tuple[int, ...], absent: int
+) -> None:
+    words = Words(counts, 2.0, absent)
+    exact = enumerated(counts, 2.0, absent)
+    np.testing.assert_allclose(words.of_class, exact, atol=1e-12)
+    share = exact @ np.arange(words.size + 1) / words.size
+    np.testing.assert_allclose(words.class_share(), share, atol=1e-12)
+    assert words.class_interval()[0, 1] > share[0]
+    # The population is known by the words alone, and the class less well than by words of all.
+    np.testing.assert_array_equal(words.of_population, Words(counts, 2.0).of_population)
 
 
 def test_a_value_to_check_and_large_classes() -> None:

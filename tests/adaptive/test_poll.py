@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from decimal import Decimal, getcontext
 
 import numpy as np
@@ -140,3 +141,27 @@ def test_the_class_is_known_better_than_the_population_and_as_often_as_it_says()
     # Of 40 intervals of 95 %, fewer than 30 contain the mean once in 10⁸ times.
     assert inside >= 30
     assert Poll(design).class_interval() == Poll(design).interval()
+
+
+@pytest.mark.parametrize(("absent", "taken_for"), [(90, 90), (10, 10), (90, 0), (0, 30)])
+def test_the_mean_of_a_class_in_part_absent_is_what_simulated_classes_have(
+    absent: int, taken_for: int
+) -> None:
+    """With another number of people absent the interval is too wide or narrow, and it is seen."""
+    rng, found = np.random.default_rng(5), live(20, epsilon=4.0)
+    weights = np.exp(found.log_posterior - found.log_posterior.max()).ravel()
+    at = divmod(rng.choice(weights.size, 4000, p=weights / weights.sum()), poll.SPREADS)
+    means, spreads = found.design.means()[at[0]], found.design.spreads()[at[1]]
+    wrong, right = poll.chances(4.0)
+    total = (means[:, None] + spreads[:, None] * rng.standard_normal((4000, absent))).sum(axis=1)
+    for question, word in found.answers:
+        value, left = np.empty(4000), np.arange(4000)
+        while len(left):
+            value[left] = means[left] + spreads[left] * rng.standard_normal(len(left))
+            cell = (value[left] >= question.lower).astype(int) + (value[left] >= question.upper)
+            left = left[rng.uniform(size=len(left)) > np.where(cell == word, 1.0, wrong / right)]
+        total += value
+    ends = dataclasses.replace(found, absent=taken_for).class_interval(0.5)
+    counts = np.bincount(np.searchsorted(ends, total / (20 + absent)), minlength=3)
+    seen = rejects(assert_frequencies, counts, np.array([0.25, 0.5, 0.25]))
+    assert seen == (absent != taken_for)
