@@ -18,6 +18,7 @@ J, and one matrix product sums over them.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,11 +29,15 @@ from scipy.special import betainc, betaln, gammaln
 
 from abcdp_core.adaptive.poll import CHANCES, EPSILON, Answer, chances
 from abcdp_core.parameters import ParameterError
+from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 
 BINS = 400
 """Equal parts of [0, 1] in which a share of the population is told."""
+
+DRAWS = 10_000
+"""Classes drawn from the posterior to tell which category leads."""
 
 
 def standard_deviation(epsilon: float, words: int, people: int, share: float) -> float:
@@ -212,12 +217,38 @@ class Words:
         ends = (1.0 - level) / 2.0, (1.0 + level) / 2.0
         return np.array([np.interp(ends, each, edges) for each in reached])
 
-    def _honest(self) -> Iterator[Array]:
-        """Yield for each category the weights of j honest people of it and m of the others.
+    @functools.cached_property
+    def leading(self) -> Array:
+        """Probability of each category to be the largest of the class ``(K,)``; ties share it.
 
-        They are :math:`P(j_k = j, J = j + m) / B(a + j, (K - 1) a + m)` up to a constant, of shape
-        ``(c_k + 1, n - c_k + 1)``.
+        It is the part of :data:`DRAWS` classes drawn from the exact posterior by a fixed seed, so
+        its standard error is at most 0.005.
         """
+        rng, (factors, scale) = generator(0, "leading"), self._factors()
+        sums = [*itertools.accumulate(factors, np.convolve)]
+        j = np.arange(self.people + 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log = np.log(sums[-1]) + j * scale - gammaln(1.0 + j)
+            weights = np.exp(log - log.max())
+            left = rng.choice(len(j), DRAWS, p=weights / weights.sum())
+            alpha = np.full((DRAWS, len(factors)), 1.0 / len(factors))
+            unknown = self.size - left
+            # From the last category to the second; the first has what is left of the honest ones.
+            for k in range(len(factors) - 1, 0, -1):
+                rest = np.arange(len(sums[k]))[:, None] - np.arange(len(factors[k]))
+                ways = factors[k] * _at(np.pad(sums[k - 1], (0, self.counts[k])), rest)
+                reached = np.cumsum(ways, axis=1) / ways.sum(axis=1, keepdims=True)
+                found = (reached[left] < rng.uniform(size=(DRAWS, 1))).sum(axis=1)
+                alpha[:, k] += found
+                left = left - found
+        alpha[:, 0] += left
+        shares = rng.standard_gamma(alpha)
+        number = rng.multinomial(unknown, shares / shares.sum(axis=1, keepdims=True)) + alpha
+        first = number > number.max(axis=1, keepdims=True) - 0.5
+        return np.asarray((first / first.sum(axis=1, keepdims=True)).mean(axis=0))
+
+    def _factors(self) -> tuple[list[Array], float]:
+        """Return for each category the weights of j honest people times e^(−j scale), and scale."""
         words, n = len(self.counts), self.people
         wrong, right = (chance / CHANCES for chance in chances(self.epsilon, words))
         a, honest = 1.0 / words, right - wrong
@@ -229,6 +260,15 @@ class Words:
             log = gammaln(count + 1.0) - gammaln(j + 1.0) - gammaln(count - j + 1.0)
             log += j * math.log(honest) + (count - j) * math.log(wrong) + gammaln(a + j) - j * scale
             factors.append(np.exp(log - log.max()))
+        return factors, scale
+
+    def _honest(self) -> Iterator[Array]:
+        """Yield for each category the weights of j honest people of it and m of the others.
+
+        They are :math:`P(j_k = j, J = j + m) / B(a + j, (K - 1) a + m)` up to a constant, of shape
+        ``(c_k + 1, n - c_k + 1)``.
+        """
+        (factors, scale), a = self._factors(), 1.0 / len(self.counts)
         for k, own in enumerate(factors):
             rest = functools.reduce(np.convolve, [*factors[:k], *factors[k + 1 :]], np.ones(1))
             j, m = np.arange(len(own))[:, None], np.arange(len(rest))

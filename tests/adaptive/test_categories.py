@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from abcdp_core.adaptive.categories import BINS, Words, standard_deviation
+from abcdp_core.adaptive.categories import BINS, DRAWS, Words, standard_deviation
 from abcdp_core.adaptive.poll import CHANCES, chances
+from tests.statistics import assert_frequencies, rejects
 
 
-def enumerated(counts: tuple[int, ...], epsilon: float, absent: int = 0) -> np.ndarray:
-    """Probability of each number of people of a category, over all that the people can be."""
+def classes(
+    counts: tuple[int, ...], epsilon: float, absent: int = 0
+) -> Iterator[tuple[np.ndarray, float]]:
+    """People of each category in every class that there can be, and how likely it is."""
     words, n = len(counts), sum(counts) + absent
     wrong, right = (chance / CHANCES for chance in chances(epsilon, words))
     said = np.repeat(np.arange(words), counts)
-    found = np.zeros((words, n + 1))
     for true in itertools.product(range(words), repeat=n):
         of_each = np.bincount(true, minlength=words)
         log = gammaln(1.0 / words + of_each).sum()
         log += np.log(np.where(np.array(true[: len(said)]) == said, right, wrong)).sum()
-        found[np.arange(words), of_each] += math.exp(log)
+        yield of_each, math.exp(log)
+
+
+def enumerated(counts: tuple[int, ...], epsilon: float, absent: int = 0) -> np.ndarray:
+    """Probability of each number of people of a category, over all that the people can be."""
+    found = np.zeros((len(counts), sum(counts) + absent + 1))
+    for of_each, weight in classes(counts, epsilon, absent):
+        found[np.arange(len(counts)), of_each] += weight
     return found / found.sum(axis=1, keepdims=True)
 
 
@@ -56,6 +66,31 @@ def test_a_class_of_whom_some_answered_another_question(
     assert words.class_interval()[0, 1] > share[0]
     # The population is known by the words alone, and the class less well than by words of all.
     np.testing.assert_array_equal(words.of_population, Words(counts, 2.0).of_population)
+
+
+@pytest.mark.parametrize(("counts", "absent"), [((3, 2), 0), ((2, 1), 4), ((0, 3), 2)])
+def test_one_of_two_leads_as_often_as_enumeration_says(
+    counts: tuple[int, ...], absent: int
+) -> None:
+    """With half the lies one would lead more often, and it is seen."""
+    leads = sum(
+        np.eye(2)[of_each.argmax()] * weight for of_each, weight in classes(counts, 1.0, absent)
+    )
+    for epsilon in (1.0, 2.0):
+        drawn = np.rint(Words(counts, epsilon, absent).leading * DRAWS).astype(int)
+        assert rejects(assert_frequencies, drawn, leads / leads.sum()) == (epsilon == 2.0)
+
+
+@pytest.mark.parametrize(("counts", "absent"), [((3, 1, 2), 0), ((1, 0, 2, 1), 2), ((0, 0, 0), 2)])
+def test_categories_of_equal_size_share_the_lead(counts: tuple[int, ...], absent: int) -> None:
+    leads = np.zeros(len(counts))
+    for of_each, weight in classes(counts, 2.0, absent):
+        first = of_each == of_each.max()
+        leads += weight * first / first.sum()
+    words = Words(counts, 2.0, absent)
+    # By Hoeffding's inequality a difference is larger once in 10⁶ times.
+    np.testing.assert_allclose(words.leading, leads / leads.sum(), atol=0.027)
+    assert words.leading.tolist() == Words(counts, 2.0, absent).leading.tolist()
 
 
 def test_a_value_to_check_and_large_classes() -> None:
