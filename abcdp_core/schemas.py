@@ -59,11 +59,16 @@ class Schema(pydantic.BaseModel):
 
 def read(file: Path, schema: type[S]) -> S:
     """Return the content of a TOML file, or raise a ParameterError of one line."""
+    return parse(content(file), schema, file.name)
+
+
+def content(file: Path) -> bytes:
+    """Return the bytes of a file, or raise a ParameterError of one line."""
     # Reading a pipe would block.
     if not file.is_file():
         raise ParameterError(f"{file}: there is no such file.")
     try:
-        return parse(file.read_bytes(), schema, file.name)
+        return file.read_bytes()
     except OSError as error:
         raise ParameterError(f"{file}: {error.strerror}.") from error
 

@@ -1,4 +1,4 @@
-// A question of a live poll on a telephone, as ui/poll/phone.py asks for it. The value that is typed stays here: what
+// Questions of a live poll on a telephone, as ui/poll/phone.py asks for them. The value that is typed stays here: what
 // is sent are a ticket (ask) and then the place of a word that is drawn at random (answer).
 
 const CHANCES = 2n ** 32n;
@@ -8,20 +8,20 @@ const AGAIN = 4000; // milliseconds until what was not acknowledged is sent agai
 const NUMBER = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)$/;
 
 // What a person agreed to by pressing: as it was on the screen then.
-const TERMS = ["code", "text", "unit", "low", "high", "words", "epsilon"];
+const TERMS = ["code", "round", "text", "unit", "low", "high", "words", "epsilon"];
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".poll");
   root.poll ??= create(root);
-  Object.assign(root.poll, { data, send: setTriggerValue });
+  Object.assign(root.poll, { data: { ...data, ...drawn(data) }, send: setTriggerValue });
   follow(root.poll);
 }
 
 function create(root) {
   const find = (selector) => root.querySelector(selector);
-  const names = ["question", "terms", "asks", "number", "words", "said", "sum"];
+  const names = ["question", "terms", "asks", "seat", "number", "words", "said", "sum"];
   const parts = names.map((name) => [name, find(`.${name}`)]);
-  const poll = { ...Object.fromEntries(parts), input: find("input"), button: find("button"), pressed: undefined };
+  const poll = { ...Object.fromEntries(parts), input: find("#value"), code: find("#seat"), pressed: undefined };
   poll.input.addEventListener("input", () => preview(poll));
   root.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -30,9 +30,28 @@ function create(root) {
   return poll;
 }
 
-// What this telephone keeps of a poll: its ticket and, once it is drawn, its word.
+// What this telephone keeps of a poll: the budget that it stated first, the question that it drew if each draws one, its
+// seat code and, by round, its ticket and the word that it drew.
 const kept = (code) => JSON.parse(localStorage.getItem(`poll-${code}`) ?? "{}");
-const keep = (code, what) => localStorage.setItem(`poll-${code}`, JSON.stringify(what));
+const keep = (code, what) => localStorage.setItem(`poll-${code}`, JSON.stringify({ ...kept(code), ...what }));
+const keptRound = ({ code, round }) => kept(code).rounds?.[round] ?? {};
+const keepRound = ({ code, round }, what) =>
+  keep(code, { rounds: { ...kept(code).rounds, [round]: { ...keptRound({ code, round }), ...what } } });
+
+// The question of this telephone: one of several is drawn once, independently of all answers.
+function drawn({ code, items }) {
+  const { pick } = kept(code);
+  if (items.length === 1 || items[pick]) return items[pick ?? 0] ?? items[0];
+  const place = crypto.getRandomValues(new Uint32Array(1))[0] % items.length;
+  keep(code, { pick: place });
+  return items[place];
+}
+
+const sum = (rounds) => Math.round(rounds.reduce((all, { epsilon }) => all + (epsilon ?? 0), 0) * 1e6) / 1e6;
+
+// Whether one more answer stays within the budget that was stated here first.
+const isLeft = ({ code, budget, epsilon }) =>
+  sum([...Object.values(kept(code).rounds ?? {}), { epsilon }]) <= (kept(code).budget ?? budget) + 1e-9;
 
 const clip = (value, { low, high }) => Math.min(Math.max(value, low), high);
 
@@ -57,18 +76,24 @@ function press(poll) {
     return;
   }
   const terms = Object.fromEntries(TERMS.map((name) => [name, poll.data[name]]));
+  if (!isLeft(poll.data)) return follow(poll);
   poll.pressed = { ...terms, value: terms.words ? value : clip(value, terms) };
   poll.input.value = "";
   for (const each of poll.words.querySelectorAll("input")) each.checked = false;
   free(poll, false);
   poll.said.textContent = "Fetching the question …";
   // The ticket is kept before anything is sent: a telephone has one, however often it tries.
-  const mine = kept(terms.code);
-  mine.ticket ??= ticket();
-  keep(terms.code, mine);
+  const { budget } = poll.data, seat = poll.code.value.trim();
+  keep(terms.code, { budget: kept(terms.code).budget ?? budget, ...(seat && { seat }) });
+  keepRound(terms, { ticket: keptRound(terms).ticket ?? ticket() });
   poll.sent = undefined;
-  send(poll, "ask", { ticket: mine.ticket });
+  ask(poll);
 }
+
+const ask = (poll) => {
+  const { round } = poll.data;
+  send(poll, "ask", { ticket: keptRound(poll.data).ticket, round, seat: kept(poll.data.code).seat ?? "" });
+};
 
 function free(poll, isFree) {
   for (const each of poll.asks.querySelectorAll("input, button")) each.disabled = !isFree;
@@ -80,43 +105,48 @@ function ticket() {
 }
 
 function follow(poll) {
-  const { code, text, unit, low, high, words, epsilon, open, asked, taken, problem } = poll.data;
+  const { code, round, text, unit, low, high, words, epsilon, budget, seats, open, asked, taken, problem } = poll.data;
   poll.question.textContent = text;
-  poll.terms.textContent = `${words ? "" : `From ${low} to ${high}${unit && ` ${unit}`} · `}ε = ${epsilon}, spent once`;
+  const most = kept(code).budget ?? budget, all = most > epsilon ? ` of at most ${most} in all questions` : ", spent once";
+  poll.terms.textContent = `${words ? "" : `From ${low} to ${high}${unit && ` ${unit}`} · `}ε = ${epsilon}${all}`;
   poll.number.hidden = Boolean(words);
+  poll.seat.hidden = !seats || Boolean(kept(code).seat && !problem);
   choices(poll, words ?? []);
   const changed = poll.pressed && TERMS.find((name) => !same(poll.data[name], poll.pressed[name]));
   if (changed) refuse(poll, CHANGED[changed]);
-  // Another poll came after the one that was answered here.
-  if (poll.code !== code && !changed) {
-    poll.said.textContent = "";
+  // Another question came after the one that was answered here.
+  let mine = keptRound(poll.data);
+  if (poll.shown !== `${code} ${round}` && !changed) {
+    poll.said.textContent = mine.ticket && mine.word === undefined ? LOST : "";
     free(poll, true);
   }
-  poll.code = code;
-  let mine = kept(code);
+  poll.shown = `${code} ${round}`;
   if (mine.word === undefined && poll.pressed && asked && asked.ticket === mine.ticket) {
     answer(poll);
-    mine = kept(code);
+    mine = keptRound(poll.data);
   }
-  const done = mine.word !== undefined;
-  poll.asks.hidden = done || !open;
+  const done = mine.word !== undefined, isSpent = !done && !isLeft(poll.data);
+  poll.asks.hidden = done || !open || isSpent;
   if (done) {
     if (taken === mine.ticket && !mine.received) {
       mine = { ...mine, received: true };
-      keep(code, mine);
+      keepRound(poll.data, mine);
     }
     tell(poll, mine, open);
     if (!mine.received && open) {
-      send(poll, "answer", { ticket: mine.ticket, word: mine.word, number: mine.number });
+      send(poll, "answer", { ticket: mine.ticket, round, word: mine.word, number: mine.number });
     }
-  } else if (problem || !open) {
-    poll.said.textContent = problem || "This poll is closed.";
+  } else if (problem || !open || (isSpent && !changed)) {
+    poll.said.textContent = problem || (isSpent ? SPENT : "This question is closed.");
     free(poll, true);
   } else if (poll.pressed) {
-    send(poll, "ask", { ticket: mine.ticket });
+    ask(poll);
   }
   total(poll);
 }
+
+const LOST = "The connection was lost before anything was sent. Answer once more.";
+const SPENT = "This telephone has spent what it stated at the start, so it sits this question out.";
 
 const same = (one, two) => JSON.stringify(one) === JSON.stringify(two);
 
@@ -135,6 +165,7 @@ function choices(poll, words) {
 
 const CHANGED = {
   code: "This is another poll.",
+  round: "Another question came after you pressed the button.",
   text: "The question changed after you pressed the button.",
   unit: "The unit changed after you pressed the button.",
   low: "The lowest value changed after you pressed the button.",
@@ -152,7 +183,7 @@ function refuse(poll, why) {
 
 function answer(poll) {
   const { asked } = poll.data;
-  const { code, epsilon, value, words } = poll.pressed, said = words ?? between(asked);
+  const { epsilon, value, words } = poll.pressed, said = words ?? between(asked);
   if (!words && !isOrdered(asked)) return refuse(poll, "The edges of this question are not two numbers in order.");
   const isWhole = asked.chances.every(Number.isSafeInteger);
   if (!isWhole || !isPromised(epsilon, ...asked.chances.map(BigInt), said.length)) {
@@ -161,7 +192,7 @@ function answer(poll) {
   const [wrong] = asked.chances;
   const word = draw(words ? value : cell(value, asked), BigInt(wrong), said.length);
   // Kept before it is sent: a word that was seen is never drawn again.
-  keep(code, { ...kept(code), word, number: asked.number, epsilon, words: said[word], wrong });
+  keepRound(poll.pressed, { word, number: asked.number, epsilon, words: said[word], wrong });
   poll.pressed = undefined;
 }
 
@@ -197,16 +228,16 @@ function tell(poll, mine, open) {
   const least = Math.floor((mine.wrong * 1000) / Number(CHANCES)) / 10;
   const word = Object.assign(document.createElement("b"), { textContent: mine.words });
   poll.said.replaceChildren(
-    mine.received ? "Received: " : open ? "Sending … " : "The poll was closed before this word arrived: ",
+    mine.received ? "Received: " : open ? "Sending … " : "The question was closed before this word arrived: ",
     word,
     `. It need not be true: whatever you answered, each word had a chance of at least ${least} in 100.`,
   );
 }
 
 function total(poll) {
-  const keys = Object.keys(localStorage).filter((key) => key.startsWith("poll-"));
-  const spent = keys.map((key) => JSON.parse(localStorage.getItem(key)).epsilon).filter((each) => each !== undefined);
-  const all = Math.round(spent.reduce((sum, each) => sum + each, 0) * 1e6) / 1e6;
+  const polls = Object.keys(localStorage).filter((key) => key.startsWith("poll-"));
+  const rounds = polls.flatMap((key) => Object.values(JSON.parse(localStorage.getItem(key)).rounds ?? {}));
+  const spent = rounds.filter(({ epsilon }) => epsilon !== undefined);
   poll.sum.textContent =
-    spent.length > 1 ? `On this telephone you have answered ${spent.length} questions: ε = ${all} in all.` : "";
+    spent.length > 1 ? `On this telephone you have answered ${spent.length} questions: ε = ${sum(spent)} in all.` : "";
 }

@@ -317,8 +317,12 @@ def _density(z: Array) -> Array:
 
 def answered(question: Question, value: float, epsilon: float, rng: np.random.Generator) -> int:
     """Return the word that a device draws for a value; for rehearsals with simulated people."""
-    wrong, _ = chances(epsilon)
+    return sent(question.true_word(value), WORDS, epsilon, rng)
+
+
+def sent(true: int, many: int, epsilon: float, rng: np.random.Generator) -> int:
+    """Return the word that a device draws for a true one of so many; for simulated people."""
+    wrong, _ = chances(epsilon, many)
     drawn = int(rng.integers(CHANCES))
-    true = question.true_word(value)
-    others = [word for word in range(WORDS) if word != true]
-    return others[drawn // wrong] if drawn < 2 * wrong else true
+    others = [word for word in range(many) if word != true]
+    return others[drawn // wrong] if drawn < (many - 1) * wrong else true

@@ -43,7 +43,9 @@ def run(options: argparse.Namespace) -> NoReturn:
     if hosts:
         os.environ |= {"ABCDP_SERVED": "1", "ABCDP_POLL": "1", "ABCDP_HOSTS": hosts}
         more = ["--server.address", "0.0.0.0"]
-        print(f"Others can open http://{hosts.partition(',')[0]}:{port}", flush=True)
+        # With a certificate, Streamlit answers https only.
+        scheme = "https" if os.environ.get("STREAMLIT_SERVER_SSL_CERT_FILE") else "http"
+        print(f"Others can open {scheme}://{hosts.partition(',')[0]}:{port}", flush=True)
     # -P: a file in the current folder must not shadow one of the app's.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(ROOT / "app.py")]
     os.execv(sys.executable, [*command, "--server.port", port, *more])

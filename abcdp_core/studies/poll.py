@@ -11,16 +11,18 @@ once, each with a question based on none.
 
 from __future__ import annotations
 
-import json
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core.adaptive.categories import ChoicePoll
-from abcdp_core.adaptive.poll import EPSILON, Design, Poll, answered
+from abcdp_core.adaptive.categories import Choice, ChoicePoll
+from abcdp_core.adaptive.poll import EPSILON, Design, Poll, answered, sent
+from abcdp_core.adaptive.questionnaire import Item
 from abcdp_core.parameters import Parameter
 from abcdp_core.privacy import statement
 from abcdp_core.sentences import amount, settings_line
@@ -111,31 +113,16 @@ def posterior_of(poll: Poll) -> pd.DataFrame:
     return pd.DataFrame({"mean": poll.design.means(), "probability": poll.of_mean()})
 
 
-def tables_of(poll: Poll | ChoicePoll) -> dict[str, pd.DataFrame]:
-    """Return the tables of a poll by the names of their files."""
-    if isinstance(poll, ChoicePoll):
-        return {"poll.csv": shares_of(poll)}
-    return {"poll.csv": answers_of(poll), "poll.posterior.csv": posterior_of(poll)}
-
-
-def written(poll: Poll | ChoicePoll, question: str, unit: str, version: str) -> str:
-    """Return a poll as TOML text, from which the command ``poll`` computes everything again.
-
-    Answers are in the order of their coming; of a number, each has the question's number and edges.
-    """
-    record: dict[str, Any] = {"version": version, "question": question}
-    answers: list[Any]
-    if isinstance(poll, ChoicePoll):
-        answers = [word for _, word in poll.answers]
-        record |= {"words": poll.design.words}
-    else:
-        answers = [[asked.number, asked.lower, asked.upper, word] for asked, word in poll.answers]
-        record |= {"unit": unit, "low": poll.design.low, "high": poll.design.high}
-    record |= {"epsilon": poll.design.epsilon}
-    lines = [
-        f"{key} = {json.dumps(value)}" for key, value in (record | {"answers": answers}).items()
-    ]
-    return "\n".join([*lines, ""])
+def tables_of(items: Sequence[Item]) -> dict[str, pd.DataFrame]:
+    """Return the tables of questions by the names of their files; the first has no number."""
+    found = {}
+    for number, item in enumerate(items, start=1):
+        stem, poll = "poll" if number == 1 else f"poll-{number}", item.poll
+        if isinstance(poll, ChoicePoll):
+            found[f"{stem}.csv"] = shares_of(poll)
+        else:
+            found |= {f"{stem}.csv": answers_of(poll), f"{stem}.posterior.csv": posterior_of(poll)}
+    return found
 
 
 def shares_of(poll: ChoicePoll) -> pd.DataFrame:
@@ -152,28 +139,29 @@ def shares_of(poll: ChoicePoll) -> pd.DataFrame:
     )
 
 
-def draw_shares(poll: ChoicePoll) -> fig.CaptionedFigure:
-    """Draw what the server sees, the share of each word, and what that tells about the class."""
-    told, number, title = poll.told, np.arange(float(poll.design.many)), poll.leader()
-    height = 120 + 58 * poll.design.many
-    drawn = fig.figure(title, "% of the class, 95 % interval", "", height=height)
-    sent, style = 100 * np.array(told.counts) / max(1, told.people), fig.PRIVATE
-    drawn.add_bar(
-        x=sent, y=number, orientation="h", width=0.7, name="words sent",
-        marker={"color": fig.translucent(fig.REJECTED.color, 0.35), "line": {"width": 0}},
-    )  # fmt: skip
-    for each, ends in zip(number, 100 * told.class_interval(), strict=True):
-        drawn.add_trace(fig.line(ends, np.full(2, each), style.called("95 % interval, private")))
-    marks = fig.points(100 * told.class_share(), number, style)
-    drawn.add_trace(marks.update(name="the class, private", marker={"size": 13}))
-    drawn.update_xaxes(range=[0.0, 100.0])
-    drawn.update_yaxes(
-        tickvals=number, ticktext=[*poll.design.words], range=[poll.design.many - 0.5, -0.5]
-    )
-    drawn.update_traces(line={"width": 5}, selector={"name": "95 % interval, private"})
-    key = [("▮ words as they were sent", fig.REJECTED.color), ("● the class", style.color)]
-    fig.key(drawn, key)
-    return fig.CaptionedFigure(drawn.update_layout(showlegend=False), f"{title}.")
+@functools.lru_cache(maxsize=32)
+def rehearsed(design: Design | Choice, people: int) -> tuple[Poll | ChoicePoll, tuple[float, ...]]:
+    """Return the poll of a simulated class, and the truth about that class.
+
+    Numbers are bell-shaped around a third of the range; categories get fewer, one after the other.
+
+    Returns:
+        The poll after its last answer; the class's share of each category, or its mean on a scale
+        from 0 to 1 between the bounds.
+    """
+    rng = generator(1, "rehearsal", people)
+    if isinstance(design, Choice):
+        weights = 1.0 / np.arange(1.0, design.many + 1.0)
+        true = rng.choice(design.many, people, p=weights / weights.sum())
+        words = [sent(int(each), design.many, design.epsilon, rng) for each in true]
+        poll = ChoicePoll(design, tuple((design, word) for word in words))
+        return poll, tuple(np.bincount(true, minlength=design.many) / people)
+    on_scale = np.clip(rng.normal(1 / 3, 1 / 12, people), 0.0, 1.0)
+    asked = Poll(design)
+    for number, value in enumerate(design.low + (design.high - design.low) * on_scale):
+        question = asked.ask(rng, number)
+        asked = asked.take(question, answered(question, float(value), design.epsilon, rng))
+    return asked, (float(on_scale.mean()),)
 
 
 def says(result: Result) -> str:

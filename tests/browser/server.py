@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +33,12 @@ def command(port: int, *more: str) -> list[str]:
 
 @contextlib.contextmanager
 def running(
-    command: Sequence[str], port: int, folder: Path, cwd: Path = ROOT, **environment: str
+    command: Sequence[str],
+    port: int,
+    folder: Path,
+    cwd: Path = ROOT,
+    end: Callable[[subprocess.Popen[bytes]], None] = subprocess.Popen.terminate,
+    **environment: str,
 ) -> Iterator[str]:
     """A server with a cache in a folder; gives its address."""
     places = {"ABCDP_CACHE_DIR": str(folder / "cache"), "ABCDP_POLLS": str(folder / "polls")}
@@ -44,7 +49,7 @@ def running(
             _wait_until_up(f"http://localhost:{port}", process)
             yield f"http://localhost:{port}"
         finally:
-            process.terminate()
+            end(process)
             process.wait(timeout=PATIENCE)
 
 

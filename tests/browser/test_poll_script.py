@@ -24,9 +24,12 @@ PAGE = """<main>%s</main><script type="module">
   globalThis.isPromised = isPromised;
 </script>"""
 
+ITEM: dict[str, Any] = {
+    **{"round": 0, "text": "How long?", "unit": "hours", "low": 0, "high": 24, "epsilon": 2.0}
+}
 TERMS: dict[str, Any] = {
-    **{"code": "ABCDE", "text": "How long?", "unit": "hours", "low": 0, "high": 24},
-    **{"epsilon": 2.0, "open": True, "taken": "", "problem": ""},
+    **{"code": "ABCDE", "budget": 5.0, "seats": False},
+    **{"open": True, "taken": "", "problem": ""},
 }
 
 
@@ -64,7 +67,8 @@ def again(page: Page) -> None:
 
 def serve(page: Page, **changed: Any) -> None:
     page.wait_for_function("typeof globalThis.serve === 'function'")
-    page.evaluate("data => serve(data)", TERMS | changed)
+    item = {name: changed.get(name, ITEM.get(name)) for name in (*ITEM, "words")}
+    page.evaluate("data => serve(data)", TERMS | {"items": [item]} | changed)
 
 
 def press(page: Page, text: str) -> None:
@@ -76,7 +80,7 @@ def asked(page: Page, **changed: Any) -> dict[str, Any]:
     """Return an honest question to this telephone, but for what is changed."""
     sent = page.evaluate("sent")
     assert [name for name, _ in sent] == ["ask"]
-    honest = {"lower": 6.0, "upper": 8.0, "chances": chances(TERMS["epsilon"])}
+    honest = {"lower": 6.0, "upper": 8.0, "chances": chances(ITEM["epsilon"])}
     return honest | {"ticket": sent[0][1]["ticket"]} | changed
 
 
@@ -99,6 +103,7 @@ LIES: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
     ({"low": -5}, {}, "The lowest value changed"),
     ({"unit": "minutes"}, {}, "The unit changed"),
     ({"code": "OTHER"}, {}, "This is another poll"),
+    ({"round": 1}, {}, "Another question came"),
     ({}, {"chances": RICH}, "reveals more than it promises"),
     ({}, {"chances": [chances(2.0)[0] - 1, chances(2.0)[1] + 2]}, "reveals more"),
     ({}, {"chances": [0, 2**32]}, "reveals more"),
@@ -119,7 +124,7 @@ def test_what_differs_from_the_screen_is_refused(
     assert reason in said(phone)
     assert "Nothing was sent" in said(phone)
     assert [name for name, _ in phone.evaluate("sent")] == ["ask"]
-    assert not any("word" in each for each in stored(phone).values())
+    assert "word" not in str(stored(phone))
     assert phone.get_by_label("Your value").input_value() == ""
     # The value that was typed for the former terms is gone: another look answers nothing.
     serve(phone, **terms, asked=asked(phone))
@@ -133,8 +138,8 @@ def test_an_honest_question_is_answered_once(phone: Page) -> None:
     serve(phone, asked=question)
     name, answer = phone.evaluate("sent")[-1]
     assert (name, len(phone.evaluate("sent"))) == ("answer", 2)
-    assert stored(phone)["poll-ABCDE"]["word"] == answer["word"]
-    assert stored(phone)["poll-ABCDE"]["epsilon"] == TERMS["epsilon"]
+    kept = stored(phone)["poll-ABCDE"]["rounds"]["0"]
+    assert (kept["word"], kept["epsilon"]) == (answer["word"], ITEM["epsilon"])
 
 
 def test_another_poll_shows_its_form_and_keeps_what_it_earns(phone: Page) -> None:
@@ -143,6 +148,54 @@ def test_another_poll_shows_its_form_and_keeps_what_it_earns(phone: Page) -> Non
     serve(phone, code="OTHER", text="How far?")
     assert phone.get_by_label("Your value").is_visible()
     assert stored(phone).keys() == {"poll-ABCDE"}
+
+
+def test_what_was_stated_at_the_start_is_never_exceeded(phone: Page) -> None:
+    terms = phone.locator(".terms")
+    assert "ε = 2 of at most 5 in all questions" in terms.inner_text()
+    # The server asks more often than it said, and says later that it might.
+    for at in range(2):
+        serve(phone, round=at, budget=5.0 + 50 * at)
+        press(phone, "7")
+        ticket = phone.evaluate("sent.at(-1)")[1]["ticket"]
+        question = {"lower": 6.0, "upper": 8.0, "chances": chances(2.0), "ticket": ticket}
+        serve(phone, round=at, budget=55.0, asked=question)
+        assert phone.evaluate("sent.at(-1)")[1]["round"] == at
+    serve(phone, round=2, budget=55.0)
+    assert "ε = 2 of at most 5 in all questions" in terms.inner_text()
+    assert "sits this question out" in said(phone)
+    assert phone.get_by_label("Your value").is_hidden()
+    phone.evaluate("document.querySelector('form').requestSubmit()")
+    assert len(phone.evaluate("sent")) == 4
+    serve(phone, round=3, epsilon=1.0, budget=55.0)
+    press(phone, "7")
+    assert len(phone.evaluate("sent")) == 5
+
+
+def test_one_of_several_is_drawn_once_and_all_as_often(phone: Page) -> None:
+    items = [ITEM | {"round": at, "text": f"Question {at}"} for at in range(3)]
+    question, found = phone.locator(".question"), []
+    for _ in range(40):
+        again(phone)
+        serve(phone, items=items)
+        first = question.inner_text()
+        phone.reload()
+        serve(phone, items=items)
+        assert question.inner_text() == first
+        found.append(int(first[-1]))
+    assert_frequencies(np.bincount(found, minlength=3), np.full(3, 1 / 3))
+    assert rejects(assert_frequencies, np.array([40, 0, 0]), np.full(3, 1 / 3))
+
+
+def test_a_seat_code_is_asked_for_once(phone: Page) -> None:
+    serve(phone, seats=True)
+    phone.get_by_label("Your seat code").fill(" abcde ")
+    press(phone, "7")
+    assert phone.evaluate("sent")[0][1]["seat"] == "abcde"
+    serve(phone, seats=True, problem="This seat code was used already.")
+    assert phone.get_by_label("Your seat code").is_visible()
+    serve(phone, seats=True, round=1)
+    assert phone.get_by_label("Your seat code").is_hidden()
 
 
 @pytest.mark.parametrize(("typed", "counted"), [("1000000", "24"), ("-0,5", "0")])

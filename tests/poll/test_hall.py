@@ -1,11 +1,9 @@
-"""Polls in memory: one ticket, one question, one word; codes, secrets, and an end."""
+"""Polls in memory and on disk: one ticket, one question, one word; rounds, codes, and an end."""
 
 from __future__ import annotations
 
 import dataclasses
-import re
 import time
-from decimal import Decimal
 from pathlib import Path
 from typing import cast
 from unittest.mock import ANY
@@ -16,14 +14,36 @@ import pytest
 
 from abcdp_core.__main__ import main
 from abcdp_core.adaptive.categories import Choice, ChoicePoll
-from abcdp_core.adaptive.poll import Design, Poll, answered
+from abcdp_core.adaptive.poll import Design, Poll, Question, answered
+from abcdp_core.adaptive.questionnaire import Item, Questionnaire, needed
+from abcdp_core.output import poll_file, poll_page
 from abcdp_core.parameters import ParameterError
-from abcdp_core.studies.poll import answers_of, posterior_of, shares_of, written
-from ui.poll import hall, screen
-from ui.poll.hall import Hall, Held, PollError
+from abcdp_core.studies.poll import rehearsed, tables_of
+from ui.poll import hall
+from ui.poll.hall import Hall, LivePoll, PollError, Round
 
-DESIGN = Design(0.0, 24.0, 2.0)
+DESIGN, DAYS = Design(0.0, 24.0, 2.0), Choice(("Monday", "Friday, late"), 1.0)
+SLEEP, DAY = Item.new("How long?", "hours", DESIGN), Item.new("Which day?", "", DAYS)
 TICKETS = [f"{number:032x}" for number in range(600)]
+
+
+def questions(*items: Item, one_each: bool = False) -> Questionnaire:
+    return Questionnaire(items, needed(items, one_each=one_each), one_each)
+
+
+def asked(rooms: Hall, live: LivePoll, ticket: str, at: int = 0) -> Question:
+    """Ask a ticket, and return its question."""
+    rooms.ask(live, at, ticket)
+    now = live.rounds[at]
+    return cast(Question, now.questions[now.numbers[ticket]])
+
+
+def answer(rooms: Hall, live: LivePoll, *words: int, at: int = 0, first: int = 0) -> Round:
+    """Ask tickets and take their words; return the round."""
+    for ticket, word in zip(TICKETS[first:], words, strict=False):
+        rooms.ask(live, at, ticket)
+        rooms.take(live, at, ticket, word)
+    return live.rounds[at]
 
 
 @pytest.fixture
@@ -32,188 +52,301 @@ def rooms() -> Hall:
 
 
 @pytest.fixture
-def held(rooms: Hall) -> Held:
-    return rooms.open("How long?", "hours", DESIGN)
+def live(rooms: Hall) -> LivePoll:
+    return rooms.open(questions(SLEEP))
 
 
-def test_a_ticket_has_one_question_and_gives_one_word(rooms: Hall, held: Held) -> None:
-    question = rooms.ask(held, TICKETS[0])
-    assert rooms.ask(held, TICKETS[0]) is question
-    assert rooms.ask(held, TICKETS[1]).number == 1
-    assert held.waiting == 2
-    rooms.take(held, TICKETS[0], 2)
+def test_a_ticket_has_one_question_and_gives_one_word(rooms: Hall, live: LivePoll) -> None:
+    question = asked(rooms, live, TICKETS[0])
+    assert asked(rooms, live, TICKETS[0]) is question
+    assert asked(rooms, live, TICKETS[1]).number == 1
+    assert live.rounds[0].waiting == 2
+    rooms.take(live, 0, TICKETS[0], 2)
     for word in (0, 2):
-        rooms.take(held, TICKETS[0], word)
-    assert held.poll.answers == ((question, 2),)
-    assert held.waiting == 1
+        rooms.take(live, 0, TICKETS[0], word)
+    assert live.rounds[0].item.poll.answers == ((question, 2),)
+    assert live.rounds[0].waiting == 1
 
 
-def test_the_next_question_follows_from_the_words_and_late_ones_count(rooms: Hall) -> None:
-    held, rng = rooms.open("How long?", "", DESIGN), np.random.default_rng(1)
+def test_the_next_question_follows_from_the_words_and_late_ones_count(
+    rooms: Hall, live: LivePoll
+) -> None:
+    rng = np.random.default_rng(1)
     for ticket in TICKETS[:60]:
-        question = rooms.ask(held, ticket)
-        rooms.take(held, ticket, answered(question, 7.0, 2.0, rng))
-    late, punctual = rooms.ask(held, TICKETS[60]), rooms.ask(held, TICKETS[61])
-    rooms.take(held, TICKETS[61], 0)
-    rooms.take(held, TICKETS[60], 1)
-    assert held.poll.answers[-2] == (punctual, 0)
-    assert held.poll.answers[-1] == (late, 1)
-    assert held.poll.of_mean() == pytest.approx(Poll.replayed(DESIGN, held.poll.answers).of_mean())
+        question = asked(rooms, live, ticket)
+        rooms.take(live, 0, ticket, answered(question, 7.0, 2.0, rng))
+    late, punctual = asked(rooms, live, TICKETS[60]), asked(rooms, live, TICKETS[61])
+    rooms.take(live, 0, TICKETS[61], 0)
+    rooms.take(live, 0, TICKETS[60], 1)
+    poll = cast(Poll, live.rounds[0].item.poll)
+    assert poll.answers[-2:] == ((punctual, 0), (late, 1))
+    assert poll.of_mean() == pytest.approx(Poll.replayed(DESIGN, poll.answers).of_mean())
 
 
 def test_what_was_not_asked_is_not_taken_and_a_poll_is_full_or_closed(
-    rooms: Hall, held: Held
+    rooms: Hall, live: LivePoll
 ) -> None:
-    rooms.ask(held, TICKETS[0])
+    rooms.ask(live, 0, TICKETS[0])
     for ticket, word in ((TICKETS[1], 0), (TICKETS[0], 3), (TICKETS[0], -1)):
         with pytest.raises(PollError, match="was not asked"):
-            rooms.take(held, ticket, word)
-    assert held.poll.answers == ()
+            rooms.take(live, 0, ticket, word)
+    for at in (-1, 1):
+        with pytest.raises(PollError, match="no such question"):
+            rooms.ask(live, at, TICKETS[1])
+        with pytest.raises(PollError, match="no such question"):
+            rooms.take(live, at, TICKETS[0], 0)
+    assert live.rounds[0].item.poll.answers == ()
     with pytest.raises(PollError, match="not a ticket"):
-        rooms.ask(held, "../../etc")
+        rooms.ask(live, 0, "../../etc")
     for ticket in TICKETS[: hall.PEOPLE]:
-        rooms.ask(held, ticket)
+        rooms.ask(live, 0, ticket)
     with pytest.raises(PollError, match="full"):
-        rooms.ask(held, TICKETS[hall.PEOPLE])
-    rooms.close(held)
-    for refused in (lambda: rooms.take(held, TICKETS[0], 0), lambda: rooms.ask(held, "f" * 32)):
+        rooms.ask(live, 0, TICKETS[hall.PEOPLE])
+    rooms.close(live)
+    for refused in (
+        lambda: rooms.take(live, 0, TICKETS[0], 0),
+        lambda: rooms.ask(live, 0, "f" * 32),
+    ):
         with pytest.raises(PollError, match="closed"):
             refused()
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
-def test_the_chances_of_the_words_add_up_as_they_are_shown(epsilon: float) -> None:
-    for many in (2, 3, 8):
-        true, other = map(Decimal, screen.in_hundred(epsilon, many))
-        assert true + (many - 1) * other == 100
-        assert float(true / other) == pytest.approx(np.exp(epsilon), rel=0.02)
+def test_only_its_lecturer_finds_a_poll_by_its_secret(rooms: Hall, live: LivePoll) -> None:
+    assert rooms.find(f" {live.code.lower()}") is live
+    assert rooms.hosted(live.code, live.secret) is live
+    assert rooms.hosted(live.code, live.code) is None
+    assert rooms.hosted("ZZZZZ", live.secret) is None
 
 
-def test_only_its_lecturer_finds_a_poll_by_its_secret(rooms: Hall, held: Held) -> None:
-    assert rooms.find(f" {held.code.lower()}") is held
-    assert rooms.hosted(held.code, held.secret) is held
-    assert rooms.hosted(held.code, held.code) is None
-    following = rooms.again(held, 1.0)
-    assert held.is_closed
-    assert (following.text, following.poll.design) == (held.text, Design(0.0, 24.0, 1.0))
-    assert following.code != held.code
-    # Telephones go on to the last of them.
-    assert rooms.last(held.code) is following
-    last = rooms.again(following, 4.0)
-    assert rooms.last(held.code) is last
-    assert rooms.last("ZZZZZ") is None
+def test_questions_come_one_after_the_other_and_once_more(rooms: Hall) -> None:
+    live = rooms.open(questions(SLEEP, DAY))
+    answer(rooms, live, 0, 1)
+    for at in (1, 2):
+        with pytest.raises(PollError, match=r"closed|no such"):
+            rooms.ask(live, at, TICKETS[0])
+    rooms.go_on(live, SLEEP.again(0.5))
+    rooms.go_on(live)
+    assert [each.item.text for each in live.rounds] == ["How long?", "How long?", "Which day?"]
+    assert live.rounds[1].item.poll.design == Design(0.0, 24.0, 0.5)
+    assert answer(rooms, live, 1, at=2).item.poll.answers == ((DAYS, 1),)
+    with pytest.raises(PollError, match="closed"):
+        rooms.take(live, 0, TICKETS[5], 0)
+    rooms.close(live)
+    rooms.go_on(live, DAY)
+    assert live.is_open(3)
+    kept = live.questionnaire()
+    assert [len(item.poll.answers) for item in kept.items] == [2, 0, 1, 0]
+    assert kept.budget == needed((SLEEP, DAY), one_each=False) == 3.0
+
+
+def test_of_several_that_are_drawn_from_all_are_open_and_the_class_is_everybody(
+    rooms: Hall,
+) -> None:
+    live = rooms.open(questions(SLEEP, DAY, one_each=True))
+    answer(rooms, live, *[1] * 5, at=0)
+    answer(rooms, live, *[0] * 7, at=1, first=5)
+    kept = live.questionnaire()
+    assert kept.budget == 2.0
+    assert [item.poll.absent for item in kept.known()] == [7, 5]
+    assert cast(ChoicePoll, kept.known()[1].poll).told.size == 12
+
+
+def test_a_seat_code_is_used_once_a_question_and_not_kept(tmp_path: Path) -> None:
+    rooms = Hall(lambda: tmp_path)
+    live = rooms.open(questions(DAY, DAY), seats=3)
+    assert len({*live.seats}) == 3
+    for seat in ("", "ZZZZ0"):
+        with pytest.raises(PollError, match="seat code"):
+            rooms.ask(live, 0, TICKETS[0], seat)
+    rooms.ask(live, 0, TICKETS[0], f" {live.seats[0].lower()} ")
+    rooms.take(live, 0, TICKETS[0], 1)
+    with pytest.raises(PollError, match="used already"):
+        rooms.ask(live, 0, TICKETS[1], live.seats[0])
+    rooms.go_on(live)
+    rooms.ask(live, 1, TICKETS[2], live.seats[0])
+    lines = (tmp_path / f"{live.code}.jsonl").read_text().splitlines()
+    assert live.seats[0] in lines[0]
+    assert not any(live.seats[0] in line for line in lines[1:])
+    assert live.seats[2] in poll_page.seats(live.seats)
 
 
 def test_polls_are_few_and_dropped_after_a_time(
-    rooms: Hall, held: Held, monkeypatch: pytest.MonkeyPatch
+    rooms: Hall, live: LivePoll, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(hall.POLLS - 1):
-        rooms.open("?", "", DESIGN)
+        rooms.open(questions(DAY))
     with pytest.raises(PollError, match="try again later"):
-        rooms.open("?", "", DESIGN)
+        rooms.open(questions(DAY))
     later = time.monotonic() + hall.LIFE + 1.0
     monkeypatch.setattr(hall.time, "monotonic", lambda: later)
-    assert rooms.find(held.code) is None
-    assert rooms.open("?", "", DESIGN)
+    assert rooms.find(live.code) is None
+    assert rooms.open(questions(DAY))
 
 
-def test_the_command_computes_the_tables_of_the_screen_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def polled(people: int = 12) -> Poll:
+    """Return a poll whose answers arrive in another order than they were asked."""
     rng, poll = np.random.default_rng(2), Poll(DESIGN)
-    for number in range(12):
+    for number in range(people):
         question = poll.ask(rng, number)
         poll = poll.take(question, answered(question, 7.0, 2.0, rng))
+    return Poll.replayed(DESIGN, (*poll.answers[3:], *poll.answers[:3]))
+
+
+def test_the_command_computes_tables_and_page_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days = ChoicePoll(DAYS, tuple((DAYS, word) for word in (0, 1, 0, 0, 1, 0)))
+    items = Item('How "long"?\n€ 😴', "hours", polled()), Item("Which <day>?", "", days)
+    whole, file = questions(*items), tmp_path / "poll.toml"
+    file.write_text(poll_file.written(whole), encoding="utf-8")
+    assert poll_file.read(file) == whole
+    out = tmp_path / "out"
+    assert main(["poll", str(file), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "After 12 answers, the mean of the class is " in said
+    assert "After 6 answers, “Monday”: " in said
+    for name, table in tables_of(whole.known()).items():
+        assert (out / name).read_text() == table.to_csv(index=False)
+    assert {"poll.csv", "poll.posterior.csv", "poll-2.csv"} <= {each.name for each in out.iterdir()}
+    page = (out / "poll.html").read_text(encoding="utf-8")
+    assert page == poll_page.page(whole)
+    assert "Which &lt;day&gt;?" in page
+    assert "Nobody spent more than ε = 3 on all of it." in page
+    text = file.read_text(encoding="utf-8")
+    for wrong, why in (
+        (
+            ("answers = [[", "answers = [[0, 1.0, 2.0, 7], ["),
+            "poll 1: answers[0] = 7: must be 0, 1 or 2.",
+        ),
+        (
+            ("[0, 1, 0,", "[[1.0, 2.0, 1], 0,"),
+            "poll 2: answers[0]: is of another kind of question.",
+        ),
+        (("low = 0.0", "low = 99.0"), "bounds"),
+    ):
+        file.write_text(text.replace(*wrong), encoding="utf-8")
+        assert main(["poll", str(file), "--out", str(out)]) == 2
+        assert why in capsys.readouterr().err
+
+
+def test_a_file_of_0_3_0_has_one_question_and_no_numbers(tmp_path: Path) -> None:
+    edges = ", ".join(f"[{a.lower}, {a.upper}, {word}]" for a, word in polled().answers)
+    head = 'version = "0.3.0"\nquestion = "?"\nunit = ""\nlow = 0.0\nhigh = 24.0\nepsilon = 2.0\n'
     file = tmp_path / "poll.toml"
-    # They arrive in another order than they were asked.
-    poll = Poll.replayed(DESIGN, (*poll.answers[3:], *poll.answers[:3]))
-    file.write_text(written(poll, 'How "long"?\n€', "hours", "0.3.0"), encoding="utf-8")
-    assert main(["poll", str(file), "--out", str(tmp_path)]) == 0
-    assert "After 12 answers, the mean of the class is " in capsys.readouterr().out
-    for name, table in (("poll", answers_of(poll)), ("poll.posterior", posterior_of(poll))):
-        assert (tmp_path / f"{name}.csv").read_text() == table.to_csv(index=False)
-    whole = file.read_text()
-    file.write_text(whole.replace("answers = [[", "answers = [[0, 1.0, 2.0, 7], ["))
-    assert main(["poll", str(file), "--out", str(tmp_path)]) == 2
-    assert "answers[0] = 7: must be 0, 1 or 2." in capsys.readouterr().err
-    # Files of 0.3.0 say no numbers of questions.
-    file.write_text(re.sub(r"\[\d+, (?=[\d.]+, [\d.]+, \d\])", "[", whole))
+    file.write_text(f"{head}answers = [{edges}]\n")
     assert main(["poll", str(file), "--out", str(tmp_path)]) == 0
     assert pd.read_csv(tmp_path / "poll.csv").question.tolist() == [*range(12)]
 
 
-def test_a_poll_with_categories_is_held_and_computed_again(
-    rooms: Hall, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    held = rooms.open("Which day?", "", Choice(("Monday", "Friday, late"), 2.0))
-    for ticket, word in zip(TICKETS[:6], (0, 1, 0, 0, 1, 0), strict=True):
-        rooms.ask(held, ticket)
-        rooms.take(held, ticket, word)
-    rooms.ask(held, TICKETS[6])
-    with pytest.raises(PollError, match="was not asked"):
-        rooms.take(held, TICKETS[6], 2)
-    poll = cast(ChoicePoll, held.poll)
-    assert poll.told.counts == (4, 2)
-    file = tmp_path / "poll.toml"
-    file.write_text(written(poll, held.text, "", "0.4.0"), encoding="utf-8")
-    assert main(["poll", str(file), "--out", str(tmp_path)]) == 0
-    assert "After 6 answers, “Monday”: " in capsys.readouterr().out
-    assert (tmp_path / "poll.csv").read_text() == shares_of(poll).to_csv(index=False)
-    file.write_text(file.read_text().replace("[0, 1, 0,", "[[1.0, 2.0, 1], 0,"))
-    assert main(["poll", str(file), "--out", str(tmp_path)]) == 2
-    assert "answers[0]: is of another kind of question." in capsys.readouterr().err
+def test_of_few_answers_there_is_no_picture_and_of_others_one_mark_each() -> None:
+    few, many = (Item("?", "hours", polled(people)) for people in (4, 9))
+    assert "the picture begins with 5" in poll_page.page(questions(few))
+    assert '"poll-picture' not in poll_page.page(questions(few))
+    shown = poll_page.picture(many, fresh=2)
+    assert (shown.count("<i></i>"), shown.count('class="new"')) == (7, 2)
+    days = Item("?", "", ChoicePoll(DAYS, ((DAYS, 0),) * 6))
+    low, high = 100 * cast(ChoicePoll, days.poll).told.class_interval()[0]
+    assert f"{low:.0f} to {high:.0f} %" in poll_page.picture(days)
+    assert f"left:{low:.2f}%;width:{high - low:.2f}%" in poll_page.picture(days)
 
 
-@pytest.mark.parametrize("design", [DESIGN, Choice(("yes", "no"), 2.0)], ids=str)
+@pytest.mark.parametrize("design", [DESIGN, Choice(("a", "b", "c", "d", "e"), 2.0)], ids=str)
+def test_a_rehearsal_shows_a_class_whose_truth_is_known(design: Design | Choice) -> None:
+    poll, truth = rehearsed(design, 200)
+    item = Item("?", "", poll)
+    assert len(poll.answers) == 200
+    for known, true in zip(poll_page.estimates(item), truth, strict=True):
+        # Twice as wide as what contains it 95 times in 100; the seed is fixed.
+        assert abs(known.middle - true) < np.ptp(known.own) + 0.02
+    assert poll_page.picture(item, truth).count('class="truth"') == len(truth)
+
+
+def test_the_coin_sends_what_its_number_falls_on() -> None:
+    words, honest = ("yes", "<no>"), np.tanh(1.0)
+    for drawn, part, sent in (
+        (0.1, "the truth", "yes"),
+        (honest + 0.01, "any word", "yes"),
+        (0.99, "any word", "&lt;no&gt;"),
+    ):
+        told = poll_page.coin(words, 0, drawn, 2.0)
+        assert f"part for <b>{part}</b>, so it sends: <b>{sent}</b>" in told
+
+
+@pytest.mark.parametrize("item", [SLEEP, DAY], ids=["number", "categories"])
 def test_a_server_that_starts_again_loses_nothing_that_it_acknowledged(
-    design: Design | Choice, tmp_path: Path
+    item: Item, tmp_path: Path
 ) -> None:
     before = Hall(lambda: tmp_path)
-    held = before.open("How long?", "hours", design)
-    for ticket, word in zip(TICKETS[:4], (0, 1, 1, 0), strict=True):
-        before.ask(held, ticket)
-        before.take(held, ticket, word)
-    late, others = before.ask(held, TICKETS[4]), before.ask(held, TICKETS[5])
-    closed = before.open("Closed?", "", design)
-    following = before.again(closed, 1.0)
-    file = tmp_path / f"{held.code}.jsonl"
+    live = before.open(questions(item, DAY))
+    answer(before, live, 0, 1, 1, 0)
+    late, others = (asked(before, live, TICKETS[place]) for place in (4, 5))
+    gone_on = before.open(questions(item))
+    answer(before, gone_on, 1)
+    before.go_on(gone_on, item.again(0.5))
+    before.close(gone_on)
+    file = tmp_path / f"{live.code}.jsonl"
     assert not any(ticket in file.read_text() for ticket in TICKETS)
     assert file.stat().st_mode & 0o077 == 0
     # The server is killed in mid-word.
-    file.write_text(file.read_text() + '{"word": 1, "num')
+    file.write_text(file.read_text() + '{"round": 0, "word": 1, "num')
 
     after = Hall(lambda: tmp_path)
-    again = after.hosted(held.code, held.secret)
+    again = after.hosted(live.code, live.secret)
     assert again is not None
-    assert again.poll == held.poll
-    assert again.questions == [*held.questions[:4], late, others]
-    assert after.last(closed.code) == dataclasses.replace(following, began=ANY)
+    now = again.rounds[0]
+    assert now.item == live.rounds[0].item
+    assert now.questions == [*live.rounds[0].questions[:4], late, others]
+    assert again.rounds[1] == live.rounds[1]
+    restored = after.find(gone_on.code)
+    assert restored == dataclasses.replace(gone_on, used_at=ANY, rounds=ANY)
+    assert restored is not None
+    assert [each.item for each in restored.rounds] == [each.item for each in gone_on.rounds]
     # A word that had not been acknowledged comes once more, with its question's number.
     for _ in range(2):
-        after.take(again, TICKETS[4], 1, 4)
-        assert again.poll.answers[-1] == (late, 1)
-        assert len(again.poll.answers) == 5
-        assert again.took(TICKETS[4])
+        after.take(again, 0, TICKETS[4], 1, 4)
+        assert now.item.poll.answers[-1] == (late, 1)
+        assert len(now.item.poll.answers) == 5
+        assert now.took(TICKETS[4])
     # One that had been is not counted twice, and another telephone has another question.
-    after.take(again, TICKETS[0], 1, 0)
-    assert len(again.poll.answers) == 5
+    after.take(again, 0, TICKETS[0], 1, 0)
+    assert len(now.item.poll.answers) == 5
     for number in (4, 9, -1):
         with pytest.raises(PollError, match="was not asked"):
-            after.take(again, "f" * 32, 0, number)
-    assert after.ask(again, "f" * 32) == again.questions[6]
-    assert Hall(lambda: tmp_path).find(held.code).poll == again.poll  # type: ignore[union-attr]
+            after.take(again, 0, "f" * 32, 0, number)
+    assert asked(after, again, "f" * 32) == now.questions[6]
+    found = Hall(lambda: tmp_path).find(live.code)
+    assert found is not None
+    assert found.rounds[0].item == now.item
+
+
+def test_a_former_poll_is_opened_from_its_file_by_its_lecturer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Hall(lambda: tmp_path)
+    live = before.open(questions(DAY))
+    answer(before, live, 0, 1)
+    monkeypatch.setattr(hall, "LIFE", 0.0)
+    after = Hall(lambda: tmp_path)
+    [(_, opened)] = after.former()
+    assert opened["items"][0]["question"] == "Which day?"
+    assert after.find(live.code) is None
+    assert after.hosted(live.code, "wrong") is None
+    found = after.hosted(live.code, live.secret)
+    assert found is not None
+    assert found.is_closed
+    assert found.rounds[0].item == live.rounds[0].item
 
 
 def test_what_cannot_be_kept_is_not_acknowledged(tmp_path: Path) -> None:
     rooms = Hall(lambda: tmp_path)
-    held = rooms.open("How long?", "", DESIGN)
-    rooms.ask(held, TICKETS[0])
-    (tmp_path / f"{held.code}.jsonl").unlink()
-    (tmp_path / f"{held.code}.jsonl").mkdir()
+    live = rooms.open(questions(SLEEP))
+    rooms.ask(live, 0, TICKETS[0])
+    (tmp_path / f"{live.code}.jsonl").unlink()
+    (tmp_path / f"{live.code}.jsonl").mkdir()
     with pytest.raises(PollError, match="cannot keep answers"):
-        rooms.take(held, TICKETS[0], 1)
-    assert not held.took(TICKETS[0])
-    assert held.poll.answers == ()
+        rooms.take(live, 0, TICKETS[0], 1)
+    assert not live.rounds[0].took(TICKETS[0])
+    assert live.rounds[0].item.poll.answers == ()
 
 
 @pytest.mark.parametrize(

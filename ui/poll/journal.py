@@ -1,16 +1,14 @@
 """Keep polls on disk, so that a server that starts again goes on where it was.
 
 A file for each poll, a line for each thing that happened: how it was opened, which numbered
-question was asked, which word was the answer to it. There are no tickets in it, so nothing tells
-which telephone sent a word.
+question was asked, which word was the answer to it. There are no tickets in it and no used seat
+codes, so nothing tells which telephone sent a word.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +37,17 @@ def write(file: Path, line: Line) -> None:
         os.fsync(out.fileno())
 
 
-def read(within: Path, life: float) -> Iterator[list[Line]]:
-    """Yield the lines of each poll in a folder that was added to in the last ``life`` seconds.
+def read(file: Path) -> list[Line]:
+    """Return the lines of a poll; of one that is not there, none.
 
     A last line that was not written to its end is removed: nobody was told that it is there.
     """
-    for file in sorted(within.glob("*.jsonl")):
-        if time.time() - file.stat().st_mtime < life:
-            whole, ending, _ = file.read_bytes().rpartition(b"\n")
-            if ending:
-                os.truncate(file, len(whole) + 1)
-                yield [json.loads(line) for line in whole.splitlines()]
+    try:
+        whole, ending, _ = file.read_bytes().rpartition(b"\n")
+        os.truncate(file, len(whole) + len(ending))
+    except OSError:
+        return []
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def _private(path: str, flags: int) -> int:

@@ -1,31 +1,28 @@
-"""Show a poll to the hall, and let its lecturer close it, run it again, and take its results."""
+"""Show a poll to the hall, and let its lecturer go on, run a question again, and take results."""
 
 from __future__ import annotations
 
 import base64
 import functools
 import html
-from collections.abc import Mapping
-from decimal import Decimal
+import io
+import secrets
+import zipfile
+from collections.abc import Callable, Mapping
+from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from abcdp_core import __version__
-from abcdp_core.adaptive.categories import ChoicePoll, movers
-from abcdp_core.adaptive.poll import CHANCES, Poll, Question, chances
-from abcdp_core.privacy.promise import odds
-from abcdp_core.sentences import amount, counted
-from abcdp_core.studies.poll import (
-    draw_posterior,
-    draw_shares,
-    posterior_of,
-    tables_of,
-    written,
-)
-from ui.figures import charts
+from abcdp_core.adaptive.categories import Choice
+from abcdp_core.adaptive.poll import Question
+from abcdp_core.adaptive.questionnaire import Item
+from abcdp_core.output import poll_file, poll_page
+from abcdp_core.privacy.accounting import in_digits
+from abcdp_core.studies.poll import rehearsed, tables_of
 from ui.figures.verbatim import verbatim
-from ui.poll.hall import HALL, Held, PollError
+from ui.poll import opening
+from ui.poll.hall import HALL, LivePoll, PollError
+from ui.poll.opening import CODE
 from ui.server import settings
 from ui.view import page_table
 from ui.view.view import View
@@ -34,188 +31,208 @@ from ui.widgets import controls, share
 EVERY = 1.0
 """Seconds between two looks at the answers."""
 
-CODE, SECRET = "poll", "host"
-"""Keys of a poll's link, and of the link of its lecturer."""
+DRAWN = "_poll_drawn"
+"""Key of the number that the simulated telephone drew."""
 
-BELL = (
-    "The interval assumes values that are roughly bell-shaped, and people who follow the rules. "
-    "With skewed values, or many who lie, it contains the mean less often: 72 instead of 95 times "
-    "in 100 at ε = 2, and less often at ε = 4."
-)
-
-UNKNOWN = (
-    "Nobody's answer is on this server, so nobody knows the truth about the class. Anyone who "
-    "answers a second time from a cleared telephone counts as two people."
-)
+ANSWERS, HOW, BESIDE = "Answers", "How it works", "Rehearsal beside it"
 
 
 def show(view: View, code: str, secret: str) -> None:
     """Show a poll to its lecturer, or that there is none."""
-    held = HALL.hosted(code, secret)
-    if held is None:
+    live = HALL.hosted(code, secret)
+    if live is None:
         st.info("This poll is over, or this link is not its lecturer's.")
         return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(f"<h1>{html.escape(held.text)}</h1>")
-        controls.widget(view, "projector")
-    _watch(view, held)
+    st.html(f"<style>{poll_page.style()}</style>")
+    seen: dict[int, int] = {}
 
-
-def _watch(view: View, held: Held) -> None:
-    @st.fragment(run_every=None if held.is_closed else EVERY)
+    @st.fragment(run_every=EVERY)
     def looks() -> None:
-        poll = held.poll
-        left, right = st.columns((2, 5), gap="large")
-        with left:
-            _address(held)
-        with right:
-            _result(view, held, poll)
-        _explain(held, poll)
+        _stage(view, live, seen)
 
     looks()
-    _buttons(held)
+    _results(live)
 
 
-def _address(held: Held) -> None:
+def _stage(view: View, live: LivePoll, seen: dict[int, int]) -> None:
+    """Show what the hall sees of one question, and what the lecturer may do.
+
+    Args:
+        view: the page.
+        live: the poll.
+        seen: place of a round -> answers that were there at the last look.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", key="poll-stage-head"):
+        title = st.empty()
+        at = _chosen(live)
+        shown = st.segmented_control(
+            "Stage", (ANSWERS, BESIDE, HOW), default=ANSWERS, required=True, key="poll-stage",
+            label_visibility="collapsed",
+        )  # fmt: skip
+        controls.widget(view, "projector")
+    now = live.rounds[at]
+    title.html(f"<h1>{html.escape(now.item.text)}</h1>")
+    count = len(now.item.poll.answers)
+    is_early = count < poll_page.FEWEST
+    left, right = st.columns((2, 5) if is_early else (1, 5), gap="large")
+    with left:
+        _address(live, 300 if is_early else 150)
+        waiting = f" ({now.waiting} more asked)" if now.waiting else ""
+        epsilon = in_digits(now.item.poll.design.epsilon)
+        _numbers({"Answered": f"{count}{waiting}", "ε of each": epsilon})
+    with right:
+        item = live.questionnaire().known()[at]
+        if shown == HOW:
+            _coin(item, now.questions)
+        elif is_early:
+            st.html(f'<p class="poll-sentence">{poll_page.few(count)}</p>')
+        else:
+            _pictures(live, at, item, max(0, count - seen.get(at, count)), beside=shown == BESIDE)
+        seen[at] = count
+    _turn(live)
+    for said in poll_page.explained(item):
+        st.caption(said)
+
+
+def _chosen(live: LivePoll) -> int:
+    """Return the place of the round that is looked at: the present one, or one that is chosen."""
+    places = [*range(len(live.rounds) if live.one_each else live.at + 1)]
+    if len(places) == 1:
+        return 0
+    chosen = st.segmented_control(
+        "Question", places, default=live.at, required=True, key=f"poll-round-{live.at}",
+        format_func=lambda at: f"{at + 1}", label_visibility="collapsed",
+    )  # fmt: skip
+    return live.at if chosen is None else int(chosen)
+
+
+def _address(live: LivePoll, width: int) -> None:
     """Show where telephones go."""
-    if held.is_closed:
-        st.markdown("**This poll is closed.**")
+    if live.is_closed:
+        st.markdown("**This question is closed.**")
         return
     here, first = page_table.by_file("live_poll"), page_table.TABLE[0]
     page = share.for_visitors(st.context.url or "", settings.current())
-    address = f"{share.elsewhere(page, here, first).partition('?')[0]}?{CODE}={held.code}"
+    address = f"{share.elsewhere(page, here, first).partition('?')[0]}?{CODE}={live.code}"
     if picture := share.code(address):
         # A picture of its own needs its namespace.
         named = picture.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
         data = base64.b64encode(named.encode()).decode()
         source = f"data:image/svg+xml;base64,{data}"
-        st.html(f'<img width="300" alt="QR code of the address below" src="{source}">')
-    st.markdown(f"{address}  \nCode **{held.code}**")
+        st.html(f'<img width="{width}" alt="QR code of the address below" src="{source}">')
+    st.markdown(f"{address}  \nCode **{live.code}**")
 
 
-FEWEST = 5
-"""Answers from which on a picture is shown: fewer would be read as people."""
-
-
-def _result(view: View, held: Held, poll: Poll | ChoicePoll) -> None:
-    """Show how many have answered and what their words tell."""
-    count = len(poll.answers)
-    waiting = f" ({held.waiting} more asked)" if held.waiting else ""
-    numbers = {"Answered": f"{count}{waiting}"}
-    if count < FEWEST:
-        _numbers(numbers, f"The picture begins with {FEWEST} answers: fewer tell next to nothing.")
-    elif isinstance(poll, ChoicePoll):
-        _shares(view, numbers, poll)
-    else:
-        _mean(view, held, numbers, poll)
-
-
-def _numbers(numbers: Mapping[str, str], said: str) -> None:
-    """Show numbers in large type, and a sentence."""
+def _numbers(numbers: Mapping[str, str]) -> None:
+    """Show numbers in large type."""
     shown = "".join(
         f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in numbers.items()
     )
-    st.html(f'<dl class="poll-numbers">{shown}</dl><p>{html.escape(said)}</p>')
+    st.html(f'<dl class="poll-numbers">{shown}</dl>')
 
 
-def _mean(view: View, held: Held, numbers: dict[str, str], poll: Poll) -> None:
-    """Show the interval of the mean in large type, and the posterior."""
-    unit, (low, high) = held.unit and f" {held.unit}", poll.interval()
-    said = f"For a wider population it is {amount(low)} to {amount(high)}{unit}."
-    said = f"The answers do not reveal the mean yet. {said}" if poll.is_vague else said
-    own = " to ".join(amount(end) for end in poll.class_interval())
-    numbers["Mean of the class, 95 % interval"] = f"{own}{unit}"
-    _numbers(numbers, f"{said} Without noise, the mean of this class would be exact.")
-    drawn = draw_posterior(poll.design, posterior_of(poll), (low, high), unit=held.unit)
-    charts.show(view, "poll", drawn, is_kept=False)
+def _pictures(live: LivePoll, at: int, item: Item, fresh: int, *, beside: bool) -> None:
+    """Show what the words tell, beside former runs of the question or a simulated class."""
+    st.html(f'<h2 class="poll-headline">{html.escape(poll_page.headline(item))}</h2>')
+    runs: list[tuple[str, Item, tuple[float, ...], int]] = [("", item, (), fresh)]
+    if beside:
+        people = max(30, len(item.poll.answers))
+        poll, truth = rehearsed(item.poll.design, people)
+        runs[0] = ("This class, whose truth nobody knows", item, (), fresh)
+        said = f"{people} simulated people, and the truth about them (black)"
+        runs.append((said, Item(item.text, item.unit, poll), truth, 0))
+    else:
+        earlier = [each.item for each in live.rounds[:at] if each.item.text == item.text]
+        former = [each for each in earlier if len(each.poll.answers) >= poll_page.FEWEST]
+        runs += [(_run(each), each, (), 0) for each in former[-2:]]
+        runs[0] = (_run(item) if former else "", item, (), fresh)
+    for column, (said, each, truth, new) in zip(st.columns(len(runs)), runs, strict=True):
+        with column:
+            if said:
+                st.markdown(f"**{said}**")
+            st.html(poll_page.picture(each, truth, new))
+    st.html(f'<p class="poll-sentence">{html.escape(poll_page.sentence(item))}</p>')
 
 
-def _shares(view: View, numbers: dict[str, str], poll: ChoicePoll) -> None:
-    """Show the words as they came beside what they tell about the class."""
-    told = poll.told
-    first = int(told.class_share().argmax())
-    own, wider = (
-        50.0 * float(ends[first, 1] - ends[first, 0])
-        for ends in (told.class_interval(), told.population_interval())
-    )
-    numbers["The class, 95 % interval"] = poll.leader().removesuffix(" of the class")
-    many = movers(told, own / 100.0)
-    _numbers(
-        numbers,
-        f"Without noise this class's shares would be exact; noise makes this one ± {own:.0f} "
-        f"points. For a wider population it is ± {wider:.0f}. "
-        f"{counted(many, 'person', 'people')} who always send the same word could move it as far.",
-    )
-    charts.show(view, "poll", draw_shares(poll), is_kept=False)
+def _run(item: Item) -> str:
+    return f"ε = {in_digits(item.poll.design.epsilon)}, {len(item.poll.answers)} answers"
 
 
-def _explain(held: Held, poll: Poll | ChoicePoll) -> None:
-    """Show what one answer reveals, and for a number the table of the next question."""
-    epsilon, many = poll.design.epsilon, poll.design.many
-    true, other = in_hundred(epsilon, many)
-    wrong, right = chances(epsilon, many)
-    honest = 100.0 * (right - wrong) / CHANCES
-    st.markdown(
-        f"**One answer reveals little.** {honest:.0f} telephones in 100 answer truthfully, and the "
-        f"others send any of the {many} words: a word is true {true} times in 100, and each other "
-        f"word comes {other} times in 100. So it changes the odds of any statement about the "
-        f"person by at most {odds(epsilon)} (ε = {epsilon:g})."
-    )
-    if held.questions and isinstance(question := held.questions[-1], Question):
-        st.markdown("The latest question, and how often each word is sent:")
-        st.table(_table(question, true, other).set_index("value"))
-    st.caption(UNKNOWN if isinstance(poll, ChoicePoll) else f"{UNKNOWN} {BELL}")
-
-
-def in_hundred(epsilon: float, many: int) -> tuple[str, str]:
-    """Return how often of 100 times the true word is sent, and each other; they add up."""
-    other, true = (Decimal(100 * each) / CHANCES for each in chances(epsilon, many))
-    each = ((f"{true:.{places}f}", f"{other:.{places}f}") for places in range(1, 35))
-    return next((t, o) for t, o in each if Decimal(t) + (many - 1) * Decimal(o) == 100)
-
-
-def _table(question: Question, true: str, other: str) -> pd.DataFrame:
-    words = question.words()
-    rows = [
-        {"value": word} | {each: f"{true if each == word else other} %" for each in words}
-        for word in words
-    ]
-    return pd.DataFrame(rows)
-
-
-def _buttons(held: Held) -> None:
+def _coin(item: Item, questions: list[Any]) -> None:
+    """Play one simulated telephone."""
+    design = item.poll.design
+    latest = questions[-1] if questions else None
+    if isinstance(design, Choice):
+        words = design.words
+    else:
+        third = (design.high - design.low) / 3.0
+        example = Question(0, design.low + third, design.high - third)
+        words = (latest if isinstance(latest, Question) else example).words()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if not held.is_closed:
-            st.button("Close the poll", on_click=HALL.close, args=(held,))
-        now = held.poll.design.epsilon
+        truth = st.segmented_control(
+            "The truth on a simulated telephone", words, default=words[0], required=True
+        )
+        if st.button("Draw") or DRAWN not in st.session_state:
+            st.session_state[DRAWN] = secrets.randbelow(1000) / 1000.0
+    place = words.index(truth) if truth in words else 0
+    st.html(poll_page.coin(words, place, st.session_state[DRAWN], design.epsilon))
+
+
+def _turn(live: LivePoll) -> None:
+    """Show what the lecturer may do with the present question."""
+    item = live.rounds[live.at].item
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if not live.is_closed:
+            st.button("Close the poll", on_click=_said, args=(HALL.close, live))
+        if live.one_each:
+            return
+        if live.at + 1 < len(live.rounds):
+            st.button("Next question", type="primary", on_click=_said, args=(HALL.go_on, live))
+        now = item.poll.design.epsilon
         budgets = sorted({0.5, 1.0, 2.0, 4.0, now})
         epsilon = st.segmented_control(
             "ε of the next run", budgets, default=now, required=True, format_func="{:g}".format
         )
-        again = functools.partial(_again, held, float(epsilon or now))
-        st.button("Run it again", on_click=again, help="Telephones go on to it by themselves.")
-        st.button("Leave", on_click=st.query_params.clear, type="tertiary")
+        again = item.again(float(epsilon or now))
+        st.button(
+            "Run it again", on_click=_said, args=(HALL.go_on, live, again),
+            help="Telephones go on to it by themselves; one that has spent its budget sits it out.",
+        )  # fmt: skip
+        with st.popover("Ask another question"):
+            another, pressed = opening.question("another", ("Ask it",))
+            if another and pressed:
+                _said(HALL.go_on, live, another)
+                st.rerun(scope="fragment")
+
+
+def _said(do: Callable[..., None], *about: Any) -> None:
+    try:
+        do(*about)
+    except PollError as error:
+        st.toast(verbatim(error))
+
+
+def _results(live: LivePoll) -> None:
+    """Offer what has come by the time of the click, as the page above shows it."""
     st.header("Results")
+    makers: dict[str, Callable[[LivePoll], str | bytes]] = {
+        "poll.toml": lambda live: poll_file.written(live.questionnaire()),
+        "poll.html": lambda live: poll_page.page(live.questionnaire()),
+        "poll.zip": _tables,
+    }
+    if live.seats:
+        makers["seats.html"] = lambda live: poll_page.seats(live.seats)
     with st.container(horizontal=True):
-        for name in ("poll.toml", *tables_of(held.poll)):
-            # What has come by the time of the click, as the page above shows it.
-            text = functools.partial(_saved, held, name)
-            mime = "application/toml" if name.endswith(".toml") else "text/csv"
-            st.download_button(f"Save {name}", text, name, mime, on_click="ignore")
-    st.markdown("This command computes the tables again from `poll.toml`, byte for byte:")
+        for name, make in makers.items():
+            kept = functools.partial(make, live)
+            st.download_button(f"Save {name}", kept, name, on_click="ignore")
+        st.button("Leave", on_click=st.query_params.clear, type="tertiary")
+    st.markdown("This command computes tables and page again from `poll.toml`, byte for byte:")
     st.code("abcdp poll poll.toml --out results", language="bash")
 
 
-def _saved(held: Held, name: str) -> str:
-    if name.endswith(".toml"):
-        return written(held.poll, held.text, held.unit, __version__)
-    return tables_of(held.poll)[name].to_csv(index=False)
-
-
-def _again(held: Held, epsilon: float) -> None:
-    try:
-        following = HALL.again(held, epsilon)
-    except PollError as error:
-        st.toast(verbatim(error))
-    else:
-        st.query_params.update({CODE: following.code, SECRET: following.secret})
+def _tables(live: LivePoll) -> bytes:
+    with zipfile.ZipFile(packed := io.BytesIO(), "w") as archive:
+        for name, table in tables_of(live.questionnaire().known()).items():
+            archive.writestr(name, table.to_csv(index=False))
+    return packed.getvalue()
