@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,12 +77,13 @@ def parse(text: bytes, name: str) -> Questionnaire:
     return Questionnaire(tuple(items), file.budget, file.one_each)
 
 
-def item(record: Record, name: str) -> Item:
-    """Return a question with its answers.
+def item(given: Record | Mapping[str, Any], name: str) -> Item:
+    """Return a question with its answers, from what :func:`record` returned.
 
     Raises:
         ParameterError: an answer has no such word, or is of another kind of question.
     """
+    record = given if isinstance(given, Record) else schemas.check(given, Record, name)
     design: Any = (
         Choice(record.words, record.epsilon)
         if record.words

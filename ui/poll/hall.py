@@ -27,7 +27,6 @@ from abcdp_core.adaptive.categories import Choice
 from abcdp_core.adaptive.poll import Question
 from abcdp_core.adaptive.questionnaire import Item, Questionnaire
 from abcdp_core.output import poll_file
-from abcdp_core.schemas import check
 from ui.poll import journal
 
 LIFE = 2 * 60 * 60.0
@@ -277,12 +276,8 @@ def _round(live: LivePoll, at: int) -> Round:
     return live.rounds[at]
 
 
-def _item(record: Any) -> Item:
-    return poll_file.item(check(record, poll_file.Record), "journal")
-
-
 def _opened(line: journal.Line) -> LivePoll:
-    rounds = [Round(_item(each)) for each in line["items"]]
+    rounds = [Round(poll_file.item(each, "journal")) for each in line["items"]]
     given = {name: line[name] for name in ("code", "secret", "budget", "one_each")}
     return LivePoll(**given, seats=tuple(line["seats"]), rounds=rounds)
 
@@ -295,7 +290,7 @@ def _apply(live: LivePoll, line: journal.Line) -> None:
     elif "next" in line:
         live.at, live.is_closed = live.at + 1, False
         if line["next"]:
-            live.rounds.insert(live.at, Round(_item(line["next"])))
+            live.rounds.insert(live.at, Round(poll_file.item(line["next"], "journal")))
     else:
         now = live.rounds[line["round"]]
         design = now.item.poll.design
