@@ -131,7 +131,7 @@ async def begin_poll(address: str) -> str:
         async for content in browser:
             message = ForwardMsg.FromString(content)
             button = message.delta.new_element.button
-            if button.is_form_submitter:
+            if button.label == "Start the poll":
                 widget = request.rerun_script.widget_states.widgets.add(id=button.id)
                 widget.trigger_value = True
                 await browser.send(request.SerializeToString())
@@ -159,7 +159,8 @@ async def answer(address: str, code: str, at: float) -> list[float]:
                 if len(times) == 3:
                     return times
                 name, more = [("ask", {}), ("answer", {"word": 1})][len(times) - 1]
-                said = json.dumps([{"event": name, "value": {"ticket": ticket} | more}])
+                value = {"ticket": ticket, "round": 0} | more
+                said = json.dumps([{"event": name, "value": value}])
                 states, component = request.rerun_script.widget_states, element.bidi_component.id
                 del states.widgets[:]
                 states.widgets.add(id=component, json_value="{}")

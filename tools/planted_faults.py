@@ -90,9 +90,10 @@ def keeps_late(real: Function) -> Function:
 def takes_twice(real: Function) -> Function:
     """Take each word of a telephone, and not only its first."""
 
-    def take(hall: Any, held: Any, ticket: str, *said: int) -> None:
-        held.words.pop(held.numbers.get(ticket), None)
-        real(hall, held, ticket, *said)
+    def take(hall: Any, live: Any, at: int, ticket: str, *said: int) -> None:
+        for now in live.rounds[at : at + 1]:
+            now.words.pop(now.numbers.get(ticket), None)
+        real(hall, live, at, ticket, *said)
 
     return take
 

@@ -89,14 +89,17 @@ def sentence(item: Item) -> str:
             f"{vague}For a wider population it is {ends}{item.unit and f' {item.unit}'}. Without "
             "noise, the mean of this class would be exact."
         )
-    first = max(estimates(item), key=lambda each: each.middle)
+    known = estimates(item)
+    first = max(known, key=lambda each: each.middle)
+    leads = f"{100.0 * (likely := poll.told.leading[known.index(first)]):.0f}"
+    leads = "more than 99" if likely > 0.99 else leads
     own, wider = (50.0 * (high - low) for low, high in (first.own, first.wider))
     people = poll.told.people + poll.absent
     without = 196.0 * math.sqrt(first.middle * (1.0 - first.middle) / people)
     return (
-        f"Without noise this class's share would be exact; noise makes it ± {own:.0f} points. For "
-        f"a wider population it is ± {wider:.0f}, of which ± {without:.0f} would remain without "
-        "noise."
+        f"It leads with a probability of {leads} %. Without noise this class's share would be "
+        f"exact; noise makes it ± {own:.0f} points. For a wider population it is ± {wider:.0f}, of "
+        f"which ± {without:.0f} would remain without noise."
     )
 
 

@@ -126,7 +126,7 @@ def tables_of(items: Sequence[Item]) -> dict[str, pd.DataFrame]:
 
 
 def shares_of(poll: ChoicePoll) -> pd.DataFrame:
-    """Return a row for each category: its words, and 95 % intervals of class and population."""
+    """Return a row for each category: words, 95 % intervals of class and population, the leader."""
     told = poll.told
     low, high = told.class_interval().T
     wide_low, wide_high = told.population_interval().T
@@ -134,7 +134,7 @@ def shares_of(poll: ChoicePoll) -> pd.DataFrame:
         {
             **{"category": poll.design.words, "words": told.counts},
             **{"share": told.class_share(), "low": low, "high": high},
-            **{"population_low": wide_low, "population_high": wide_high},
+            **{"population_low": wide_low, "population_high": wide_high, "leads": told.leading},
         }
     )
 
