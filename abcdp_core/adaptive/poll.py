@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from abcdp_core.adaptive.robust import Robust, sampled
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.privacy import Event, cost
 from abcdp_core.privacy.accounting import Cost
@@ -294,6 +295,18 @@ class Poll:
             return (low + high) / 2.0
 
         return end((1.0 - level) / 2.0), end((1.0 + level) / 2.0)
+
+    @functools.cached_property
+    def robust(self) -> Robust:
+        """What the answers tell where values are not taken to be normal."""
+        bounds = self.design.low, self.design.high
+        cells = [
+            (bounds[0], asked.lower, asked.upper, bounds[1])[word : word + 2]
+            for asked, word in self.answers
+        ]
+        wrong = chances(self.design.epsilon)[0] / CHANCES
+        told = np.array(cells).reshape(-1, 2)
+        return sampled(bounds, told, wrong, self.absent, self.design.seed)
 
     def mean(self) -> float:
         """Return the posterior mean of the mean."""

@@ -108,6 +108,20 @@ def answers_of(poll: Poll) -> pd.DataFrame:
 MAIN = "question lower upper word low high mean spread class_low class_high"
 
 
+def results_of(poll: Poll) -> pd.DataFrame:
+    """Return the four 95 % intervals of a number: of class and population, by two models.
+
+    ``heads`` are those by the model that answers of such a spread ask for.
+    """
+    rows = [
+        ("normal", "class", *poll.class_interval(), not poll.robust.heads),
+        ("normal", "population", *poll.interval(), not poll.robust.heads),
+        ("no shape", "class", *poll.robust.class_interval(), poll.robust.heads),
+        ("no shape", "population", *poll.robust.interval(), poll.robust.heads),
+    ]
+    return pd.DataFrame(rows, columns=["model", "of", "low", "high", "heads"])
+
+
 def posterior_of(poll: Poll) -> pd.DataFrame:
     """Return the posterior probability of each mean on the grid."""
     return pd.DataFrame({"mean": poll.design.means(), "probability": poll.of_mean()})
