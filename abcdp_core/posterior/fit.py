@@ -207,10 +207,8 @@ def fit(question: Question, found: Found, each: Each = one_by_one, size: int = R
     draws = Draws.joined(list(each("Fit", replicate, tasks)))
     numbers = draws.numbers[draws.done]
     ends = edges(found, model.prior.edges, model.parameters)
-    is_series = getattr(model, "is_series", False)
-    return compared(
-        question.z, numbers, question.noise, question.seed, model.numbers, ends, is_series=is_series
-    )
+    of_release = question.z, numbers, question.noise, question.seed
+    return compared(*of_release, model.numbers, ends, is_series=model.is_series)
 
 
 def in_proportion(weights: Array, size: int) -> NDArray[np.int64]:

@@ -1,8 +1,10 @@
-"""Interface of a model: a prior, and a simulator of the released numbers before noise."""
+"""A model: a prior, and a simulator of the released numbers before noise."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,29 +14,33 @@ from abcdp_core.posterior.priors import Prior
 Array = NDArray[np.float64]
 
 
-class Model(Protocol):
-    """A prior and a simulator that can be sent to workers."""
+@dataclass(frozen=True)
+class Model:
+    """A prior and a simulator, sent to workers.
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Names of the p parameters."""
-        ...
+    Attributes:
+        parameters: names of the p parameters.
+        numbers: names of the k numbers.
+        prior: of the parameters, with the scale x used for proposals.
+        simulate: numbers ``(m, k)`` of data sets simulated at parameters ``(m, p)``, one each; NaN
+            where simulation fails.
+        chunk: draws simulated at a time, in a fraction of a second.
+        is_series: whether the numbers are a time series.
+        again: function and arguments that make it on a worker, where its prior cannot be sent.
+    """
 
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """Names of the k numbers."""
-        ...
+    parameters: tuple[str, ...]
+    numbers: tuple[str, ...]
+    prior: Prior
+    simulate: Callable[[np.random.Generator, Array], Array]
+    chunk: int = 5000
+    is_series: bool = False
+    again: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
 
-    @property
-    def chunk(self) -> int:
-        """Number of draws simulated at a time, in a fraction of a second."""
-        ...
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how it is made again, or itself."""
+        return self.again or (_made, (type(self), vars(self)))
 
-    @property
-    def prior(self) -> Prior:
-        """Prior of the parameters, with the scale x used for proposals."""
-        ...
 
-    def simulate(self, rng: np.random.Generator, theta: Array) -> Array:
-        """Simulate numbers ``(m, k)`` at parameters ``(m, p)``; NaN where simulation fails."""
-        ...
+def _made(kind: type[Model], fields: dict[str, Any]) -> Model:
+    return kind(**fields)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from abcdp_core.posterior.rounds import Draws, Effort, Found, Question, Task, infer, simulate
+from abcdp_core.posterior.rounds import (
+    Draws,
+    Effort,
+    Found,
+    Question,
+    Task,
+    in_rounds,
+    infer,
+    simulate,
+)
 
 Rounds = tuple[tuple[Draws, ...], ...]
-
-
-class _UnsimulatedError(Exception):
-    """Carries the tasks of a round whose draws are missing."""
 
 
 @dataclass(frozen=True)
@@ -24,25 +28,15 @@ class Simulated:
 
     def until(self, enough: float, question: Question, most: int) -> Simulated:
         """Simulate parts until there are enough draws or no more are needed, at most ``most``."""
-        here: Simulated | None = self
-        simulated = self
-        while here is not None and sum(_sizes(here.rounds)) < enough:
-            simulated, here = here, here._further(question, most)
-        return here or simulated
-
-    def _further(self, question: Question, most: int) -> Simulated | None:
-        """Simulate one more part; ``None`` if nothing is left."""
-        rounds, waiting = self.rounds, self.waiting
-        if not waiting:
-            try:
-                # An unreachable sample size: only the number of draws ends it.
-                _replayed(question, rounds, Effort(most + 1, most))
-            except _UnsimulatedError as unsimulated:
-                rounds, waiting = (*rounds, ()), unsimulated.args
-            else:
-                return None
-        last = (*rounds[-1], simulate(waiting[0]))
-        return Simulated((*rounds[:-1], last), waiting[1:])
+        rounds, waiting = [*map(list, self.rounds)], [*self.waiting]
+        while sum(_sizes(rounds)) < enough:
+            if not waiting:
+                waiting = _next_tasks(question, rounds, most)
+                if not waiting:
+                    break
+                rounds.append([])
+            rounds[-1].append(simulate(waiting.pop(0)))
+        return Simulated(tuple(map(tuple, rounds)), tuple(waiting))
 
     @property
     def whole(self) -> Rounds:
@@ -56,25 +50,22 @@ class Simulated:
 
     def infer(self, question: Question) -> Found:
         """Compute the posterior from them."""
-        return _replayed(question, self.whole, Effort(rounds=_sizes(self.whole)))
+        known = iter(self.whole)
+        return infer(question, Effort(rounds=_sizes(self.whole)), lambda *_: next(known))
 
 
-def _sizes(rounds: Rounds) -> tuple[int, ...]:
+def _sizes(rounds: Iterable[Sequence[Draws]]) -> tuple[int, ...]:
     return tuple(sum(map(len, draws)) for draws in rounds)
 
 
-def _replayed(question: Question, rounds: Rounds, effort: Effort) -> Found:
-    """Compute the posterior from simulated rounds.
-
-    Raises:
-        _UnsimulatedError: one more round is needed.
-    """
-    left = iter(rounds)
-
-    def each(_name: str, _work: Any, tasks: Sequence[Task]) -> Iterable[Draws]:
-        found = next(left, None)
-        if found is None:
-            raise _UnsimulatedError(*tasks)
-        return found
-
-    return infer(question, effort, each)
+def _next_tasks(question: Question, rounds: Sequence[Sequence[Draws]], most: int) -> list[Task]:
+    """Return the tasks of the round after some; none if there is no other."""
+    # An unreachable sample size: only the number of draws ends it.
+    asked = in_rounds(question, Effort(most + 1, most))
+    try:
+        tasks = next(asked)
+        for draws in rounds:
+            tasks = asked.send(Draws.joined(draws))
+    except StopIteration:
+        return []
+    return tasks

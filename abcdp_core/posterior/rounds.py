@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -180,16 +180,18 @@ def simulated_at(model: Model, x: Array, rng: np.random.Generator) -> Draws:
     return Draws(x, numbers, log_prior)
 
 
-def many(
-    question: Question, proposal: Proposal, number: int, size: int, each: Each = one_by_one
-) -> Draws:
-    """Simulate the draws of one round in chunks."""
+def tasks_of(question: Question, proposal: Proposal, number: int, size: int) -> list[Task]:
+    """Return the tasks of one round, in chunks."""
     model, seed = question.model, question.seed
-    tasks = [
+    return [
         Task(model, proposal, seed, number, chunk, min(model.chunk, size - start))
         for chunk, start in enumerate(range(0, size, model.chunk))
     ]
-    return Draws.joined(list(each(f"Round {number + 1}", simulate, tasks)))
+
+
+def many(tasks: Sequence[Task], each: Each = one_by_one) -> Draws:
+    """Simulate the draws of one round."""
+    return Draws.joined(list(each(f"Round {tasks[0].round + 1}", simulate, tasks)))
 
 
 @dataclass(frozen=True)
@@ -254,12 +256,11 @@ def _first(question: Question, draws: Draws) -> State:
     return State(draws, log_noise, drawn, (Proposal(),), (size,)).counted()
 
 
-def _next(question: Question, state: State, proposal: Proposal, size: int, each: Each) -> State:
-    """Return the state after a round of ``size`` draws from a proposal."""
-    more = many(question, proposal, len(state.sizes), size, each)
-    proposals, sizes = (*state.proposals, proposal), (*state.sizes, size)
+def _next(question: Question, state: State, proposal: Proposal, more: Draws) -> State:
+    """Return the state after a round of draws from a proposal."""
+    proposals, sizes = (*state.proposals, proposal), (*state.sizes, len(more))
     # Densities of earlier proposals at earlier draws are known.
-    own = math.log(size) + proposal.log_density(state.draws.x, state.draws.log_prior)
+    own = math.log(len(more)) + proposal.log_density(state.draws.x, state.draws.log_prior)
     at_more = np.full(len(more.x), -np.inf)
     for count, one in zip(sizes, proposals, strict=True):
         at_more = np.logaddexp(at_more, math.log(count) + one.log_density(more.x, more.log_prior))
@@ -379,10 +380,24 @@ def infer(
     Raises:
         ParameterError: the simulator failed everywhere.
     """
+    rounds = in_rounds(question, effort, first)
+    try:
+        tasks = next(rounds)
+        while True:
+            tasks = rounds.send(many(tasks, each))
+    except StopIteration as end:
+        found: Found = end.value
+        return found
+
+
+def in_rounds(
+    question: Question, effort: Effort, first: Draws | None = None
+) -> Generator[list[Task], Draws, Found]:
+    """Yield the tasks of each round, take its draws, and return the posterior (:func:`infer`)."""
     started = time.monotonic()
     if first is None:
         size = effort.rounds[0] if effort.rounds else min(FIRST, effort.simulations)
-        first = many(question, Proposal(), 0, size, each)
+        first = yield tasks_of(question, Proposal(), 0, size)
     if not first.done.any():
         raise ParameterError("simulator: failed at all parameters that the prior drew.")
     state = _first(question, first)
@@ -396,7 +411,8 @@ def infer(
         if not size:
             return _answer(question, effort, state, first)
         proposal, state = _proposed(question, state)
-        state = _next(question, state, proposal, size, each)
+        more = yield tasks_of(question, proposal, len(state.sizes), size)
+        state = _next(question, state, proposal, more)
 
 
 def _answer(question: Question, effort: Effort, state: State, prior: Draws) -> Found:

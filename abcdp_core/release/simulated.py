@@ -10,18 +10,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import cache, fingerprint, simulators
 from abcdp_core.own_model.lattice import Table
+from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Noise, NoNoise
 from abcdp_core.posterior.pool import FixedPool
-from abcdp_core.posterior.priors import Prior
 from abcdp_core.posterior.proposals import Proposal
-from abcdp_core.posterior.rounds import FIRST, Draws, Each, Question, many, one_by_one
+from abcdp_core.posterior.rounds import FIRST, Draws, Each, Question, many, one_by_one, tasks_of
 from abcdp_core.statistic import Quantity, Statistic, stated_by
 
 Array = NDArray[np.float64]
@@ -55,64 +55,48 @@ def names_of(scenario: str, n: int) -> tuple[str, ...]:
     return names if len(names) == k else tuple(f"day {day}" for day in range(1, k + 1))
 
 
-@dataclass(frozen=True)
-class ScenarioModel:
-    """The model of a scenario for the posterior: prior, and simulator of the numbers.
-
-    Attributes:
-        scenario: its name, which can be sent to workers.
-        digest: of a user's file, as another file may define a model of this name; else empty.
-        n: rows of each data set.
-    """
-
-    scenario: str
-    digest: str
-    n: int
-
-    chunk: ClassVar[int] = 200
-    """Draws simulated at once."""
-
-    @property
-    def _source(self) -> Any:
-        return simulators.load(self.scenario)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters, in words."""
-        source = self._source
-        return tuple(source.OWN_NAMES[axis] for axis in source.AXES)
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """Names of the released numbers."""
-        return names_of(self.scenario, self.n)
-
-    @property
-    def is_series(self) -> bool:
-        """Whether the numbers are a time series."""
-        return bool(getattr(self._source, "IS_SERIES", False))
-
-    @property
-    def prior(self) -> Prior:
-        """Prior of the parameters."""
-        found: Prior = self._source.PRIOR
-        return found
-
-    def simulate(self, rng: np.random.Generator, theta: Array) -> Array:
-        """Simulate numbers ``(m, k)`` at parameters ``(m, p)``."""
-        table = table_for(self.scenario)
-        if table is not None and table.simulate is not None:
-            return table.simulate(rng, theta, self.n)
-        data = self._source.simulate(rng, theta, self.n)
-        return statistic_of(self.scenario).reduce(data)
+CHUNK = 200
+"""Draws of a scenario simulated at once."""
 
 
-def model_of(scenario: str, n: int) -> ScenarioModel | None:
+def model_of(scenario: str, n: int) -> Model | None:
     """Return the model of a scenario; ``None`` if there is only a user's pool."""
     table = table_for(scenario)
     if table is not None and table.simulate is None:
         return None
-    return ScenarioModel(scenario, "" if table is None else table.digest, n)
+    return _model(scenario, "" if table is None else table.digest, n)
+
+
+def _model(scenario: str, digest: str, n: int) -> Model:
+    """Return the model of a scenario, on any worker.
+
+    Another file may define a model of the same name: the digest of the file tells them apart.
+    """
+    source: Any = simulators.load(scenario)
+    table, statistic = table_for(scenario), statistic_of(scenario)
+    return Model(
+        parameters=tuple(source.OWN_NAMES[axis] for axis in source.AXES),
+        numbers=names_of(scenario, n),
+        prior=source.PRIOR,
+        simulate=functools.partial(_numbers, source, statistic, table, n),
+        chunk=CHUNK,
+        is_series=bool(getattr(source, "IS_SERIES", False)),
+        again=(_model, (scenario, digest, n)),
+    )
+
+
+def _numbers(
+    source: Any,
+    statistic: Statistic,
+    table: Table | None,
+    n: int,
+    rng: np.random.Generator,
+    theta: Array,
+) -> Array:
+    """Simulate numbers ``(m, k)`` at parameters ``(m, p)``."""
+    if table is not None and table.simulate is not None:
+        return table.simulate(rng, theta, n)
+    return statistic.reduce(source.simulate(rng, theta, n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +148,7 @@ def public_pool(
             theta, numbers = table.pool
             draws = Draws(theta, numbers, np.zeros(len(theta)))
         else:
-            draws = _drawn(ScenarioModel(*key[:3]), seed, size, progress)
+            draws = _drawn(scenario, _model(*key[:3]), n, seed, size, progress)
             theta = source.PRIOR.theta(draws.x[draws.done])
         found = PublicPool(draws, theta, source.OWN_QUANTITIES)
         for oldest in list(_pools)[: 1 - KEPT]:
@@ -199,25 +183,27 @@ def _entry(scenario: str, n: int, seed: int, size: int) -> cache.Entry:
     return cache.entry("own-pool", stated, fingerprint.of(source.MODEL.module))
 
 
-def _drawn(model: ScenarioModel, seed: int, size: int, progress: Progress | None) -> Draws:
+def _drawn(
+    scenario: str, model: Model, n: int, seed: int, size: int, progress: Progress | None
+) -> Draws:
     """Draws from the prior: shipped, cached on disk, or simulated now."""
-    source: Any = simulators.load(model.scenario)
+    source: Any = simulators.load(scenario)
     if hasattr(source, "precomputed_pool"):
         theta, numbers = source.precomputed_pool(source.POOL_SIZE_DEFAULT)
         x = model.prior.to_x(theta)
         shipped = Draws(x, numbers, model.prior.log_density(x))
         # Shipped parameters are rounded, a few across a bound.
         return shipped.some(np.isfinite(shipped.log_prior))
-    table = table_for(model.scenario)
+    table = table_for(scenario)
     if table is None:
         return _simulated(model, seed, size, progress)
-    table.check(model.n, seed)
-    entry = _entry(model.scenario, model.n, seed, size)
+    table.check(n, seed)
+    entry = _entry(scenario, n, seed, size)
     made = cache.load_or_make(entry, lambda: vars(_simulated(model, seed, size, progress)))
     return Draws(made["x"], made["numbers"], made["log_prior"])
 
 
-def _simulated(model: ScenarioModel, seed: int, size: int, progress: Progress | None) -> Draws:
+def _simulated(model: Model, seed: int, size: int, progress: Progress | None) -> Draws:
     def each(name: str, work: Callable[[Any], Draws], tasks: Any) -> Any:
         for done, made in enumerate(one_by_one(name, work, tasks), start=1):
             if progress is not None:
@@ -226,4 +212,4 @@ def _simulated(model: ScenarioModel, seed: int, size: int, progress: Progress | 
 
     told: Each = each
     question = Question(model, NoNoise(), np.empty(0), seed)
-    return many(question, Proposal(), 0, size, told)
+    return many(tasks_of(question, Proposal(), 0, size), told)

@@ -136,7 +136,8 @@ def _question(problem: Problem) -> Question:
 @functools.cache
 def _from_prior(name: str) -> Draws:
     """Return the first round, which does not depend on the query."""
-    return rounds.many(_question(_quick(_problem(name))), Proposal(), 0, rounds.FIRST)
+    question = _question(_quick(_problem(name)))
+    return rounds.many(rounds.tasks_of(question, Proposal(), 0, rounds.FIRST))
 
 
 def _inferred(

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
@@ -35,6 +35,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.interpolate import CubicSpline
 from scipy.special import betainc, betaincinv, gammainc, gammaincc, gammaln, ndtr, ndtri
 
+from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
 from abcdp_core.posterior.priors import Beta, Dirichlet, Gamma, Law, LogUniform, Prior, Uniform
 
@@ -53,22 +54,6 @@ MU, TRIALS = Uniform(-2.0, 2.0), Uniform(1.0, 20.0, whole=True)
 FIRST, SECOND = LogUniform(0.1, 10.0), LogUniform(0.5, 5.0)
 PLACE, WIDTH = Uniform(-5.0, 5.0), LogUniform(0.1, 10.0)
 """Priors: of the two factors of product-identified, and of heavy-tails."""
-
-
-@dataclass(frozen=True)
-class SimulatedModel:
-    """A posterior's :class:`Model` of p parameters and k numbers.
-
-    ``simulate`` is a module-level function of a generator and parameters ``(m, p)`` that returns
-    numbers ``(m, k)``; ``chunk`` is its draws per call.
-    """
-
-    parameters: tuple[str, ...]
-    numbers: tuple[str, ...]
-    prior: Prior
-    simulate: Callable[[np.random.Generator, Array], Array] = field(repr=False)
-    chunk: int = 5000
-    is_series: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,11 +122,11 @@ class Family:
     means: bool = False
     whole: bool = False
 
-    def model(self, n: int) -> SimulatedModel:
+    def model(self, n: int) -> Model:
         """Return the model of n records."""
         names = tuple(self.parameters.split()), tuple(self.numbers.split())
         chunk = 500 if self.means else 5000
-        return SimulatedModel(*names, Prior(self.laws), partial(self.simulate, n=n), chunk)
+        return Model(*names, Prior(self.laws), partial(self.simulate, n=n), chunk)
 
     def noise(self, epsilon_total: float, n: int) -> Noise:
         """Return the noise on the numbers."""

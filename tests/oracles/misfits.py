@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
 from abcdp_core.posterior.priors import Normal, Prior, Uniform
-from tests.oracles.exact_posteriors import SimulatedModel
 
 Array = NDArray[np.float64]
 Simulate = Callable[[np.random.Generator, Array], Array]
@@ -81,15 +80,15 @@ def _apart(rng: np.random.Generator, theta: Array) -> Array:
     return np.array([0.6, -0.6]) + _two(rng, np.zeros_like(theta))
 
 
-GROWTH = SimulatedModel(
+GROWTH = Model(
     ("log of the first day", "growth"),
     tuple(f"day {day}" for day in range(1, DAYS + 1)),
     Prior((Normal(4.0, 0.5), Normal(0.05, 0.05))),
     _counts,
     is_series=True,
 )
-MEAN_MODEL = SimulatedModel(("μ",), ("mean",), Prior((Uniform(-2.0, 2.0),)), _mean)
-PAIR = SimulatedModel(("level",), ("first", "second"), Prior((Normal(0.0, 1.0),)), _two)
+MEAN_MODEL = Model(("μ",), ("mean",), Prior((Uniform(-2.0, 2.0),)), _mean)
+PAIR = Model(("level",), ("first", "second"), Prior((Normal(0.0, 1.0),)), _two)
 
 SERIES = Case("series", GROWTH, DiscreteLaplace((1.0,) * DAYS), _jagged)
 MEAN = Case("mean", MEAN_MODEL, Laplace((8.0 / RECORDS,)), _far)

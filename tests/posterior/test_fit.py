@@ -13,7 +13,6 @@ from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
 from abcdp_core.posterior.priors import Normal, Prior, Uniform
 from abcdp_core.posterior.rounds import Effort, Question
-from tests.oracles.exact_posteriors import SimulatedModel
 from tests.oracles.misfits import CORRELATED, MEAN, SERIES, Case
 
 Array = Any
@@ -61,7 +60,7 @@ def one(rng: np.random.Generator, theta: Array) -> Array:
 
 def test_an_edge_is_a_remark_and_no_misfit_and_natural_ends_are_none() -> None:
     for laws, expected in (((Uniform(0.0, 2.0),), ["upper"]), ((Uniform(0.0, 1.0),), [])):
-        model = SimulatedModel(("rate",), ("mean",), Prior(laws), one)
+        model = Model(("rate",), ("mean",), Prior(laws), one)
         z = np.array([laws[0].high])
         fit = fit_of(model, Laplace((0.01,)), z)
         assert not fit.is_misfit
@@ -75,7 +74,7 @@ def steady(rng: np.random.Generator, theta: Array) -> Array:
 
 def test_more_tests_take_a_smaller_p_value_each() -> None:
     names = tuple(f"n{place}" for place in range(20))
-    model = SimulatedModel(("log rate",), names, Prior((Normal(3.0, 1.0),)), steady)
+    model = Model(("log rate",), names, Prior((Normal(3.0, 1.0),)), steady)
     z = np.full(20, 20.0)
     z[0] = 38.0
     fit = fit_of(model, DiscreteLaplace((1.0,) * 20), z)

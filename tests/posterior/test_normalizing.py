@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.posterior import rounds
+from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Laplace
 from abcdp_core.posterior.normalizing import LARGEST_ERROR, PriorError, bridge, log_constant
 from abcdp_core.posterior.priors import Prior, Uniform
 from abcdp_core.posterior.rounds import Effort, Question
 from abcdp_core.summaries import weighted_quantile
-from tests.oracles.exact_posteriors import SimulatedModel
 
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def test_intervals_are_as_wide_as_exact_ones_however_little_of_the_box_is_filled
 ) -> None:
     z = np.array([0.3, -1.1, 0.8, 1.9])
     names = ("a", "b", "c", "d")
-    model = SimulatedModel(names, names, with_constant(normals(4, bound)), simulate)
+    model = Model(names, names, with_constant(normals(4, bound)), simulate)
     found = rounds.infer(Question(model, Laplace((SCALE,) * 4), z, 1), Effort(2500))
     assert found.effective[-1] >= 2500
     low, high = weighted_quantile(model.prior.theta(found.x), found.weights, (0.05, 0.95))

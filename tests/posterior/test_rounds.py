@@ -11,11 +11,12 @@ import pytest
 
 from abcdp_core.parameters import ParameterError
 from abcdp_core.posterior import rounds
+from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace
 from abcdp_core.posterior.priors import Normal, Prior, Uniform
 from abcdp_core.posterior.rounds import Effort, Found, Question
 from abcdp_core.summaries import weighted_quantile
-from tests.oracles.exact_posteriors import FAMILIES, Family, Marginal, SimulatedModel, released
+from tests.oracles.exact_posteriors import FAMILIES, Family, Marginal, released
 
 Array = Any
 
@@ -91,8 +92,8 @@ def simulate(rng: np.random.Generator, theta: Array) -> Array:
     return theta + 0.1 * rng.standard_normal(theta.shape)
 
 
-def model(prior: Prior) -> SimulatedModel:
-    return SimulatedModel(("a", "b"), ("s", "t"), prior, simulate, chunk=500)
+def model(prior: Prior) -> Model:
+    return Model(("a", "b"), ("s", "t"), prior, simulate, chunk=500)
 
 
 NORMAL = Prior((Normal(0.0, 1.0),) * 2)
@@ -181,7 +182,7 @@ def test_numbers_of_a_regression_are_the_released_ones_less_noise() -> None:
     """The noise is so narrow that nearly all of it is 0."""
     names = tuple("abcdef")
     prior = Prior((Uniform(10.0, 1000.0),) * 6)
-    counts = SimulatedModel(names, names, prior, whole)
+    counts = Model(names, names, prior, whole)
     z = np.array([100.0, 200.0, 300.0, 400.0, 500.0, 600.0])
     noise = DiscreteLaplace((0.05,) * 6)
     found = rounds.infer(Question(counts, noise, z, 1), Effort(simulations=20_000))

@@ -22,8 +22,9 @@ from abcdp_core.published.problems import Problem
 from tests.oracles import log_linear
 
 MODEL = Model(
-    *("normal", ("a", "b"), ("s0", "s1"), Prior((Normal(0.0, 1.0),) * 2)),
+    *(("a", "b"), ("s0", "s1"), Prior((Normal(0.0, 1.0),) * 2)),
     lambda rng, theta: theta + 0.2 * rng.standard_normal(theta.shape),
+    title="normal",
 )
 
 

@@ -111,7 +111,9 @@ def test_means_intervals_and_draws_are_of_one_posterior(
     assert (told.quantiles[0] < told.mean).all()
     assert (told.mean < told.quantiles[2]).all()
     pool = summary_request.pool_of(document.request, document.n)
-    prior_of = simulated.ScenarioModel(scenario, "", document.n).prior
+    model = simulated.model_of(scenario, document.n)
+    assert model is not None
+    prior_of = model.prior
     known = 4 * (scenario == PEOPLE)
     assert prior.mean[known:] == pytest.approx(pool.values.mean(axis=0)[known:])
     if known:
