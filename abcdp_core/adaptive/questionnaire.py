@@ -10,6 +10,7 @@ who answered any of them.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -74,14 +75,18 @@ class Questionnaire:
 
     def known(self) -> tuple[Item, ...]:
         """Return the items, each of which knows how many of the class drew another one."""
-        people = sum(len(item.poll.answers) for item in self.items) if self.one_each else 0
-        return tuple(
-            dataclasses.replace(
-                item,
-                poll=dataclasses.replace(item.poll, absent=max(0, people - len(item.poll.answers))),
-            )
-            for item in self.items
-        )
+        if not self.one_each:
+            return self.items
+        people = sum(len(item.poll.answers) for item in self.items)
+        return tuple(_of_class(item, people) for item in self.items)
+
+
+# What follows from answers is computed once for each poll, and asked for every second.
+@functools.lru_cache(maxsize=64)
+def _of_class(item: Item, people: int) -> Item:
+    """Return a question that knows of how many people its class is."""
+    absent = people - len(item.poll.answers)
+    return dataclasses.replace(item, poll=dataclasses.replace(item.poll, absent=absent))
 
 
 def needed(items: Sequence[Item], *, one_each: bool) -> float:

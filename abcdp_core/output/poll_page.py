@@ -66,10 +66,12 @@ def estimates(item: Item) -> list[Estimate]:
             for share, own, wider in all_of
         ]
     low, width = poll.design.low, poll.design.high - poll.design.low
-    own, wider = poll.class_interval(), poll.interval()
+    model = poll.robust if poll.robust.heads else poll
+    own, wider = model.class_interval(), model.interval()
+    middle = poll.robust.own.mean() if poll.robust.heads else poll.mean()
     on_scale = [((ends[0] - low) / width, (ends[1] - low) / width) for ends in (own, wider)]
     said = f"{amount(own[0])} to {amount(own[1])}{item.unit and f' {item.unit}'}"
-    return [Estimate(said, (poll.mean() - low) / width, on_scale[0], on_scale[1])]
+    return [Estimate(said, (middle - low) / width, on_scale[0], on_scale[1])]
 
 
 def headline(item: Item) -> str:
@@ -83,10 +85,14 @@ def sentence(item: Item) -> str:
     """Return how sure that is, and why."""
     poll = item.poll
     if isinstance(poll, Poll):
-        ends = " to ".join(amount(end) for end in poll.interval())
-        vague = "The answers do not reveal the mean yet. " if poll.is_vague else ""
+        model = poll.robust if poll.robust.heads else poll
+        ends = " to ".join(amount(end) for end in model.interval())
+        if poll.robust.heads:
+            start = "These answers are spread wide; this interval assumes no shape. "
+        else:
+            start = "The answers do not reveal the mean yet. " if poll.is_vague else ""
         return (
-            f"{vague}For a wider population it is {ends}{item.unit and f' {item.unit}'}. Without "
+            f"{start}For a wider population it is {ends}{item.unit and f' {item.unit}'}. Without "
             "noise, the mean of this class would be exact."
         )
     known = estimates(item)

@@ -136,6 +136,7 @@ def tables_of(items: Sequence[Item]) -> dict[str, pd.DataFrame]:
             found[f"{stem}.csv"] = shares_of(poll)
         else:
             found |= {f"{stem}.csv": answers_of(poll), f"{stem}.posterior.csv": posterior_of(poll)}
+            found[f"{stem}.result.csv"] = results_of(poll)
     return found
 
 
