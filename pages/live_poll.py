@@ -1,4 +1,4 @@
-"""Ask a class one question, privately; or rehearse it with simulated people."""
+"""Ask a class, privately; or rehearse it with simulated people."""
 
 import streamlit as st
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from pathlib import Path
 from typing import cast
@@ -319,15 +320,14 @@ def test_a_server_that_starts_again_loses_nothing_that_it_acknowledged(
     assert found.rounds[0].item == now.item
 
 
-def test_a_former_poll_is_opened_from_its_file_by_its_lecturer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_former_poll_is_opened_from_its_file_by_its_lecturer(tmp_path: Path) -> None:
     before = Hall(lambda: tmp_path)
     live = before.open(questions(DAY))
     answer(before, live, 0, 1)
-    monkeypatch.setattr(hall, "LIFE", 0.0)
+    os.utime(tmp_path / f"{live.code}.jsonl", (day_before := time.time() - 86_400.0,) * 2)
     after = Hall(lambda: tmp_path)
-    [(_, opened)] = after.former()
+    [(at, opened)] = [*after.former(), *after.former()][1:]
+    assert at == pytest.approx(day_before)
     assert opened["items"][0]["question"] == "Which day?"
     assert after.find(live.code) is None
     assert after.hosted(live.code, "wrong") is None

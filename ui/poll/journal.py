@@ -43,8 +43,9 @@ def read(file: Path) -> list[Line]:
     A last line that was not written to its end is removed: nobody was told that it is there.
     """
     try:
-        whole, ending, _ = file.read_bytes().rpartition(b"\n")
-        os.truncate(file, len(whole) + len(ending))
+        whole, ending, unfinished = file.read_bytes().rpartition(b"\n")
+        if unfinished:
+            os.truncate(file, len(whole) + len(ending))
     except OSError:
         return []
     return [json.loads(line) for line in whole.splitlines()]

@@ -106,7 +106,7 @@ TABLE = (
     Page(
         "live_poll",
         "Live poll",
-        "Ask a class one question. Each telephone randomizes its own answer.",
+        "Ask a class. Each telephone randomizes its own answers.",
         "Ask people one by one",
         ("poll",),
         own=_own({"poll": "epsilon_total n mean spread at_once"}),
