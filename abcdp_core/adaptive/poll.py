@@ -17,8 +17,10 @@ itself never leaves the device.
 Values are taken to be normal with mean $\mu$ and standard deviation $\sigma$. Their posterior is
 computed on a grid: $\mu$ uniform between the bounds, $\sigma$ log-uniform. The next question has
 its edges at $\mu \pm 0.8\,\sigma$ of a draw from the posterior (Thompson sampling), where three
-words tell nearly the most about both. Questions depend on earlier answers only, so each person's
-guarantee holds by itself; answers may come late and in any order, each with its own question.
+words tell nearly the most about both. While others wait for their answers, questions are spread
+over the posterior instead, and are wider. Questions depend on earlier answers only, so each
+person's guarantee holds by itself; answers may come late and in any order, each with its own
+question.
 """
 
 from __future__ import annotations
@@ -53,6 +55,9 @@ SLACK = Decimal("2e-12")
 
 EDGE = 0.8
 """Standard deviations from the mean at which a question has its edges."""
+
+GOLDEN_RATIO = (math.sqrt(5.0) - 1.0) / 2.0
+"""Parts of 1 by which quantiles of one question and the next differ, so that all are spread."""
 
 MEANS, SPREADS = 240, 20
 """Values of the mean and of the standard deviation on the grid."""
@@ -205,19 +210,29 @@ class Poll:
     def ask(self, rng: np.random.Generator, number: int, waiting: int = 0) -> Question:
         """Return the next question, with its edges around a draw from the posterior.
 
+        While others wait for their answers, its middle is a quantile of the mean's posterior, those
+        of one number and the next far apart, and its half-width half the standard deviation of what
+        the next person may have.
+
         Args:
             rng: of the draw.
             number: of the question.
             waiting: questions that were asked and are not answered yet.
         """
-        chosen = rng.choice(MEANS * SPREADS, p=self._probabilities().ravel())
-        at_mean, at_spread = divmod(int(chosen), SPREADS)
-        mean, spread = self.design.means()[at_mean], self.design.spreads()[at_spread]
+        means, spreads, weights = self.design.means(), self.design.spreads(), self._probabilities()
+        if waiting:
+            of_mean = weights.sum(axis=1)
+            mean = np.interp(number * GOLDEN_RATIO % 1.0, np.cumsum(of_mean), means)
+            variance = of_mean @ (means - of_mean @ means) ** 2 + weights.sum(axis=0) @ spreads**2
+            half = math.sqrt(variance) / 2.0
+        else:
+            chosen = divmod(int(rng.choice(weights.size, p=weights.ravel())), SPREADS)
+            mean, half = means[chosen[0]], EDGE * spreads[chosen[1]]
         digits = self.design.decimals
         step = 10.0**-digits
         # Within the bounds, where every edge parts values that people may have.
         low, high = self.design.low + step, self.design.high - step
-        lower, upper = np.clip([mean - EDGE * spread, mean + EDGE * spread], low, high)
+        lower, upper = np.clip([mean - half, mean + half], low, high)
         return Question(number, round(float(lower), digits), round(float(upper), digits))
 
     def take(self, question: Question, word: int) -> Poll:

@@ -83,7 +83,7 @@ def held(run: Run[Params]) -> Poll:
     values = params.mean + params.spread * rng.standard_normal(params.n)
     poll = first = Poll(params.design)
     for number, value in enumerate(np.clip(values, params.low, params.high)):
-        question = (first if params.at_once else poll).ask(rng, number)
+        question = first.ask(rng, number, number) if params.at_once else poll.ask(rng, number)
         word = answered(question, float(value), params.epsilon_total, rng)
         poll = poll.take(question, word)
     return poll

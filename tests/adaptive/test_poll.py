@@ -30,12 +30,14 @@ def test_no_word_is_more_than_e_to_the_epsilon_times_as_likely() -> None:
         assert cost(Design(0, 1, epsilon).event).epsilon == epsilon
 
 
-def live(people: int, epsilon: float = 2.0, late: int = 0) -> Poll:
-    """A poll of simulated people, whose answers come some questions late."""
-    rng = np.random.default_rng([people, late])
+def live(
+    people: int, epsilon: float = 2.0, late: int = 0, told: bool = False, run: int = 0
+) -> Poll:
+    """A poll of simulated people, whose answers come some questions late, which it may be told."""
+    rng = np.random.default_rng([people, late, run])
     now, waiting = Poll(Design(0.0, 24.0, epsilon)), []
     for number, value in enumerate(rng.normal(7.2, 1.3, people)):
-        question = now.ask(rng, number)
+        question = now.ask(rng, number, len(waiting) * told)
         waiting.append((question, poll.answered(question, value, epsilon, rng)))
         if len(waiting) > late:
             now = now.take(*waiting.pop(0))
@@ -99,6 +101,31 @@ def test_questions_have_edges_that_a_person_can_read_within_the_bounds() -> None
     assert Question(0, 6.0, 7.43).words()[2] == "7.43 or more"
     true = [Question(0, 6.0, 7.43).true_word(each) for each in (5.9, 6.0, 7.42, 7.43)]
     assert true == [0, 1, 1, 2]
+
+
+@pytest.mark.parametrize("answered", [0, 30])
+def test_questions_of_a_batch_are_spread_over_what_the_mean_may_be(answered: int) -> None:
+    then, rng = live(answered), np.random.default_rng(1)
+    reached = np.cumsum(then.of_mean())
+    for told in (True, False):
+        asked = [then.ask(rng, number, waiting=told * (number + 1)) for number in range(24)]
+        middles = [(each.lower + each.upper) / 2.0 for each in asked]
+        eighths = 8.0 * np.interp(middles, then.design.means(), reached)
+        assert (len({*eighths.astype(int)}) == 8) == told
+
+
+@pytest.mark.parametrize(("people", "late"), [(24, 24), (48, 12)])
+def test_of_those_asked_at_once_more_is_known_where_the_questions_are_chosen_for_that(
+    people: int, late: int
+) -> None:
+    widths = {
+        told: [
+            np.diff(live(people, late=late, told=told, run=run).class_interval())
+            for run in range(20)
+        ]
+        for told in (True, False)
+    }
+    assert np.median(widths[True]) < 0.9 * np.median(widths[False])
 
 
 @pytest.mark.parametrize(("low", "high", "epsilon"), [(1, 1, 2), (2, 1, 2), (0, 1, 5), (0, 1, 0.1)])
