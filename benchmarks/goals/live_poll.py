@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import time
 from collections import deque
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,27 +22,39 @@ Array = NDArray[np.float64]
 RUNS = 200
 MEAN, SPREAD, LOW, HIGH = 7.2, 1.3, 0.0, 24.0
 
+CLASSES: dict[str, Callable[[np.random.Generator, int], Array]] = {
+    "bell": lambda rng, n: rng.normal(MEAN, SPREAD, n),
+    "lognormal": lambda rng, n: MEAN * rng.lognormal(-0.125, 0.5, n),
+    "two-ends": lambda rng, n: rng.choice([HIGH, LOW], n, p=[0.2, 0.8]),
+}
+"""Values of so many people."""
+
 
 @functools.cache
 def _intervals(epsilon: float, n: int, outstanding: int = 0) -> Array:
     """Return the last 95 % intervals of the mean ``(RUNS, 2)``."""
-    return np.array([_held(epsilon, n, outstanding, run).interval() for run in range(RUNS)])
+    return np.array([_held(epsilon, n, outstanding, run)[0].interval() for run in range(RUNS)])
 
 
-def _held(epsilon: float, n: int, outstanding: int, run: int) -> Poll:
-    """Return a poll after its last answer, each given when so many later people were asked."""
+def _held(
+    epsilon: float, n: int, outstanding: int, run: int, kind: str = "bell"
+) -> tuple[Poll, Array]:
+    """Return a poll after its last answer, each given when so many later people were asked.
+
+    And the values of those who answered.
+    """
     rng = generator(SEED, "live-poll", run)
     poll, waiting = Poll(Design(LOW, HIGH, epsilon)), deque[tuple[float, int]]()
-    questions = {}
-    for number, value in enumerate(np.clip(rng.normal(MEAN, SPREAD, n), LOW, HIGH)):
-        questions[number] = poll.ask(rng, number)
+    questions, values = {}, np.clip(CLASSES[kind](rng, n), LOW, HIGH)
+    for number, value in enumerate(values):
+        questions[number] = poll.ask(rng, number, len(waiting))
         waiting.append((float(value), number))
         if len(waiting) > outstanding:
             told, asked = waiting.popleft()
             poll = poll.take(questions[asked], answered(questions[asked], told, epsilon, rng))
     for told, asked in waiting:
         poll = poll.take(questions[asked], answered(questions[asked], told, epsilon, rng))
-    return poll
+    return poll, values
 
 
 def _median(each: Array) -> Measured:
@@ -73,6 +86,25 @@ for _epsilon, _sizes in WIDEST.items():
         goal(f"live-poll-width-{_name}", at_most=_most, **_asked)(width)
         goal(f"live-poll-coverage-{_name}", at_least=0.90, **_asked)(coverage)
 goal("live-poll-width-2-40-outstanding", at_most=3.0, epsilon=2.0, n=40, outstanding=10)(width)
+
+
+@goal("live-poll-robust-coverage-bell-30", at_least=0.94, kind="bell", n=30)
+@goal("live-poll-robust-coverage-bell-80", at_least=0.94, kind="bell", n=80)
+@goal("live-poll-robust-coverage-lognormal-30", at_least=0.90, kind="lognormal", n=30)
+@goal("live-poll-robust-coverage-lognormal-80", at_least=0.90, kind="lognormal", n=80)
+@goal("live-poll-robust-coverage-two-ends-30", at_least=0.85, kind="two-ends", n=30)
+@goal("live-poll-robust-coverage-two-ends-80", at_least=0.85, kind="two-ends", n=80)
+def robust_coverage(kind: str, n: int) -> Measured:
+    """Share of 95 % intervals without a shape that contain the class's mean; ε = 2, 200 runs.
+
+    Values are bell-shaped; skewed; or at the two ends, 80 to 20.
+    """
+    inside = 0
+    for run in range(RUNS):
+        poll, values = _held(2.0, n, 0, run, kind)
+        low, high = poll.robust.class_interval()
+        inside += low <= values.mean() <= high
+    return share(inside, RUNS)
 
 
 @goal("live-poll-milliseconds", at_most=5.0)
