@@ -24,7 +24,7 @@ from tests.english import EXCEPTIONS, habits
 from ui.jobs import queue
 from ui.release import release_state
 from ui.server import streamlit_internals
-from ui.view import controls_spec, page_table
+from ui.view import page_table
 
 # Each app looks for components in the metadata of all packages; they stay what they are.
 pytest.MonkeyPatch().setattr(
@@ -169,7 +169,7 @@ def take_messages(monkeypatch: pytest.MonkeyPatch, *, as_served: bool = True) ->
     monkeypatch.setattr(SessionState, "on_script_will_rerun", streamlit_internals._prepare)
     if as_served:
         pages = [page.file for page in page_table.shown()]
-        streamlit_internals.keep_clicks(pages, still=controls_spec.ALWAYS_SEEN)
+        streamlit_internals.keep_clicks(pages)
 
 
 # ------------------------------------------------------------------------ a release of one's own

@@ -34,8 +34,7 @@ def test_each_step_opens_a_page_that_has_its_knobs_and_shows_what_its_text_is_ab
         page = page_table.by_file(step.page)
         values, scenario = steps.knobs_of(step, page), steps.scenario_of(step, page)
         shown = values.get(page.view)
-        for key in step.knobs:
-            page.check(key, shown)
+        assert {*step.knobs} <= page.granted(shown)
         assert values["seed"] == steps.SEED
         for key in controls_spec.BY_SCENARIO:
             knob = controls_spec.find(key, page.every, scenario)
@@ -191,7 +190,8 @@ def test_a_step_is_in_the_address_and_one_on_another_page_is_opened_there(
     )
     app.button(key=lesson.NEXT).click().run()
     # What was drawn before is bound: Streamlit refuses to set it here.
-    assert asked == [{"version": __version__, "mechanisms.view": "coverage"}]
+    step = {"lesson": "say-what-is-noise", "step": "3"}
+    assert asked == [{"version": __version__, **step, "mechanisms.view": "coverage"}]
 
 
 # -------------------------------------------------------------------------------------- print view

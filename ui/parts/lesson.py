@@ -33,8 +33,8 @@ FORMAT = "figures.format"
 BACK, NEXT = "lesson-back", "lesson-next"
 
 
-def open_step(view: View) -> str:
-    """Set what the step sets that a person has just come to; return the page it opens."""
+def open_step(view: View) -> View:
+    """Set what the step sets that a person has just come to; return the view that it opens."""
     assert view.lesson is not None, "a lesson is on"
     lesson, number = view.lesson
     step = lesson.steps[number - 1]
@@ -45,12 +45,10 @@ def open_step(view: View) -> str:
     own: dict[str, Any] = {
         key: controls_spec.find(key, opened.every, scenario).default
         for key in opened.own
-        if key != FORMAT and not locks.is_fixed(view, key)
+        if key != FORMAT and key not in view.fixed
     }
     knobs = steps.knobs_of(_as_shown(lesson.name, number), opened, scenario)
-    session.move_to(own | stay | knobs, view.page, opened)
-    session.begin_again()
-    return step.page
+    return session.move_to(view, own | stay | knobs, opened)
 
 
 def in_address(view: View) -> dict[str, str]:
@@ -62,7 +60,7 @@ def in_address(view: View) -> dict[str, str]:
 def _scenario(view: View, step: Step, page: Page) -> str:
     """Return the scenario that a step's page shows; a class link may hold one."""
     key = page.chooser
-    is_held = key and key not in step.knobs and locks.is_fixed(view, key)
+    is_held = key not in step.knobs and key in view.fixed
     return page.scenario(view.held(key)) if is_held else steps.scenario_of(step, page)
 
 
@@ -100,7 +98,7 @@ def _say_if_moved(view: View, step: Step) -> None:
     moved = [key for key in view.knobs_of_page if key != FORMAT and view.held(key) != usual[key]]
     if moved:
         st.caption("You are exploring: this step's text uses its own settings.", width="content")
-        if not any(locks.is_fixed(view, key) for key in moved):
+        if view.fixed.isdisjoint(moved):
             st.button("Reset knobs", key="lesson-set", on_click=_return, type="tertiary")
     st.space("stretch")
 
@@ -142,7 +140,7 @@ def _leave_button(view: View) -> None:
 
 
 def _return() -> None:
-    st.session_state[session.ENTERED] = None
+    session.visit().step = None
 
 
 def _in_words(lesson: Lesson, number: int) -> str:
@@ -157,7 +155,7 @@ def _turn(pressed: str, number: int, name: str = "") -> None:
     if name:
         st.session_state["lesson"] = name
     st.session_state["step"] = number
-    st.session_state[session.ENTERED] = None
+    _return()
 
 
 def _focus(button: str) -> None:

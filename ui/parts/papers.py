@@ -14,7 +14,7 @@ from abcdp_core.claims import Run, document, pictures, reading, report, reproduc
 from abcdp_core.claims.report import Report, in_words
 from abcdp_core.figures import CaptionedFigure
 from ui.figures import charts
-from ui.view import controls_spec, locks, page_table
+from ui.view import controls_spec, page_table
 from ui.view.link import VERSION
 from ui.view.page import Page
 from ui.view.view import View
@@ -134,7 +134,7 @@ def table(view: View, rows: pd.DataFrame) -> None:
 
 
 def _choose(view: View, names: list[str]) -> None:
-    if not locks.is_fixed(view, "papers.claim"):
+    if "papers.claim" not in view.fixed:
         for row, _ in st.session_state["papers-table"]["selection"]["cells"]:
             st.session_state["papers.claim"] = names[row]
 

@@ -12,7 +12,7 @@ import streamlit as st
 from abcdp_core import __version__
 from abcdp_core.output import story
 from abcdp_core.parameters import ParameterError, Scalar
-from ui.view import locks, page_table, session
+from ui.view import page_table, session
 from ui.view.view import View
 from ui.widgets import component, controls
 
@@ -39,7 +39,7 @@ def show(view: View) -> None:
         "address": f"{ADDRESS}?{__version__}",
         "setting": {name: view.held(key) for name, key in KNOBS.items()},
         "projector": view.projector,
-        "held": [name for name, key in KNOBS.items() if locks.is_fixed(view, key)],
+        "held": [name for name, key in KNOBS.items() if key in view.fixed],
     }
     play = component("story", "story/component.js", "story/story.html", "story/story.css")
     play(key="story", data=data, on_settled_change=functools.partial(settle, view))
@@ -57,7 +57,7 @@ def settle(view: View) -> None:
     """Move the knobs to what the browser let go of."""
     asked: Mapping[str, Any] = (st.session_state.get("story") or {}).get("settled") or {}
     for name, key in KNOBS.items():
-        if name in asked and not locks.is_fixed(view, key):
+        if name in asked and key not in view.fixed:
             with contextlib.suppress(ParameterError):
                 st.session_state[key] = _checked(view, key, asked[name])
 

@@ -19,7 +19,7 @@ from abcdp_core.output import story
 from ui.jobs import work
 from ui.server import settings, streamlit_internals
 from ui.server.http_filter import HttpFilter
-from ui.view import controls_spec, page_table
+from ui.view import page_table
 
 FIRST_NEEDED = "posterior", "expected-error"
 """Studies that most pages need. They, and what is imported above, are loaded before anyone can ask:
@@ -33,7 +33,7 @@ def middleware() -> list[Middleware]:
     except settings.SettingsError as error:
         sys.exit(str(error))
     pages = [page.file for page in page_table.shown()]
-    streamlit_internals.keep_clicks(pages, still=controls_spec.ALWAYS_SEEN)
+    streamlit_internals.keep_clicks(pages)
     for name in FIRST_NEEDED:
         studies.load(name).Params()
     return [Middleware(HttpFilter, settings=current, preload=streamlit_internals.drawing_script())]

@@ -28,7 +28,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -81,13 +81,8 @@ class Heard:
     by_link: bool = False
     begins: bool = False
 
-    def moved(self, data: RerunData, still: Collection[str]) -> frozenset[str] | None:
-        """Return what a person moved or pressed, by a request; ``None`` if all it says counts.
-
-        Args:
-            data: the request.
-            still: keys of widgets that no person moves.
-        """
+    def moved(self, data: RerunData) -> frozenset[str] | None:
+        """Return what a person moved or pressed, by a request; ``None`` if all it says counts."""
         states = data.widget_states
         if not isinstance(states, WidgetStates) or data.is_history_navigation:
             return None
@@ -96,7 +91,7 @@ class Heard:
         said = {each.id: each.SerializeToString() for each in states.widgets}
         changed = {name for name, text in said.items() if self.said.get(name) != text}
         self.said |= said
-        return frozenset(_pressed(states) | {name for name in changed if _key(name) not in still})
+        return frozenset(_pressed(states) | changed)
 
 
 def _key(name: str) -> str:
@@ -131,12 +126,26 @@ def came_by_link() -> bool:
     return context is not None and _heard(context.script_requests).by_link
 
 
-def keep_clicks(pages: Sequence[str], still: Collection[str]) -> None:
+def goes_back() -> bool:
+    """Whether the browser went back or forward, so that the address says what is shown."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def bound_keys() -> set[str]:
+    """Return the keys of the widgets that hold a part of the address, which nobody else may set."""
+    context = get_script_run_ctx()
+    if context is None:
+        return set()
+    with context.session_state.query_params() as params:
+        return {*params._bindings_by_param}
+
+
+def keep_clicks(pages: Sequence[str]) -> None:
     """Let no message that was sent before a press was known undo it; called as the server starts.
 
     Args:
         pages: names of all pages in addresses, first the one that needs none.
-        still: keys of widgets that no person moves.
     """
 
     def shown_with(data: RerunData) -> str:
@@ -153,7 +162,7 @@ def keep_clicks(pages: Sequence[str], still: Collection[str]) -> None:
         if states is None and waits is not None and heard.by_link:
             # The page's own request for another one, which a visitor's link came before.
             return True
-        known, asked, moved = {*heard.said}, heard.asked, heard.moved(new_data, still)
+        known, asked, moved = {*heard.said}, heard.asked, heard.moved(new_data)
         shown, page, pressed = shown_with(new_data), new_data.page_script_hash, _pressed(states)
         # A link says nothing new of what was there before.
         is_link = not (is_timer or pressed or known.intersection(moved or ()))

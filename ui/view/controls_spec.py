@@ -58,7 +58,8 @@ ENDS = {
 }
 """What the low and the high end of a slider mean."""
 
-EVERYWHERE = ("projector", "lesson", "step", *FOR_A_CLASS)
+SWITCHES = ("projector", "lesson", "step")
+EVERYWHERE = (*SWITCHES, *FOR_A_CLASS)
 """What concerns only the screen; the link of every page may have it."""
 
 ALWAYS_SEEN = ("lesson", "step")
@@ -331,7 +332,8 @@ def said(key: str, value: Scalar) -> str:
     return names_of(key).get(str(value)) or (f"{value:,.0f}" if whole else text_of(value))
 
 
-def choices(parameter: Parameter, *also: Scalar) -> list[Scalar]:
+@functools.lru_cache(maxsize=1024)
+def choices(parameter: Parameter, *also: Scalar) -> tuple[Scalar, ...]:
     """The values a slider offers: the suggested ones and those that are in use."""
     suggested: Mapping[Scalar, None] = dict.fromkeys(
         int(step) if parameter.kind == "integer" else step
@@ -339,4 +341,4 @@ def choices(parameter: Parameter, *also: Scalar) -> list[Scalar]:
         if isinstance(step, int | float)
     )
     # A word stands after all numbers.
-    return sorted({*suggested, *also}, key=lambda each: (isinstance(each, str), each))
+    return tuple(sorted({*suggested, *also}, key=lambda each: (isinstance(each, str), each)))

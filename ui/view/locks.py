@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from abcdp_core.parameters import Scalar
-from ui.view import controls_spec, session
+from ui.view import controls_spec
 from ui.view.view import View
 
 REASON = "Set by the author of this link."
@@ -24,31 +24,25 @@ HARMLESS = ("noise_draw", "figures.format")
 """Knobs that no preset moves."""
 
 
-def is_fixed(view: View, key: str) -> bool:
-    """Whether the link keeps a knob from being moved, shown or not."""
-    return key in view.hidden or key in view.locked
-
-
 def button(view: View, key: str, *, disabled: bool = False) -> dict[str, Any]:
     """Return what a button that moves a knob is disabled by, with the reason as its help."""
-    fixed = is_fixed(view, key)
+    fixed = key in view.fixed
     return {"disabled": disabled or fixed, "help": REASON if fixed else None}
 
 
 def here(view: View) -> tuple[str, ...]:
     """Return the knobs of this page that cannot be moved."""
-    return tuple(key for key in view.knobs_of_page if is_fixed(view, key))
+    return tuple(key for key in view.knobs_of_page if key in view.fixed)
 
 
 def elsewhere(view: View) -> list[str]:
     """Return the knobs of other pages that cannot be moved."""
-    here = session.of_page(view.page)
-    return [key for key in dict.fromkeys([*view.locked, *view.hidden]) if key not in here]
+    return sorted(view.fixed - {*view.page.keys})
 
 
 def reason(view: View, key: str) -> str:
     """Return why a knob cannot be moved; empty if it can."""
-    if is_fixed(view, key):
+    if key in view.fixed:
         return REASON
     if key == "preset" and not {*here(view)} <= {*HARMLESS}:
         return WOULD_MOVE
@@ -73,7 +67,7 @@ def offered(view: View, key: str, options: Sequence[Scalar]) -> list[Scalar]:
 
 def if_free(view: View, key: str, text: str) -> str:
     """Return what a page says of moving a knob; empty if it cannot be moved."""
-    return "" if is_fixed(view, key) else text
+    return "" if key in view.fixed else text
 
 
 def let_go() -> None:

@@ -12,10 +12,6 @@ from ui.view import controls_spec
 from ui.view.controls_spec import SHARED
 
 
-class NotGrantedError(Exception):
-    """A page asks for what its line in the page table does not grant, which links rely on."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Page:
     """One line of the table.
@@ -30,7 +26,7 @@ class Page:
         own: keys of the knobs it asks for itself.
         uses: shared knobs that it takes beside those of its experiments.
         instead: shared knob -> the own one that is in its place here, as it means something else.
-        reasons: shared knob -> why it is not used here, where there is more to say than that.
+        without: shared knobs of its experiments that have no place here.
         view: key of the knob that chooses what is shown, if there is one.
         views: its value -> the experiments shown then, the main one first.
         chooser: key of the knob that tells the scenario, if there is one.
@@ -48,7 +44,7 @@ class Page:
     own: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     instead: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    without: tuple[str, ...] = ()
     view: str = ""
     views: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     chooser: str = ""
@@ -63,6 +59,11 @@ class Page:
         of_views = itertools.chain.from_iterable(self.views.values())
         return self.experiments or tuple(dict.fromkeys(of_views))
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of a link that mean something here."""
+        return (*SHARED, *controls_spec.EVERYWHERE, *self.own, "preset")
+
     def scenario(self, chosen: Scalar) -> str:
         """The scenario that a value of the chooser stands for."""
         return self.scenarios.get(str(chosen), str(chosen))
@@ -75,26 +76,18 @@ class Page:
         """The key under which a shared knob, or what is in its place, stands here."""
         return self.instead.get(name, name)
 
-    def in_place(self, view: Scalar | None) -> dict[str, str]:
-        """Shared knob -> the own one in its place, where a view takes it."""
-        used = controls_spec.used_by(self.shown(view))
-        return {name: key for name, key in self.instead.items() if name in used}
-
-    def unused(self, view: Scalar | None) -> dict[str, str]:
-        """Shared knob -> why it is disabled while a view is shown."""
+    def unused(self, view: Scalar | None) -> set[str]:
+        """Shared knobs that are not shown while a view is."""
         used = controls_spec.used_by(self.shown(view)) | {*self.uses}
-        return {
-            name: self.reasons.get(name, "Not used on this page.")
-            for name in SHARED
-            if name not in used or name in self.reasons or name in self.instead
-        }
+        return {*SHARED} - (used - {*self.without, *self.instead})
 
     def knobs(self, view: Scalar | None) -> tuple[str, ...]:
         """Return the keys of the knobs that a view uses: shared ones, then the page's own."""
-        unused, shown, replaced = self.unused(view), self.shown(view), self.in_place(view)
-        shared = [name for name in SHARED if name in replaced or name not in unused]
+        shown, used = self.shown(view), controls_spec.used_by(self.shown(view))
+        unused = self.unused(view) - (used & {*self.instead})
+        shared = [name for name in SHARED if name not in unused]
         others = {*self.every} - {*shown}
-        idle = {*self.instead.values()} - {*replaced.values()}
+        idle = {key for name, key in self.instead.items() if name not in used}
         own = [
             key
             for key in self.own
@@ -103,17 +96,6 @@ class Page:
         ]
         return tuple(dict.fromkeys([*map(self.key_of, shared), *own]))
 
-    def check(self, name: str, view: Scalar | None) -> None:
-        """Refuse a knob or an experiment that is not granted.
-
-        Raises:
-            NotGrantedError: names it, and the page.
-        """
-        knobs_of_all = {*self.own, *SHARED, *controls_spec.EVERYWHERE, "preset"} - self.unused(
-            view
-        ).keys()
-        if name not in knobs_of_all | {*self.shown(view)}:
-            raise NotGrantedError(
-                f"The page {self.title} asks for {name}, which its line in "
-                "ui/view/page_table.py does not grant."
-            )
+    def granted(self, view: Scalar | None) -> set[str]:
+        """Knobs and experiments that a view may ask for."""
+        return {*self.keys, *self.shown(view)} - self.unused(view)

@@ -149,7 +149,7 @@ TABLE = (
                 "tuberculosis-posterior": "order burden runs",
             }
         ),
-        reasons={"n": "Set by the case study."},
+        without=("n",),
         view="case-studies.view",
         views={
             "COVID-19": ("covid-fit", "unit-of-privacy"),
@@ -178,11 +178,7 @@ TABLE = (
         ("error-by-size",),
         own=_own({"your-data": "scenario"}),
         uses=("pool_size",),
-        reasons={
-            "n": "The number of values in your file.",
-            "noise_draw": "Drawn by the operating system; no number brings it back.",
-            "sensitivity": "Always the sharp one.",
-        },
+        without=("n", "noise_draw", "sensitivity"),
         chooser="your-data.scenario",
         own_data=True,
     ),
@@ -202,7 +198,7 @@ TABLE = (
         "What four papers claim, and what our own runs find.",
         "Verify",
         own=_own({"papers": "paper verdict standing claim"}),
-        reasons={"seed": "Known when the table was computed."},
+        without=("seed",),
     ),
     Page(
         "gaussian_noise",

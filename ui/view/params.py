@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from typing import Any
 
 import streamlit as st
@@ -12,7 +11,7 @@ from abcdp_core import figures, studies
 from abcdp_core.parameters import ParameterError, Scalar
 from ui.figures.verbatim import verbatim
 from ui.jobs.job import Request
-from ui.view import controls_spec, locks
+from ui.view import controls_spec
 from ui.view.controls_spec import SHARED
 from ui.view.view import View
 
@@ -26,7 +25,7 @@ def ask(view: View, experiment: str, **fixed: Any) -> Request:
         NotGrantedError: the page may not show the experiment, or not use one of its knobs.
         ParameterError: the knobs of a pinned figure do not go together.
     """
-    view.page.check(experiment, view.shown)
+    view.check(experiment)
     params, chosen = studies.load(experiment).Params, view.preset(experiment)
     names = {field.name for field in dataclasses.fields(params)} - fixed.keys()
     if chosen is not None:
@@ -130,8 +129,7 @@ def choose_mechanism(view: View, called: str, epsilon_total: float | None = None
         asked: dict[str, Any] = {"mechanism-posterior.mechanism": mechanism}
         if epsilon_total is not None:
             asked["epsilon_total"] = epsilon_total
-        for key in itertools.filterfalse(lambda key: locks.is_fixed(view, key), asked):
-            st.session_state[key] = asked[key]
+        st.session_state.update({key: asked[key] for key in asked.keys() - view.fixed})
         st.session_state[CHOSEN] = True
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -20,30 +20,19 @@ from abcdp_core.parameters import ParameterError
 from abcdp_core.places import ASSETS
 from ui.figures.verbatim import LONGEST_BLAME, verbatim
 from ui.server import render_lock, settings, streamlit_internals
-from ui.view import controls_spec, page_table, session
+from ui.view import page_table, session
 from ui.view.link import VERSION
 from ui.view.page import Page
 from ui.view.view import View, look
 from ui.widgets import compare, controls
 
-DRAWN, CURRENT = "_drawn", "_current"
-
-
-@dataclass
-class Current:
-    """The view that a session's page is being drawn with."""
-
-    view: View | None = None
-
-
-def _current() -> Current:
-    found: Current = st.session_state.setdefault(CURRENT, Current())
-    return found
+_drawing = threading.local()
+"""Has the view that this thread draws a page with."""
 
 
 def run(page: Callable[[View], None]) -> None:
     """Run a page with its view; called by the page's file."""
-    view = _current().view
+    view = getattr(_drawing, "view", None)
     if view is None:
         main()
         st.stop()
@@ -77,20 +66,20 @@ def _blame(error: ParameterError) -> None:
 def _draw(place: DeltaGenerator) -> None:
     """Find the page and its view, then draw it."""
     st.set_page_config(page_icon=ASSETS / "icon.png", layout="wide")
-    pages = [copy.copy(_entry(page.file, page.title, page.help)) for page in page_table.shown()]
-    chosen = st.navigation(pages, position="hidden")
+    shown = page_table.shown()
+    pages = {copy.copy(_entry(page.file, page.title, page.help)): page for page in shown}
+    chosen = st.navigation([*pages], position="hidden")
     if (code := st.query_params.get("poll")) and settings.current().poll:
         _poll(code, st.query_params.get("host"))
         return
-    page = page_table.shown()[[entry.title for entry in pages].index(chosen.title)]
+    page = next(page for page in shown if page.title == chosen.title)
     if (owner := session.leads_to(page)) is not None:
         st.switch_page(page_table.path_of(owner.file), query_params=st.query_params.to_dict())
     leave = functools.partial(session.leave_scenario, page)
-    session.begin(page, functools.partial(_prepare_scales, place, leave))
-    _follow_lesson(page)
-    st.session_state[DRAWN] = True
-    compare.begin(page, functools.partial(_prepare_scales, place, compare.leave))
-    view = look(page)
+    view = session.begin(page, functools.partial(_prepare_scales, place, leave))
+    view = _follow_lesson(view)
+    compare.begin(view, functools.partial(_prepare_scales, place, compare.leave))
+    session.end(view)
     _style("style.css")
     if view.projector:
         _style("projector.css")
@@ -105,13 +94,11 @@ def _draw(place: DeltaGenerator) -> None:
         lesson.panel(view)
     if not page.fills:
         _heading(page)
-    current = _current()
-    current.view = view
+    _drawing.view = view
     try:
         chosen.run()
     finally:
-        current.view = None
-    session.follow_widgets(view)
+        _drawing.view = None
 
 
 def _prepare_scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> None:
@@ -140,7 +127,7 @@ def _poll(code: str, secret: str | None) -> None:
     if secret is None:
         phone.show(code)
     else:
-        view = look(page_table.by_file("live_poll"))
+        view = look(page_table.by_file("live_poll"), st.query_params.to_dict())
         if view.projector:
             _style("projector.css")
         screen.show(view, code, secret)
@@ -150,28 +137,25 @@ def _style(name: str) -> None:
     st.html(ASSETS / name)
 
 
-def _follow_lesson(page: Page) -> None:
-    """Go to the page of a lesson's step that a person has just come to."""
-    view = look(page)
-    session.begin_lesson(view)
-    # Knobs that have a widget here; one with a single value in a scenario has none.
-    there = {*page.own, *controls_spec.SHARED, "lesson", "step"} & {*st.session_state}
+def _follow_lesson(view: View) -> View:
+    """Go to the page of a lesson's step that a person has just come to, with its knobs."""
     if not session.comes_to_step(view):
-        return
+        return view
     assert view.step is not None, "a step is come to"
-    if view.step.page != page.file and streamlit_internals.came_by_link():
+    if view.step.page != view.page.file and streamlit_internals.came_by_link():
         session.enter(view)
-        return
+        return view
     from ui.parts import lesson
 
-    if (opens := lesson.open_step(view)) == page.file:
-        session.enter(view)
-        return
-    # Streamlit refuses to switch without a query, as knobs are bound to the one there is, and lets
-    # nobody else say what was drawn here.
-    drawn = there if DRAWN in st.session_state else set()
-    said = {key: text for key, text in lesson.in_address(look(page)).items() if key not in drawn}
-    st.switch_page(page_table.path_of(opens), query_params={VERSION: __version__, **said})
+    opened = lesson.open_step(view)
+    if opened.page == view.page:
+        session.enter(opened)
+        return opened
+    # Streamlit lets nobody else say what was drawn here.
+    bound = streamlit_internals.bound_keys()
+    said = {key: text for key, text in lesson.in_address(opened).items() if key not in bound}
+    query = {VERSION: __version__, **said}
+    return st.switch_page(page_table.path_of(opened.page.file), query_params=query)
 
 
 @functools.cache
@@ -183,14 +167,13 @@ def _entry(file: str, title: str, note: str) -> st.Page:
     return st.Page(page_table.path_of(file), title=title, help=note[0].upper() + note[1:])
 
 
-def _navigation(here: Page, entries: Sequence[st.Page]) -> None:
+def _navigation(here: Page, pages: Mapping[st.Page, Page]) -> None:
     """Show links to all pages in groups, folded but for the one of this page.
 
     Streamlit's own sections fail the accessibility check.
     """
     with st.container(key="navigation", gap=None):
-        lines = zip(page_table.shown(), entries, strict=True)
-        for group, found in itertools.groupby(lines, lambda line: line[0].group):
+        for group, found in itertools.groupby(pages, lambda entry: pages[entry].group):
             with st.expander(group, expanded=here.group == group):
-                for _, entry in found:
+                for entry in found:
                     st.page_link(entry)

@@ -1,8 +1,8 @@
 """What one run of a page works with: the page, its knobs, what the link fixes, the lesson step.
 
 Streamlit holds the values: a widget's key is its name in the link, and ``bind="query-params"``
-keeps the two the same. :func:`look` takes them once a run; the view is then passed on and never
-changed. A knob's value is the widget's, else the link's, else its default.
+keeps the two the same. :func:`look` takes them once a run. What then moves knobs, before anything
+is drawn (:mod:`ui.view.session`), returns another view, which is passed on and never changed.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from abcdp_core.lessons.reading import Lesson, Step
 
 
+class NotGrantedError(Exception):
+    """A page asks for what its line in the page table does not grant, which links rely on."""
+
+
 @dataclasses.dataclass(frozen=True)
 class View:
     """A page as its knobs stand.
@@ -32,7 +36,7 @@ class View:
     Attributes:
         page: the one on screen.
         values: key -> what the session has of it.
-        texts: key -> what the address says of it.
+        texts: key -> what the address says of it, where the session has not taken that in.
         locked: keys of the knobs that the link locks.
         hidden: keys of those that it hides.
         is_pinned: whether this is the pinned one of two that are compared.
@@ -52,8 +56,24 @@ class View:
             NotGrantedError: the page's line in the table does not grant it.
         """
         key = self.page.key_of(key)
-        self.page.check(key, self.shown)
+        self.check(key)
         return self.held(key)
+
+    def check(self, name: str) -> None:
+        """Refuse a knob or an experiment that the page's line in the table does not grant.
+
+        Raises:
+            NotGrantedError: names it, and the page.
+        """
+        if name not in self._granted:
+            raise NotGrantedError(
+                f"The page {self.page.title} asks for {name}, which its line in "
+                "ui/view/page_table.py does not grant."
+            )
+
+    @cached_property
+    def _granted(self) -> set[str]:
+        return self.page.granted(self.shown)
 
     def held(self, key: str) -> Scalar:
         """Return the value of any knob, whether or not the page uses it."""
@@ -62,6 +82,16 @@ class View:
 
     def standing(self, key: str, scenario: str) -> Scalar:
         """Return a knob's value if a scenario allows it, else its default there."""
+        found = self._known.get((key, scenario))
+        if found is None:
+            found = self._known[key, scenario] = self._standing(key, scenario)
+        return found
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], Scalar]:
+        return {}
+
+    def _standing(self, key: str, scenario: str) -> Scalar:
         knob = self.knob(key, scenario)
         with contextlib.suppress(ParameterError):
             if key in self.values:
@@ -73,6 +103,11 @@ class View:
     def knob(self, key: str, scenario: str = "") -> controls_spec.Knob:
         """Return a knob with its bounds and default in a scenario, the view's own if empty."""
         return controls_spec.find(key, self.page.every, scenario or self.scenario)
+
+    @cached_property
+    def fixed(self) -> frozenset[str]:
+        """Keys of the knobs that the link keeps from being moved, shown or not."""
+        return frozenset((*self.locked, *self.hidden))
 
     @cached_property
     def scenario(self) -> str:
@@ -119,7 +154,7 @@ class View:
         """Whether a preset of this page is chosen."""
         return any(self.preset(name) is not None for name in self.page.every)
 
-    @property
+    @cached_property
     def offers_presets(self) -> bool:
         """Whether the page has presets to choose from."""
         return any(studies.load(name).PRESETS for name in self.page.every)
@@ -143,14 +178,14 @@ class View:
         return self.lesson[0].steps[self.lesson[1] - 1] if self.lesson else None
 
 
-def look(page: Page) -> View:
-    """Take the view of a page as session and address have it now."""
+def look(page: Page, texts: Mapping[str, str] | None = None) -> View:
+    """Take the view of a page as the session has it now, else as an address says it."""
     session = st.session_state
     values = {key: session[key] for key in page_table.known_keys() if key in session}
     return View(
         page,
         {key: value for key, value in values.items() if value is not None},
-        st.query_params.to_dict(),
+        texts or {},
         session.get(controls_spec.LOCK, ()),
         session.get(controls_spec.HIDE, ()),
     )

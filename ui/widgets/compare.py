@@ -22,8 +22,7 @@ from ui.figures.verbatim import verbatim
 from ui.jobs import progress
 from ui.jobs.job import Job, Request
 from ui.view import controls_spec, link, locks, session
-from ui.view.page import Page
-from ui.view.view import View, look
+from ui.view.view import View
 
 HELD, MOVED = "_pinned", "_pin_moved"
 NAME = "pinned"
@@ -48,26 +47,26 @@ class Pinned:
     stale: bool = False
 
 
-def begin(page: Page, ready: Callable[[str], None]) -> None:
+def begin(view: View, ready: Callable[[str], None]) -> None:
     """Read what a link pins, let go of another page's figure, and keep the address right."""
-    st.session_state.pop(MOVED, None)
-    if asked := st.session_state.get(session.PIN_ASKED, ""):
-        _read(look(page), asked, ready)
+    here = session.visit()
+    if here.pin:
+        _read(view, here, ready)
         # Not before: a knob that moves while A's scenario is made ready begins this again.
-        st.session_state[session.PIN_ASKED] = ""
-    if st.session_state.get(HELD, ("",))[0] != page.file:
+        here.pin = ""
+    if st.session_state.get(HELD, ("",))[0] != view.page.file:
         st.session_state.pop(HELD, None)
-    session.keep(controls_spec.PIN, in_link(look(page)).get(controls_spec.PIN, ""))
+    session.set_query_param(controls_spec.PIN, in_link(view).get(controls_spec.PIN, ""))
 
 
 def leave() -> None:
     """Pin nothing, whatever the link asks for."""
-    st.session_state[session.PIN_ASKED] = ""
+    session.visit().pin = ""
     st.query_params.pop(controls_spec.PIN, None)
 
 
-def _read(view: View, asked: str, ready: Callable[[str], None]) -> None:
-    page = view.page
+def _read(view: View, here: session.Visit, ready: Callable[[str], None]) -> None:
+    page, asked = view.page, here.pin
     notices: tuple[str, ...] = (f"{verbatim(controls_spec.PIN)}: this page pins no figure.",)
     if page.pins:
         pinnable = [*_standing(view)]
@@ -78,7 +77,7 @@ def _read(view: View, asked: str, ready: Callable[[str], None]) -> None:
         values, notices = link.read_pairs(controls_spec.PIN, asked, known | chooser)
         if values:
             st.session_state[HELD] = page.file, {**_standing(view), **values}
-    st.session_state[session.NOTICES] = (*st.session_state.get(session.NOTICES, ()), *notices)
+    here.notices += notices
 
 
 def _held() -> Mapping[str, Scalar]:
@@ -126,7 +125,7 @@ def _unpin() -> None:
 
 def _swap(view: View) -> None:
     # All of A's knobs: defaults of one scenario may not be those of the other.
-    session.move_to(_pinned(view), view.page, view.page)
+    session.move_to(view, _pinned(view), view.page)
     _pin(view)
 
 
@@ -232,7 +231,7 @@ def _head(view: View, drawn: CaptionedFigure, pinned: Pinned, *, same: bool) -> 
 
 def _changes_line(view: View) -> None:
     """Show what differs, with the buttons that swap A and B or let go of A."""
-    fixed = any(locks.is_fixed(view, key) for key in _differences(view))
+    fixed = not view.fixed.isdisjoint(_differences(view))
     why, swap = locks.WOULD_MOVE if fixed else SWAP, functools.partial(_swap, view)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**A → B:** {_changes(view)}", width="stretch")

@@ -18,39 +18,35 @@ from ui.widgets import compare, component, share
 
 def notices() -> None:
     """Show what the link asked for and could not have, until dismissed."""
-    texts = st.session_state.get(session.NOTICES, ())
-    forget = st.session_state.pop
-    if note := st.session_state.get(session.VERSION_NOTE):
+    here = session.visit()
+    if here.note:
         with st.container(key="version-note"):
-            st.info(note)
-            args = (session.VERSION_NOTE, None)
-            st.button("Dismiss", key="dismiss-note", on_click=forget, args=args)
-    if not texts:
-        return
-    lines = "\n".join(f"- {text}" for text in texts)
-    with st.container(key="notices"):
-        st.warning(f"Some of the link could not be used:\n\n{lines}")
-        st.button("Dismiss", on_click=forget, args=(session.NOTICES, None))
+            st.info(here.note)
+            args = here, "note", ""
+            st.button("Dismiss", key="dismiss-note", on_click=setattr, args=args)
+    if here.notices:
+        lines = "\n".join(f"- {text}" for text in here.notices)
+        with st.container(key="notices"):
+            st.warning(f"Some of the link could not be used:\n\n{lines}")
+            st.button("Dismiss", on_click=setattr, args=(here, "notices", ()))
 
 
 def sidebar(view: View, version: str) -> None:
     """Show the shared knobs that the page uses, in their fixed order, and the ways to share it."""
-    preset, unused = _set_by_preset(view), view.page.unused(view.shown)
-    used = {name for name in SHARED if name not in unused} | {*view.page.in_place(view.shown)}
-    seen = {name for name in used if view.page.key_of(name) not in view.hidden}
-    if view.page.fills:
-        seen = set()
+    preset, key_of = _set_by_preset(view), view.page.key_of
+    there = set() if view.page.fills else {*view.knobs_of_page} - {*view.hidden}
+    seen = [name for name in SHARED if key_of(name) in there]
 
     def show(names: Iterable[str]) -> None:
         for name in names:
             if name in seen:
-                widget(view, view.page.key_of(name), preset.get(name, ""))
+                widget(view, key_of(name), preset.get(name, ""))
 
     with st.sidebar:
         show(FOUR)
         if "noise_draw" in seen:
             _new_noise(view, preset.get("noise_draw", "") or locks.reason(view, "noise_draw"))
-        if not seen.isdisjoint(MORE):
+        if not {*MORE}.isdisjoint(seen):
             with st.expander("Advanced"):
                 show(MORE)
         if words := locks.in_words(view):
@@ -64,15 +60,6 @@ def sidebar(view: View, version: str) -> None:
             _class_link(view, values)
             widget(view, "projector")
         st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
-        # Not shown, but there: a widget that is left out loses its value for the other pages.
-        with st.container(key="unused"):
-            widget(view, "lesson")
-            widget(view, "step")
-            for name in SHARED:
-                if name in unused:
-                    widget(view, name, unused[name])
-                if name not in seen and (name not in unused or name in view.page.instead):
-                    widget(view, view.page.key_of(name), unused.get(name, ""))
 
 
 def _class_link(view: View, values: Mapping[str, Scalar]) -> None:
@@ -125,6 +112,9 @@ def _for_link(view: View) -> dict[str, Scalar]:
     return values | fixed | locks.in_link(view) | compare.in_link(view)
 
 
+_text = functools.lru_cache(maxsize=4096, typed=True)(text_of)
+
+
 LISTS = ("preset", "plan.scenario")
 """Knobs whose choices have names too long to be side by side."""
 
@@ -144,20 +134,17 @@ def widget(
         NotGrantedError: it can be moved, and the page may not use it.
     """
     if not reason:
-        view.page.check(key, view.shown)
-    fixed = locks.reason(view, key)
-    if fixed and key not in view.hidden:
+        view.check(key)
+    if key in view.hidden:
+        return
+    if fixed := locks.reason(view, key):
         with st.container(key=f"locked-{key.replace('.', '-')}", gap=None):
             value = controls_spec.said(key, view.held(key))
             st.markdown(f"{controls_spec.short(key)} = **{value}** :material/lock:", help=fixed)
-            if reason:
-                st.caption(reason)
-    if fixed:
-        # The value is the widget's, shown or not.
-        with st.container(key=f"unused-fixed-{key.replace('.', '-')}"):
-            _movable(view, key, fixed, on_change)
-    elif said := _movable(view, key, reason, on_change):
-        st.caption(said)
+    else:
+        reason = _movable(view, key, reason, on_change)
+    if reason:
+        st.caption(reason)
 
 
 def _movable(view: View, key: str, reason: str, on_change: Callable[[], None] | None) -> str:
@@ -183,7 +170,7 @@ def _movable(view: View, key: str, reason: str, on_change: Callable[[], None] | 
         reason = reason or "The only value of this scenario."
     elif parameter.options or parameter.steps:
         offered = controls_spec.choices(parameter, knob.default, view.held(key))
-        st.select_slider(options=offered, value=knob.default, format_func=text_of, **shared)
+        st.select_slider(options=offered, value=knob.default, format_func=_text, **shared)
         if ends := controls_spec.ENDS.get(key):
             st.html(f'<p class="ends"><span>{ends[0]}</span><span>{ends[1]}</span></p>')
     else:
@@ -244,8 +231,6 @@ def _named(
 def own(view: View, *keys: str) -> None:
     """Show the page's own knobs, side by side where there is room."""
     seen = [key for key in keys if key not in view.hidden]
-    for key in {*keys} - {*seen}:
-        widget(view, key)
     if not seen:
         return
     with st.container(horizontal=True, gap="large", key=f"own-knobs-{keys[0]}"):
@@ -257,9 +242,9 @@ def own(view: View, *keys: str) -> None:
 
 def more(view: View, *keys: str) -> None:
     """Show the page's own knobs that few need, folded."""
-    is_hidden = all(key in view.hidden for key in keys)
-    with st.container() if is_hidden else st.expander("Advanced"):
-        own(view, *keys)
+    if {*keys} - {*view.hidden}:
+        with st.expander("Advanced"):
+            own(view, *keys)
 
 
 def view(view: View) -> None:

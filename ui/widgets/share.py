@@ -22,6 +22,8 @@ from ui.widgets import component
 OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 """Names by which a machine reaches nobody but itself."""
 
+ALL = "It holds all knobs. The address above holds those that this page shows."
+
 ONLY_HERE = "This link works only on this computer."
 
 CLASS_LINK = "_class_link_of"
@@ -35,7 +37,7 @@ def show(values: Mapping[str, Scalar]) -> None:
     """Show the button for a link that holds the values of all knobs."""
     page = for_visitors(st.context.url or "", settings.current())
     address = link.address(page, values)
-    note = ONLY_HERE if urlsplit(page).hostname in OWN_NAMES else ""
+    note = f"{ONLY_HERE} {ALL}" if urlsplit(page).hostname in OWN_NAMES else ALL
     share = component("share", "share.js", "share.html", "share.css")
     share(key="share", data={"link": address, "code": code(address), "note": note})
 
