@@ -12,7 +12,7 @@ from ui.view import controls_spec
 from ui.view.controls_spec import SHARED
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Page:
     """One line of the table.
 

@@ -245,7 +245,9 @@ TABLE = (
 
 def shown() -> tuple[Page, ...]:
     """Return the pages of this server."""
-    return tuple(page for page in TABLE if settings.current().own_data or not page.own_data)
+    if settings.current().own_data:
+        return TABLE
+    return tuple(page for page in TABLE if not page.own_data)
 
 
 def by_file(name: str) -> Page:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
+import operator
 import threading
 from collections.abc import Callable, Mapping
 
@@ -66,13 +67,13 @@ def _blame(error: ParameterError) -> None:
 def _draw(place: DeltaGenerator) -> None:
     """Find the page and its view, then draw it."""
     st.set_page_config(page_icon=ASSETS / "icon.png", layout="wide")
-    shown = page_table.shown()
-    pages = {copy.copy(_entry(page.file, page.title, page.help)): page for page in shown}
-    chosen = st.navigation([*pages], position="hidden")
+    listed = page_table.shown()
+    pages = {page: copy.copy(_entry(page.file, page.title, page.help)) for page in listed}
+    chosen = st.navigation([*pages.values()], position="hidden")
     if (code := st.query_params.get("poll")) and settings.current().poll:
         _poll(code, st.query_params.get("host"))
         return
-    page = next(page for page in shown if page.title == chosen.title)
+    page = next(page for page, entry in pages.items() if entry.title == chosen.title)
     if (owner := session.leads_to(page)) is not None:
         st.switch_page(page_table.path_of(owner.file), query_params=st.query_params.to_dict())
     leave = functools.partial(session.leave_scenario, page)
@@ -167,13 +168,13 @@ def _entry(file: str, title: str, note: str) -> st.Page:
     return st.Page(page_table.path_of(file), title=title, help=note[0].upper() + note[1:])
 
 
-def _navigation(here: Page, pages: Mapping[st.Page, Page]) -> None:
+def _navigation(here: Page, pages: Mapping[Page, st.Page]) -> None:
     """Show links to all pages in groups, folded but for the one of this page.
 
     Streamlit's own sections fail the accessibility check.
     """
     with st.container(key="navigation", gap=None):
-        for group, found in itertools.groupby(pages, lambda entry: pages[entry].group):
+        for group, found in itertools.groupby(pages, operator.attrgetter("group")):
             with st.expander(group, expanded=here.group == group):
-                for entry in found:
-                    st.page_link(entry)
+                for page in found:
+                    st.page_link(pages[page])
