@@ -10,14 +10,13 @@ from ui.widgets import compare, controls
 
 
 def main(view: View) -> None:
-    blocks.choosers(view, "scenario", "posterior.view")
     show = {
         "one release": one_release,
         "many releases": many_releases,
         "change one person": change_one_person,
         "synthetic data": synthetic_data,
     }
-    show[str(view["posterior.view"])](view)
+    show[blocks.shown(view, "scenario")](view)
 
 
 def one_release(view: View) -> None:

@@ -128,7 +128,7 @@ def test_the_dialog_makes_a_link_of_this_page_or_of_a_lesson() -> None:
     app.button(key="class-all-locked").click().run()
     query = made(app)
     assert "hide" not in query
-    here = {*page_table.by_file("posterior").knobs(None)}
+    here = {*page_table.by_file("posterior").knobs("one release")}
     assert {*query["lock"].split(",")} == here - {"figures.format"}
     # Nothing on the page has changed.
     assert not app.select_slider(key="n").disabled

@@ -37,7 +37,7 @@ def test_each_step_opens_a_page_that_has_its_knobs_and_shows_what_its_text_is_ab
         assert {*step.knobs} <= page.granted(shown)
         assert values["seed"] == steps.SEED
         for key in controls_spec.BY_SCENARIO:
-            knob = controls_spec.find(key, page.every, scenario)
+            knob = page.knob(key, scenario)
             assert values[key] == step.knobs.get(key, knob.default), name
             assert knob.parameter.check(key, values[key]) == values[key]
         studies = {run.experiment for run in step.runs.values()} & {*page.shown(shown)}

@@ -34,9 +34,7 @@ def test_links_to_all_runs_are_read_without_a_notice() -> None:
         page, query = found.page, dict(parse_qsl(urlsplit(found.link).query))
         chosen = query.get(page.chooser)
         scenario = page.scenario(chosen) if chosen else controls_spec.FIRST_SCENARIO
-        known = {
-            key: controls_spec.find(key, page.every, scenario) for key in query if key != "version"
-        }
+        known = {key: page.knob(key, scenario) for key in query if key != "version"}
         assert link.read(query, known) == link.Reading(query, ()), run.name
         assert link.of_today(query, known, page.own) == query
         used = {*controls_spec.SHARED, *page.own, "preset", "version"} - page.instead.keys()

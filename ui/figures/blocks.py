@@ -48,9 +48,9 @@ def choosers(view: View, *keys: str) -> None:
     preset_note(view)
 
 
-def shown(view: View) -> str:
-    """Show the choosers of a page with several views; return the view."""
-    choosers(view, view.page.view)
+def shown(view: View, *first: str) -> str:
+    """Show the choosers of a page with several views, some before that; return the view."""
+    choosers(view, *first, view.page.view)
     return str(view.shown)
 
 

@@ -43,7 +43,7 @@ def open_step(view: View) -> View:
     scenario = _scenario(view, step, opened)
     # The page's own knobs begin anew, but for those that a class link holds.
     own: dict[str, Any] = {
-        key: controls_spec.find(key, opened.every, scenario).default
+        key: opened.knob(key, scenario).default
         for key in opened.own
         if key != FORMAT and key not in view.fixed
     }

@@ -105,7 +105,7 @@ def settings_of(step: Step, opens: Page) -> tuple[str, ...]:
     scenario = steps.scenario_of(step, opens)
     found = []
     for key in (key for key in step.knobs if key not in unused):
-        label, value = controls_spec.find(key, opens.every, scenario).parameter.label, values[key]
+        label, value = opens.knob(key, scenario).parameter.label, values[key]
         sign, gloss, _ = label.partition(" · ")
         text = controls_spec.said(key, value)
         # As in `c = 10` and `Show: many releases`.

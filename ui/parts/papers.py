@@ -44,9 +44,6 @@ WIDTHS = {
 }
 """Column -> pixels; together what fits beside the sidebar of a laptop."""
 
-VIEWS = ("many-releases", "change-one-person", "synthetic-data")
-"""Experiments that are views of the page *Posterior*, called like them with blanks."""
-
 FILES = (
     ("The table as CSV", "reproduce.csv", "text/csv"),
     ("Date, settings and totals as JSON", "reproduce.json", "application/json"),
@@ -202,7 +199,6 @@ def _settings(page: Page, run: Run) -> tuple[dict[str, str], list[str]]:
     params = reproduction.params_of(run, "full")
     usual, texts = type(params)().to_text(), params.to_text()
     views = {shown: (page.view, value) for value, every in page.views.items() for shown in every}
-    views |= {shown: ("posterior.view", shown.replace("-", " ")) for shown in VIEWS}
     query: dict[str, str] = dict([views[run.experiment]]) if run.experiment in views else {}
     left: list[str] = []
     for name, text in texts.items():

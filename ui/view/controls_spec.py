@@ -33,7 +33,7 @@ A changed default needs the former value in :data:`ui.view.link.CHANGES`.
 BY_SCENARIO = ("epsilon_abc", "c", "n", "pool_size")
 """Shared knobs whose bounds or defaults depend on the scenario."""
 
-LIMITED_BY_SCENARIO = ("posterior.view", "mechanism-posterior.mechanism", "coverage.truths")
+LIMITED_BY_SCENARIO = ("mechanism-posterior.mechanism", "coverage.truths")
 """Choices of a page that depend on the scenario."""
 
 FIRST_SCENARIO = "uniform-mixture"
@@ -213,15 +213,6 @@ def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_S
 @functools.cache
 def _offered(key: str, scenario: str) -> Knob:
     """A knob without what a scenario cannot show."""
-    # Inside the function: most pages do without these studies.
-    if key == "posterior.view":
-        from abcdp_core.studies import change_one_person as study
-
-        knob = SCREEN[key]
-        if study.serves(scenario):
-            return knob
-        options = tuple(view for view in knob.parameter.options if view != "change one person")
-        return Knob(dataclasses.replace(knob.parameter, options=options), knob.default)
     owner, _, name = key.rpartition(".")
     found = _of_experiment(owner, name, scenario)
     options = found.parameter.options

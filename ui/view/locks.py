@@ -58,8 +58,10 @@ def reason(view: View, key: str) -> str:
 
 def offered(view: View, key: str, options: Sequence[Scalar]) -> list[Scalar]:
     """Return the choices of a knob that move no locked one."""
-    kept = {*controls_spec.BY_SCENARIO, *controls_spec.LIMITED_BY_SCENARIO} & {*here(view)}
-    if key != view.page.chooser or not kept:
+    if key != view.page.chooser or not view.fixed:
+        return list(options)
+    kept = {*controls_spec.BY_SCENARIO, *view.page.limited()} & {*here(view)}
+    if not kept:
         return list(options)
     now = view.page.scenario(view.held(key))
     return [option for option in options if view.page.scenario(option) == now]

@@ -7,9 +7,10 @@ import functools
 import itertools
 from collections.abc import Mapping
 
+from abcdp_core import studies
 from abcdp_core.parameters import Scalar
 from ui.view import controls_spec
-from ui.view.controls_spec import SHARED
+from ui.view.controls_spec import SHARED, Knob
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -68,6 +69,22 @@ class Page:
         """The scenario that a value of the chooser stands for."""
         return self.scenarios.get(str(chosen), str(chosen))
 
+    def knob(self, key: str, scenario: str = controls_spec.FIRST_SCENARIO) -> Knob:
+        """Return a knob with its bounds in a scenario, which limits also what can be shown.
+
+        Raises:
+            KeyError: there is none.
+        """
+        found = controls_spec.find(key, self.every, scenario)
+        if key != self.view or not self.chooser or key == self.chooser:
+            return found
+        options = [name for name, each in self.views.items() if _serves(each[0], scenario)]
+        return Knob(dataclasses.replace(found.parameter, options=tuple(options)), found.default)
+
+    def limited(self) -> set[str]:
+        """Keys of its own knobs whose choices depend on the scenario."""
+        return {*self.own} & {self.view, *controls_spec.LIMITED_BY_SCENARIO}
+
     def shown(self, view: Scalar | None) -> tuple[str, ...]:
         """The experiments that a view shows; all of them on a page without views."""
         return self.views.get(str(view), self.every)
@@ -99,3 +116,9 @@ class Page:
     def granted(self, view: Scalar | None) -> set[str]:
         """Knobs and experiments that a view may ask for."""
         return {*self.keys, *self.shown(view)} - self.unused(view)
+
+
+@functools.cache
+def _serves(study: str, scenario: str) -> bool:
+    """Whether a study can show a scenario."""
+    return bool(getattr(studies.load(study), "serves", bool)(scenario))

@@ -18,8 +18,6 @@ def _own(names: Mapping[str, str]) -> tuple[str, ...]:
     return (*keys, "figures.format")
 
 
-OF_POSTERIOR = {"posterior": "view", "change-one-person": "moved_to", "synthetic-data": "data_sets"}
-
 TABLE = (
     Page(
         "overview",
@@ -53,9 +51,24 @@ TABLE = (
         "Posterior",
         "One private release beside the result without noise, draw by draw.",
         "Explore",
-        ("posterior", "many-releases", "change-one-person", "synthetic-data"),
-        own=("scenario", *_own(OF_POSTERIOR)),
+        own=(
+            "scenario",
+            *_own(
+                {
+                    "posterior": "view",
+                    "change-one-person": "moved_to",
+                    "synthetic-data": "data_sets",
+                }
+            ),
+        ),
         chooser="scenario",
+        view="posterior.view",
+        views={
+            "one release": ("posterior",),
+            "many releases": ("many-releases",),
+            "change one person": ("change-one-person",),
+            "synthetic data": ("synthetic-data",),
+        },
         pins=True,
     ),
     Page(

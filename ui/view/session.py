@@ -189,9 +189,7 @@ def _read_link(view: View) -> View:
     # What is not used here may be meant for another page, so for the scenario of the others.
     used = {*page.keys} - page.unused(view.shown)
     found |= {
-        key: controls_spec.find(key, page.every)
-        for key in found.keys() - used
-        if not _allows(found[key], asked[key])
+        key: page.knob(key) for key in found.keys() - used if not _allows(found[key], asked[key])
     }
     reading = link.read(asked, found)
     here.notices, here.note = (*notices, *reading.notices), reading.note
@@ -231,6 +229,8 @@ def _allows(knob: controls_spec.Knob, text: str) -> bool:
 
 def _brought_view(view: View) -> str:
     """Return which view of the page a preset in force brings with it; empty if it is shown."""
+    if view.preset_name == NO_PRESET:
+        return ""
     owners = (name for name, shown in view.page.views.items() if view.preset(shown[0]) is not None)
     found = next(owners, "")
     return "" if found == view.shown else found
@@ -245,7 +245,7 @@ def move_to(view: View, values: Mapping[str, Scalar], page: Page) -> View:
 
 def leave_scenario(page: Page) -> None:
     """Have a page show the scenario that it begins with."""
-    st.session_state[page.chooser] = controls_spec.find(page.chooser).default
+    st.session_state[page.chooser] = page.knob(page.chooser).default
     set_query_param(page.chooser, "")
     # A new widget begins as the address said when the run began.
     visit().is_moved = True
@@ -262,7 +262,7 @@ def _follow_scenario(before: View, view: View, *, is_set: bool) -> View:
     starts = {key: view.knob(key).default for key in controls_spec.BY_SCENARIO}
     view = moved(view, {**starts, **kept})
     # A widget cannot have a value that it does not offer.
-    limited = {*controls_spec.LIMITED_BY_SCENARIO} & {*view.page.own} & view.values.keys()
+    limited = view.page.limited() & view.values.keys()
     return moved(view, {key: view.held(key) for key in limited})
 
 

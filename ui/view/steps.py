@@ -30,7 +30,7 @@ def knobs_of(step: Step, page: Page, scenario: str = "") -> dict[str, Any]:
     found = {}
     for key, value in step.knobs.items():
         with contextlib.nullcontext() if scenario == own else contextlib.suppress(ParameterError):
-            found[key] = controls_spec.find(key, page.every, scenario).parameter.check(key, value)
+            found[key] = page.knob(key, scenario).parameter.check(key, value)
     return {**usual, **found, "seed": SEED}
 
 
@@ -38,7 +38,7 @@ def scenario_of(step: Step, page: Page) -> str:
     """Return the scenario that a step's page shows."""
     if not page.chooser:
         return controls_spec.FIRST_SCENARIO
-    return page.scenario(step.knobs.get(page.chooser, controls_spec.find(page.chooser).default))
+    return page.scenario(step.knobs.get(page.chooser, page.knob(page.chooser).default))
 
 
 def requests(step: Step) -> dict[str, Request]:

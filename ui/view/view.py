@@ -77,21 +77,18 @@ class View:
 
     def held(self, key: str) -> Scalar:
         """Return the value of any knob, whether or not the page uses it."""
-        chooses = key == self.page.chooser
-        return self.standing(key, controls_spec.FIRST_SCENARIO if chooses else self.scenario)
+        if key not in self._known:
+            chooses = key == self.page.chooser
+            scenario = controls_spec.FIRST_SCENARIO if chooses else self.scenario
+            self._known[key] = self.standing(key, scenario)
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[str, Scalar]:
+        return {}
 
     def standing(self, key: str, scenario: str) -> Scalar:
         """Return a knob's value if a scenario allows it, else its default there."""
-        found = self._known.get((key, scenario))
-        if found is None:
-            found = self._known[key, scenario] = self._standing(key, scenario)
-        return found
-
-    @cached_property
-    def _known(self) -> dict[tuple[str, str], Scalar]:
-        return {}
-
-    def _standing(self, key: str, scenario: str) -> Scalar:
         knob = self.knob(key, scenario)
         with contextlib.suppress(ParameterError):
             if key in self.values:
@@ -102,7 +99,14 @@ class View:
 
     def knob(self, key: str, scenario: str = "") -> controls_spec.Knob:
         """Return a knob with its bounds and default in a scenario, the view's own if empty."""
-        return controls_spec.find(key, self.page.every, scenario or self.scenario)
+        at = key, scenario or self.scenario
+        if at not in self._knobs:
+            self._knobs[at] = self.page.knob(*at)
+        return self._knobs[at]
+
+    @cached_property
+    def _knobs(self) -> dict[tuple[str, str], controls_spec.Knob]:
+        return {}
 
     @cached_property
     def fixed(self) -> frozenset[str]:
