@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,6 +49,38 @@ def weighted_quantile(values: Array, weights: Array, probabilities: ArrayLike) -
         middles = np.cumsum(weights[order]) - 0.5 * weights[order]
         quantiles[:, column] = np.interp(wanted, middles, values[order, column])
     return quantiles
+
+
+@dataclass(frozen=True)
+class WeightedSample:
+    """A sample, as of a posterior.
+
+    Attributes:
+        values: ``(k, d)``.
+        weights: ``(k,)``, which sum to 1.
+    """
+
+    values: Array = field(repr=False)
+    weights: Array = field(repr=False)
+
+    @classmethod
+    def even(cls, values: Array) -> WeightedSample:
+        """Return values ``(k, d)`` of equal weight."""
+        return cls(values, np.full(len(values), 1.0 / len(values)))
+
+    @property
+    def mean(self) -> Array:
+        """Mean ``(d,)``."""
+        return weighted_mean(self.values, self.weights)
+
+    def quantile(self, probabilities: ArrayLike) -> Array:
+        """Return quantiles ``(q, d)``."""
+        return weighted_quantile(self.values, self.weights, probabilities)
+
+    def interval(self, level: float = 0.9) -> tuple[Array, Array]:
+        """Return the ends ``(d,)`` of equal-tailed intervals."""
+        low, high = self.quantile([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+        return low, high
 
 
 def effective_sample_size(weights: Array) -> float:

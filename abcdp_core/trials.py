@@ -39,16 +39,22 @@ METRICS = ("mse", "mae", "mse_scaled", "mae_scaled")
 
 
 @dataclass(frozen=True)
-class Trial:
-    """A comparison of data with a pool, and the true parameters ``(d,)`` of the data."""
+class Case:
+    """Data with known true parameters, for releases.
 
-    public: PublicSide
+    Attributes:
+        public: the pool and everything else that is public.
+        comparison: of the data, in the place of private ones, with the pool.
+        truth: their parameters ``(d,)``.
+    """
+
+    public: mechanisms.PublicSide
     comparison: pool.DistanceTable = field(repr=False)
     truth: Array
 
 
 @functools.lru_cache(maxsize=512)
-def own(public: PublicSide, run: int) -> Trial:
+def own(public: PublicSide, run: int) -> Case:
     """Return the scenario's own data of a run, published or simulated; all runs share one pool.
 
     The truth is NaN if it is unknown.
@@ -57,15 +63,15 @@ def own(public: PublicSide, run: int) -> Trial:
     comparison = pool.compare(pool.open_pool(public.key), data, synthetic=True)
     scenario = public.scenario
     unknown = np.full(len(scenario.PRIOR_MEAN), np.nan)
-    return Trial(public, comparison, unknown if scenario.TRUTH is None else scenario.TRUTH)
+    return Case(public, comparison, unknown if scenario.TRUTH is None else scenario.TRUTH)
 
 
-def simulated(public: PublicSide, index: int) -> Trial:
+def simulated(public: PublicSide, index: int) -> Case:
     """Return data simulated at the ``index``-th prior draw beyond the pool, from 0.
 
     Those from :data:`HELD_OUT` on are never used to choose a setting.
     """
-    return Trial(public, public.simulated(index), public.simulated_theta(index))
+    return Case(public, public.simulated(index), public.simulated_theta(index))
 
 
 SCENARIO = choice(
@@ -154,11 +160,11 @@ def knows_truth(scenario: simulators.Scenario) -> bool:
     return scenario.TRUTH is not None and scenario.OBSERVED is None
 
 
-def scores(trial: Trial, release: Release) -> tuple[float, ...]:
+def scores(case: Case, release: Release) -> tuple[float, ...]:
     """Return the :data:`METRICS` of a release; of the prior mean if no draw was kept."""
-    theta = trial.public.theta
-    estimate = release.mean(theta, np.asarray(trial.public.scenario.PRIOR_MEAN))
-    return errors(estimate, trial.truth, theta)
+    theta = case.public.theta
+    estimate = release.mean(theta, np.asarray(case.public.scenario.PRIOR_MEAN))
+    return errors(estimate, case.truth, theta)
 
 
 def errors(estimate: Array, truth: Array, theta: Array) -> tuple[float, ...]:

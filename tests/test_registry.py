@@ -169,8 +169,8 @@ def test_the_mean_of_a_release_is_its_estimate_its_exact_mean_or_that_of_the_sam
     moved = dataclasses.replace(some, samples=np.array([[0.0], [2.0]]))
     exact = dataclasses.replace(moved, exact_mean=np.array([1.6]))
     empty = dataclasses.replace(some, indices=np.array([], dtype=np.int64), weights=np.array([]))
-    assert some.parameters(theta).tolist() == [[1.0], [4.0]]
-    assert moved.parameters(theta).tolist() == [[0.0], [2.0]]
+    assert some.sample(theta).values.tolist() == [[1.0], [4.0]]
+    assert moved.sample(theta).values.tolist() == [[0.0], [2.0]]
     assert [each.mean(theta, prior).item() for each in (some, moved, exact)] == [3.25, 1.5, 1.6]
     assert dataclasses.replace(exact, estimate=prior).mean(theta, theta[0]) is prior
     assert empty.mean(theta, prior) is prior

@@ -98,17 +98,22 @@ class Release:
         weights = np.full(len(indices), 1.0 / max(len(indices), 1))
         return cls(indices, weights, stopped_at, event)
 
-    def parameters(self, theta: Array) -> Array:
-        """Return the weighted sample ``(k, d)``, given the parameters of the pool ``(T, d)``."""
-        return theta[self.indices] if self.samples is None else self.samples
+    def sample(self, theta: Array) -> summaries.WeightedSample:
+        """Return the weighted sample, given the parameters of the pool ``(T, d)``.
+
+        Without any kept draw, it is that of the prior.
+        """
+        if not len(self.weights):
+            return summaries.WeightedSample.even(theta)
+        values = theta[self.indices] if self.samples is None else self.samples
+        return summaries.WeightedSample(values, self.weights)
 
     def mean(self, theta: Array, otherwise: Array) -> Array:
         """Return the estimate ``(d,)``, or ``otherwise`` if no draw was kept."""
         for known in (self.estimate, self.exact_mean):
             if known is not None:
                 return known
-        sample = self.parameters(theta)
-        return summaries.weighted_mean(sample, self.weights) if len(sample) else otherwise
+        return self.sample(theta).mean if len(self.weights) else otherwise
 
 
 # ---------------------------------------------------------------------------------- the contract

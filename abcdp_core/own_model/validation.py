@@ -71,12 +71,9 @@ def measure(pool: PoolFile, epsilon_total: float, sets: int, seed: int) -> HeldO
     for number, row in enumerate(chosen[:sets]):
         rng = generator(seed, "held-out-noise", number)
         release = prepared.release(Numbers({name: pool.numbers[row]}), rng)
-        sample = release.parameters(public.theta)
-        mean = summaries.weighted_mean(sample, release.weights)
-        ends = [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0]
-        low, high = summaries.weighted_quantile(sample, release.weights, ends)
-        truth = pool.theta[row]
-        errors[number] = float(np.mean(((mean - truth) / unit) ** 2))
+        sample, truth = release.sample(public.theta), pool.theta[row]
+        low, high = sample.interval(LEVEL)
+        errors[number] = float(np.mean(((sample.mean - truth) / unit) ** 2))
         held[number] = float(np.mean((low <= truth) & (truth <= high)))
     below, above = summaries.mean_interval(errors, generator(seed, "held-out-interval"))
     least, most = summaries.binomial_interval(held.sum(), sets)

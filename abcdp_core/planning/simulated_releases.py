@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import error_curve, mechanisms, summaries
+from abcdp_core import error_curve, mechanisms
 from abcdp_core.mechanisms import Budget, Prepared, PublicSide, Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.parameters import Params
-from abcdp_core.planning.test_cases import Case, Prior, case, prior, public_side
+from abcdp_core.planning.test_cases import Prior, case, prior, public_side
 from abcdp_core.privacy import Event
 from abcdp_core.streams import generator
+from abcdp_core.trials import Case
 
 Array = NDArray[np.float64]
 
@@ -162,11 +163,8 @@ def _scored(
 
 def _interval(release: Release, theta: Array, truth: Array, unit: Array) -> tuple[float, ...]:
     """Width, coverage and score of equal-tailed intervals; the prior's if no draw was kept."""
-    sample, weights = release.parameters(theta), release.weights
-    if not len(sample):
-        sample, weights = theta, np.full(len(theta), 1.0 / len(theta))
     tail = (1.0 - LEVEL) / 2.0
-    low, high = summaries.weighted_quantile(sample, weights, [tail, 1.0 - tail])
+    low, high = release.sample(theta).quantile([tail, 1.0 - tail])
     missed = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
     width = (high - low) / unit
     score = width + missed / unit / tail

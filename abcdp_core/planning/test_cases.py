@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import mechanisms, pool, simulators
+from abcdp_core import pool, simulators
 from abcdp_core.distances import Distance
 from abcdp_core.simulators import Scenario
 from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
 from abcdp_core.streams import generator
 from abcdp_core.transforms import ALL_REALS, Bijector
+from abcdp_core.trials import Case
 
 Array = NDArray[np.float64]
 
@@ -106,21 +107,6 @@ def _data(of: Reduced, index: int) -> tuple[Array, Mapping[str, Array]]:
     rng = generator(of.seed, "plan-data", of.index, index, of.n)
     statistics, summaries = source.reduced(rng, truth[None], of.n)
     return statistics[0], {name: numbers[0] for name, numbers in summaries.items()}
-
-
-@dataclass(frozen=True)
-class Case:
-    """A test case for releases.
-
-    Attributes:
-        public: the pool and everything else that is public.
-        comparison: the simulated data set in the place of private data.
-        truth: its parameters ``(d,)``.
-    """
-
-    public: mechanisms.PublicSide
-    comparison: pool.DistanceTable = field(repr=False)
-    truth: Array
 
 
 @functools.lru_cache(maxsize=4)

@@ -158,7 +158,7 @@ def work(task: Task) -> Tables:
         weights = np.full(len(nearest), 1.0 / len(nearest))
         plain = Release(nearest, weights, len(theta), NonPrivate())
         for *of, release in [*released, (NON_PRIVATE, math.inf, plain)]:
-            ends = shared.interval(release, theta, LEVEL)
+            ends = release.sample(theta).interval(LEVEL)
             each_parameter = zip(public.scenario.AXES, *ends, truth, strict=True)
             rows += [(*of, dataset, *each) for each in each_parameter]
             made = release.made or PosteriorInfo("accepted", 0.0, 0.0)

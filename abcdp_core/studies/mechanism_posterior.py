@@ -69,7 +69,7 @@ def released(run: Run[Params]) -> dict[str, Any]:
     release = mechanism.prepare(public, options, budget).release(trial.comparison, rng)
 
     names, theta = public.scenario.AXES, public.theta
-    sample, prior = release.parameters(theta), theta[: demonstration.PRIOR_SHOWN]
+    sample, prior = release.sample(theta).values, theta[: demonstration.PRIOR_SHOWN]
     shown, shares = samples.thinned(release.weights)
     even = np.full(len(prior), 1.0 / len(prior))
     of = {"release": "private", "mechanism": params.mechanism}
@@ -84,7 +84,7 @@ def released(run: Run[Params]) -> dict[str, Any]:
     truth = None if truth is None else truth / unit
     error = summaries.errors(release.mean(theta, mean) / unit, truth)
     chosen = getattr(options, "epsilon_abc", math.nan)
-    first = (*of.values(), way, chosen, len(sample), worth, outside, *error)
+    first = (*of.values(), way, chosen, len(release.weights), worth, outside, *error)
     of_prior = (0.0, len(prior), float(len(prior)), 0.0, *summaries.errors(mean / unit, truth))
     errors = [first, (*["prior"] * 3, *of_prior)]
     return {"main": pd.concat(main, ignore_index=True), "errors": errors}

@@ -27,7 +27,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, cast
 
-import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
@@ -73,8 +72,7 @@ class Params(ScenarioParams):
 def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -> list[Any]:
     """Return means and intervals of the prior, and of releases without noise and for each unit."""
     params, source = task.params, public.scenario
-    even = np.full(params.pool_size, 1.0 / params.pool_size)
-    samples = [("prior", "", 0, public.theta, even)]
+    samples = [("prior", "", 0, summaries.WeightedSample.even(public.theta))]
     private = ("private", params.epsilon_total, params.runs)
     ways = [(MECHANISMS[0], "", "non-private", math.inf, 1)]
     ways += [(each, each.protects(source)[0], *private) for each in MECHANISMS]
@@ -83,12 +81,11 @@ def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -
         prepared = mechanism.prepare(public, mechanism.options, Budget(epsilon_total))
         for run in range(runs):
             made = prepared.release(comparison, generator(task.seed, "noise", 0, run))
-            samples.append((release, unit, run, made.parameters(public.theta), made.weights))
+            samples.append((release, unit, run, made.sample(public.theta)))
     rows = []
-    for *of, sample, weights in samples:
-        low, high = summaries.weighted_quantile(sample, weights, (0.05, 0.95))
-        mean = summaries.weighted_mean(sample, weights)
-        rows += [(*of, *each) for each in zip(source.AXES, mean, low, high, strict=True)]
+    for *of, sample in samples:
+        columns = source.AXES, sample.mean, *sample.quantile((0.05, 0.95))
+        rows += [(*of, *each) for each in zip(*columns, strict=True)]
     return rows
 
 

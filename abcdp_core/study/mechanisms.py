@@ -6,13 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from abcdp_core import mechanisms, pool, simulators, summaries, trials
+from abcdp_core import mechanisms, pool, simulators, trials
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Budget, Release, regression_adjustment
+from abcdp_core.mechanisms import Budget, regression_adjustment
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
-from abcdp_core.study.tables import Array
 
 
 @dataclass(frozen=True)
@@ -71,23 +68,6 @@ def small_pool(params: Any, names: Iterable[str]) -> str:
     source = params.source
     fewest = [mechanisms.load(name).minimum_pool(source) for name in names]
     return regression_adjustment.caution(params.pool_size, fewest)
-
-
-def posterior(release: Release, theta: Array) -> tuple[Array, Array]:
-    """Return the weighted sample ``(k, d)`` and ``(k,)`` of a release from a pool ``(T, d)``.
-
-    Without any kept draw, it is a sample from the prior.
-    """
-    if len(release.weights):
-        return release.parameters(theta), release.weights
-    return theta, np.full(len(theta), 1.0 / len(theta))
-
-
-def interval(release: Release, theta: Array, level: float = 0.9) -> tuple[Array, Array]:
-    """Return the ends ``(d,)`` of equal-tailed intervals with a posterior probability."""
-    tail = (1.0 - level) / 2.0
-    low, high = summaries.weighted_quantile(*posterior(release, theta), [tail, 1.0 - tail])
-    return low, high
 
 
 def in_units(params: Any) -> str:

@@ -161,7 +161,7 @@ def test_a_release_reads_one_private_field_and_follows_from_its_seed(name: str) 
         pytest.fail("it reads more than one private field")
     assert not same(found, released(ready, data, seed=2)[0])
     assert found.event == ready.event
-    assert len(found.weights) == len(found.parameters(data.theta))
+    assert len(found.weights) in (0, len(found.sample(data.theta).values))
     if ready.mechanism.sample:
         assert found.weights.sum() == pytest.approx(1.0)
 

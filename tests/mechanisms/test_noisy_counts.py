@@ -87,7 +87,7 @@ def test_the_counts_are_released_with_the_noise_of_the_event() -> None:
     done, rng = prepared(6, 1.0), np.random.default_rng(3)
     found = release(done, 3)
     again = posterior(noisy(COUNTS, done.event, rng), done.event, 6, FLAT, 1, rng)
-    assert np.array_equal(found.parameters(FLAT), again.parameters(FLAT))
+    assert np.array_equal(found.sample(FLAT).values, again.sample(FLAT).values)
 
 
 # ----------------------------------------------------------------------------------- posterior
@@ -193,7 +193,7 @@ def test_samples_are_of_the_posterior_and_their_mean_is_the_exact_one() -> None:
     def law(cell: int, x: Array) -> Array:
         return stats.beta.cdf(x[:, None], 1 + counts[:, cell], 10 - counts[:, cell]) @ weights
 
-    samples = found.parameters(np.empty((0, 5)))
+    samples = found.sample(np.empty((0, 5))).values
     assert samples.shape == (DRAWS, 5)
     assert samples.sum(axis=1) == pytest.approx(np.ones(DRAWS), abs=1e-12)
     for cell in (0, 1, 4):
@@ -213,7 +213,7 @@ def test_with_a_large_budget_it_is_the_posterior_of_the_data() -> None:
     for budget in (1000.0, math.inf):
         found = release(prepared(6, budget, 5000))
         assert found.exact_mean == pytest.approx((1.0 + COUNTS) / 11.0, abs=1e-10)
-        assert_distribution(found.parameters(FLAT)[:, 2], stats.beta(4.0, 7.0).cdf)
+        assert_distribution(found.sample(FLAT).values[:, 2], stats.beta(4.0, 7.0).cdf)
 
 
 def test_it_serves_what_states_such_a_model() -> None:

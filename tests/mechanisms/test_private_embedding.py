@@ -182,7 +182,7 @@ def test_moved_draws_have_the_mean_and_the_spread_of_the_posterior(
     def moments(selection: str) -> tuple[float, float]:
         asked = prepared(fitted=fitted, event=event, selection=selection)
         published = select(vector, asked, theta, rng_of(11))
-        samples = published.parameters(theta)
+        samples = published.sample(theta).values
         mean = float(weighted_mean(samples, published.weights)[0])
         return mean, float(published.weights @ (samples[:, 0] - mean) ** 2)
 
@@ -229,7 +229,7 @@ def ranks(asked: Prepared, assumed: Prepared | None = None) -> Array:
         truth = uniform_mixture.prior(rng, 1)[0]
         vector = noisy_vector(asked, rng, observe(truth, rng))
         published = select(vector, assumed, THETA, rng)
-        found[index] = published.weights @ (published.parameters(THETA)[:, 0] < truth[0])
+        found[index] = published.weights @ (published.sample(THETA).values[:, 0] < truth[0])
     return found
 
 

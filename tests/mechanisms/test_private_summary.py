@@ -151,7 +151,7 @@ def test_the_posterior_is_that_of_the_pool_given_the_released_numbers(
         again = fixed.given(noisy(summary, event, rng_of(5)))
         assert np.array_equal(again.indices, release.indices)
         assert np.array_equal(again.weights, release.weights)
-        sample = release.parameters(public.theta)
+        sample = release.sample(public.theta).values
         np.testing.assert_allclose(fixed.scale.theta(again.x), sample, rtol=1e-9)
         assert public.support.contains(sample).all()
         assert release.made is not None

@@ -155,7 +155,7 @@ def test_an_interval_has_a_twentieth_of_the_weight_on_either_side() -> None:
     empty = Release(none, np.empty(0), 1000, NonPrivate())
     for each, sample in ((release, theta[kept]), (moved, theta[kept] + 5.0), (empty, theta)):
         expected = np.quantile(sample, [0.05, 0.95], axis=0, method="hazen")
-        assert np.array(coverage.shared.interval(each, theta)) == pytest.approx(expected)
+        assert np.array(each.sample(theta).interval()) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("c", [1, 18, 19, 1000])

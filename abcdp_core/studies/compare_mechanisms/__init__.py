@@ -174,14 +174,14 @@ def work(task: Task) -> Tables:
     }
 
 
-def _trial(task: Task, run: int) -> trials.Trial:
+def _trial(task: Task, run: int) -> trials.Case:
     public = shared.public_side(task.params, task.seed)
     if task.params.truths == "own":
         return trials.own(public, run)
     return trials.simulated(public, trials.HELD_OUT + run)
 
 
-def releases(task: Task, options: BaseParams) -> Iterator[tuple[int, trials.Trial, Release]]:
+def releases(task: Task, options: BaseParams) -> Iterator[tuple[int, trials.Case, Release]]:
     """Yield each run of a task with its data and its release."""
     name, public, _, budget, seed = asked(task)
     prepared = mechanisms.load(name).prepare(public, options, budget)
@@ -210,10 +210,10 @@ def _published(task: Task, options: BaseParams) -> pd.DataFrame:
         rng = generator(seed, "published-noise", task.params.noise_draw)
         prepared = mechanism.prepare(public, options, budget)
         release = prepared.release(trials.own(public, 0).comparison, rng)
-        sample, weights = shared.posterior(release, theta)
-        mean, spread = summaries.weighted_mean(sample, weights), theta.std(axis=0)
-        low, high = summaries.weighted_quantile(sample, weights, [0.05, 0.95])
-        mse, mae = weights @ (sample - mean) ** 2, weights @ np.abs(sample - mean)
+        sample, spread = release.sample(theta), theta.std(axis=0)
+        mean, (low, high) = sample.mean, sample.quantile([0.05, 0.95])
+        apart = np.abs(sample.values - mean)
+        mse, mae = sample.weights @ apart**2, sample.weights @ apart
         at = (name, budget.epsilon_total, task.params.c[0], mechanism.protects(source)[0])
         columns = (source.AXES, mean, low, high, mse, mae, mse / spread**2, mae / spread)
         rows = [(*at, *each) for each in zip(*columns, strict=True)]
