@@ -144,7 +144,7 @@ def draw_ways(view: View, found: Result, pinned: compare.Pinned) -> None:
             blocks.picture(view, name, found)
     with tell:
         st.markdown(captions.why_symbols(found))
-        blocks.main_figure(view, "information", found, pinned)
+        blocks.figure(view, "information", found, pinned=pinned)
     for place, name in zip(st.columns(2, gap="medium"), ANSWERS, strict=True):
         with place:
             blocks.below(name, found, (ANSWERS[name],))
@@ -158,7 +158,7 @@ def best_interval(view: View) -> None:
         "carry 50 %, 90 % and 99 % of the information of answers in the best interval.",
     )
     found, pinned = compare.result(view, lambda view: params.ask(view, INTERVAL))
-    blocks.main_figure(view, "surface", found, pinned, ("main", "plane", "surface"))
+    blocks.figure(view, "surface", found, ("main", "plane", "surface"), pinned=pinned)
     if not view.has_preset:
         controls.own(
             view,

@@ -25,7 +25,7 @@ def main(view: View) -> None:
 
 def covid(view: View) -> None:
     found, pinned = compare.result(view, lambda view: params.ask_budget_first(view, COVID))
-    blocks.main_figure(view, "curves", found, pinned)
+    blocks.figure(view, "curves", found, pinned=pinned)
     if not view.has_preset:
         controls.own(view, "covid-fit.distance", "covid-fit.runs")
     st.markdown(
@@ -66,7 +66,7 @@ def covid(view: View) -> None:
 def tuberculosis(view: View) -> None:
     sizes = {} if view.has_preset else {"n": (100, 1000)}
     found, pinned = compare.result(view, lambda view: params.ask(view, TUBERCULOSIS, **sizes))
-    blocks.main_figure(view, "posterior", found, pinned, ("main", "prior"))
+    blocks.figure(view, "posterior", found, ("main", "prior"), pinned=pinned)
     if not view.has_preset:
         controls.own(
             view,

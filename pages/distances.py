@@ -13,7 +13,7 @@ FORMS = "distance-forms"
 def main(view: View) -> None:
     controls.own(view, "distance-forms.bandwidth", "distance-forms.pairs")
     found, pinned = compare.result(view, lambda view: params.ask(view, FORMS))
-    blocks.main_figure(view, "error", found, pinned)
+    blocks.figure(view, "error", found, pinned=pinned)
     blocks.small_print(captions.fewer_points(found))
     st.markdown(
         "ABC measures how far simulated data are from the real data. This distance is the maximum "

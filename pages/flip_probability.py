@@ -29,13 +29,13 @@ def preset(view: View) -> None:
 
 
 def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
-    blocks.main_figure(view, "flip-probability", found, pinned)
+    blocks.figure(view, "flip-probability", found, pinned=pinned)
     labels.show(found)
 
 
 def one_setting(view: View) -> None:
     found, pinned = compare.result(view, params.ask_flips)
-    blocks.main_figure(view, "flip-probability", found, pinned, ("base_rates", "main"))
+    blocks.figure(view, "flip-probability", found, ("base_rates", "main"), pinned=pinned)
     controls.own(
         view, "flip-probability.distances", "flip-probability.draws", "flip-probability.script"
     )

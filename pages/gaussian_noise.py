@@ -37,7 +37,7 @@ def soft(view: View) -> None:
 
 
 def draw_soft(view: View, found: Result, pinned: compare.Pinned) -> None:
-    blocks.main_figure(view, params.error_metric(view), found, pinned, draw=errors.by_metric)
+    blocks.figure(view, params.error_metric(view), found, pinned=pinned, draw=errors.by_metric)
     st.markdown(
         f"{INTRODUCTION} *Accountant*: how the privacy losses of all draws are added up. At "
         "ε_total = 1, δ = 0.0001 the paper's classic conversion adds 38 % more noise than needed, "
@@ -53,7 +53,7 @@ def rejection(view: View) -> None:
 
 
 def draw_rejection(view: View, found: Result, pinned: compare.Pinned) -> None:
-    blocks.main_figure(view, params.error_metric(view), found, pinned, draw=errors.by_metric)
+    blocks.figure(view, params.error_metric(view), found, pinned=pinned, draw=errors.by_metric)
     st.markdown(
         f"{INTRODUCTION} Every draw in the pool gets a decision, and every decision costs "
         "privacy: compare the noise below with the thresholds. An open mark means that some runs "
@@ -69,7 +69,7 @@ def ask_loss(view: View) -> Request:
 
 def loss(view: View) -> None:
     found, pinned = compare.result(view, ask_loss)
-    blocks.main_figure(view, "loss", found, pinned)
+    blocks.figure(view, "loss", found, pinned=pinned)
     st.markdown(
         "**Is a larger ε_abc more private?** With the same σ, yes for soft weights, where σ is "
         "measured in thresholds. For decisions, only up to half the clipping bound. Beyond that, "
@@ -86,7 +86,7 @@ def san_francisco(view: View) -> None:
 
 
 def draw_san_francisco(view: View, found: Result, pinned: compare.Pinned) -> None:
-    blocks.main_figure(view, "error", found, pinned, ("errors", "non_private"))
+    blocks.figure(view, "error", found, ("errors", "non_private"), pinned=pinned)
     st.markdown(
         "**This protects the only outbreak there is.** Only its distance to each draw is used, "
         "clipped at 200, and a different outbreak can change that by the full 200. So at any usual "

@@ -22,7 +22,7 @@ def main(view: View) -> None:
         "false one on purpose.",
     )
     found, pinned = compare.result(view, lambda view: params.ask(view, STUDY))
-    blocks.main_figure(view, "interval", found, pinned, ("main",))
+    blocks.figure(view, "interval", found, ("main",), pinned=pinned)
     controls.own(view, "poll.mean", "poll.spread", "poll.at_once")
     blocks.figure(view, "posterior", found, ("posterior",))
     if view.lesson is not None:

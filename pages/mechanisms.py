@@ -44,7 +44,6 @@ def error(view: View) -> None:
 
 
 def draw_error(view: View, found: Result, pinned: compare.Pinned) -> None:
-    params.follow_click()
     click_it = locks.if_free(
         view, "mechanism-posterior.mechanism", "Click a mark to see its posterior below. "
     )
@@ -110,7 +109,7 @@ def one_release(view: View, compared: Result | None) -> Result:
 def budget(view: View) -> None:
     controls.own(view, "compare-mechanisms.scenario")
     found, pinned = compare.result(view, lambda view: params.ask_budget_first(view, ACCOUNTING))
-    blocks.main_figure(view, "noise", found, pinned)
+    blocks.figure(view, "noise", found, pinned=pinned)
     st.markdown(
         "Each mark compares one way of adding up privacy losses with the best one for the same "
         "mechanism. The stated guarantee does not need the extra noise. Pure guarantees and those "
@@ -159,7 +158,7 @@ def ask_coverage(view: View) -> Request:
 
 
 def draw_coverage(view: View, found: Result, pinned: compare.Pinned) -> None:
-    blocks.main_figure(view, "coverage", found, pinned, ("summary", "main"))
+    blocks.figure(view, "coverage", found, ("summary", "main"), pinned=pinned)
     st.markdown(
         "A private posterior can be trusted if its 90 % intervals contain the truth nine times in "
         "ten, on average over truths from the prior. The *noise-aware* posterior accounts for the "

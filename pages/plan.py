@@ -25,7 +25,7 @@ def main(view: View) -> None:
 
 
 def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
-    blocks.main_figure(view, "plan", found, pinned, ("main", "goal", "intervals"))
+    blocks.figure(view, "plan", found, ("main", "goal", "intervals"), pinned=pinned)
     for name in blocks.names(found, without=["plan"]):
         blocks.figure(view, name, found, ("enough", "curve"))
     st.markdown(

@@ -21,7 +21,7 @@ def main(view: View) -> None:
 
 def one_release(view: View) -> None:
     result, pinned = compare.result(view, lambda view: params.ask(view, "posterior"))
-    blocks.main_figure(view, "posterior", result, pinned, ("errors", "main"))
+    blocks.figure(view, "posterior", result, ("errors", "main"), pinned=pinned)
     blocks.heading(
         "Every decision",
         "Each mark is a draw that the private run looked at. Noise moves it up or down, and near "
@@ -36,7 +36,7 @@ def one_release(view: View) -> None:
 
 def many_releases(view: View) -> None:
     result, pinned = compare.result(view, params.ask_releases)
-    blocks.main_figure(view, "many-releases", result, pinned, ("errors", "references", "main"))
+    blocks.figure(view, "many-releases", result, ("errors", "references", "main"), pinned=pinned)
     another = locks.if_free(view, "noise_draw", ", and *New noise* adds another")
     st.markdown(
         "Each dot is one release of the same data with its own noise; the large dot is the "
@@ -78,7 +78,7 @@ def change_one_person(view: View) -> None:
 
 def synthetic_data(view: View) -> None:
     result, pinned = compare.result(view, lambda view: params.ask(view, "synthetic-data"))
-    blocks.main_figure(view, "synthetic-data", result, pinned, ("compared", "main"))
+    blocks.figure(view, "synthetic-data", result, ("compared", "main"), pinned=pinned)
     controls.own(view, "synthetic-data.data_sets")
     st.markdown(
         "A private run releases the draws that it keeps. Simulating from them costs no further "

@@ -25,7 +25,7 @@ def main(view: View) -> None:
 
 
 def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
-    blocks.main_figure(view, STUDY, found, pinned, ("main", "way", "reference", "sample"))
+    blocks.figure(view, STUDY, found, ("main", "way", "reference", "sample"), pinned=pinned)
     st.markdown(
         "No private data are used here. The page uses the released numbers below, the distribution "
         "of their noise, and a public simulator. Nothing computed from a release can weaken its "

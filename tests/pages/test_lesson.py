@@ -143,7 +143,8 @@ def test_an_answer_shows_the_run_that_it_is_about(monkeypatch: pytest.MonkeyPatc
         assert {key: steps.knobs_of(step, page)[key] for key in knobs} != knobs
         main = vars(step.params("main"))
         assert {key: main[key] for key in knobs} == knobs
-        monkeypatch.setattr(lesson, "_guesses", {(name, number): 1.0}.copy)
+        guessed = lesson.Reader({(name, number): 1.0})
+        monkeypatch.setattr(lesson, "reader", lambda guessed=guessed: guessed)
         shown = steps.knobs_of(lesson._as_shown(name, number), page)
         assert shown == steps.knobs_of(step, page) | knobs
     monkeypatch.undo()

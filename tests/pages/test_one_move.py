@@ -17,7 +17,7 @@ from ui.view import router
 MOST = {"posterior": (1500, 42), "flip_probability": (2300, 50)}
 """Page -> calls and modules."""
 
-MOST_KEYS, MOST_RERUNS = 20, 10
+MOST_KEYS, MOST_RERUNS = 9, 4
 
 OURS = tuple(str(ROOT / name) for name in ("abcdp_core", "ui"))
 OTHERS = "ui/poll", "ui/parts/story.py"

@@ -24,6 +24,7 @@ from streamlit.typing import UploadedFile
 from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.budget import Budget
 from abcdp_core.release.document import ReleaseRecord
+from abcdp_core.release.request import columns_of
 from tests.pages.app import button, documents, give, opened, pressed, settled, texts
 from ui.figures import downloads
 from ui.jobs import progress
@@ -292,8 +293,8 @@ class Redrawn:
 
 def test_a_file_given_while_the_page_is_redrawn_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the taking of a file and the keeping of its numbers no script can end."""
-    session: dict[str, Any] = {}
     file = UploadedFile(UploadedFileRec("id", "mine.csv", "text/csv", SERIES), None)  # type: ignore[arg-type]
+    session: dict[str, Any] = {"file": file}
     getvalue = file.getvalue
 
     def read() -> bytes:
@@ -302,10 +303,9 @@ def test_a_file_given_while_the_page_is_redrawn_is_kept(monkeypatch: pytest.Monk
 
     file.getvalue = read  # type: ignore[method-assign]
     monkeypatch.setattr(st, "session_state", session)
-    monkeypatch.setattr(st, "file_uploader", lambda *_, **__: file)
-    monkeypatch.setattr(st, "rerun", lambda: Redrawn().begun_again)
+    uploads.take_file("file", "uniform-mixture", columns_of("uniform-mixture")[0])
     with pytest.raises(StopException):
-        uploads.ask("uniform-mixture")
+        uploads.tray()
     assert not getvalue()
     held = session[uploads.TRAY].held
     np.testing.assert_array_equal(held.use(), VALUES)
@@ -367,7 +367,7 @@ def test_a_release_waits_its_turn_and_nothing_is_paid_if_it_is_stopped(
     if by == "forget":
         app.button(key="own-forget").click().run()
     elif by == "leave":
-        job.leave(app.session_state[progress.SESSION])
+        job.leave(app.session_state[progress.JOBS].session)
     else:
         button(app, "Cancel").click().run()
     go.set()

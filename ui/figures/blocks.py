@@ -98,51 +98,52 @@ def names(found: Result, without: Sequence[str] = ()) -> list[str]:
     return sorted(charts.drawn(found).keys() - set(without))
 
 
-def picture(view: View, name: str, found: Result, of: str = "") -> None:
-    """Show a figure alone, `of` another name among the result's; :func:`below` shows the rest."""
-    charts.show(view, f"{found.experiment}-{name}", charts.drawn(found)[of or name])
+def picture(view: View, name: str, found: Result) -> None:
+    """Show a figure of a result alone; :func:`below` shows the rest."""
+    charts.show(view, f"{found.experiment}-{name}", charts.drawn(found)[name])
 
 
-def below(name: str, found: Result, tables: Sequence[str] = ("main",), of: str = "") -> None:
-    """Show the sentence, the numbers and the files of a figure."""
-    below_drawn(name, charts.drawn(found)[of or name], found, tables)
-
-
-def below_drawn(
-    name: str, drawn: CaptionedFigure, found: Result, tables: Sequence[str], apart: str = ""
+def below(
+    name: str,
+    found: Result,
+    tables: Sequence[str] = ("main",),
+    drawn: CaptionedFigure | None = None,
+    apart: str = "",
 ) -> None:
-    """Show what :func:`below` does for a figure that is not among its result's."""
+    """Show the sentence, the numbers and the files of a figure, `drawn` if not the result's."""
+    drawn = drawn or charts.drawn(found)[name]
     st.html(f"<p>{glossary.marked(drawn.sentence)}</p>")
     numbers(f"{apart}{found.experiment}-{name}", found, tables, name, drawn)
 
 
 def figure(
-    view: View, name: str, found: Result, tables: Sequence[str] = ("main",), of: str = ""
-) -> None:
-    """Show a figure with its sentence, its numbers and its files."""
-    picture(view, name, found, of)
-    below(name, found, tables, of)
-
-
-def main_figure(
     view: View,
     name: str,
     found: Result,
-    pinned: Pinned,
     tables: Sequence[str] = ("main",),
+    *,
+    of: str = "",
+    pinned: Pinned | None = None,
     draw: Callable[[View, Result], CaptionedFigure] | None = None,
     clicked: charts.Clicked | None = None,
 ) -> None:
-    """Show the figure that a page is about, which can be pinned."""
-    compare.show(
-        view,
-        f"{found.experiment}-{name}",
-        draw or (lambda _, each: charts.drawn(each)[name]),
-        found,
-        pinned,
-        lambda apart, drawn, each: below_drawn(name, drawn, each, tables, apart),
-        clicked,
-    )
+    """Show a figure with its sentence, its numbers and its files.
+
+    Args:
+        name: what it is called on the page.
+        tables: those behind it.
+        of: its name among the result's, if another.
+        pinned: what may stand beside it, if it is the one that the page is about.
+        draw: makes it, if it is not among the result's.
+        clicked: called when a person clicks a point.
+    """
+    draw = draw or (lambda _, each: charts.drawn(each)[of or name])
+
+    def rest(apart: str, drawn: CaptionedFigure, each: Result) -> None:
+        below(name, each, tables, drawn, apart)
+
+    key = f"{found.experiment}-{name}"
+    compare.show(view, key, draw, found, pinned, rest, clicked)
 
 
 def numbers(

@@ -20,6 +20,7 @@ from abcdp_core import figures as fig
 from abcdp_core import studies
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.results import Result
+from ui.jobs import progress
 from ui.view.view import View
 
 T = TypeVar("T")
@@ -118,6 +119,7 @@ def show(
     dress = functools.partial(_dress, drawn.figure, medium)
     dressed = kept(drawn.figure, medium.name, dress) if is_kept else dress()
     names = [str(trace.get("name")) for trace in dressed.to_dict()["data"]]
+    tell = functools.partial(_tell, f"chart-{key}", names, clicked)
     saved = {"format": str(view.held("figures.format")), "filename": key, "scale": 2}
     with st.container(gap=None):
         if titled:
@@ -127,9 +129,7 @@ def show(
             theme="streamlit",
             width="stretch",
             key=f"chart-{key}",
-            on_select=functools.partial(_tell, f"chart-{key}", names, clicked)
-            if clicked
-            else "ignore",
+            on_select=progress.for_whole_page(tell) if clicked else "ignore",
             selection_mode="points",
             alt=drawn.sentence,
             config=fig.CONFIG
@@ -146,9 +146,9 @@ def title(figure: go.Figure) -> str:
     return f'<p class="finding">{words}{f"<small>{settings}</small>" if settings else ""}</p>'
 
 
-def _tell(key: str, names: list[str], clicked: Clicked) -> None:
+def _tell(key: str, names: list[str], clicked: Clicked | None) -> None:
     points = st.session_state[key].get("selection", {}).get("points", [])
-    if points:
+    if points and clicked:
         clicked(names[points[0]["curve_number"]], float(points[0]["x"]))
 
 

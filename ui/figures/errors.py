@@ -28,7 +28,7 @@ def exact(view: View, grown: Result, this: Result, pinned: Pinned, pinned_run: P
 
     def below(apart: str, drawn: CaptionedFigure, each: Result) -> None:
         run = (pinned_run.result if apart else None) or this
-        blocks.below_drawn("error", drawn, each, ("main", "releases"), apart)
+        blocks.below("error", each, ("main", "releases"), drawn, apart)
         st.caption(
             "Error: how far the five estimated shares are from the true ones, the root of the mean "
             f"squared difference. {expected_error.marks_in_words(each, posterior.error(run))} "
@@ -64,13 +64,7 @@ def by_setting(view: View, each: Result) -> CaptionedFigure:
 
 def simulated(view: View, found: Result, pinned: Pinned | None = None) -> None:
     """Show the errors of the study that simulates them."""
-    metric = params.error_metric(view)
-    if pinned is not None:
-        blocks.main_figure(view, metric, found, pinned, draw=by_setting)
-        return
-    drawn = by_setting(view, found)
-    charts.show(view, f"{found.experiment}-{metric}", drawn)
-    blocks.below_drawn(metric, drawn, found, ("main",))
+    blocks.figure(view, params.error_metric(view), found, pinned=pinned, draw=by_setting)
 
 
 def of_mechanisms(
@@ -87,4 +81,5 @@ def of_mechanisms(
         choose = functools.partial(compare_mechanisms.choose, usual, name)
         return charts.kept(each, ("chosen", metric, name), choose)
 
-    blocks.main_figure(view, params.error_metric(view), found, pinned, tables, draw, clicked)
+    metric = params.error_metric(view)
+    blocks.figure(view, metric, found, tables, pinned=pinned, draw=draw, clicked=clicked)

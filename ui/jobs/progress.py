@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +25,7 @@ looks."""
 STATUS = 36
 """Pixels of the line that says how far a study is; it is there or empty, and no picture moves."""
 
-DECLINED, STARTED, WATCHED = "_declined", "_started", "_watched"
-SHOWN, SESSION = "_shown", "_session"
+JOBS = "_jobs"
 
 POOL = "Simulating the public pool: {:.0%}. This is done once."
 
@@ -61,9 +61,62 @@ class Own:
         return None
 
 
+@dataclasses.dataclass
+class Watch:
+    """What a session asks for, and a name for it.
+
+    Attributes:
+        asked: name on the page -> what is asked for.
+        shown: name -> the latest result there was.
+        declined, started: what a person has stopped, and what one has started.
+    """
+
+    session: str = dataclasses.field(default_factory=lambda: uuid.uuid4().hex)
+    asked: dict[str, Request | Preparation] = dataclasses.field(default_factory=dict)
+    shown: dict[str, Result] = dataclasses.field(default_factory=dict)
+    declined: set[Request | Preparation | None] = dataclasses.field(default_factory=set)
+    started: set[Request | Preparation | None] = dataclasses.field(default_factory=set)
+
+
+def _watch() -> Watch:
+    found: Watch = st.session_state.setdefault(JOBS, Watch())
+    return found
+
+
 def session_id() -> str:
     """Return a name for this session."""
-    return str(st.session_state.setdefault(SESSION, uuid.uuid4().hex))
+    return _watch().session
+
+
+def for_whole_page(act: Callable[..., object]) -> Callable[..., None]:
+    """Return what a press does that concerns more than the part of the page that it is in."""
+
+    @functools.wraps(act)
+    def then_all(*given: Any) -> None:
+        act(*given)
+        st.rerun()
+
+    return then_all
+
+
+def _until_done(group: Sequence[Job], draw: Callable[[bool], None]) -> None:
+    """Draw again and again while any of some jobs goes on, then run the page again.
+
+    Args:
+        draw: is told whether any goes on.
+    """
+    polling = _any_going(group)
+
+    @st.fragment(run_every=POLL if polling else None)
+    def part() -> None:
+        going = _any_going(group)
+        for job in group if going else ():
+            job.watch(session_id())
+        if polling and not going:
+            st.rerun()
+        draw(going)
+
+    part()
 
 
 def result(request: Request) -> Result:
@@ -82,7 +135,7 @@ def beside(name: str, request: Request) -> Result | None:
     """Return the result of a quick study, or the former one, dimmed; else show the progress."""
     job = _job_of(request, name)
     wait_a_moment(job)
-    shown: dict[str, Result] = st.session_state.setdefault(SHOWN, {})
+    shown = _watch().shown
     if job.state == "done" and job.result is not None:
         shown[name] = job.result
         return job.result
@@ -112,11 +165,7 @@ def wait_for(
         before: called at each look.
     """
 
-    @st.fragment(run_every=POLL)
-    def waiting() -> None:
-        job.watch(session_id())
-        if not job.active:
-            st.rerun()
+    def waiting(_: bool) -> None:
         before()
         done = job.fraction
         text = "Cancelling" if job.is_cancelled else waits(job)
@@ -126,7 +175,7 @@ def wait_for(
             if cancel:
                 st.button("Cancel", key=cancel, on_click=job.cancel)
 
-    waiting()
+    _until_done([job], waiting)
 
 
 def waits(job: Job) -> str:
@@ -182,16 +231,9 @@ def growing_together(
     group = list(jobs.values())
     # What takes a moment is drawn with the page.
     group[0].ended.wait(MOMENTS)
-    polling = _any_going(group)
 
-    @st.fragment(run_every=POLL if polling else None)
-    def panel() -> None:
-        going = _any_going(group)
-        for job in group if going else ():
-            job.watch(session_id())
-        if polling and not going:
-            st.rerun()
-        shown: dict[str, Result] = st.session_state.setdefault(SHOWN, {})
+    def panel(going: bool) -> None:
+        shown = _watch().shown
         found = {name: job.result for name, job in jobs.items() if job.result is not None}
         shown.update(found)
         before = {name: shown[name] for name in jobs if name in shown}
@@ -207,33 +249,28 @@ def growing_together(
             else:
                 st.skeleton(height=440)
 
-    panel()
+    _until_done(group, panel)
     return jobs
 
 
 def _any_going(group: Sequence[Job]) -> bool:
-    return any(job.active and job.request not in _session_set(DECLINED) for job in group)
-
-
-def _session_set(key: str) -> set[Request | Preparation | None]:
-    found: set[Request | Preparation | None] = st.session_state.setdefault(key, set())
-    return found
+    declined = _watch().declined
+    return any(job.active and job.request not in declined for job in group)
 
 
 def _job_of(
     request: Request | Preparation, name: str, *, long: bool = False, unasked: float = math.inf
 ) -> Job:
     """Return this session's job for a request; let the former one of the same name go."""
-    jobs = queue.current()
-    watched: dict[str, Request | Preparation] = st.session_state.setdefault(WATCHED, {})
-    former, watched[name] = watched.get(name), request
-    if former is not None and former not in watched.values() and (job := jobs.find(former)):
-        job.leave(session_id())
-    if request in _session_set(DECLINED) and (job := jobs.find(request)):
+    jobs, here = queue.current(), _watch()
+    former, here.asked[name] = here.asked.get(name), request
+    if former is not None and former not in here.asked.values() and (job := jobs.find(former)):
+        job.leave(here.session)
+    if request in here.declined and (job := jobs.find(request)):
         return job
-    if request in _session_set(STARTED):
+    if request in here.started:
         unasked = math.inf
-    return jobs.submit(request, session_id(), long=long, unasked=unasked)
+    return jobs.submit(request, here.session, long=long, unasked=unasked)
 
 
 def _status(name: str, group: Sequence[Job], going: bool, *, is_former: bool) -> None:
@@ -257,10 +294,17 @@ def _status_line(name: str, group: Sequence[Job], going: bool, is_former: bool) 
     if not going and not any(result is None or result.is_partial for result in found):
         return
 
+    here, asked = _watch(), [job.request for job in group]
+
     def cancel() -> None:
+        here.declined.update(asked)
         for job in group:
-            _session_set(DECLINED).add(job.request)
-            job.leave(session_id())
+            job.leave(here.session)
+
+    def go_on() -> None:
+        here.declined.difference_update(asked)
+        # A person has started these: they go on to the end, however long that takes.
+        here.started.update(asked)
 
     shares = [result.done / result.total if result else 0.0 for result in found]
     words = _words(group, going)
@@ -274,12 +318,8 @@ def _status_line(name: str, group: Sequence[Job], going: bool, is_former: bool) 
     label, kind = (
         ("Finish" if any(found) else "Start", "start") if asks else ("Continue", "continue")
     )
-    if st.button(label, f"{kind}-{name}", type="primary" if asks else "secondary"):
-        asked = [job.request for job in group]
-        _session_set(DECLINED).difference_update(asked)
-        # A person has started these: they go on to the end, however long that takes.
-        _session_set(STARTED).update(asked)
-        st.rerun()
+    how: Any = {"type": "primary"} if asks else {}
+    st.button(label, f"{kind}-{name}", on_click=for_whole_page(go_on), **how)
 
 
 def _words(group: Sequence[Job], going: bool) -> str:

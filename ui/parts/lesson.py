@@ -7,6 +7,7 @@ from results that are shipped (:mod:`abcdp_core.store`), so nobody waits for an 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import html
 from collections.abc import Mapping
@@ -23,14 +24,34 @@ from ui.view.page import Page
 from ui.view.view import View
 from ui.widgets import component
 
-GUESSES = "_lesson_guesses"
-VISITS = "_lesson_visits"
-"""How often a button went away as it was pressed, and the one that has the focus since."""
+READER = "_reader"
 
 FORMAT = "figures.format"
 """A knob of most pages that no number depends on."""
 
 BACK, NEXT = "lesson-back", "lesson-next"
+
+
+@dataclasses.dataclass
+class Reader:
+    """What a session knows of its lessons.
+
+    Attributes:
+        guesses: place of a step -> what this person guessed there.
+        focused, button: how often a button went away as it was pressed, and which has the focus.
+        printed: name of the lesson whose print view was asked for last.
+    """
+
+    guesses: dict[tuple[str, int], float] = dataclasses.field(default_factory=dict)
+    focused: int = 0
+    button: str = ""
+    printed: str = ""
+
+
+def reader() -> Reader:
+    """Return this session's."""
+    found: Reader = st.session_state.setdefault(READER, Reader())
+    return found
 
 
 def open_step(view: View) -> View:
@@ -85,7 +106,7 @@ def panel(view: View) -> None:
 def _as_shown(name: str, number: int) -> Step:
     """Return a step with its knobs, those of its answer once that is shown."""
     step = lessons.load()[name].steps[number - 1]
-    then = step.question.then if step.question and (name, number) in _guesses() else {}
+    then = step.question.then if step.question and (name, number) in reader().guesses else {}
     return step.model_copy(update={"knobs": {**step.knobs, **then}})
 
 
@@ -160,7 +181,8 @@ def _turn(pressed: str, number: int, name: str = "") -> None:
 
 def _focus(button: str) -> None:
     """Give the focus to a button, as the one that was pressed goes away."""
-    st.session_state[VISITS] = st.session_state.get(VISITS, (0, ""))[0] + 1, button
+    here = reader()
+    here.focused, here.button = here.focused + 1, button
 
 
 def begin_with(name: str) -> None:
@@ -177,9 +199,9 @@ def leave() -> None:
 def _say(place: tuple[str, int]) -> None:
     """Tell assistive technology where one is, and the browser which button has the focus."""
     lesson, number = lessons.load()[place[0]], place[1]
-    answered = ", with its answer" if place in _guesses() else ""
+    answered = ", with its answer" if place in reader().guesses else ""
     words = f"{_in_words(lesson, number)}: {lesson.steps[number - 1].title}{answered}"
-    visit, button = st.session_state.get(VISITS, (0, ""))
+    visit, button = reader().focused, reader().button
     buttons = [button, *({BACK, NEXT} - {button})] if button else []
     place_said = component(
         "lesson", "lesson.js", '<p class="place" role="status"></p>', "lesson.css"
@@ -209,12 +231,12 @@ def _body(place: tuple[str, int], step: Step) -> None:
         return
     words, beside = st.columns([3, 2], gap="medium", vertical_alignment="center")
     words.markdown(f"{said} **{numbers.fill(question.ask, known)}**")
-    if place not in _guesses():
+    if place not in reader().guesses:
         with beside:
             _guess(place, step)
         return
     words.markdown(numbers.fill(step.reveal, known))
-    beside.html(_bars(step, _guesses()[place], known))
+    beside.html(_bars(step, reader().guesses[place], known))
 
 
 def _bars(step: Step, guess: float, known: Mapping[str, float]) -> str:
@@ -254,14 +276,8 @@ def _keep(place: tuple[str, int], key: str) -> None:
     # A second click comes when the slider is gone already.
     _focus(NEXT)
     if key in st.session_state:
-        _guesses()[place] = float(st.session_state[key])
+        reader().guesses[place] = float(st.session_state[key])
         question = lessons.load()[place[0]].steps[place[1] - 1].question
         if question is not None and question.then:
             # The page shows what the answer is about.
             _return()
-
-
-def _guesses() -> dict[tuple[str, int], float]:
-    """Return place of a step -> what this person guessed there."""
-    guesses: dict[tuple[str, int], float] = st.session_state.setdefault(GUESSES, {})
-    return guesses

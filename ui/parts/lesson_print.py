@@ -24,9 +24,6 @@ from ui.view.page import Page
 from ui.view.view import View
 from ui.widgets import share
 
-PRINTED = "_lesson_printed"
-"""Name of the lesson whose print view was asked for last."""
-
 Found = Mapping[Request, Result]
 """The results of a lesson's runs."""
 
@@ -47,9 +44,9 @@ def show(view: View) -> None:
                     st.caption(" · ".join(step.title for step in each.steps))
                 begin, free = partial(lesson.begin_with, each.name), locks.button(view, "lesson")
                 st.button("Begin", key=f"lesson-begin-{each.name}", on_click=begin, **free)
-                ask = partial(st.session_state.__setitem__, PRINTED, each.name)
+                ask = partial(setattr, lesson.reader(), "printed", each.name)
                 st.button("Print view", key=f"lesson-print-{each.name}", on_click=ask)
-            if st.session_state.get(PRINTED) == each.name:
+            if lesson.reader().printed == each.name:
                 _print_view(view, number, each)
 
 

@@ -25,8 +25,8 @@ from ui.figures.verbatim import verbatim
 from ui.jobs import progress, work
 from ui.jobs.job import Job, RefusedError
 from ui.jobs.progress import Own
-from ui.release import release_state
-from ui.server import settings, streamlit_internals
+from ui.release import release_state, uploads
+from ui.server import settings
 from ui.view.view import View
 
 STATE, TEXT = "_own_query", "own-query-text"
@@ -163,23 +163,27 @@ def _take_text() -> None:
 
 def _ask_for_files(here: ProblemState) -> None:
     """Take the problem, and the table of its pool."""
-    file = st.file_uploader(
+    key = f"own-query-file-{here.count}"
+    st.file_uploader(
         f"The problem, in TOML, of at most {uploaded_problem.LARGEST_TEXT // 2**10} kB; and "
         f"its table, in CSV, of at most {uploaded_problem.LARGEST_TABLE // 2**20} MB, if it names "
         "a pool",
-        key=f"own-query-file-{here.count}",
+        key=key,
+        on_change=_take_file,
+        args=(key,),
     )
-    if file is not None:
-        # From here to the end nothing is drawn, and the session is not touched.
-        here.take(file.name, file.getvalue())
-        streamlit_internals.remove_upload(file)
-        st.rerun()
     contents = {"a problem": here.text, "a table": here.table}
     held = [f"{what} of {len(each):,} bytes" for what, each in contents.items() if each is not None]
     if held:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"Given: {' and '.join(held)}.")
             st.button("Forget", key="own-query-forget", on_click=here.forget)
+
+
+def _take_file(key: str) -> None:
+    here = current()
+    if given := uploads.taken(key):
+        here.take(*given)
 
 
 def _given(problem: Problem) -> str:

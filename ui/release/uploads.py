@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import streamlit as st
@@ -126,6 +126,11 @@ class UploadState:
         else:
             self.take(content, scenario, kind, AS_IT_IS)
 
+    def choose(self, scenario: str, kind: str, how: Reading) -> None:
+        """Read the file that waits as a person says; nobody but it holds its bytes."""
+        if self.waiting and (content := self.waiting.content.use()):
+            self.take(content, scenario, kind, how)
+
     def take(self, content: bytes, scenario: str, kind: str, how: Reading) -> None:
         """Read a file for a scenario; what is wrong is said without a value."""
         self.refused = ""
@@ -165,10 +170,10 @@ def ask(scenario: str) -> Held | None:
         held = None
     if held is None or held.use() is None:
         waiting = here.waiting
-        if waiting is None or (content := waiting.content.use()) is None:
+        if waiting is None or waiting.content.use() is None:
             _ask(scenario, column, here)
         else:
-            _choose(scenario, column, here, content)
+            _choose(scenario, column, here, waiting)
         return None
     smallest, largest = own_sizes(scenario)
     what = f"{held.n:,} {rows_of(scenario)} are" if smallest < largest else "Your file is"
@@ -192,10 +197,8 @@ def _column(scenario: str) -> str | None:
     )
 
 
-def _choose(scenario: str, kind: str, here: UploadState, content: bytes) -> None:
+def _choose(scenario: str, kind: str, here: UploadState, waiting: Waiting) -> None:
     """Ask how a file of several columns, or of totals, is read; its values are not shown."""
-    waiting = here.waiting
-    assert waiting is not None, "is called for a file that waits"
     names, none = waiting.names, None
     column = date = date_format = missing = count = none
     thousands = ""
@@ -227,13 +230,12 @@ def _choose(scenario: str, kind: str, here: UploadState, content: bytes) -> None
             answers = {"Take each day's difference": True, "Leave them as they are": False}
             totals = answers[str(st.radio("Totals", list(answers), label_visibility="collapsed"))]
         with st.container(horizontal=True):
-            no_column = bool(names) and column is None
-            if st.button("Read", key="own-read", type="primary", disabled=no_column):
-                if missing == "zero" and totals:
-                    missing = "carry"
-                how = Reading(column, date, date_format, missing, totals, count, thousands)
-                here.take(content, scenario, kind, how)
-                st.rerun()
+            if missing == "zero" and totals:
+                missing = "carry"
+            how = Reading(column, date, date_format, missing, totals, count, thousands)
+            given, cannot = (scenario, kind, how), bool(names) and column is None
+            style: Any = {"type": "primary", "disabled": cannot}
+            st.button("Read", "own-read", on_click=here.choose, args=given, **style)
             st.button("Forget the file", key="own-forget-file", on_click=_forget)
     if here.refused:
         st.error(here.refused)
@@ -250,29 +252,45 @@ def _forget() -> None:
 
 
 def _ask(scenario: str, column: str, here: UploadState) -> None:
-    """Take a file, read it, and begin again with what was read."""
+    """Ask for a file, and say what is wrong with the last one."""
     if here.held is not None:
         st.info(
             f"Your numbers were dropped because this page was unused for {MINUTES} minutes. Upload "
             f"the file again to continue."
         )
     # Every kind is taken: what is wrong with it is said here, in one sentence and once.
-    file = st.file_uploader(
+    key = f"own-file-{here.given}"
+    st.file_uploader(
         f"A CSV file of at most {tabular.LARGEST_FILE // 2**20} MB, with "
         f"{columns.content(scenario, column)}",
-        key=f"own-file-{here.given}",
+        key=key,
+        on_change=take_file,
+        args=(key, scenario, column),
     )
     if table_for(scenario) is not None:
         st.caption(
             f"For a larger table, up to {columns.LARGEST_TABLE // 2**20} MB, use the command "
             f"`abcdp release`."
         )
+    if here.refused:
+        st.error(here.refused)
+
+
+def take_file(key: str, scenario: str, column: str) -> None:
+    """Keep the numbers of a file that an uploader has just got."""
+    here = tray()
+    if given := taken(key):
+        here.offer(given[1], scenario, column)
+
+
+def taken(key: str) -> tuple[str, bytes] | None:
+    """Return name and content of a file that an uploader has just got; the server keeps neither.
+
+    Until they are kept elsewhere, the session must not be touched, which may end a run.
+    """
+    file = st.session_state.get(key)
     if file is None:
-        if here.refused:
-            st.error(here.refused)
-        return
-    # From here to the end nothing is drawn, and the session is not touched.
-    content = file.getvalue()
-    here.offer(content, scenario, column)
+        return None
+    name, content = file.name, file.getvalue()
     streamlit_internals.remove_upload(file)
-    st.rerun()
+    return name, content

@@ -119,9 +119,6 @@ def error_metric(view: View) -> str:
     return "mae" if view["mse-curves.metric"] == "absolute" else "mse"
 
 
-CHOSEN = "_chosen_by_click"
-
-
 def choose_mechanism(view: View, called: str, epsilon_total: float | None = None) -> None:
     """Show the release of a mechanism whose mark was clicked."""
     mechanism = figures.code_name(called)
@@ -130,10 +127,3 @@ def choose_mechanism(view: View, called: str, epsilon_total: float | None = None
         if epsilon_total is not None:
             asked["epsilon_total"] = epsilon_total
         st.session_state.update({key: asked[key] for key in asked.keys() - view.fixed})
-        st.session_state[CHOSEN] = True
-
-
-def follow_click() -> None:
-    """Run the whole page again if a click in one of its parts changed a knob."""
-    if st.session_state.pop(CHOSEN, False):
-        st.rerun()

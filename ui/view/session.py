@@ -38,6 +38,7 @@ class Visit:
         scenarios: scenario -> its knobs as they were left; the last is the one that is shown.
         step: the step of a lesson that was opened last.
         is_moved: whether the address was changed for widgets that are still to be drawn.
+        class_link: the page on which the dialog of a class link is open.
     """
 
     has_read: bool = False
@@ -48,6 +49,7 @@ class Visit:
     scenarios: dict[str, dict[str, Scalar]] = dataclasses.field(default_factory=dict)
     step: Place | None = None
     is_moved: bool = False
+    class_link: str = ""
 
 
 def visit() -> Visit:

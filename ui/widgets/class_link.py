@@ -6,7 +6,6 @@ free, locked or hidden (:mod:`ui.view.locks`). Nothing of it is kept, and this p
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -16,7 +15,7 @@ import streamlit as st
 from abcdp_core import lessons
 from abcdp_core.parameters import Scalar
 from ui.server import settings
-from ui.view import controls_spec, link, page_table, steps
+from ui.view import controls_spec, link, page_table, session, steps
 from ui.view.page import Page
 from ui.view.view import View
 from ui.widgets import share
@@ -76,7 +75,8 @@ def _targets(view: View, values: Mapping[str, Scalar]) -> list[Target]:
     return found
 
 
-_close = functools.partial(st.session_state.pop, share.CLASS_LINK, None)
+def _close() -> None:
+    session.visit().class_link = ""
 
 
 @st.dialog("Make a class link", width="large", on_dismiss=_close)

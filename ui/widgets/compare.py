@@ -24,7 +24,7 @@ from ui.jobs.job import Job, Request
 from ui.view import controls_spec, link, locks, session
 from ui.view.view import View
 
-HELD, MOVED = "_pinned", "_pin_moved"
+HELD = "_pinned"
 NAME = "pinned"
 """Name of the pinned study among those that a page watches."""
 
@@ -115,12 +115,10 @@ def in_link(view: View) -> dict[str, str]:
 
 def _pin(view: View) -> None:
     st.session_state[HELD] = view.page.file, _standing(view)
-    st.session_state[MOVED] = True
 
 
 def _unpin() -> None:
     st.session_state.pop(HELD, None)
-    st.session_state[MOVED] = True
 
 
 def _swap(view: View) -> None:
@@ -174,12 +172,16 @@ def show(
     key: str,
     draw: Callable[[View, Result], CaptionedFigure],
     found: Result,
-    pinned: Pinned,
+    pinned: Pinned | None,
     below: Below,
     clicked: charts.Clicked | None = None,
 ) -> None:
-    """Show a figure with *Pin*, or beside the pinned one."""
+    """Show a figure, with *Pin* or beside the pinned one if it can be pinned."""
     now = draw(view, found)
+    if pinned is None:
+        charts.show(view, key, now, clicked)
+        below("", now, found)
+        return
     then = None if pinned.result is None else draw(view.at(_held()), pinned.result)
     if pinned.result is None or then is None or then is now:
         with st.container(gap=None):
@@ -202,13 +204,11 @@ def show(
                     _title(view, 1, now, stale=pinned.stale)
                     charts.show(view, key, joined[1], clicked, titled=False)
                 below("", now, found)
-    if st.session_state.pop(MOVED, False):
-        # A click in a part of the page: the rest has to know.
-        st.rerun()
 
 
 def _unpin_button() -> None:
-    st.button("Unpin", key="unpin", type="tertiary", on_click=_unpin, help="Remove A.")
+    unpin = progress.for_whole_page(_unpin)
+    st.button("Unpin", key="unpin", type="tertiary", on_click=unpin, help="Remove A.")
 
 
 def _head(view: View, drawn: CaptionedFigure, pinned: Pinned, *, same: bool) -> None:
@@ -218,7 +218,8 @@ def _head(view: View, drawn: CaptionedFigure, pinned: Pinned, *, same: bool) -> 
         if _held() and not view.has_preset:
             _unpin_button()
         elif not view.has_preset:
-            st.button("Pin", key="pin", type="tertiary", on_click=_pin, args=(view,), help=HELP)
+            pin = progress.for_whole_page(functools.partial(_pin, view))
+            st.button("Pin", key="pin", type="tertiary", on_click=pin, help=HELP)
     if view.has_preset and _held():
         st.caption("A preset shows no second figure.")
     elif pinned.note:
@@ -232,7 +233,8 @@ def _head(view: View, drawn: CaptionedFigure, pinned: Pinned, *, same: bool) -> 
 def _changes_line(view: View) -> None:
     """Show what differs, with the buttons that swap A and B or let go of A."""
     fixed = not view.fixed.isdisjoint(_differences(view))
-    why, swap = locks.WOULD_MOVE if fixed else SWAP, functools.partial(_swap, view)
+    why = locks.WOULD_MOVE if fixed else SWAP
+    swap = progress.for_whole_page(functools.partial(_swap, view))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**A → B:** {_changes(view)}", width="stretch")
         st.button("Swap", "swap", why, swap, disabled=fixed, type="tertiary")

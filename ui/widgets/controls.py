@@ -64,16 +64,17 @@ def sidebar(view: View, version: str) -> None:
 
 def _class_link(view: View, values: Mapping[str, Scalar]) -> None:
     """Show the button of the class link, and the dialog once it was pressed on this page."""
-    ask = functools.partial(st.session_state.__setitem__, share.CLASS_LINK, view.page.file)
-    st.button("Make a class link", key="class-link", on_click=ask)
-    if st.session_state.get(share.CLASS_LINK) == view.page.file:
+    here, file = session.visit(), view.page.file
+    args = here, "class_link", file
+    st.button("Make a class link", key="class-link", on_click=setattr, args=args)
+    if here.class_link == file:
         # Imported here: it knows the steps of all lessons.
         from ui.widgets import class_link
 
         class_link.show(view, values)
     else:
         # The browser's own way back leaves it open.
-        st.session_state.pop(share.CLASS_LINK, None)
+        here.class_link = ""
 
 
 def _set_by_preset(view: View) -> dict[str, str]:

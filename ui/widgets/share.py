@@ -26,9 +26,6 @@ ALL = "It holds all knobs. The address above holds those that this page shows."
 
 ONLY_HERE = "This link works only on this computer."
 
-CLASS_LINK = "_class_link_of"
-"""Key of the page on which the dialog of a class link is open."""
-
 QUIET = 4
 """Modules that have to be empty around a QR code."""
 
