@@ -6,8 +6,7 @@ script, as tests without a browser do, and then nothing is left to define.
 
 import streamlit as st
 
-from ui.server import start
-from ui.view import router
+from ui import router, start
 
 if __name__ == "__main__":
     router.main()

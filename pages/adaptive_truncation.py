@@ -6,11 +6,12 @@ from functools import partial
 import streamlit as st
 
 from abcdp_core.results import Result
-from ui.figures import blocks, captions, downloads, labels
+from ui import router
+from ui.figures import blocks, downloads, labels
 from ui.jobs import progress
 from ui.jobs.job import Request
 from ui.parts import player
-from ui.view import locks, params, router
+from ui.view import locks, params
 from ui.view.view import View
 from ui.widgets import compare, controls
 
@@ -143,7 +144,7 @@ def draw_ways(view: View, found: Result, pinned: compare.Pinned) -> None:
         for name in ANSWERS:
             blocks.picture(view, name, found)
     with tell:
-        st.markdown(captions.why_symbols(found))
+        st.markdown(blocks.words(found, "why"))
         blocks.figure(view, "information", found, pinned=pinned)
     for place, name in zip(st.columns(2, gap="medium"), ANSWERS, strict=True):
         with place:

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from ui import router
 from ui.figures import blocks, captions, downloads, labels
-from ui.view import params, router
+from ui.view import params
 from ui.view.view import View
 from ui.widgets import compare, controls
 

@@ -5,9 +5,10 @@ from functools import partial
 import streamlit as st
 
 from abcdp_core.results import Result
+from ui import router
 from ui.figures import blocks, captions, downloads, labels
 from ui.jobs import progress
-from ui.view import params, router
+from ui.view import params
 from ui.view.view import View
 from ui.widgets import compare, controls
 

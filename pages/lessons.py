@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from ui import router
 from ui.figures import labels
 from ui.parts import lesson_print
-from ui.view import router
 from ui.view.view import View
 
 

@@ -2,10 +2,11 @@
 
 import streamlit as st
 
+from ui import router
 from ui.figures import blocks, downloads, labels
 from ui.poll import opening
 from ui.server import settings
-from ui.view import params, router
+from ui.view import params
 from ui.view.view import View
 from ui.widgets import compare, controls
 

@@ -5,10 +5,11 @@ from functools import partial
 import streamlit as st
 
 from abcdp_core.results import Result
+from ui import router
 from ui.figures import blocks, captions, downloads, errors, labels
 from ui.jobs import progress
 from ui.jobs.job import Job, Request
-from ui.view import locks, params, router
+from ui.view import locks, params
 from ui.view.view import View
 from ui.widgets import compare, controls
 
@@ -167,7 +168,7 @@ def draw_coverage(view: View, found: Result, pinned: compare.Pinned) -> None:
         "sparse vector keeps, its draws come from the prior: their intervals contain the truth as "
         "often as they should, but nothing was learned."
     )
-    if caution := captions.cautions(found):
+    if caution := blocks.words(found, "cautions"):
         st.warning(caution, icon="⚠️")
     blocks.figure(view, "width", found, ("summary", "releases"))
     described(found)

@@ -1,8 +1,8 @@
 """Play the story: what a run does, whom it could betray, and what hiding them costs."""
 
+from ui import router
 from ui.figures import labels
 from ui.parts import story
-from ui.view import router
 from ui.view.view import View
 
 

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
+from ui import router
 from ui.figures import blocks, labels
 from ui.parts import papers
-from ui.view import locks, router
+from ui.view import locks
 from ui.view.view import View
 from ui.widgets import controls
 

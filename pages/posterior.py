@@ -2,9 +2,10 @@
 
 import streamlit as st
 
+from ui import router
 from ui.figures import blocks, captions, downloads, labels
 from ui.jobs import progress
-from ui.view import locks, params, router
+from ui.view import locks, params
 from ui.view.view import View
 from ui.widgets import compare, controls
 

@@ -3,10 +3,11 @@
 from functools import partial
 
 from abcdp_core.results import Result
+from ui import router
 from ui.figures import blocks, downloads, errors, labels
 from ui.jobs import progress
 from ui.jobs.job import Job
-from ui.view import params, router
+from ui.view import params
 from ui.view.view import View
 from ui.widgets import compare, controls
 

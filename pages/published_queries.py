@@ -5,9 +5,10 @@ from functools import partial
 import streamlit as st
 
 from abcdp_core.results import Result
-from ui.figures import blocks, captions, downloads, labels
+from ui import router
+from ui.figures import blocks, downloads, labels
 from ui.release import published_problem
-from ui.view import params, router
+from ui.view import params
 from ui.view.view import View
 from ui.widgets import compare, controls
 
@@ -19,7 +20,7 @@ def main(view: View) -> None:
     job = compare.growing(view, lambda view: params.ask(view, STUDY), partial(draw, view))
     with blocks.folded("Infer from a release of your own", "own-query") as unfolded:
         if unfolded:
-            published_problem.show(view, captions.problem_of(str(view["published-query.problem"])))
+            published_problem.show(view, str(view["published-query.problem"]))
     blocks.theory(STUDY)
     downloads.block(view, "published-queries", job)
 
@@ -32,7 +33,8 @@ def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
         "privacy, however often you compute."
     )
     labels.show(found, stamp="")
-    blocks.heading("What was released", captions.released(found))
+    released = blocks.words(found, "released_in_words", "sample_in_words")
+    blocks.heading("What was released", released)
     blocks.table(found, "released")
     st.markdown(
         "To learn from another release, with one of these simulators or your own simulations, use "

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from ui import router
 from ui.figures import blocks, labels
 from ui.release import expected_error, own_data, released, uploads
-from ui.view import router
 from ui.view.view import View
 from ui.widgets import controls
 

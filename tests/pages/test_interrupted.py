@@ -14,9 +14,10 @@ from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
 from abcdp_core import lessons
 from tests.pages.app import SMALL, linked, settled, take_messages
+from ui import router
 from ui.figures import labels
 from ui.parts import lesson
-from ui.view import router, session
+from ui.view import session
 from ui.view.page import Page
 from ui.view.view import View
 

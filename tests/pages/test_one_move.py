@@ -12,7 +12,7 @@ import pytest
 
 from tests.pages.app import ROOT, moved, opened, settled
 from tests.sources import files_of
-from ui.view import router
+from ui import router
 
 MOST = {"posterior": (1500, 42), "flip_probability": (2300, 50)}
 """Page -> calls and modules."""

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from abcdp_core.parameters import ParameterError
 from abcdp_core.published import inference
+from abcdp_core.studies import published_query
 from tests.pages.app import button, opened, settled, texts
-from ui.figures import captions
 from ui.release import published_problem
 
 MARKED = "one ![x](http://a.b) person"
@@ -67,7 +67,7 @@ def test_a_problem_and_its_table_become_a_posterior(monkeypatch: pytest.MonkeyPa
     assert (here.text, here.table, here.problem, here.refused) == (None, None, None, "")
     assert not errors(app)
     # What cannot be inferred is said.
-    app = gave(app, "mine.toml", captions.problem_of("log-linear"))
+    app = gave(app, "mine.toml", published_query.text_of("log-linear"))
     error = ParameterError("noise: number 1 is *0.5*.")
 
     def refuse(*_: object) -> None:

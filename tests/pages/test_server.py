@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.pages.app import opened, texts
-from ui.server import settings, start
+from ui import start
+from ui.server import settings
 from ui.server.http_filter import HttpFilter
 from ui.server.settings import ServerSettings, read
 from ui.view import page_table

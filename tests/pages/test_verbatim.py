@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from abcdp_core import syntax
 from tests.sources import ROOT, files_of
-from ui.figures.verbatim import LONGEST, UNSHOWABLE, verbatim
+from ui.verbatim import LONGEST, UNSHOWABLE, verbatim
 from ui.view import controls_spec, link
 
 IMAGE = "![](http://192.0.2.1/seen.png)"
@@ -113,8 +113,8 @@ KEPT_AS_TEXT = {
     "ui/jobs/queue.py": "becomes a job's error, which is shown verbatim",
     "ui/release/budget.py": "becomes a job's error, without the ledger's place",
     "ui/release/published_problem.py": "kept as text in the session, shown verbatim",
-    "ui/server/start.py": "ends the program, in a terminal",
-    "ui/view/router.py": "handed to what shows it verbatim or raises it again",
+    "ui/start.py": "ends the program, in a terminal",
+    "ui/router.py": "handed to what shows it verbatim or raises it again",
 }
 """File -> why it may put the message of an error into a text."""
 

@@ -93,6 +93,13 @@ def small_print(text: str) -> None:
         st.caption(text)
 
 
+def words(found: Result, *names: str) -> str:
+    """Return what a study says of its result, in one sentence or in several, by its functions."""
+    study = studies.load(found.experiment)
+    said = [getattr(study, name)(found) for name in names]
+    return " ".join(" ".join([each] if isinstance(each, str) else each) for each in said).strip()
+
+
 def names(found: Result, without: Sequence[str] = ()) -> list[str]:
     """Return the names of a result's figures, but for some."""
     return sorted(charts.drawn(found).keys() - set(without))

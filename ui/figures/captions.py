@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
-from abcdp_core import flips, mechanisms, studies
+from abcdp_core import flips, mechanisms
 from abcdp_core.results import Result
-from abcdp_core.studies import coverage, distance_forms, flip_guideline
+from abcdp_core.studies import distance_forms, flip_guideline
 
 
 def counts(result: Result) -> str:
@@ -66,11 +66,6 @@ def sensitivities(result: Result) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def cautions(result: Result) -> str:
-    """What keeps intervals from being what they should be, if anything."""
-    return " ".join(coverage.cautions(result))
-
-
 def largest(result: Result) -> tuple[str, str]:
     """By how much one person changes the chance of a stop at most, and which person."""
     # Inside the function: one view of one page asks.
@@ -78,24 +73,6 @@ def largest(result: Result) -> tuple[str, str]:
 
     moved, allowed = views.move_in_words(result), views.allowed_in_words(result)
     return views.stops_in_words(result), f"{moved}. {allowed}. {views.bound_in_words(result)}"
-
-
-def released(result: Result) -> str:
-    """What somebody else released, with which noise and at what price."""
-    study: Any = studies.load("published-query")
-    return f"{study.released_in_words(result)} {study.sample_in_words(result)}".strip()
-
-
-def problem_of(release: str) -> str:
-    """The file of one of the published releases."""
-    study: Any = studies.load("published-query")
-    return str(study.text_of(release))
-
-
-def why_symbols(result: Result) -> str:
-    """Why the best symbols tell more than the best interval, where they do."""
-    study: Any = studies.load("ways-of-asking")
-    return str(study.why(result))
 
 
 def median_warning(result: Result) -> str:

@@ -15,9 +15,9 @@ import streamlit as st
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.results import Result
 from ui.figures import charts
-from ui.figures.verbatim import verbatim
 from ui.jobs import progress, queue
 from ui.jobs.job import Job, RefusedError
+from ui.verbatim import verbatim
 from ui.view.view import View
 from ui.widgets import controls
 

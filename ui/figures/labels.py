@@ -8,8 +8,8 @@ from abcdp_core import privacy
 from abcdp_core.privacy import Event, Gaussian, Laplace
 from abcdp_core.privacy.accounting import NEIGHBOURS
 from abcdp_core.results import Result
-from ui.figures.verbatim import verbatim
 from ui.server import settings
+from ui.verbatim import verbatim
 
 STAMP = (
     "**Demonstration.** The seed is shown, so anyone can draw the same noise again: nothing here "

@@ -13,10 +13,10 @@ import streamlit as st
 
 from abcdp_core.results import Result
 from abcdp_core.sentences import duration
-from ui.figures.verbatim import LONGEST_BLAME, verbatim
 from ui.jobs import queue
 from ui.jobs.job import UNASKED, Job, Preparation, Request
 from ui.server import render_lock
+from ui.verbatim import LONGEST_BLAME, verbatim
 
 MOMENTS, WAIT_BEFORE_PROGRESS, POLL = 0.1, 0.5, 0.5
 """Seconds that a page waits for a result with its turn to draw, then without it, then between two

@@ -28,7 +28,7 @@ KNOBS = {
 """Name in the browser -> key of the knob."""
 
 ADDRESS = "story/draws.bin"
-"""Where the server has the draws (:mod:`ui.server.start`), from the address of the first page."""
+"""Where the server has the draws (:mod:`ui.start`), from the address of the first page."""
 
 
 def show(view: View) -> None:

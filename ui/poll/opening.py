@@ -14,8 +14,8 @@ from abcdp_core.output import poll_file
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy.accounting import in_digits
 from abcdp_core.privacy.promise import odds
-from ui.figures.verbatim import verbatim
 from ui.poll.hall import HALL, PEOPLE, PollError
+from ui.verbatim import verbatim
 
 CODE, SECRET = "poll", "host"
 """Keys of a poll's link, and of the link of its lecturer."""

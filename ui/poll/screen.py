@@ -19,11 +19,11 @@ from abcdp_core.adaptive.questionnaire import Item
 from abcdp_core.output import poll_file, poll_page
 from abcdp_core.privacy.accounting import in_digits
 from abcdp_core.studies.poll import rehearsed, tables_of
-from ui.figures.verbatim import verbatim
 from ui.poll import opening
 from ui.poll.hall import HALL, LivePoll, PollError
 from ui.poll.opening import CODE
 from ui.server import settings
+from ui.verbatim import verbatim
 from ui.view import page_table
 from ui.view.view import View
 from ui.widgets import controls, share

@@ -15,9 +15,9 @@ from abcdp_core.release import budget_file
 from abcdp_core.release.budget import Budget, fits
 from abcdp_core.release.budget_file import Account, Taken
 from abcdp_core.release.request import ReleaseRequest, SeriesRequest, claim
-from ui.figures.verbatim import verbatim
 from ui.jobs.job import RefusedError
 from ui.server import render_lock, settings
+from ui.verbatim import verbatim
 
 
 def allows(request: ReleaseRequest) -> bool:

@@ -24,11 +24,11 @@ from abcdp_core.release.request import (
     rows_of,
 )
 from abcdp_core.release.sparse_vector import SparseVectorRequest
-from ui.figures.verbatim import verbatim
 from ui.jobs import progress
 from ui.release import budget, expected_error, release_state
 from ui.release.uploads import MINUTES, Held
 from ui.server import settings
+from ui.verbatim import verbatim
 from ui.view.view import View
 
 PLANNED = 1000

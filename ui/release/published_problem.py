@@ -1,7 +1,7 @@
 """A visitor's own problem on the page of published queries: given, checked, inferred, shown.
 
 What is given is public already, and yet it stays with the session: in memory, in no link and in no
-cache. Its text is shown as text, through :mod:`ui.figures.verbatim`.
+cache. Its text is shown as text, through :mod:`ui.verbatim`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 import streamlit as st
 
+from abcdp_core import studies
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.parameters import ParameterError
 from abcdp_core.posterior.fit import REPLICATES, Fit
@@ -21,12 +22,12 @@ from abcdp_core.published import inference, report, uploaded_problem
 from abcdp_core.published.pools import Pool
 from abcdp_core.published.problems import Problem
 from ui.figures import charts, labels
-from ui.figures.verbatim import verbatim
 from ui.jobs import progress, work
 from ui.jobs.job import Job, RefusedError
 from ui.jobs.progress import Own
 from ui.release import release_state, uploads
 from ui.server import settings
+from ui.verbatim import verbatim
 from ui.view.view import View
 
 STATE, TEXT = "_own_query", "own-query-text"
@@ -101,8 +102,8 @@ def current() -> ProblemState:
     return found
 
 
-def show(view: View, example: str) -> None:
-    """Ask for a problem, infer from it, and show what comes out, given an example of one."""
+def show(view: View, release: str) -> None:
+    """Ask for a problem, infer from it, and show what comes out; a published one is an example."""
     here, takes_files = current(), settings.current().own_data
     pool = (
         "Instead of a simulator it may name a pool: a CSV table of your own simulations, with "
@@ -116,7 +117,9 @@ def show(view: View, example: str) -> None:
         f"is part of no link."
     )
     label, file, key = "Example: the release above", "problem.toml", "own-query-example"
-    st.download_button(label, example, file, "application/toml", key, on_click="ignore")
+    example: Any = studies.load("published-query")
+    text = example.text_of(release)
+    st.download_button(label, text, file, "application/toml", key, on_click="ignore")
     if takes_files:
         _ask_for_files(here)
     else:

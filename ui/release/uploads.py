@@ -22,8 +22,8 @@ from abcdp_core.release.columns import AS_IT_IS, DAYS, LABELS, SIZES, Cumulative
 from abcdp_core.release.request import SERIES, columns_of, own_sizes, rows_of
 from abcdp_core.release.simulated import table_for
 from abcdp_core.tabular import TableError
-from ui.figures.verbatim import verbatim
 from ui.server import streamlit_internals
+from ui.verbatim import verbatim
 
 T = TypeVar("T")
 

@@ -1,1 +1,1 @@
-"""What a page is, what its knobs stand at, and how it is drawn: :mod:`ui.view.router`."""
+"""What a page is, and what its knobs stand at."""

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from abcdp_core import __version__, studies
 from abcdp_core.parameters import ParameterError, Scalar, text_of
-from ui.figures.verbatim import verbatim
+from ui.verbatim import verbatim
 from ui.view import controls_spec
 from ui.view.controls_spec import Knob
 from ui.view.page import Page

@@ -9,8 +9,8 @@ import streamlit as st
 
 from abcdp_core import figures, studies
 from abcdp_core.parameters import ParameterError, Scalar
-from ui.figures.verbatim import verbatim
 from ui.jobs.job import Request
+from ui.verbatim import verbatim
 from ui.view import controls_spec
 from ui.view.controls_spec import SHARED
 from ui.view.view import View

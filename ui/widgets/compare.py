@@ -18,9 +18,9 @@ from abcdp_core.figures import CaptionedFigure
 from abcdp_core.parameters import ParameterError, Scalar
 from abcdp_core.results import Result
 from ui.figures import charts, labels
-from ui.figures.verbatim import verbatim
 from ui.jobs import progress
 from ui.jobs.job import Job, Request
+from ui.verbatim import verbatim
 from ui.view import controls_spec, link, locks, session
 from ui.view.view import View
 

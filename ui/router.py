@@ -19,8 +19,8 @@ from streamlit.delta_generator import DeltaGenerator
 from abcdp_core import __version__, glossary, registry
 from abcdp_core.parameters import ParameterError
 from abcdp_core.places import ASSETS
-from ui.figures.verbatim import LONGEST_BLAME, verbatim
 from ui.server import render_lock, settings, streamlit_internals
+from ui.verbatim import LONGEST_BLAME, verbatim
 from ui.view import page_table, session
 from ui.view.link import VERSION
 from ui.view.page import Page
