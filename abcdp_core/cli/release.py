@@ -62,6 +62,7 @@ INPUT = {
     "thousands": ("MARK", "thousands separator, such as the comma in 1,234 (none)"),
     "domain": ("LOW,HIGH", "known range of a series of values; values outside are clipped"),
     "mechanism": ("NAME", "noisy-counts, private-summary or sparse-vector (the recommended one)"),
+    "person": ("NAME", "header of the column that says whose record a row is"),
     "budget": ("NAME", "deduct the release from this budget"),
     "unit": ("UNIT", "what is protected, as the budget names it (the scenario's unit)"),
 }
@@ -78,6 +79,10 @@ OPTIONS = {
     "draws": ("M", "noisy-counts, private-summary: draws from the posterior (1000)"),
     "simulations": ("S", "private-summary: maximum number of simulated data sets (100,000)"),
     "effective_sample_size": ("M", "private-summary: effective sample size to reach (1000)"),
+    "at_most": (
+        "K",
+        "with --person: most records of a person that are used, drawn at random",
+    ),
     "draws_seed": ("S", "noisy-counts: seed of the posterior draws, not of the noise (1)"),
 }
 """Field of some request -> its option's metavar and help."""
@@ -110,6 +115,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resample", action="store_true",
                         help="sparse-vector: redraw the threshold's noise after each kept "
                         "draw")  # fmt: skip
+    parser.add_argument("--missing-person", choices=("drop", "each"),
+                        help="rows without a person: drop leaves them out, each takes each for a "
+                        "person of its own (refused)")  # fmt: skip
+    parser.add_argument("--rows-are-people", action="store_true",
+                        help="each row is another person, whatever the header says")  # fmt: skip
     budget.add_ledger(parser)
     parser.add_argument("--accept-declared-sensitivity", action="store_true",
                         help="use a budget although a sensitivity was declared, not "
@@ -289,6 +299,8 @@ def _request(options: argparse.Namespace) -> ReleaseRequest:
     texts |= {name: text for name in OPTIONS if (text := getattr(options, name)) is not None}
     if options.resample:
         texts["resample"] = "true"
+    if options.rows_are_people and "rows_are_people" in kind.specification():
+        texts["rows_are_people"] = "true"
     _check_options(kind, texts)
     return kind.from_text(texts)
 
@@ -358,6 +370,10 @@ def _reading(request: ReleaseRequest, options: argparse.Namespace) -> Reading:
         options.thousands or "",
         yes_or_no.get(options.sum_days),
         options.corrections,
+        options.person,
+        getattr(request, "at_most", 0),
+        options.missing_person,
+        options.rows_are_people,
     )
 
 

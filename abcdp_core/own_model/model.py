@@ -45,6 +45,7 @@ class Column:
         low, high: public bounds; values outside are clipped, in the data and in simulations.
         whole: whether values are whole numbers, such as counts or codes.
         levels: categories of a categorical column, as in a file, coded from 0.
+        missing: whether an empty cell is a level of its own, the last one.
     """
 
     name: str
@@ -52,9 +53,15 @@ class Column:
     high: float = 0.0
     whole: bool = False
     levels: tuple[str, ...] = ()
+    missing: bool = False
 
     def __post_init__(self) -> None:
         check_text("name of a column", self.name)
+        refuse(f"column {self.name}: missing = True", {
+            "needs levels, of which an empty cell is one.": self.missing and not self.levels,
+        })  # fmt: skip
+        if self.missing and "" not in self.levels:
+            object.__setattr__(self, "levels", (*self.levels, ""))
         if self.levels:
             object.__setattr__(self, "high", len({*self.levels}) - 1.0)
             object.__setattr__(self, "whole", True)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from abcdp_core import simulators, tabular
 from abcdp_core.own_model.lattice import RECORDS
 from abcdp_core.parameters import Parameter, ParameterError, number_in, shown
+from abcdp_core.release import people
 from abcdp_core.release.request import SERIES, columns_of, own_sizes
 from abcdp_core.tabular import LARGEST_FILE, TableError
 from abcdp_core.tabular.table import header_of
@@ -65,6 +66,11 @@ class Reading:
             like a row.
         thousands: the thousands separator; empty for none.
         sum_days: whether rows of the same day are added up.
+        person: name of the column that says whose record a row is.
+        at_most: most records of a person that are used; 0 if a row is a unit by itself.
+        missing_person: what a row without a person is: ``drop`` for none, ``each`` for a person of
+            its own; ``None`` to refuse it.
+        rows_are_people: whether each row is another person, whatever a column's name says.
         corrections: ``drop`` to count a negative number of cases as 0, ``add`` to add it to the
             other rows of its day; ``None`` to refuse it.
     """
@@ -78,6 +84,10 @@ class Reading:
     thousands: str = ""
     sum_days: bool | None = None
     corrections: str | None = None
+    person: str | None = None
+    at_most: int = 0
+    missing_person: str | None = None
+    rows_are_people: bool = False
 
 
 BY_DAY = {"column", "date", "date_format", "missing", "cumulative", "thousands", "sum_days"}
@@ -85,9 +95,11 @@ BY_DAY = {"column", "date", "date_format", "missing", "cumulative", "thousands",
 USED = {
     SERIES: BY_DAY,
     DAYS: BY_DAY | {"corrections"},
-    LABELS: {"column", "missing"},
+    LABELS: {"column", "missing", "rows_are_people"},
     SIZES: {"column", "count", "thousands"},
-    RECORDS: {"count", "thousands"},
+    RECORDS: {
+        *("count", "thousands", "person", "at_most", "missing_person", "rows_are_people"),
+    },
 }
 """Kind of a column -> the choices of a :class:`Reading` that have an effect on it."""
 
@@ -98,12 +110,18 @@ def check_used(kind: str, how: Reading) -> None:
     Raises:
         ParameterError: there is one; one sentence says why.
     """
-    given = {name: value for name, value in vars(how).items() if value not in (None, "")}
+    given = {name: each for name, each in vars(how).items() if each != vars(AS_IT_IS)[name]}
     reasons = dict.fromkeys(given.keys() - USED[kind], f"has no effect on {WORDS[kind]}")
     if how.date is None:
         reasons |= dict.fromkeys({"date_format", "sum_days"} & given.keys(), "needs --date")
     if "missing" in given:
         reasons.setdefault("missing", _wrong_missing(kind, how))
+    if how.person is None:
+        reasons |= dict.fromkeys({"at_most", "missing_person"} & given.keys(), "needs --person")
+    else:
+        beside = {"count": "is for rows that are no person's", "rows_are_people": "has --person"}
+        needs = {} if how.at_most else {"person": "needs --at-most K, chosen without the data"}
+        reasons = needs | beside | reasons
     if how.corrections == "add" and not how.sum_days:
         reasons.setdefault("corrections", "needs --sum-days yes")
     for name in given:
@@ -213,6 +231,8 @@ def _labels(table: tabular.Table, limit: int, how: Reading) -> Array:
     """Sizes of clusters ``(limit,)`` from one strain label per patient, the largest first."""
     column = table.column(how.column)
     header = table.names[column.at]
+    if not how.rows_are_people:
+        people.ask(table, (header,), can_bound=False)
     if number_in(header) is not None:
         raise TableError("Row 1 is a number: the first row of labels must name the column.")
     counted = Counter(tabular.labels(column, how.missing == "drop"))
@@ -251,13 +271,19 @@ def _records(content: bytes, scenario: str, how: Reading) -> Array:
         if name not in table.names:
             needed = header_of(own.columns)
             raise TableError(f"Column {shown(name)} is missing: the first row must have {needed}.")
-    repeats = np.ones(len(table.fields), dtype=int)
+    rows, repeats = np.arange(len(table.fields)), np.ones(len(table.fields), dtype=int)
+    if how.person is not None:
+        if how.person in own.columns:
+            raise TableError(f"Column {shown(how.person)} is one of the model's, not a person.")
+        rows = people.used_rows(table.column(how.person), how.at_most, how.missing_person)
+    elif not how.rows_are_people:
+        people.ask(table, (*own.columns, how.count or ""), can_bound=not public)
     if how.count is not None:
         if how.count in own.columns:
             raise TableError(f"Column {shown(how.count)} is one of the model's, not a count.")
         column = table.column(how.count)
         repeats = tabular.whole_numbers(column, "records", 0, most, how.thousands).astype(int)
-    n = int(repeats.sum())
+    n = int(repeats[rows].sum())
     if n > most and public:
         allowed = Parameter("integer", "Records", low=own.sizes[0], high=most).allowed()
         raise TableError(f"number of records = {n}: must be {allowed}.")
@@ -270,7 +296,7 @@ def _records(content: bytes, scenario: str, how: Reading) -> Array:
             values = tabular.categories(column, own.levels[name])
         else:
             values = tabular.numbers(column, how.thousands, whole=name in own.whole)
-        found[:n, j] = np.repeat(values, repeats)
+        found[:n, j] = np.repeat(values[rows], repeats[rows])
     if wrong := own.wrong(found):
         raise TableError(wrong)
     return found

@@ -163,7 +163,7 @@ class ReleaseRecord(ABC):
     def content(self) -> dict[str, Any]:
         """Return the whole record, ready for JSON."""
         spent, request = cost(self.event), self.request
-        public = dataclasses.asdict(request)
+        public = request.public()
         if isinstance(request, SeriesRequest):
             public["scenario_domain"] = list(source_of(request).DOMAIN)
         taken = {} if self.reservation is None else {"ledger": dataclasses.asdict(self.reservation)}

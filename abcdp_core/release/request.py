@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,6 +178,10 @@ class ReleaseRequest(Params):
     def spends(self) -> str:
         """The budget in words, with all its digits: neither more nor less than is spent."""
         return f"ε_total = {exact(self.epsilon_total)}"
+
+    def public(self) -> dict[str, Any]:
+        """Return all settings, as a record states them."""
+        return dataclasses.asdict(self)
 
     @property
     def tells_size(self) -> bool:

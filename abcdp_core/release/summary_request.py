@@ -8,15 +8,17 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law
+from abcdp_core.own_model import lattice
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
+from abcdp_core.release import people
 from abcdp_core.release.exact_noise import summary_noise
 from abcdp_core.release.releasable import Simulated
 from abcdp_core.release.request import (
@@ -40,6 +42,7 @@ from abcdp_core.release.simulated import (
     table_for,
 )
 from abcdp_core.sentences import decimals, fixed
+from abcdp_core.statistic import Statistic
 
 Array = NDArray[np.float64]
 
@@ -65,6 +68,16 @@ WANTED = Parameter(
     high=100_000,
 )
 
+AT_MOST = Parameter(
+    kind="integer",
+    label="Records of a person",
+    help="At most so many records of each person are used. Choose it without looking at the data. "
+    "With 1, means and shares are over people; with more, over records. 0: each row is protected.",
+    low=0,
+    high=1000,
+)
+ROWS_ARE_PEOPLE = Parameter("switch", "Each row is another person", "Nobody has several rows.")
+
 ARTICLE = re.compile(r"^(one|an?) ")
 
 NAMED = 3
@@ -80,6 +93,8 @@ class PrivateSummaryRequest(ReleaseRequest):
         pool_seed: of all simulations.
         simulations: most data sets to simulate.
         effective_sample_size: at which simulations stop.
+        at_most: most records of a person that are used; 0 if the unit is the model's.
+        rows_are_people: whether it was stated that nobody has several rows.
     """
 
     mechanism: ClassVar[str] = "private-summary"
@@ -88,6 +103,18 @@ class PrivateSummaryRequest(ReleaseRequest):
     pool_seed: int = POOL_SEED.field(1)
     simulations: int = SIMULATIONS.field(Effort.simulations)
     effective_sample_size: int = WANTED.field(Effort.wanted)
+    at_most: int = AT_MOST.field(0)
+    rows_are_people: bool = ROWS_ARE_PEOPLE.field(False)
+
+    def public(self) -> dict[str, Any]:
+        """Return all settings; records of 0.3.0 say nothing of people with several rows."""
+        unsaid = {name for name in ("at_most", "rows_are_people") if not vars(self)[name]}
+        return {name: each for name, each in super().public().items() if name not in unsaid}
+
+    def settings_in_words(self) -> str:
+        """Return the settings besides the budget, in a few words."""
+        said = super().settings_in_words()
+        return f"{said}, {people.in_words(self.at_most)}" if self.at_most else said
 
     @classmethod
     def serves(cls, scenario: str) -> bool:
@@ -95,12 +122,23 @@ class PrivateSummaryRequest(ReleaseRequest):
         return columns_of(scenario) != (SERIES,)
 
     def check_together(self) -> None:
-        """Check that a record can hold numbers with this noise.
+        """Check that a person may have several records, and that a record can hold the numbers.
 
         Raises:
-            ParameterError: the noise is too large; nothing was spent.
+            ParameterError: not so, or the noise is too large; nothing was spent.
         """
-        if table_for(self.scenario) is None:
+        table = table_for(self.scenario)
+        if self.at_most and (table is None or table.is_of_numbers):
+            raise ParameterError(
+                f"at_most = {self.at_most}: {self.scenario} takes no table of records."
+            )
+        if self.at_most and self.neighbours == "replace":
+            raise ParameterError(
+                f"at_most = {self.at_most}: {self.scenario} has a public number of records, and "
+                "how many a person has is private. Sums and counts of a private number of records "
+                "serve: write neighbours = add-remove in the model."
+            )
+        if table is None:
             return
         event = self.event(own_sizes(self.scenario)[1])
         if event.steps().max() > LARGEST_NOISE:
@@ -114,6 +152,8 @@ class PrivateSummaryRequest(ReleaseRequest):
     def unit(self) -> str:
         """The protected unit without its article and without any condition."""
         table = table_for(self.scenario)
+        if self.at_most:
+            return "person"
         return ARTICLE.sub("", self.protected if table is None else table.unit)
 
     @property
@@ -125,12 +165,20 @@ class PrivateSummaryRequest(ReleaseRequest):
     @property
     def neighbours(self) -> str:
         """How neighboring data differ, from the scenario's statistic."""
-        return statistic_of(self.scenario).neighbours
+        return self.statistic.neighbours
 
     @property
     def protected(self) -> str:
         """The unit of the scenario's statistic."""
-        return statistic_of(self.scenario).unit
+        return self.statistic.unit
+
+    @property
+    def statistic(self) -> Statistic:
+        """The scenario's statistic, for persons with several records if there may be such."""
+        found, table = statistic_of(self.scenario), table_for(self.scenario)
+        if table is None or not self.at_most:
+            return found
+        return people.of_person(found, table.unit, self.at_most)
 
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
         """Return the parameters and further quantities."""
@@ -147,9 +195,7 @@ class PrivateSummaryRequest(ReleaseRequest):
 
     def event(self, n: int) -> SummaryNoise:
         """Return the numbers with their noise."""
-        return summary_noise(
-            statistic_of(self.scenario), n, size_of(self.scenario, n), self.epsilon_total
-        )
+        return summary_noise(self.statistic, n, size_of(self.scenario, n), self.epsilon_total)
 
     def noise_in_words(self, n: int) -> str:
         """Return the noise of the numbers in sentences."""
@@ -186,9 +232,21 @@ class PrivateSummaryRequest(ReleaseRequest):
             f"{public} {chosen} that was chosen by looking at the data tells something that is not "
             "accounted for, and so does word that a file was refused, as too long or misspelt. "
             f"{source.OWN_HIDDEN}".rstrip(),
-            source.OWN_REPEATED,
+            self._repeated(source.OWN_REPEATED),
             *([_as_declared(self).strip()] if self.declared else []),
         ]
+
+    def _repeated(self, usual: str) -> str:
+        """Say what holds for people with several rows."""
+        if self.at_most:
+            depends = lattice.DEPENDENT if lattice.DEPENDENT in usual else ""
+            said = (
+                f"Of each person at most {self.at_most} records are used, drawn at random before "
+                f"anything was computed; how many were left out is private. {depends}"
+            )
+            return said.rstrip()
+        stated = "Whoever released this stated that nobody has several rows. "
+        return f"{stated}{usual}" if self.rows_are_people else usual
 
     @property
     def first(self) -> int:

@@ -18,6 +18,6 @@ Rows are counted as in a spreadsheet, including the header.
 """
 
 from abcdp_core.tabular import pools
-from abcdp_core.tabular.columns import categories, labels, numbers, whole_numbers
+from abcdp_core.tabular.columns import categories, labels, missing, numbers, whole_numbers
 from abcdp_core.tabular.days import carried, differences, in_order, looks_cumulative
 from abcdp_core.tabular.table import LARGEST_FILE, Table, TableError, content_of, parse

@@ -115,6 +115,11 @@ def whole_numbers(
     return found
 
 
+def missing(column: Column) -> pd.Series[bool]:
+    """Return which fields ``(n,)`` are empty, or a word for a missing one."""
+    return column.text.str.lower().isin(MISSING)
+
+
 def labels(column: Column, drop_missing: bool = False) -> list[str]:
     """Return the label of each row; with ``drop_missing``, rows without one are left out.
 
@@ -123,14 +128,13 @@ def labels(column: Column, drop_missing: bool = False) -> list[str]:
     """
     if column.table.divided:
         raise TableError(f"Row {column.table.divided} has more columns than the first row names.")
-    text = column.text
-    missing = text.str.lower().isin(MISSING)
-    if missing.any() and not drop_missing:
+    text, is_missing = column.text, missing(column)
+    if is_missing.any() and not drop_missing:
         raise TableError(
-            f"{_rows(column, missing)} no label, or a word for a missing one: --missing drop "
+            f"{_rows(column, is_missing)} no label, or a word for a missing one: --missing drop "
             "leaves such rows out; otherwise correct them."
         )
-    text = text[~missing]
+    text = text[~is_missing]
     too_long = text.str.len() > LONGEST_LABEL
     if too_long.any():
         raise TableError(f"{_rows(column, too_long)} more than {LONGEST_LABEL} characters.")
@@ -159,10 +163,17 @@ def _rows(column: Column, wrong: pd.Series[bool]) -> str:
 def categories(column: Column, levels: Sequence[str]) -> Array:
     """Return the index of each field among the declared levels ``(n,)``, from 0.
 
+    An empty field, or a word for a missing one, is the level that is empty, if there is one.
+
     Raises:
         TableError: a field is not a level.
     """
     index = {level: at for at, level in enumerate(levels)}
-    found = column.text.map(index)
+    found, is_missing = column.text.map(index), missing(column) & ~column.text.isin(levels)
+    if "" in levels:
+        found = found.mask(is_missing, index[""])
+    _refuse(
+        column, is_missing & found.isna(), "is missing: missing=True in the model makes it a level"
+    )
     _refuse(column, found.isna(), f"is not one of the levels {', '.join(levels)}")
     return np.asarray(found, dtype=np.float64)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from abcdp_core import registry
+from abcdp_core.__main__ import main
 
 
 @pytest.fixture
@@ -22,3 +23,18 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         if name.startswith("abcdp_plugin_"):
             del sys.modules[name]
     registry.forget()
+
+
+Command = Callable[[list[str]], tuple[int, str]]
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command and return its code and output."""
+
+    def done(line: list[str]) -> tuple[int, str]:
+        capsys.readouterr()
+        code = main(line)
+        return code, " ".join("".join(capsys.readouterr()).split())
+
+    return done

@@ -132,6 +132,7 @@ def test_sensitivities_add_up_and_declared_ones_are_named() -> None:
 
 
 def test_a_category_is_coded_by_whole_numbers() -> None:
+    assert Column("locus", levels=("AA", "AB"), missing=True).high == 2.0
     column = Column("smoker", levels=("no", "yes", "gave up"))
     assert (column.low, column.high, column.whole) == (0.0, 2.0, True)
 

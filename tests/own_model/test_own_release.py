@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 from abcdp_core import registry
-from abcdp_core.__main__ import INTERRUPTED, main
+from abcdp_core.__main__ import INTERRUPTED
 from abcdp_core.own_model import lattice
 from abcdp_core.posterior import pool as fixed_pool
 from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.budget import Budget
 from abcdp_core.sentences import amount
 from tests.own_model import pools
+from tests.own_model.conftest import Command
 from tests.own_model.models import KINDS, rewritten, written
 
 pytestmark = pytest.mark.usefixtures("own_registry", "few_simulations")
@@ -49,21 +50,6 @@ def source(tmp_path: Path) -> Callable[[str], Path]:
         return rewritten(pools.made(tmp_path, POOLS[kind]), column)
 
     return made
-
-
-Command = Callable[[list[str]], tuple[int, str]]
-
-
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command and return its code and output."""
-
-    def done(line: list[str]) -> tuple[int, str]:
-        capsys.readouterr()
-        code = main(line)
-        return code, " ".join("".join(capsys.readouterr()).split())
-
-    return done
 
 
 @pytest.fixture

@@ -98,6 +98,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: Column("x", 1.0, 1.0), "column x: low = 1, high = 1"),
     (lambda: Column("x", 1.2, 1.8, whole=True), "there is no whole number between them"),
     (lambda: Column("x", levels=("no", "no", "yes")), "levels must be different names"),
+    (lambda: Column("x", 0.0, 1.0, missing=True), "needs levels, of which an empty cell is one"),
     (lambda: mean("x", first, 2.0, 2.0), "lower = 2 must be below upper = 2"),
     (lambda: mean("x", first, 0.0, math.inf), "statistic x: upper = inf: must be a finite"),
     (lambda: mean("<b>x</b>", first, 0.0, 1.0), "statistic = <b>x</b>: must not contain HTML"),

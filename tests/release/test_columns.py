@@ -44,7 +44,10 @@ def test_labels_and_sizes_of_the_same_report_are_the_same() -> None:
 
 def test_patients_without_a_label_are_left_out_and_are_not_a_cluster() -> None:
     table = "id,spoligotype\n1,a\n2,NA\n3,not done\n4,a\n5,\n6,b\n7,-\n"
-    assert read(table, "labels", column="spoligotype", missing="drop") == [2.0, 1.0]
+    stated = {"column": "spoligotype", "rows_are_people": True}
+    assert read(table, "labels", missing="drop", **stated) == [2.0, 1.0]
+    with pytest.raises(TableError, match="Column id may say whose record a row is"):
+        read(table, "labels", missing="drop", column="spoligotype")
 
 
 @pytest.mark.parametrize("header", ["Beijing", "strain 12"])

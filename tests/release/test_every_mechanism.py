@@ -90,7 +90,7 @@ def test_a_record_has_what_may_be_published_and_follows_from_its_release(name: s
     content, request, n = content_of(name), CASES[name].request, len(CASES[name].values)
     assert set(content) == ALWAYS | OWN[request.mechanism] | ({"n"} if name == "days" else set())
     domain = {"scenario_domain": [*source_of(request).DOMAIN]} if name in small.SERIES else {}
-    assert content["public"] == dataclasses.asdict(request) | domain
+    assert content["public"] == request.public() | domain
     assert type(request).from_text(request.to_text()) == request
     event = request.event(n)
     assert content["event"] == json.loads(json.dumps(event_in_json(event)))

@@ -152,6 +152,11 @@ def test_labels_may_be_quoted_or_left_out_and_levels_are_numbered_as_declared() 
     assert labels('type\n"A, 1"\nB\n') == ["A, 1", "B"]
     assert labels("type\nA\nnot done\nB\n-\n\nA\n", drop_missing=True) == ["A", "B", "A"]
     assert levels("smoker\nno\nyes\nno\n") == [0.0, 1.0, 0.0]
+    table = tabular.parse(b"smoker,x\nno,1\n,1\nNA,1\nyes,1\n", 9)
+    with pytest.raises(TableError, match="row 3 is missing: missing=True in the model"):
+        tabular.categories(table.column("smoker"), ("no", "yes"))
+    found = tabular.categories(table.column("smoker"), ("no", "yes", ""))
+    assert found.tolist() == [0.0, 2.0, 2.0, 1.0]
 
 
 def test_totals_are_recognized_and_become_daily_numbers() -> None:
