@@ -98,8 +98,8 @@ def _asked_by(page: str, query: dict[str, str]) -> list[Request]:
     app.query_params.update({"version": __version__} | query)
     app.switch_page(f"pages/{page}.py").run()
     while True:
-        known = progress.WATCHED in app.session_state
-        asked = app.session_state[progress.WATCHED].values() if known else ()
+        known = progress.JOBS in app.session_state
+        asked = app.session_state[progress.JOBS].asked.values() if known else ()
         found = [each for each in asked if isinstance(each, Request)]
         jobs = [job for each in found if (job := queue.current().find(each)) is not None]
         if not any(job.active and not job.result for job in jobs):
