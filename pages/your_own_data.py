@@ -17,12 +17,12 @@ def main(view: View) -> None:
             controls.own(view, "your-data.scenario")
             by = own_data.mechanism(view.scenario)
             request, planned = own_data.chosen(view, by)
-            st.markdown(expected_error.cost(view, by))
+            st.markdown(expected_error.cost(view, by, request))
         st.header("2 · Give your file")
-        series = uploads.ask(view.scenario)
+        series = uploads.ask(view.scenario, own_data.reading(request))
         # After the uploader: one that is not drawn loses its file, and this may end the page.
         with expected:
-            enough = expected_error.show(view, by, planned, own_data.width(request))
+            enough = expected_error.show(view, by, planned, request)
         if request is not None and series is not None:
             st.header("3 · Confirm")
             own_data.confirm(request, series, planned, enough)

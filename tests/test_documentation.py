@@ -35,6 +35,7 @@ BLOCK = re.compile(
 
 FEWER = {
     "release tuberculosis-patients": "--yes --simulations 1000",
+    "release visits": "--yes --simulations 1000",
     "release covid-people --rehearse": "--simulations 1000",
     "release covid-people": "--yes --simulations 1000",
     "release uniform-mixture": "--yes",

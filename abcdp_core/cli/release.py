@@ -116,8 +116,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="sparse-vector: redraw the threshold's noise after each kept "
                         "draw")  # fmt: skip
     parser.add_argument("--missing-person", choices=("drop", "each"),
-                        help="rows without a person: drop leaves them out, each takes each for a "
-                        "person of its own (refused)")  # fmt: skip
+                        help="rows without a person: drop leaves them out, each takes each as "
+                        "another person (refused)")  # fmt: skip
     parser.add_argument("--rows-are-people", action="store_true",
                         help="each row is another person, whatever the header says")  # fmt: skip
     budget.add_ledger(parser)

@@ -167,6 +167,7 @@ def noise_in_words(event: Event) -> str:  # noqa: ARG001 - nothing is known of m
 NEIGHBOURS = {
     "replace": "that record replaced by any other",
     "add-remove": "that record added or removed",
+    "person": "that person's records added or removed",
 }
 """How neighboring data sets may differ, in words."""
 

@@ -68,8 +68,8 @@ class Reading:
         sum_days: whether rows of the same day are added up.
         person: name of the column that says whose record a row is.
         at_most: most records of a person that are used; 0 if a row is a unit by itself.
-        missing_person: what a row without a person is: ``drop`` for none, ``each`` for a person of
-            its own; ``None`` to refuse it.
+        missing_person: what a row without a person is: ``drop`` for none, ``each`` for another
+            person; ``None`` to refuse it.
         rows_are_people: whether each row is another person, whatever a column's name says.
         corrections: ``drop`` to count a negative number of cases as 0, ``add`` to add it to the
             other rows of its day; ``None`` to refuse it.
@@ -119,7 +119,10 @@ def check_used(kind: str, how: Reading) -> None:
     if how.person is None:
         reasons |= dict.fromkeys({"at_most", "missing_person"} & given.keys(), "needs --person")
     else:
-        beside = {"count": "is for rows that are no person's", "rows_are_people": "has --person"}
+        beside = {
+            "count": "does not go with --person",
+            "rows_are_people": "does not go with --person",
+        }
         needs = {} if how.at_most else {"person": "needs --at-most K, chosen without the data"}
         reasons = needs | beside | reasons
     if how.corrections == "add" and not how.sum_days:

@@ -142,7 +142,7 @@ class ReleaseRecord(ABC):
     def statement(self) -> str:
         """The privacy statement."""
         request = self.request
-        return statement(self.event, request.protected, neighbours=request.neighbours)
+        return statement(self.event, request.protected, neighbours=request.stated_neighbours)
 
     @property
     def parameters(self) -> tuple[OwnParameter, ...]:

@@ -86,8 +86,8 @@ def used_rows(
     Args:
         column: says whose record each row is.
         at_most: K, at least 1.
-        missing: what a row without a person is: ``drop`` for none, ``each`` for a person of its
-            own; ``None`` to refuse it.
+        missing: what a row without a person is: ``drop`` for none, ``each`` for another
+            person; ``None`` to refuse it.
         sample: draws some of several rows.
 
     Raises:
@@ -98,7 +98,7 @@ def used_rows(
         first = column.place(int(np.argmax(is_missing)))
         raise TableError(
             f"{first} says no person: --missing-person drop leaves such rows out, and "
-            "--missing-person each takes each for a person of its own."
+            "--missing-person each takes each as another person."
         )
     rows: dict[str, list[int]] = {}
     present = np.flatnonzero(~is_missing)

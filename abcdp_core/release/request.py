@@ -165,6 +165,11 @@ class ReleaseRequest(Params):
         raise NotImplementedError
 
     @property
+    def stated_neighbours(self) -> str:
+        """How they differ, as the privacy statement says it."""
+        return self.neighbours
+
+    @property
     def protected(self) -> str:
         """What is protected, in words, with its article."""
         raise NotImplementedError

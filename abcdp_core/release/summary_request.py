@@ -168,6 +168,11 @@ class PrivateSummaryRequest(ReleaseRequest):
         return self.statistic.neighbours
 
     @property
+    def stated_neighbours(self) -> str:
+        """How they differ, as the privacy statement says it."""
+        return "person" if self.at_most else self.neighbours
+
+    @property
     def protected(self) -> str:
         """The unit of the scenario's statistic."""
         return self.statistic.unit
@@ -245,7 +250,7 @@ class PrivateSummaryRequest(ReleaseRequest):
                 f"anything was computed; how many were left out is private. {depends}"
             )
             return said.rstrip()
-        stated = "Whoever released this stated that nobody has several rows. "
+        stated = "It was stated that each row is another person. "
         return f"{stated}{usual}" if self.rows_are_people else usual
 
     @property

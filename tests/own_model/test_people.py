@@ -110,7 +110,7 @@ def test_whose_rows_these_are_is_asked_before_a_value_is_read(
     found = released(model)
     assert found["public"]["rows_are_people"] is True
     assert found["event"]["sensitivity"] == pytest.approx(2.0)
-    assert any("stated that nobody has several rows" in each for each in found["remains"])
+    assert any("It was stated that each row is another person" in each for each in found["remains"])
     code, said = command(verify(model))
     assert (code, "DIFFERS" in said) == (0, False)
 
@@ -131,7 +131,7 @@ def test_ten_people_with_six_visits_each_cost_what_is_said(
     assert found["public"]["at_most"] == 2
     assert found["event"]["sensitivity"] == pytest.approx(4.0, rel=1e-8)
     assert found["cost"]["epsilon"] <= 1.0
-    assert "at most 2 records" in found["statement"]
+    assert "(neighbors: that person's records added or removed)" in found["statement"]
     code, said = command(verify(model))
     assert (code, "DIFFERS" in said) == (0, False)
     page = tmp_path / "report.html"
@@ -153,8 +153,12 @@ def test_ten_people_with_six_visits_each_cost_what_is_said(
         (["--missing-person", "drop"], "patient_id", "needs --person"),
         (["--person", "x", "--at-most", "2"], "patient_id", "is one of the model's"),
         (["--person", "who", "--at-most", "2"], "patient_id", "not in the first row"),
-        (["--person", "n", "--at-most", "2", "--count", "n"], "n", "no person's"),
-        (["--person", "n", "--at-most", "2", "--rows-are-people"], "n", "has --person"),
+        (["--person", "n", "--at-most", "2", "--count", "n"], "n", "does not go with --person"),
+        (
+            ["--person", "n", "--at-most", "2", "--rows-are-people"],
+            "n",
+            "does not go with --person",
+        ),
     ],
 )
 def test_what_cannot_be_honored_is_refused_before_anything_is_spent(

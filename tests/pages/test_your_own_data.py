@@ -303,7 +303,7 @@ def test_a_file_given_while_the_page_is_redrawn_is_kept(monkeypatch: pytest.Monk
 
     file.getvalue = read  # type: ignore[method-assign]
     monkeypatch.setattr(st, "session_state", session)
-    uploads.take_file("file", "uniform-mixture", columns_of("uniform-mixture")[0])
+    uploads.take_file("file", "uniform-mixture", columns_of("uniform-mixture")[0], AS_IT_IS)
     with pytest.raises(StopException):
         uploads.tray()
     assert not getvalue()

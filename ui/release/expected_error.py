@@ -28,9 +28,9 @@ def studies(view: View, by: ReleaseMechanism) -> tuple[str, ...]:
     return (error_by_size.EXPERIMENT,) if known else ()
 
 
-def cost(view: View, by: ReleaseMechanism) -> str:
+def cost(view: View, by: ReleaseMechanism, request: ReleaseRequest | None) -> str:
     """Return how much budget a release will spend, and what that means."""
-    request = _usual(view, by)
+    request = request or _usual(view, by)
     what = f"Replacing one {request.unit}"
     if request.neighbours == "add-remove":
         what = f"Adding or removing one {request.unit}"
@@ -48,9 +48,13 @@ def _usual(view: View, by: ReleaseMechanism) -> ReleaseRequest:
     return by.request.for_scenario(view.scenario, epsilon_total=epsilon, **domain)
 
 
-def show(view: View, by: ReleaseMechanism, planned: int, width: float | None) -> str:
+def show(view: View, by: ReleaseMechanism, planned: int, chosen: ReleaseRequest | None) -> str:
     """Show what to expect; return the sentence for the confirmation."""
-    request = _usual(view, by)
+    request, width = _usual(view, by), None
+    if isinstance(chosen, PrivateSummaryRequest):
+        request = chosen
+    elif isinstance(chosen, SeriesRequest):
+        width = chosen.high - chosen.low
     if not ready(request, planned):
         return "The expected error could not be computed."
     known = by.expected(request, planned)

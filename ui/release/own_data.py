@@ -10,20 +10,24 @@ from typing import Any
 
 import streamlit as st
 
+from abcdp_core.own_model.lattice import RECORDS
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import in_digits
 from abcdp_core.release import expectation, releasable
+from abcdp_core.release.columns import AS_IT_IS, Reading
 from abcdp_core.release.document import ReleaseRecord
 from abcdp_core.release.releasable import ReleaseMechanism
 from abcdp_core.release.request import (
     ReleaseRequest,
     SeriesRequest,
+    columns_of,
     model,
     own_sizes,
     question,
     rows_of,
 )
 from abcdp_core.release.sparse_vector import SparseVectorRequest
+from abcdp_core.release.summary_request import AT_MOST, ROWS_ARE_PEOPLE, PrivateSummaryRequest
 from ui.jobs import progress
 from ui.release import budget, expected_error, release_state
 from ui.release.uploads import MINUTES, Held
@@ -126,19 +130,50 @@ def _planned(scenario: str, what: str) -> int:
     )
 
 
-def width(request: ReleaseRequest | None) -> float | None:
-    """Return the width of the domain of a series, once it was typed."""
-    return request.high - request.low if isinstance(request, SeriesRequest) else None
-
-
 def _options(view: View, by: ReleaseMechanism) -> dict[str, Any]:
     """Return a mechanism's own options: from the sidebar, and rarely needed ones."""
+    if by.request is PrivateSummaryRequest and columns_of(view.scenario) == (RECORDS,):
+        return _people(view.scenario)
     if by.request is not SparseVectorRequest:
         st.caption("There is nothing else to choose. In the sidebar, only ε_total matters.")
         return {}
     knobs = ("epsilon_abc", "c", "resample", "pool_size")
     values: dict[str, Any] = {name: view[name] for name in knobs}
     return values | {"pool_seed": int(view["seed"])} | _more(view.scenario)
+
+
+PERSON = "own-person-{}"
+"""Key of the name of the column that says whose record a row is."""
+
+
+def _people(scenario: str) -> dict[str, Any]:
+    """Ask whose record a row is: a person with several rows is protected with all of them."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        column = st.text_input(
+            "Which column says whose record it is?", key=PERSON.format(scenario), width=300,
+            help="Leave it empty if each row is another person.",
+        )  # fmt: skip
+        if not column.strip():
+            stated = st.checkbox(ROWS_ARE_PEOPLE.label, key=f"own-rows-are-people-{scenario}")
+            return {"rows_are_people": stated}
+        most = int(AT_MOST.high)
+        at_most = st.number_input(
+            "At most K records of each person", 1, most, 3, key=f"own-at-most-{scenario}",
+            help=AT_MOST.help, width=250,
+        )  # fmt: skip
+    return {"at_most": at_most}
+
+
+def reading(request: ReleaseRequest | None) -> Reading:
+    """Return whose records the rows of a file are, as was said before the file is given."""
+    if not isinstance(request, PrivateSummaryRequest):
+        return AS_IT_IS
+    column = str(st.session_state.get(PERSON.format(request.scenario), "")).strip()
+    return Reading(
+        person=column if request.at_most else None,
+        at_most=request.at_most,
+        rows_are_people=request.rows_are_people,
+    )
 
 
 def _more(scenario: str) -> dict[str, Any]:

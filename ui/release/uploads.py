@@ -114,7 +114,7 @@ class UploadState:
     refused: str = ""
     given: int = 0
 
-    def offer(self, content: bytes, scenario: str, kind: str) -> None:
+    def offer(self, content: bytes, scenario: str, kind: str, how: Reading = AS_IT_IS) -> None:
         """Take a file, and read it unless it has several columns to choose from."""
         self.given += 1
         names: list[str] = []
@@ -124,7 +124,7 @@ class UploadState:
         if len(names) > 1:
             self.waiting, self.refused = Waiting(ForMinutes(content), names), ""
         else:
-            self.take(content, scenario, kind, AS_IT_IS)
+            self.take(content, scenario, kind, how)
 
     def choose(self, scenario: str, kind: str, how: Reading) -> None:
         """Read the file that waits as a person says; nobody but it holds its bytes."""
@@ -136,7 +136,7 @@ class UploadState:
         self.refused = ""
         try:
             values = columns.read(content, scenario, kind, how)
-            self.held, self.waiting = Held(values, _kind(scenario, kind)), None
+            self.held, self.waiting = Held(values, _kind(scenario, kind, how)), None
         except CumulativeError:
             names = self.waiting.names if self.waiting else []
             self.waiting = Waiting(ForMinutes(content), names, looks_cumulative=True)
@@ -146,9 +146,11 @@ class UploadState:
             self.held = None
 
 
-def _kind(scenario: str, column: str) -> str:
+def _kind(scenario: str, column: str, how: Reading) -> str:
     """What a file holds: the same column of two scenarios is the same, a table of records not."""
-    return column if table_for(scenario) is None else f"{column} of {scenario}"
+    if table_for(scenario) is None:
+        return column
+    return f"{column} of {scenario}, {how.at_most} of each {how.person}"
 
 
 def tray() -> UploadState:
@@ -157,21 +159,26 @@ def tray() -> UploadState:
     return found
 
 
-def ask(scenario: str) -> Held | None:
-    """Return the person's values, asked for unless they are held; say what is wrong with a file."""
+def ask(scenario: str, how: Reading = AS_IT_IS) -> Held | None:
+    """Return the person's values, asked for unless they are held; say what is wrong with a file.
+
+    Args:
+        scenario: of the data.
+        how: whose records the rows are; a file that was read in another way is forgotten.
+    """
     here, column = tray(), _column(scenario)
     if column is None:
         st.info("Choose what your file contains. The program does not look inside to find out.")
         return None
     held = here.held
-    if held is not None and held.kind != _kind(scenario, column):
+    if held is not None and held.kind != _kind(scenario, column, how):
         # Numbers of another kind, as cases are no sizes of clusters.
         _forget()
         held = None
     if held is None or held.use() is None:
         waiting = here.waiting
         if waiting is None or waiting.content.use() is None:
-            _ask(scenario, column, here)
+            _ask(scenario, column, here, how)
         else:
             _choose(scenario, column, here, waiting)
         return None
@@ -201,7 +208,7 @@ def _choose(scenario: str, kind: str, here: UploadState, waiting: Waiting) -> No
     """Ask how a file of several columns, or of totals, is read; its values are not shown."""
     names, none = waiting.names, None
     column = date = date_format = missing = count = none
-    thousands = ""
+    thousands, alone = "", False
     with st.container(border=True, key="own-columns"):
         if names:
             column = st.selectbox("Column to read", names, index=None, key="own-column-name")
@@ -220,6 +227,8 @@ def _choose(scenario: str, kind: str, here: UploadState, waiting: Waiting) -> No
                 "Leave out patients without a label", key="own-missing-labels"
             ):
                 missing = "drop"
+            if kind == LABELS:
+                alone = st.checkbox("Each row is another patient", key="own-rows-are-patients")
             if kind != LABELS:
                 asked = "Thousands separator, if any"
                 mark = st.selectbox(asked, MARKS, index=None, key="own-thousands")
@@ -232,7 +241,10 @@ def _choose(scenario: str, kind: str, here: UploadState, waiting: Waiting) -> No
         with st.container(horizontal=True):
             if missing == "zero" and totals:
                 missing = "carry"
-            how = Reading(column, date, date_format, missing, totals, count, thousands)
+            how = Reading(
+                *(column, date, date_format, missing, totals, count, thousands),
+                rows_are_people=alone,
+            )
             given, cannot = (scenario, kind, how), bool(names) and column is None
             style: Any = {"type": "primary", "disabled": cannot}
             st.button("Read", "own-read", on_click=here.choose, args=given, **style)
@@ -251,7 +263,7 @@ def _forget() -> None:
         here.held = None
 
 
-def _ask(scenario: str, column: str, here: UploadState) -> None:
+def _ask(scenario: str, column: str, here: UploadState, how: Reading) -> None:
     """Ask for a file, and say what is wrong with the last one."""
     if here.held is not None:
         st.info(
@@ -265,7 +277,7 @@ def _ask(scenario: str, column: str, here: UploadState) -> None:
         f"{columns.content(scenario, column)}",
         key=key,
         on_change=take_file,
-        args=(key, scenario, column),
+        args=(key, scenario, column, how),
     )
     if table_for(scenario) is not None:
         st.caption(
@@ -276,11 +288,11 @@ def _ask(scenario: str, column: str, here: UploadState) -> None:
         st.error(here.refused)
 
 
-def take_file(key: str, scenario: str, column: str) -> None:
+def take_file(key: str, scenario: str, column: str, how: Reading) -> None:
     """Keep the numbers of a file that an uploader has just got."""
     here = tray()
     if given := taken(key):
-        here.offer(given[1], scenario, column)
+        here.offer(given[1], scenario, column, how)
 
 
 def taken(key: str) -> tuple[str, bytes] | None:
