@@ -69,12 +69,12 @@ def ask(table: Table, values: Sequence[str], *, can_bound: bool) -> None:
         TableError: a column may say whose record a row is.
     """
     if (name := identifier(table.names, values)) is not None:
-        several = f"--person {name} --at-most K protects a person with at most K of them"
+        several = "say how many rows of a person count (--person, --at-most)"
         if not can_bound:
             several = "leave one row of each person in the file"
         raise TableError(
-            f"Column {shown(name)} may say whose record a row is. If a person may have several "
-            f"rows, {several}; if each row is another person, add --rows-are-people."
+            f"Column {shown(name)} may say whose record a row is: {several}, or say that each row "
+            "is another person (--rows-are-people)."
         )
 
 

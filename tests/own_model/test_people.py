@@ -103,8 +103,8 @@ def test_whose_rows_these_are_is_asked_before_a_value_is_read(
     bad = text([("a", 1.0, 0), ("a", 2.0, 7)])
     code, said = command(asked(model, bad))
     assert code == 2
-    assert "Column patient_id may say whose record a row is." in said
-    assert "--person patient_id --at-most K" in said
+    assert "Column patient_id may say whose record a row is:" in said
+    assert "say how many rows of a person count (--person, --at-most)" in said
     good = text([("a", 1.0, 0), ("a", 2.0, 1)])
     assert command(asked(model, good, "--rows-are-people"))[0] == 0
     found = released(model)

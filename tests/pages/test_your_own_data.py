@@ -23,6 +23,7 @@ from streamlit.typing import UploadedFile
 
 from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.budget import Budget
+from abcdp_core.release.columns import AS_IT_IS
 from abcdp_core.release.document import ReleaseRecord
 from abcdp_core.release.request import columns_of
 from tests.pages.app import button, documents, give, opened, pressed, settled, texts

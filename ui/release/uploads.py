@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from abcdp_core import tabular
 from abcdp_core.own_model.lattice import RECORDS
@@ -301,7 +302,8 @@ def taken(key: str) -> tuple[str, bytes] | None:
     Until they are kept elsewhere, the session must not be touched, which may end a run.
     """
     file = st.session_state.get(key)
-    if file is None:
+    # Once taken, a message that was late still names it.
+    if not isinstance(file, UploadedFile):
         return None
     name, content = file.name, file.getvalue()
     streamlit_internals.remove_upload(file)
