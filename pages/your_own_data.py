@@ -11,7 +11,8 @@ from ui.widgets import controls
 
 def main(view: View) -> None:
     with st.container(key="own-data"):
-        asked, expected = st.columns((6, 7), gap="medium")
+        beside = st.grid(2, min_column_width=380, gap="medium")
+        asked, expected = beside.container(), beside.container()
         with asked:
             st.header("1 · Choose before you look")
             controls.own(view, "your-data.scenario")

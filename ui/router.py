@@ -84,20 +84,21 @@ def _draw(place: DeltaGenerator) -> None:
     _style("style.css")
     if view.projector:
         _style("projector.css")
-    with st.sidebar:
+    with st.sidebar, st.container(key="sidebar"):
         _navigation(page, pages)
-    controls.sidebar(view, __version__)
-    controls.notices()
-    if view.lesson is not None:
-        # Imported here: most pages are seen without a lesson.
-        from ui.parts import lesson
-
-        lesson.panel(view)
-    if not page.fills:
-        _heading(page)
+        controls.sidebar(view, __version__)
     _drawing.view = view
     try:
-        chosen.run()
+        with st.container(key="page"):
+            controls.notices()
+            if view.lesson is not None:
+                # Imported here: most pages are seen without a lesson.
+                from ui.parts import lesson
+
+                lesson.panel(view)
+            if not page.fills:
+                _heading(page)
+            chosen.run()
     finally:
         _drawing.view = None
 
@@ -125,13 +126,14 @@ def _poll(code: str, secret: str | None) -> None:
     from ui.poll import phone, screen
 
     _style("style.css")
-    if secret is None:
-        phone.show(code)
-    else:
-        view = look(page_table.by_file("live_poll"), st.query_params.to_dict())
-        if view.projector:
-            _style("projector.css")
-        screen.show(view, code, secret)
+    with st.container(key="page"):
+        if secret is None:
+            phone.show(code)
+        else:
+            view = look(page_table.by_file("live_poll"), st.query_params.to_dict())
+            if view.projector:
+                _style("projector.css")
+            screen.show(view, code, secret)
 
 
 def _style(name: str) -> None:

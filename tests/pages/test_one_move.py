@@ -17,7 +17,9 @@ from ui import router
 MOST = {"posterior": (1500, 42), "flip_probability": (2300, 50)}
 """Page -> calls and modules."""
 
-MOST_KEYS, MOST_RERUNS = 9, 4
+MOST_KEYS, MOST_RERUNS, MOST_PLACES = 9, 4, 15
+"""Private keys of a session, runs that begin again, and rules of style that lean on what
+Streamlit calls its own parts; other rules go by the keys of containers."""
 
 OURS = tuple(str(ROOT / name) for name in ("abcdp_core", "ui"))
 OTHERS = "ui/poll", "ui/parts/story.py"
@@ -75,3 +77,6 @@ def test_a_session_holds_few_things_beside_its_knobs_and_runs_again_in_few_place
     reruns = sum(source.count("st.rerun()") for source in sources)
     assert len(keys) <= MOST_KEYS, keys
     assert reruns <= MOST_RERUNS
+    assert (ROOT / "assets/style.css").read_text(encoding="utf-8").count(
+        "data-testid"
+    ) <= MOST_PLACES

@@ -163,7 +163,8 @@ def _again(run: Run) -> None:
     if (found := address(run, details["seed"])) is not None:
         what = f"the preset {run.preset}" if is_preset(run) else "these settings"
         but = f", all but {', '.join(found.left)}" if found.left else ""
-        st.link_button(f"Open {found.page.title} with {what}{but}", found.link)
+        with st.container(key="open-claim"):
+            st.link_button(f"Open {found.page.title} with {what}{but}", found.link)
     st.markdown(f"The {details['profile']} profile's run in a terminal:")
     st.code(details["runs"][run.name]["command"], language=None, wrap_lines=True)
 

@@ -31,6 +31,9 @@ NAME = "pinned"
 SAID = 4
 """Differences that are shown one by one."""
 
+NARROW, WIDE = 380, 640
+"""Pixels that each of two figures needs beside the other, on a screen and on a wall."""
+
 HELP = "Keep this figure beside the next one, on the same axes."
 SWAP = "Exchange A and B."
 STALE = "updating; your previous settings are shown"
@@ -191,15 +194,16 @@ def show(
     else:
         with st.container(key="pinned", gap="small"):
             _changes_line(view)
-            joined, places = charts.beside(then, now), st.columns(2, gap="medium")
-            with places[0]:
+            joined = charts.beside(then, now)
+            beside = st.grid(2, min_column_width=WIDE if view.projector else NARROW, gap="medium")
+            with beside.container():
                 with st.container(gap=None):
                     _title(view, 0, then)
                     charts.show(view, f"{NAME}-{key}", joined[0], titled=False)
                 below(NAME, then, pinned.result)
                 if (said := labels.promise(pinned.result)) != labels.promise(found):
                     st.caption(f"Privacy label of A: {said}.")
-            with places[1]:
+            with beside.container():
                 with st.container(gap=None):
                     _title(view, 1, now, stale=pinned.stale)
                     charts.show(view, key, joined[1], clicked, titled=False)
@@ -213,7 +217,7 @@ def _unpin_button() -> None:
 
 def _head(view: View, drawn: CaptionedFigure, pinned: Pinned, *, same: bool) -> None:
     """Show a figure's title with the button that pins it, and why nothing is beside it."""
-    with st.container(horizontal=True, gap="small", key="figure-head"):
+    with st.container(horizontal=True, gap="small", key="figure-head", wrap=False):
         st.html(charts.title(drawn.figure), width="stretch")
         if _held() and not view.has_preset:
             _unpin_button()

@@ -42,24 +42,23 @@ def sidebar(view: View, version: str) -> None:
             if name in seen:
                 widget(view, key_of(name), preset.get(name, ""))
 
-    with st.sidebar:
-        show(FOUR)
-        if "noise_draw" in seen:
-            _new_noise(view, preset.get("noise_draw", "") or locks.reason(view, "noise_draw"))
-        if not {*MORE}.isdisjoint(seen):
-            with st.expander("Advanced"):
-                show(MORE)
-        if words := locks.in_words(view):
-            with st.container(key="locked-knobs", horizontal=True, vertical_alignment="center"):
-                st.caption(words, width="content")
-                st.button("Unlock", key="unlock", type="tertiary", on_click=locks.let_go)
-        with st.container(horizontal=True, vertical_alignment="center", key="room"):
-            values = _for_link(view)
-            share.show(values)
-            component("knobs", "knobs.js")(key="knobs", height=0)
-            _class_link(view, values)
-            widget(view, "projector")
-        st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
+    show(FOUR)
+    if "noise_draw" in seen:
+        _new_noise(view, preset.get("noise_draw", "") or locks.reason(view, "noise_draw"))
+    if not {*MORE}.isdisjoint(seen):
+        with st.expander("Advanced"):
+            show(MORE)
+    if words := locks.in_words(view):
+        with st.container(key="locked-knobs", horizontal=True, vertical_alignment="center"):
+            st.caption(words, width="content")
+            st.button("Unlock", key="unlock", type="tertiary", on_click=locks.let_go)
+    with st.container(horizontal=True, vertical_alignment="center", key="room"):
+        values = _for_link(view)
+        share.show(values)
+        component("knobs", "knobs.js")(key="knobs", height=0)
+        _class_link(view, values)
+        widget(view, "projector")
+    st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
 
 
 def _class_link(view: View, values: Mapping[str, Scalar]) -> None:
