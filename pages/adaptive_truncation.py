@@ -38,8 +38,8 @@ def live(view: View) -> None:
     ways = player.STUDY.ways(asked.params)
     requests = {way: Request(STREAM, each, asked.seed) for way, each in ways.items()}
     jobs = progress.growing_together(requests, partial(play, view))
-    controls.own(view, "adaptive-truncation.score", "adaptive-truncation.sampler")
-    controls.more(
+    controls.page_controls(view, "adaptive-truncation.score", "adaptive-truncation.sampler")
+    controls.advanced_controls(
         view,
         "adaptive-truncation.particles",
         "adaptive-truncation.fixed_width",
@@ -124,7 +124,7 @@ def ways_of_asking(view: View) -> None:
     weight = ["weight"] if view["ways-of-asking.score"] == "weights" else []
     keys = [f"ways-of-asking.{name}" for name in ("family", "score", *weight)]
     blocks.heading("Ways of asking")
-    controls.own(view, *keys)
+    controls.page_controls(view, *keys)
     found, pinned = compare.result(view, lambda view: params.ask(view, WAYS))
     draw_ways(view, found, pinned)
     blocks.theory(WAYS)
@@ -161,7 +161,7 @@ def best_interval(view: View) -> None:
     found, pinned = compare.result(view, lambda view: params.ask(view, INTERVAL))
     blocks.figure(view, "surface", found, ("main", "plane", "surface"), pinned=pinned)
     if not view.has_preset:
-        controls.own(
+        controls.page_controls(
             view,
             "truncation-interval.family",
             "truncation-interval.score",
@@ -199,7 +199,7 @@ def best_interval(view: View) -> None:
 def repeats(view: View) -> None:
     blocks.heading("Many repeats", "Other people and other noise in every run.")
     if not view.has_preset:
-        controls.own(view, "estimation-accuracy.runs")
+        controls.page_controls(view, "estimation-accuracy.runs")
     job = progress.growing(ask_budgets(view, REPEATS), partial(draw_repeats, view))
     blocks.verdicts(view, REPEATS, job.result)
     blocks.theory(REPEATS)
@@ -237,7 +237,7 @@ def gradient(view: View) -> None:
 def by_channel(view: View, study: str, title: str, draw: progress.DrawOne) -> None:
     """Show a study that asks through the channel chosen below its title."""
     blocks.heading(title)
-    controls.own(view, f"{study}.channel")
+    controls.page_controls(view, f"{study}.channel")
     job = progress.growing(params.ask(view, study), draw)
     blocks.theory(study)
     downloads.block(view, study, job)

@@ -28,7 +28,7 @@ def covid(view: View) -> None:
     found, pinned = compare.result(view, lambda view: params.ask_budget_first(view, COVID))
     blocks.figure(view, "curves", found, pinned=pinned)
     if not view.has_preset:
-        controls.own(view, "covid-fit.distance", "covid-fit.runs")
+        controls.page_controls(view, "covid-fit.distance", "covid-fit.runs")
     st.markdown(
         "**This protects one day's national count, not a person.** The counts are cumulative: "
         "anyone counted one day is counted on every later day, so replacing one day does not hide "
@@ -69,7 +69,7 @@ def tuberculosis(view: View) -> None:
     found, pinned = compare.result(view, lambda view: params.ask(view, TUBERCULOSIS, **sizes))
     blocks.figure(view, "posterior", found, ("main", "prior"), pinned=pinned)
     if not view.has_preset:
-        controls.own(
+        controls.page_controls(
             view,
             "tuberculosis-posterior.order",
             "tuberculosis-posterior.burden",

@@ -12,7 +12,7 @@ FORMS = "distance-forms"
 
 
 def main(view: View) -> None:
-    controls.own(view, "distance-forms.bandwidth", "distance-forms.pairs")
+    controls.page_controls(view, "distance-forms.bandwidth", "distance-forms.pairs")
     found, pinned = compare.result(view, lambda view: params.ask(view, FORMS))
     blocks.figure(view, "error", found, pinned=pinned)
     blocks.small_print(captions.fewer_points(found))

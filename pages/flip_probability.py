@@ -22,7 +22,7 @@ def main(view: View) -> None:
 
 
 def preset(view: View) -> None:
-    controls.own(view, "flip-probability.script")
+    controls.page_controls(view, "flip-probability.script")
     job = compare.growing(view, params.ask_flips, partial(draw, view))
     blocks.verdicts(view, "flip-probability", job.result)
     blocks.theory("flip-probability")
@@ -37,7 +37,7 @@ def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
 def one_setting(view: View) -> None:
     found, pinned = compare.result(view, params.ask_flips)
     blocks.figure(view, "flip-probability", found, ("base_rates", "main"), pinned=pinned)
-    controls.own(
+    controls.page_controls(
         view, "flip-probability.distances", "flip-probability.draws", "flip-probability.script"
     )
     with blocks.folded("How well simulation and formula agree", "agreement") as unfolded:
@@ -64,12 +64,12 @@ def guideline(view: View, found: Result) -> None:
         "share you accept. The expected share comes from public simulations, so it costs no "
         "privacy.",
     )
-    controls.own(view, "flip-guideline.false_level")
+    controls.page_controls(view, "flip-guideline.false_level")
     guide = progress.result(params.ask(view, "flip-guideline"))
     blocks.figure(view, "flip-guideline", guide, ("guideline", "main"))
     blocks.heading("The paper's guideline: the median flip probability")
     st.markdown(captions.median_warning(guide))
-    controls.own(view, "flip-guideline.level")
+    controls.page_controls(view, "flip-guideline.level")
     blocks.figure(view, "median", guide, ("main",))
     blocks.theory("flip-probability", "flip-guideline")
     downloads.block(view, "flip-probability", found, guide)

@@ -107,9 +107,9 @@ def growing(view: View, experiment: str, draw: compare.DrawTwo, *knobs: str) -> 
 
 def own_knobs(view: View, experiment: str, *shared: str) -> None:
     if not view.has_preset:
-        controls.own(view, *shared, f"{experiment}.accountant", f"{experiment}.runs")
+        controls.page_controls(view, *shared, f"{experiment}.accountant", f"{experiment}.runs")
     elif shared:
-        controls.own(view, *shared)
+        controls.page_controls(view, *shared)
 
 
 router.run(main)

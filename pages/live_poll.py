@@ -24,7 +24,7 @@ def main(view: View) -> None:
     )
     found, pinned = compare.result(view, lambda view: params.ask(view, STUDY))
     blocks.figure(view, "interval", found, ("main",), pinned=pinned)
-    controls.own(view, "poll.mean", "poll.spread", "poll.at_once")
+    controls.page_controls(view, "poll.mean", "poll.spread", "poll.at_once")
     blocks.figure(view, "posterior", found, ("posterior",))
     if view.lesson is not None:
         # In a lesson the rehearsal comes first.

@@ -31,12 +31,12 @@ def main(view: View) -> None:
 
 def error(view: View) -> None:
     if view.has_preset:
-        controls.own(view, "mse-curves.metric")
+        controls.page_controls(view, "mse-curves.metric")
     else:
-        controls.own(view, "compare-mechanisms.scenario", "mse-curves.metric")
+        controls.page_controls(view, "compare-mechanisms.scenario", "mse-curves.metric")
     job = compare.growing(view, lambda view: params.ask(view, COMPARED), partial(draw_error, view))
     if not view.has_preset:
-        controls.more(view, "compare-mechanisms.runs")
+        controls.advanced_controls(view, "compare-mechanisms.runs")
     complete = job.result is not None and not job.result.is_partial
     budgets = [other_budgets(view)] if complete and not view.has_preset else []
     release = one_release(view, job.result)
@@ -98,7 +98,7 @@ def one_release(view: View, compared: Result | None) -> Result:
         "One release",
         "The posterior from a single release at the sidebar's ε_total, beside prior and truth.",
     )
-    controls.own(view, "mechanism-posterior.mechanism")
+    controls.page_controls(view, "mechanism-posterior.mechanism")
     asked = params.ask(view, POSTERIOR)
     st.markdown(captions.mechanism(asked.params.to_text()["mechanism"]))
     found = progress.result(asked)
@@ -108,7 +108,7 @@ def one_release(view: View, compared: Result | None) -> Result:
 
 
 def budget(view: View) -> None:
-    controls.own(view, "compare-mechanisms.scenario")
+    controls.page_controls(view, "compare-mechanisms.scenario")
     found, pinned = compare.result(view, lambda view: params.ask_budget_first(view, ACCOUNTING))
     blocks.figure(view, "noise", found, pinned=pinned)
     st.markdown(
@@ -142,10 +142,10 @@ def budget(view: View) -> None:
 
 def coverage(view: View) -> None:
     if not view.has_preset:
-        controls.own(view, "compare-mechanisms.scenario", "coverage.truths")
+        controls.page_controls(view, "compare-mechanisms.scenario", "coverage.truths")
     job = compare.growing(view, ask_coverage, partial(draw_coverage, view))
     if not view.has_preset:
-        controls.more(view, "coverage.runs")
+        controls.advanced_controls(view, "coverage.runs")
     blocks.theory(COVERAGE)
     downloads.block(view, "coverage", job)
 

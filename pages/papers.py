@@ -17,7 +17,7 @@ def main(view: View) -> None:
         "✓ agrees · ◐ the direction agrees, the size does not · ✗ does not agree · ? our interval "
         "is too wide to tell · – none of our runs can judge it"
     )
-    controls.own(view, *papers.FILTERS)
+    controls.page_controls(view, *papers.FILTERS)
     rows = papers.chosen_rows(view)
     papers.table(view, rows)
     read_it = locks.if_free(view, "papers.claim", "Click a row to read it in full below. ")

@@ -18,9 +18,9 @@ GOAL = "plan.goal"
 def main(view: View) -> None:
     blocks.choosers(view, "plan.scenario", GOAL)
     if view[GOAL] != "smallest-error":
-        controls.own(view, "plan.wanted", "plan.probability")
+        controls.page_controls(view, "plan.wanted", "plan.probability")
     job = compare.growing(view, lambda view: params.ask(view, STUDY), partial(draw, view))
-    controls.more(view, "plan.metric", "plan.runs")
+    controls.advanced_controls(view, "plan.metric", "plan.runs")
     blocks.theory(STUDY)
     downloads.block(view, "plan", job)
 

@@ -57,7 +57,7 @@ def change_one_person(view: View) -> None:
     # One above the other on a telephone: knob, point and curves are on its screen together.
     cause, effect = st.columns((2, 3), gap="medium")
     with cause:
-        controls.own(view, "change-one-person.moved_to")
+        controls.page_controls(view, "change-one-person.moved_to")
         blocks.picture(view, "person", result)
     with effect:
         blocks.picture(view, "outcomes", result)
@@ -80,7 +80,7 @@ def change_one_person(view: View) -> None:
 def synthetic_data(view: View) -> None:
     result, pinned = compare.result(view, lambda view: params.ask(view, "synthetic-data"))
     blocks.figure(view, "synthetic-data", result, ("compared", "main"), pinned=pinned)
-    controls.own(view, "synthetic-data.data_sets")
+    controls.page_controls(view, "synthetic-data.data_sets")
     st.markdown(
         "A private run releases the draws that it keeps. Simulating from them costs no further "
         "privacy, so such data sets may be published in place of the real data. The real data are "

@@ -26,7 +26,7 @@ def main(view: View) -> None:
 
 
 def preset(view: View) -> None:
-    controls.own(view, "mse-curves.metric")
+    controls.page_controls(view, "mse-curves.metric")
     job = compare.growing(view, lambda view: params.ask(view, STUDY), partial(draw, view))
     blocks.verdicts(view, STUDY, job.result)
     blocks.theory(STUDY)
@@ -55,7 +55,7 @@ def simulation(view: View) -> list[Job]:
         "runs. An open mark means that some runs kept nothing, so their estimate is the prior "
         "mean.",
     )
-    controls.own(view, "mse-curves.lines", "mse-curves.metric", "mse-curves.runs")
+    controls.page_controls(view, "mse-curves.lines", "mse-curves.metric", "mse-curves.runs")
     asked = params.ask_error_lines(view)
     with blocks.folded("Run the simulation (seconds to minutes)", "simulation") as unfolded:
         return [progress.growing(asked, partial(draw, view))] if unfolded else []

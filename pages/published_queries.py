@@ -16,7 +16,7 @@ STUDY = "published-query"
 
 
 def main(view: View) -> None:
-    controls.own(view, "published-query.problem", "published-query.simulations")
+    controls.page_controls(view, "published-query.problem", "published-query.simulations")
     job = compare.growing(view, lambda view: params.ask(view, STUDY), partial(draw, view))
     with blocks.folded("Infer from a release of your own", "own-query") as unfolded:
         if unfolded:

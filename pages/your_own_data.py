@@ -15,7 +15,7 @@ def main(view: View) -> None:
         asked, expected = beside.container(), beside.container()
         with asked:
             st.header("1 · Choose before you look")
-            controls.own(view, "your-data.scenario")
+            controls.page_controls(view, "your-data.scenario")
             by = own_data.mechanism(view.scenario)
             request, planned = own_data.chosen(view, by)
             st.markdown(expected_error.cost(view, by, request))

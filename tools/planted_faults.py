@@ -170,7 +170,7 @@ FAULTS: dict[str, dict[str, Change]] = {
     },
     "tests/pages tests/poll": {
         "no turn of ui.server.render_lock:turn": instead(contextlib.nullcontext),
-        "stale caption kept by ui.figures.charts:kept": keeps_first,
+        "stale caption kept by ui.figures.charts:memoized": keeps_first,
         "second word taken by ui.poll.hall:Hall.take": takes_twice,
     },
     "tests/test_summaries.py tests/test_statistic.py tests/test_cache.py": {

@@ -136,7 +136,7 @@ def test_the_link_has_the_name_that_others_know(
 
 def test_a_knob_says_its_number_as_it_is_read_and_a_seed_as_it_is_typed() -> None:
     said = {"n": (5000, "5,000"), "epsilon_abc": (1000.0, "1,000"), "seed": (5000, "5000")}
-    assert {key: controls_spec.said(key, value) for key, (value, _) in said.items()} == {
+    assert {key: controls_spec.display_value(key, value) for key, (value, _) in said.items()} == {
         key: words for key, (_, words) in said.items()
     }
-    assert controls_spec.said("epsilon_total", 0.05) == "0.05"
+    assert controls_spec.display_value("epsilon_total", 0.05) == "0.05"

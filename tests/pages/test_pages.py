@@ -233,7 +233,7 @@ def used(file: str) -> list[str]:
     unused = page.unused(usual_view(page))
     called = {"epsilon_total": "ε_total", "epsilon_abc": "ε_abc", "c": "c", "n": "N"}
     return [
-        called[name] for name in controls_spec.FOUR if name not in unused or name in page.instead
+        called[name] for name in controls_spec.FOUR if name not in unused or name in page.replaces
     ]
 
 

@@ -37,7 +37,7 @@ def test_links_to_all_runs_are_read_without_a_notice() -> None:
         known = {key: page.knob(key, scenario) for key in query if key != "version"}
         assert link.read(query, known) == link.Reading(query, ()), run.name
         assert link.of_today(query, known, page.own) == query
-        used = {*controls_spec.SHARED, *page.own, "preset", "version"} - page.instead.keys()
+        used = {*controls_spec.SHARED, *page.own, "preset", "version"} - page.replaces.keys()
         assert {*query} <= used
         assert {*found.left} <= {*studies.load(run.experiment).Params.specification()}
         assert ("preset" in query) == papers.is_preset(run)

@@ -156,7 +156,7 @@ def test_releases_of_the_same_numbers_add_up() -> None:
     # The next one needs a confirmation of its own.
     assert not app.checkbox[0].value
     assert "for ε_total = 50. One more release makes it 100." in texts(app)
-    held = app.session_state[uploads.TRAY].held
+    held = app.session_state[uploads.UPLOADS].held
     again = "\r\n".join(f'"{value!r}"' for value in VALUES.tolist()).encode()
     app = give(pressed(app, "own-forget"), again)
     assert held.use() is None, "they were to be forgotten at once"
@@ -215,7 +215,7 @@ def test_people_are_added_or_removed_and_nobody_is_asked_for_a_domain(scenario: 
     assert document.summary in texts(app)
     assert "synthetic" not in texts(app)
     if scenario == PATIENTS:
-        held = app.session_state[uploads.TRAY].held
+        held = app.session_state[uploads.UPLOADS].held
         settled(app.button_group(key=f"own-column-{scenario}").set_value("sizes").run())
         assert held.use() is None, "a file of another kind is asked for"
 
@@ -237,7 +237,7 @@ def test_a_table_is_read_by_the_columns_that_a_person_chooses_and_totals_are_ask
     app = settled(button(app, "Read").click().run())
     assert not app.exception
     assert not app.file_uploader
-    held = app.session_state[uploads.TRAY].held
+    held = app.session_state[uploads.UPLOADS].held
     assert held.use().tolist() == [61.0] * 19
     assert "4711" not in texts(app)
 
@@ -248,7 +248,7 @@ def test_a_table_is_read_by_the_columns_that_a_person_chooses_and_totals_are_ask
 def arrays_held() -> int:
     """How many arrays with the numbers of the series there are in this process."""
     gc.collect()
-    found = (held for held in gc.get_objects() if isinstance(held, uploads.Held))
+    found = (held for held in gc.get_objects() if isinstance(held, uploads.UploadedNumbers))
     return sum(np.array_equal(held._what, VALUES) for held in found if held._what is not None)
 
 
@@ -306,16 +306,16 @@ def test_a_file_given_while_the_page_is_redrawn_is_kept(monkeypatch: pytest.Monk
     monkeypatch.setattr(st, "session_state", session)
     uploads.take_file("file", "uniform-mixture", columns_of("uniform-mixture")[0], AS_IT_IS)
     with pytest.raises(StopException):
-        uploads.tray()
+        uploads.upload_state()
     assert not getvalue()
-    held = session[uploads.TRAY].held
+    held = session[uploads.UPLOADS].held
     np.testing.assert_array_equal(held.use(), VALUES)
     held.drop()
 
 
 def test_numbers_are_dropped_when_the_page_is_not_used() -> None:
     app = page()
-    held = app.session_state[uploads.TRAY].held
+    held = app.session_state[uploads.UPLOADS].held
     former = held._timer
     app.run()
     # A use of the page begins the time anew.

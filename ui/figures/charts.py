@@ -35,7 +35,7 @@ _kept: OrderedDict[tuple[int, Hashable], tuple[object, Any]] = OrderedDict()
 _keeping = threading.Lock()
 
 
-def kept(owner: object, name: Hashable, make: Callable[[], T]) -> T:
+def memoized(owner: object, name: Hashable, make: Callable[[], T]) -> T:
     """Return what was made from an object under a name; make it if it is not there."""
     key = id(owner), name
     with _keeping:
@@ -54,7 +54,7 @@ def kept(owner: object, name: Hashable, make: Callable[[], T]) -> T:
 def drawn(found: Result) -> dict[str, CaptionedFigure]:
     """Return the figures of a result with their sentences, the main one first."""
     study = studies.load(found.experiment)
-    return kept(found, "figures", lambda: study.figures(found))
+    return memoized(found, "figures", lambda: study.figures(found))
 
 
 def with_run(grown: Result, this: Result) -> CaptionedFigure:
@@ -64,14 +64,14 @@ def with_run(grown: Result, this: Result) -> CaptionedFigure:
 
     usual, epsilon_total = drawn(grown)["error"], float(vars(this.params)["epsilon_total"])
     error = posterior.error(this)
-    return kept(
+    return memoized(
         grown,
         ("this run", epsilon_total, error),
         lambda: expected_error.mark(usual, epsilon_total, error),
     )
 
 
-def beside(
+def on_shared_axes(
     first: CaptionedFigure, second: CaptionedFigure
 ) -> tuple[CaptionedFigure, CaptionedFigure]:
     """Return two figures on the same axes, without their titles."""
@@ -89,7 +89,7 @@ def beside(
             CaptionedFigure(figures[1], second.sentence),
         )
 
-    _, left, right = kept(second.figure, ("beside", id(first.figure)), both)
+    _, left, right = memoized(second.figure, ("beside", id(first.figure)), both)
     return left, right
 
 
@@ -117,10 +117,10 @@ def show(
     """
     medium = fig.screen(st.context.theme.type, projector=view.projector)
     dress = functools.partial(_dress, drawn.figure, medium)
-    dressed = kept(drawn.figure, medium.name, dress) if is_kept else dress()
+    dressed = memoized(drawn.figure, medium.name, dress) if is_kept else dress()
     names = [str(trace.get("name")) for trace in dressed.to_dict()["data"]]
     tell = functools.partial(_tell, f"chart-{key}", names, clicked)
-    saved = {"format": str(view.held("figures.format")), "filename": key, "scale": 2}
+    saved = {"format": str(view.value("figures.format")), "filename": key, "scale": 2}
     with st.container(gap=None):
         if titled:
             st.html(title(drawn.figure))

@@ -59,7 +59,7 @@ def by_setting(view: View, each: Result) -> CaptionedFigure:
         chart, said = mse_curves.mark(go.Figure(usual.figure), each, metric, **here)
         return CaptionedFigure(chart, said + usual.sentence)
 
-    return charts.kept(each, (metric, *here.values()), marked)
+    return charts.memoized(each, (metric, *here.values()), marked)
 
 
 def simulated(view: View, found: Result, pinned: Pinned | None = None) -> None:
@@ -79,7 +79,7 @@ def of_mechanisms(
         name, metric = str(view["mechanism-posterior.mechanism"]), params.error_metric(view)
         usual = charts.drawn(each)[metric]
         choose = functools.partial(compare_mechanisms.choose, usual, name)
-        return charts.kept(each, ("chosen", metric, name), choose)
+        return charts.memoized(each, ("chosen", metric, name), choose)
 
     metric = params.error_metric(view)
     blocks.figure(view, metric, found, tables, pinned=pinned, draw=draw, clicked=clicked)

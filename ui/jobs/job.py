@@ -24,7 +24,7 @@ UNASKED, BRIEF = 10.0, 3.0
 PROBE, ENOUGH_PARTS = 1.5, 3
 """Seconds, and parts after the first one, that show how long a study takes."""
 
-PLAIN = 3.0
+LOADING_FACTOR = 3.0
 """Up to this multiple of its time, a study is asked about only when half of that time is over: its
 first parts may have waited for code to be loaded and compiled."""
 
@@ -142,7 +142,7 @@ class Job:
             return self.worked / (computed + (workers.processor_count() - 1) / 2) * left
         return None
 
-    def turn(self, state: State, error: str = "") -> None:
+    def set_state(self, state: State, error: str = "") -> None:
         """Change its state, with a sentence if something went wrong."""
         self._spent, self._since = self.worked, time.monotonic()
         self.state, self.error = state, error
@@ -184,7 +184,9 @@ class Job:
         rest, worked = self.seconds_left(), self.worked
         if rest is None or worked < PROBE or not result.is_partial:
             return
-        may_be_loading = worked < self.unasked / 2.0 and worked + rest < PLAIN * self.unasked
+        may_be_loading = (
+            worked < self.unasked / 2.0 and worked + rest < LOADING_FACTOR * self.unasked
+        )
         if worked + rest > self.unasked and rest > BRIEF and not may_be_loading:
             self.rest = rest
             raise UnaskedError

@@ -38,7 +38,7 @@ def wait_a_moment(job: Job) -> None:
 
 
 @dataclasses.dataclass
-class Own:
+class PrivateJob:
     """Work of one session alone: the job under way; in Markdown, why the last came to nothing."""
 
     job: Job | None = None
@@ -124,14 +124,14 @@ def result(request: Request) -> Result:
 
     Where there is no former one, the page ends with the progress.
     """
-    found = beside(request.experiment, request)
+    found = result_or_former(request.experiment, request)
     if found is None:
         st.skeleton(height=440)
         st.stop()
     return found
 
 
-def beside(name: str, request: Request) -> Result | None:
+def result_or_former(name: str, request: Request) -> Result | None:
     """Return the result of a quick study, or the former one, dimmed; else show the progress."""
     job = _job_of(request, name)
     wait_a_moment(job)

@@ -126,21 +126,21 @@ class Queue:
     def _do(self, job: Job) -> None:
         """Do a job to its end."""
         if not job.wanted:
-            job.turn("stopped")
+            job.set_state("stopped")
             return
-        job.turn("running")
+        job.set_state("running")
         try:
             job.work(job)
         except UnwantedError:
-            job.turn("stopped")
+            job.set_state("stopped")
         except UnaskedError:
-            job.turn("asks")
+            job.set_state("asks")
         except Exception as error:  # noqa: BLE001 - it becomes a sentence
-            job.turn("failed", _sentence(job, error))
+            job.set_state("failed", _sentence(job, error))
         else:
             tables = job.result.tables.values() if job.result else ()
             job.size = sum(int(table.memory_usage().sum()) for table in tables)
-            job.turn("done")
+            job.set_state("done")
 
 
 def _sentence(job: Job, error: Exception) -> str:

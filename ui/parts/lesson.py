@@ -82,7 +82,7 @@ def _scenario(view: View, step: Step, page: Page) -> str:
     """Return the scenario that a step's page shows; a class link may hold one."""
     key = page.chooser
     is_held = key not in step.knobs and key in view.fixed
-    return page.scenario(view.held(key)) if is_held else steps.scenario_of(step, page)
+    return page.scenario(view.value(key)) if is_held else steps.scenario_of(step, page)
 
 
 def panel(view: View) -> None:
@@ -116,7 +116,7 @@ def _say_if_moved(view: View, step: Step) -> None:
     stands = {"seed": steps.SEED, "preset": controls_spec.NO_PRESET}
     stands |= {key: value for key, value in set_by.items() if key in step.knobs}
     usual = {key: view.knob(key).default for key in view.knobs_of_page if key != FORMAT} | stands
-    moved = [key for key in view.knobs_of_page if key != FORMAT and view.held(key) != usual[key]]
+    moved = [key for key in view.knobs_of_page if key != FORMAT and view.value(key) != usual[key]]
     if moved:
         st.caption("You are exploring: this step's text uses its own settings.", width="content")
         if view.fixed.isdisjoint(moved):

@@ -104,7 +104,7 @@ def settings_of(step: Step, opens: Page) -> tuple[str, ...]:
     for key in (key for key in step.knobs if key not in unused):
         label, value = opens.knob(key, scenario).parameter.label, values[key]
         sign, gloss, _ = label.partition(" · ")
-        text = controls_spec.said(key, value)
+        text = controls_spec.display_value(key, value)
         # As in `c = 10` and `Show: many releases`.
         found.append(f"{sign} = {text}" if gloss else f"{sign}: {text}")
     return tuple(found)

@@ -68,7 +68,7 @@ def lead() -> str:
 
 def at_a_glance(view: View) -> None:
     """Show how many claims of each paper agree."""
-    drawn = charts.kept(stored(), "totals", lambda: pictures.totals(stored().table, NAMES))
+    drawn = charts.memoized(stored(), "totals", lambda: pictures.totals(stored().table, NAMES))
     charts.show(view, "totals", drawn)
 
 
@@ -151,7 +151,7 @@ def claim(view: View) -> str:
     with right:
         if pd.notna(row["ours"]):
             draw = functools.partial(pictures.one, row)
-            drawn = CaptionedFigure(charts.kept(stored(), row["id"], draw), str(row["reason"]))
+            drawn = CaptionedFigure(charts.memoized(stored(), row["id"], draw), str(row["reason"]))
             charts.show(view, "claim", drawn)
         _again(reading.load().runs[row["run"]])
     return str(row["experiment"])
@@ -221,7 +221,7 @@ def numbers(view: View, rows: pd.DataFrame) -> None:
         st.markdown("None of the claims above has a number of the paper to compare ours with.")
         return
     names, draw = tuple(comparable["id"]), functools.partial(_numbers, comparable)
-    charts.show(view, "numbers", charts.kept(stored(), names, draw))
+    charts.show(view, "numbers", charts.memoized(stored(), names, draw))
 
 
 def _numbers(comparable: pd.DataFrame) -> CaptionedFigure:

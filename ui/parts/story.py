@@ -37,7 +37,7 @@ def show(view: View) -> None:
         **story.looks(),
         "links": [],
         "address": f"{ADDRESS}?{__version__}",
-        "setting": {name: view.held(key) for name, key in KNOBS.items()},
+        "setting": {name: view.value(key) for name, key in KNOBS.items()},
         "projector": view.projector,
         "held": [name for name, key in KNOBS.items() if key in view.fixed],
     }

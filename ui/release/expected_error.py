@@ -74,7 +74,7 @@ def show(view: View, by: ReleaseMechanism, planned: int, chosen: ReleaseRequest 
         number, words, rest = error_by_size.headline(found, planned, width)
         blocks.headline(number, [words], rest)
         mark = functools.partial(error_by_size.marked, found, planned)
-        charts.show(view, found.experiment, charts.kept(found, ("planned", planned), mark))
+        charts.show(view, found.experiment, charts.memoized(found, ("planned", planned), mark))
 
     job = progress.growing(asked, draw)
     if job.result is None:

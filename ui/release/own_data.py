@@ -30,7 +30,7 @@ from abcdp_core.release.sparse_vector import SparseVectorRequest
 from abcdp_core.release.summary_request import AT_MOST, ROWS_ARE_PEOPLE, PrivateSummaryRequest
 from ui.jobs import progress
 from ui.release import budget, expected_error, release_state
-from ui.release.uploads import MINUTES, Held
+from ui.release.uploads import MINUTES, UploadedNumbers
 from ui.server import settings
 from ui.verbatim import verbatim
 from ui.view.view import View
@@ -202,7 +202,7 @@ def _more(scenario: str) -> dict[str, Any]:
     return chosen
 
 
-def confirm(request: ReleaseRequest, held: Held, planned: int, expected: str) -> None:
+def confirm(request: ReleaseRequest, held: UploadedNumbers, planned: int, expected: str) -> None:
     """Show what will be spent and what to expect, ask for confirmation, and release."""
     here = release_state.current()
     if here.release.job is not None:

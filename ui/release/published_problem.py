@@ -24,7 +24,7 @@ from abcdp_core.published.problems import Problem
 from ui.figures import charts, labels
 from ui.jobs import progress, work
 from ui.jobs.job import Job, RefusedError
-from ui.jobs.progress import Own
+from ui.jobs.progress import PrivateJob
 from ui.release import release_state, uploads
 from ui.server import settings
 from ui.verbatim import verbatim
@@ -52,7 +52,7 @@ class ProblemState:
     count: int = 0
     problem: Problem | None = None
     refused: str = ""
-    inference: Own = field(default_factory=Own)
+    inference: PrivateJob = field(default_factory=PrivateJob)
     found: Posterior | None = None
 
     def take(self, name: str, content: bytes) -> None:
@@ -73,7 +73,7 @@ class ProblemState:
         """Read the files; what was inferred before is of others."""
         if self.inference.job is not None:
             self.inference.job.cancel()
-        self.inference, self.problem, self.refused, self.found = Own(), None, "", None
+        self.inference, self.problem, self.refused, self.found = PrivateJob(), None, "", None
         if self.text is not None:
             try:
                 self.problem = uploaded_problem.read(self.text, self.table)

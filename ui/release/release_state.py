@@ -17,9 +17,9 @@ from abcdp_core.release.document import ReleaseRecord
 from abcdp_core.release.request import ReleaseRequest
 from ui.jobs import work
 from ui.jobs.job import Job, UnwantedError
-from ui.jobs.progress import Own
+from ui.jobs.progress import PrivateJob
 from ui.release import budget
-from ui.release.uploads import Held
+from ui.release.uploads import UploadedNumbers
 from ui.server import settings
 
 STATE = "_releases"
@@ -46,10 +46,10 @@ class ReleaseState:
 
     made: list[Released] = field(default_factory=list)
     digest: str = ""
-    release: Own = field(default_factory=Own)
-    inference: Own = field(default_factory=Own)
+    release: PrivateJob = field(default_factory=PrivateJob)
+    inference: PrivateJob = field(default_factory=PrivateJob)
 
-    def begin(self, request: ReleaseRequest, held: Held) -> None:
+    def begin(self, request: ReleaseRequest, held: UploadedNumbers) -> None:
         """Make a release when its turn comes."""
         self.digest = held.digest
         self.release.begin(functools.partial(_make, request, held))
@@ -75,7 +75,7 @@ def current() -> ReleaseState:
     return found
 
 
-def _make(request: ReleaseRequest, held: Held, job: Job) -> None:
+def _make(request: ReleaseRequest, held: UploadedNumbers, job: Job) -> None:
     """Release, unless it is cancelled, the numbers are forgotten, or nobody looks any more."""
     values = held.use()
 

@@ -28,7 +28,7 @@ from ui.verbatim import verbatim
 
 T = TypeVar("T")
 
-TRAY = "_tray"
+UPLOADS = "_uploads"
 
 MARKS = {"comma": ",", "point": ".", "apostrophe": "'", "blank": " "}
 """Thousands separators that a file may have."""
@@ -70,7 +70,7 @@ class ForMinutes(Generic[T]):
         self._what = None
 
 
-class Held(ForMinutes[NDArray[np.float64]]):
+class UploadedNumbers(ForMinutes[NDArray[np.float64]]):
     """A person's values ``(n,)``.
 
     Attributes:
@@ -110,7 +110,7 @@ class UploadState:
     files given so far names the uploader, which is empty after each of them.
     """
 
-    held: Held | None = None
+    held: UploadedNumbers | None = None
     waiting: Waiting | None = None
     refused: str = ""
     given: int = 0
@@ -137,7 +137,7 @@ class UploadState:
         self.refused = ""
         try:
             values = columns.read(content, scenario, kind, how)
-            self.held, self.waiting = Held(values, _kind(scenario, kind, how)), None
+            self.held, self.waiting = UploadedNumbers(values, _kind(scenario, kind, how)), None
         except CumulativeError:
             names = self.waiting.names if self.waiting else []
             self.waiting = Waiting(ForMinutes(content), names, looks_cumulative=True)
@@ -154,20 +154,20 @@ def _kind(scenario: str, column: str, how: Reading) -> str:
     return f"{column} of {scenario}, {how.at_most} of each {how.person}"
 
 
-def tray() -> UploadState:
+def upload_state() -> UploadState:
     """This session's."""
-    found: UploadState = st.session_state.setdefault(TRAY, UploadState())
+    found: UploadState = st.session_state.setdefault(UPLOADS, UploadState())
     return found
 
 
-def ask(scenario: str, how: Reading = AS_IT_IS) -> Held | None:
+def ask(scenario: str, how: Reading = AS_IT_IS) -> UploadedNumbers | None:
     """Return the person's values, asked for unless they are held; say what is wrong with a file.
 
     Args:
         scenario: of the data.
         how: whose records the rows are; a file that was read in another way is forgotten.
     """
-    here, column = tray(), _column(scenario)
+    here, column = upload_state(), _column(scenario)
     if column is None:
         st.info("Choose what your file contains. The program does not look inside to find out.")
         return None
@@ -255,7 +255,7 @@ def _choose(scenario: str, kind: str, here: UploadState, waiting: Waiting) -> No
 
 
 def _forget() -> None:
-    here = tray()
+    here = upload_state()
     if here.waiting is not None:
         here.waiting.content.drop()
         here.waiting = None
@@ -291,7 +291,7 @@ def _ask(scenario: str, column: str, here: UploadState, how: Reading) -> None:
 
 def take_file(key: str, scenario: str, column: str, how: Reading) -> None:
     """Keep the numbers of a file that an uploader has just got."""
-    here = tray()
+    here = upload_state()
     if given := taken(key):
         here.offer(given[1], scenario, column, how)
 

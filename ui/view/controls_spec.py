@@ -315,7 +315,7 @@ def names_of(key: str) -> Mapping[str, str]:
     return {str(each): known.get(str(each)) or simulators.title(str(each)) for each in options}
 
 
-def said(key: str, value: Scalar) -> str:
+def display_value(key: str, value: Scalar) -> str:
     """A knob's value in words."""
     if isinstance(value, bool):
         return "on" if value else "off"

@@ -39,19 +39,22 @@ class Change:
     Attributes:
         version: the first one in which it is so.
         former: key -> what it started from before.
-        parted: key that has been there since -> the one that spoke for it before.
+        split_from: key that has been there since -> the one that spoke for it before.
     """
 
     version: str
     former: Mapping[str, str]
-    parted: Mapping[str, str]
+    split_from: Mapping[str, str]
 
 
 CHANGES = (
     Change(
         "0.2.0",
         former={"epsilon_total": "1", "adaptive-truncation.n": "5000"},
-        parted={"adaptive-truncation.epsilon_total": "epsilon_total", "adaptive-truncation.n": "n"},
+        split_from={
+            "adaptive-truncation.epsilon_total": "epsilon_total",
+            "adaptive-truncation.n": "n",
+        },
     ),
 )
 """In order. Thanks to them a link shows what it showed when it was made."""
@@ -70,10 +73,12 @@ def of_today(query: Mapping[str, str], known: Collection[str], own: Collection[s
     for change in CHANGES:
         if made < _number(change.version):
             # A page's own keys are nothing to the others.
-            here = {key for key in (*change.former, *change.parted) if "." not in key or key in own}
+            here = {
+                key for key in (*change.former, *change.split_from) if "." not in key or key in own
+            }
             former = {key: change.former[key] for key in change.former.keys() & here}
-            parted = {key: change.parted[key] for key in change.parted.keys() & here}
-            moved = {new: values[old] for new, old in parted.items() if old in values}
+            split_from = {key: change.split_from[key] for key in change.split_from.keys() & here}
+            moved = {new: values[old] for new, old in split_from.items() if old in values}
             values = former | moved | values
     return values
 

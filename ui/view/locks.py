@@ -63,7 +63,7 @@ def offered(view: View, key: str, options: Sequence[Scalar]) -> list[Scalar]:
     kept = {*controls_spec.BY_SCENARIO, *view.page.limited()} & {*here(view)}
     if not kept:
         return list(options)
-    now = view.page.scenario(view.held(key))
+    now = view.page.scenario(view.value(key))
     return [option for option in options if view.page.scenario(option) == now]
 
 

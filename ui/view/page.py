@@ -26,7 +26,7 @@ class Page:
             parameters tell which shared knobs it uses.
         own: keys of the knobs it asks for itself.
         uses: shared knobs that it takes beside those of its experiments.
-        instead: shared knob -> the own one that is in its place here, as it means something else.
+        replaces: shared knob -> the own one that is in its place here, as it means something else.
         without: shared knobs of its experiments that have no place here.
         view: key of the knob that chooses what is shown, if there is one.
         views: its value -> the experiments shown then, the main one first.
@@ -44,7 +44,7 @@ class Page:
     experiments: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
-    instead: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    replaces: Mapping[str, str] = dataclasses.field(default_factory=dict)
     without: tuple[str, ...] = ()
     view: str = ""
     views: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
@@ -91,20 +91,20 @@ class Page:
 
     def key_of(self, name: str) -> str:
         """The key under which a shared knob, or what is in its place, stands here."""
-        return self.instead.get(name, name)
+        return self.replaces.get(name, name)
 
     def unused(self, view: Scalar | None) -> set[str]:
         """Shared knobs that are not shown while a view is."""
         used = controls_spec.used_by(self.shown(view)) | {*self.uses}
-        return {*SHARED} - (used - {*self.without, *self.instead})
+        return {*SHARED} - (used - {*self.without, *self.replaces})
 
     def knobs(self, view: Scalar | None) -> tuple[str, ...]:
         """Return the keys of the knobs that a view uses: shared ones, then the page's own."""
         shown, used = self.shown(view), controls_spec.used_by(self.shown(view))
-        unused = self.unused(view) - (used & {*self.instead})
+        unused = self.unused(view) - (used & {*self.replaces})
         shared = [name for name in SHARED if name not in unused]
         others = {*self.every} - {*shown}
-        idle = {key for name, key in self.instead.items() if name not in used}
+        idle = {key for name, key in self.replaces.items() if name not in used}
         own = [
             key
             for key in self.own

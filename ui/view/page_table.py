@@ -100,7 +100,7 @@ TABLE = (
                 "online-gradient": "channel",
             }
         ),
-        instead={
+        replaces={
             "epsilon_total": "adaptive-truncation.epsilon_total",
             "n": "adaptive-truncation.n",
         },
@@ -123,7 +123,7 @@ TABLE = (
         "Ask people one by one",
         ("poll",),
         own=_own({"poll": "epsilon_total n mean spread at_once"}),
-        instead={"epsilon_total": "poll.epsilon_total", "n": "poll.n"},
+        replaces={"epsilon_total": "poll.epsilon_total", "n": "poll.n"},
         pins=True,
     ),
     Page(

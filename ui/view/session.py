@@ -74,7 +74,7 @@ def begin(page: Page, ready: Callable[[str], None]) -> View:
         here.scenarios[view.scenario] = {}
         view = _read_link(view)
     if goes_back or not here.is_drawn:
-        drawn = {key: view.held(key) for key in (*view.knobs_of_page, *controls_spec.SWITCHES)}
+        drawn = {key: view.value(key) for key in (*view.knobs_of_page, *controls_spec.SWITCHES)}
         # What is not drawn keeps its value, whatever another page's address says of it.
         view = moved(before if goes_back else view, drawn)
     if goes_back:
@@ -265,13 +265,13 @@ def _follow_scenario(before: View, view: View, *, is_set: bool) -> View:
     view = moved(view, {**starts, **kept})
     # A widget cannot have a value that it does not offer.
     limited = view.page.limited() & view.values.keys()
-    return moved(view, {key: view.held(key) for key in limited})
+    return moved(view, {key: view.value(key) for key in limited})
 
 
 def _leave_scenario(view: View, now: str) -> dict[str, Scalar]:
     """Remember the knobs' values in the scenario that is left; return those of another one."""
     known = visit().scenarios
     left = next(reversed(known))
-    known[left] = {key: view.standing(key, left) for key in controls_spec.BY_SCENARIO}
+    known[left] = {key: view.value_in_scenario(key, left) for key in controls_spec.BY_SCENARIO}
     known[now] = known.pop(now, {})
     return known[now]

@@ -57,7 +57,7 @@ class View:
         """
         key = self.page.key_of(key)
         self.check(key)
-        return self.held(key)
+        return self.value(key)
 
     def check(self, name: str) -> None:
         """Refuse a knob or an experiment that the page's line in the table does not grant.
@@ -75,19 +75,19 @@ class View:
     def _granted(self) -> set[str]:
         return self.page.granted(self.shown)
 
-    def held(self, key: str) -> Scalar:
+    def value(self, key: str) -> Scalar:
         """Return the value of any knob, whether or not the page uses it."""
         if key not in self._known:
             chooses = key == self.page.chooser
             scenario = controls_spec.FIRST_SCENARIO if chooses else self.scenario
-            self._known[key] = self.standing(key, scenario)
+            self._known[key] = self.value_in_scenario(key, scenario)
         return self._known[key]
 
     @cached_property
     def _known(self) -> dict[str, Scalar]:
         return {}
 
-    def standing(self, key: str, scenario: str) -> Scalar:
+    def value_in_scenario(self, key: str, scenario: str) -> Scalar:
         """Return a knob's value if a scenario allows it, else its default there."""
         knob = self.knob(key, scenario)
         with contextlib.suppress(ParameterError):
@@ -125,17 +125,17 @@ class View:
         for values in brought:
             if "scenario" in values:
                 return str(values["scenario"])
-        return page.scenario(self.standing(page.chooser, controls_spec.FIRST_SCENARIO))
+        return page.scenario(self.value_in_scenario(page.chooser, controls_spec.FIRST_SCENARIO))
 
     @cached_property
     def shown(self) -> Scalar | None:
         """What the page shows, on a page with several views."""
-        return self.held(self.page.view) if self.page.view else None
+        return self.value(self.page.view) if self.page.view else None
 
     @cached_property
     def projector(self) -> bool:
         """Whether letters are large, for a lecture hall."""
-        return bool(self.held("projector"))
+        return bool(self.value("projector"))
 
     def at(self, values: Mapping[str, Scalar]) -> View:
         """Return the pinned view, in which some knobs have other values."""
@@ -171,10 +171,10 @@ class View:
     @cached_property
     def lesson(self) -> tuple[Lesson, int] | None:
         """The lesson that is on and its step, counted from 1."""
-        if (name := str(self.held("lesson"))) == NO_LESSON:
+        if (name := str(self.value("lesson"))) == NO_LESSON:
             return None
         lesson = lessons.load()[name]
-        return lesson, min(int(self.held("step")), len(lesson.steps))
+        return lesson, min(int(self.value("step")), len(lesson.steps))
 
     @property
     def step(self) -> Step | None:

@@ -109,7 +109,7 @@ def _kinds(view: View, target: Target) -> dict[str, str]:
         for key, name in names.items():
             value, label = target.stand.get(key), controls_spec.short(key)
             if value is not None:
-                label = f"{label} = {controls_spec.said(key, value)}"
+                label = f"{label} = {controls_spec.display_value(key, value)}"
             options = [FREE, LOCKED, *([HIDDEN] if key not in controls_spec.ALWAYS_SEEN else [])]
             now = HIDDEN if key in view.hidden else LOCKED if key in view.locked else FREE
             kind = st.segmented_control(label, options, default=now, required=True, key=name)

@@ -72,14 +72,14 @@ def _read(view: View, here: session.Visit, ready: Callable[[str], None]) -> None
     page, asked = view.page, here.pin
     notices: tuple[str, ...] = (f"{verbatim(controls_spec.PIN)}: this page pins no figure.",)
     if page.pins:
-        pinnable = [*_standing(view)]
+        pinnable = [*_comparable_values(view)]
         chooser = {key: view.knob(key) for key in pinnable if key == page.chooser}
         scenario = view.at(link.read_pairs(controls_spec.PIN, asked, chooser)[0]).scenario
         ready(scenario)
         known = {key: view.knob(key, scenario) for key in pinnable}
         values, notices = link.read_pairs(controls_spec.PIN, asked, known | chooser)
         if values:
-            st.session_state[HELD] = page.file, {**_standing(view), **values}
+            st.session_state[HELD] = page.file, {**_comparable_values(view), **values}
     here.notices += notices
 
 
@@ -89,24 +89,24 @@ def _held() -> Mapping[str, Scalar]:
     return values
 
 
-def _standing(view: View) -> dict[str, Scalar]:
+def _comparable_values(view: View) -> dict[str, Scalar]:
     """Return the knobs that change how a figure looks, not those that choose which one it is."""
     others = "preset", "figures.format"
     keys = [key for key in view.knobs_of_page if not key.endswith(".view") and key not in others]
-    return {key: view.held(key) for key in keys}
+    return {key: view.value(key) for key in keys}
 
 
 def _pinned(view: View) -> dict[str, Scalar]:
     """Return the same knobs as they are in A."""
     pinned = view.at(_held())
-    return {key: pinned.held(key) for key in _standing(view)}
+    return {key: pinned.value(key) for key in _comparable_values(view)}
 
 
 def _differences(view: View) -> dict[str, tuple[Scalar, Scalar]]:
     """Return key -> its values in A and in B, where they differ."""
     if not _held():
         return {}
-    now, then = _standing(view), _pinned(view)
+    now, then = _comparable_values(view), _pinned(view)
     return {key: (then[key], now[key]) for key in now if then[key] != now[key]}
 
 
@@ -117,7 +117,7 @@ def in_link(view: View) -> dict[str, str]:
 
 
 def _pin(view: View) -> None:
-    st.session_state[HELD] = view.page.file, _standing(view)
+    st.session_state[HELD] = view.page.file, _comparable_values(view)
 
 
 def _unpin() -> None:
@@ -134,7 +134,7 @@ def result(view: View, ask: Ask) -> tuple[Result, Pinned]:
     """Return the complete result of a quick study, as :func:`progress.result` does, and A's."""
     found = progress.result(ask(view))
     request, note = _request(view, ask)
-    return found, Pinned(progress.beside(NAME, request) if request else None, note)
+    return found, Pinned(progress.result_or_former(NAME, request) if request else None, note)
 
 
 DrawTwo = Callable[[Result, Pinned], None]
@@ -194,7 +194,7 @@ def show(
     else:
         with st.container(key="pinned", gap="small"):
             _changes_line(view)
-            joined = charts.beside(then, now)
+            joined = charts.on_shared_axes(then, now)
             beside = st.grid(2, min_column_width=WIDE if view.projector else NARROW, gap="medium")
             with beside.container():
                 with st.container(gap=None):
@@ -249,7 +249,8 @@ def _title(view: View, at: int, drawn: CaptionedFigure, *, stale: bool = False) 
     """Show a figure's letter with what is its own, and its title."""
     pairs = _differences(view).items()
     own = ", ".join(
-        f"{controls_spec.short(key)} = {controls_spec.said(key, pair[at])}" for key, pair in pairs
+        f"{controls_spec.short(key)} = {controls_spec.display_value(key, pair[at])}"
+        for key, pair in pairs
     )
     told = STALE if stale else html.escape(own).replace(" = ", "&nbsp;=&nbsp;")
     st.html(f'<p class="letter"><b>{"AB"[at]}</b> {told}</p>{charts.title(drawn.figure)}')
@@ -259,7 +260,7 @@ def _changes(view: View) -> str:
     """Return what differs between A and B, as in ``c = 10 → 100``."""
     told = [
         f"{controls_spec.short(key)} = "
-        f"{controls_spec.said(key, then)} → {controls_spec.said(key, now)}"
+        f"{controls_spec.display_value(key, then)} → {controls_spec.display_value(key, now)}"
         for key, (then, now) in _differences(view).items()
     ]
     more = f" and {len(told) - SAID} more" if len(told) > SAID else ""

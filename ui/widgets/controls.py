@@ -98,7 +98,7 @@ def _new_noise(view: View, reason: str) -> None:
 
     about = "Draw new privacy noise. Data, pool and knobs stay the same."
     st.button("New noise", "new-noise", about, draw_next, disabled=bool(reason), width="stretch")
-    st.caption(reason or f"Noise number {view.held('noise_draw')}")
+    st.caption(reason or f"Noise number {view.value('noise_draw')}")
 
 
 def _for_link(view: View) -> dict[str, Scalar]:
@@ -108,7 +108,7 @@ def _for_link(view: View) -> dict[str, Scalar]:
         keys += ["lesson", "step"]
     # A locked knob of another page keeps its value there.
     fixed = {key: view.values[key] for key in locks.elsewhere(view) if key in view.values}
-    values = {key: view.held(key) for key in keys}
+    values = {key: view.value(key) for key in keys}
     return values | fixed | locks.in_link(view) | compare.in_link(view)
 
 
@@ -139,7 +139,7 @@ def widget(
         return
     if fixed := locks.reason(view, key):
         with st.container(key=f"locked-{key.replace('.', '-')}", gap=None):
-            value = controls_spec.said(key, view.held(key))
+            value = controls_spec.display_value(key, view.value(key))
             st.markdown(f"{controls_spec.short(key)} = **{value}** :material/lock:", help=fixed)
     else:
         reason = _movable(view, key, reason, on_change)
@@ -165,11 +165,11 @@ def _movable(view: View, key: str, reason: str, on_change: Callable[[], None] | 
         _choice(view, knob, shared)
     elif len(parameter.options) == 1:
         # A slider needs two places.
-        only = controls_spec.said(key, knob.default)
+        only = controls_spec.display_value(key, knob.default)
         st.text_input(parameter.label, only, disabled=True, help=shared["help"])
         reason = reason or "The only value of this scenario."
     elif parameter.options or parameter.steps:
-        offered = controls_spec.choices(parameter, knob.default, view.held(key))
+        offered = controls_spec.choices(parameter, knob.default, view.value(key))
         st.select_slider(options=offered, value=knob.default, format_func=_text, **shared)
         if ends := controls_spec.ENDS.get(key):
             st.html(f'<p class="ends"><span>{ends[0]}</span><span>{ends[1]}</span></p>')
@@ -207,7 +207,7 @@ def _named(
     """
     key, on_change = shared["key"], shared["on_change"]
     seen = f"named-{key}"
-    st.session_state[seen] = view.held(key)
+    st.session_state[seen] = view.value(key)
 
     def hand_on() -> None:
         st.session_state[key] = st.session_state[seen]
@@ -228,7 +228,7 @@ def _named(
         st.segmented_control(required=True, **named)
 
 
-def own(view: View, *keys: str) -> None:
+def page_controls(view: View, *keys: str) -> None:
     """Show the page's own knobs, side by side where there is room."""
     seen = [key for key in keys if key not in view.hidden]
     if not seen:
@@ -240,11 +240,11 @@ def own(view: View, *keys: str) -> None:
                 widget(view, key)
 
 
-def more(view: View, *keys: str) -> None:
+def advanced_controls(view: View, *keys: str) -> None:
     """Show the page's own knobs that few need, folded."""
     if {*keys} - {*view.hidden}:
         with st.expander("Advanced"):
-            own(view, *keys)
+            page_controls(view, *keys)
 
 
 def view(view: View) -> None:
