@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import threading
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
-from streamlit.runtime.uploaded_file_manager import UploadedFile
+from streamlit.typing import UploadedFile
 
 from abcdp_core import tabular
 from abcdp_core.own_model.lattice import RECORDS
@@ -246,9 +246,11 @@ def _choose(scenario: str, kind: str, here: UploadState, waiting: Waiting) -> No
                 *(column, date, date_format, missing, totals, count, thousands),
                 rows_are_people=alone,
             )
-            given, cannot = (scenario, kind, how), bool(names) and column is None
-            style: Any = {"type": "primary", "disabled": cannot}
-            st.button("Read", "own-read", on_click=here.choose, args=given, **style)
+            no_column = bool(names) and column is None
+            # Not a callback, which would have what was chosen when the button was drawn.
+            if st.button("Read", key="own-read", type="primary", disabled=no_column):
+                here.choose(scenario, kind, how)
+                st.rerun()
             st.button("Forget the file", key="own-forget-file", on_click=_forget)
     if here.refused:
         st.error(here.refused)
