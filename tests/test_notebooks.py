@@ -13,7 +13,7 @@ import pytest
 from abcdp_core import figures as fig
 from abcdp_core import lessons, runner
 from abcdp_core.lessons import numbers
-from abcdp_core.lessons.reading import Step
+from abcdp_core.lessons.step import Step
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from abcdp_core.studies import Experiment

@@ -5,12 +5,11 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from abcdp_core.figures.looks import Medium
+from abcdp_core.figures.medium import Medium
 
 LETTERS = re.compile(r"font-size: ?(\d+)px")
 

@@ -32,7 +32,7 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,10 +40,8 @@ from numpy.typing import NDArray
 
 from abcdp_core import summaries
 from abcdp_core.lessons import LessonError
+from abcdp_core.lessons.step import Step
 from abcdp_core.streams import generator
-
-if TYPE_CHECKING:
-    from abcdp_core.lessons.reading import Step
 
 Array = NDArray[np.float64]
 

@@ -8,13 +8,6 @@ from abcdp_core.privacy.accounting import (
     ADDS_UP,
     UNPROTECTED,
     Cost,
-    Event,
-    Gaussian,
-    GaussianSeries,
-    Laplace,
-    NonPrivate,
-    NormNoise,
-    ThresholdRun,
     belief,
     cost,
     guarantee,
@@ -22,4 +15,13 @@ from abcdp_core.privacy.accounting import (
     noise_in_words,
     statement,
     statement_of_largest,
+)
+from abcdp_core.privacy.events import (
+    Event,
+    Gaussian,
+    GaussianSeries,
+    Laplace,
+    NonPrivate,
+    NormNoise,
+    ThresholdRun,
 )

@@ -31,7 +31,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from abcdp_core.privacy.accounting import Gaussian, GaussianSeries
 from abcdp_core.privacy.calibration import (
     PRECISION,
     check_between_0_and_1,
@@ -40,6 +39,7 @@ from abcdp_core.privacy.calibration import (
     check_positive,
     smallest_satisfying,
 )
+from abcdp_core.privacy.events import Gaussian, GaussianSeries
 
 ACCOUNTANTS = ("rdp-classic", "rdp", "exact")
 

@@ -37,13 +37,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.privacy.accounting import (
+    cost,
+)
+from abcdp_core.privacy.events import (
     Event,
     Gaussian,
     GaussianSeries,
     Laplace,
     NonPrivate,
     NormNoise,
-    cost,
 )
 
 Array = NDArray[np.float64]

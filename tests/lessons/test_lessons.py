@@ -12,7 +12,8 @@ import pytest
 from abcdp_core import documents, lessons, studies, summaries
 from abcdp_core.lessons import numbers, printed, reading
 from abcdp_core.lessons.printed import Sheet
-from abcdp_core.lessons.reading import Lesson, Step
+from abcdp_core.lessons.reading import Lesson
+from abcdp_core.lessons.step import Step
 from tests import results
 
 LESSONS = lessons.load()

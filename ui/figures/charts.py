@@ -19,6 +19,7 @@ from plotly.basedatatypes import BaseFigure
 from abcdp_core import figures as fig
 from abcdp_core import studies
 from abcdp_core.figures import CaptionedFigure
+from abcdp_core.figures.medium import Medium
 from abcdp_core.results import Result
 from ui.jobs import progress
 from ui.view.view import View
@@ -152,7 +153,7 @@ def _tell(key: str, names: list[str], clicked: Clicked | None) -> None:
         clicked(names[points[0]["curve_number"]], float(points[0]["x"]))
 
 
-def _dress(figure: go.Figure, medium: fig.Medium) -> PlotlyDict:
+def _dress(figure: go.Figure, medium: Medium) -> PlotlyDict:
     return PlotlyDict(fig.below_title(figure, medium))
 
 

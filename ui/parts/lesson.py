@@ -17,7 +17,8 @@ import streamlit as st
 
 from abcdp_core import lessons, store, studies
 from abcdp_core.lessons import numbers
-from abcdp_core.lessons.reading import Lesson, Step
+from abcdp_core.lessons.reading import Lesson
+from abcdp_core.lessons.step import Step
 from abcdp_core.parameters import text_of
 from ui.view import controls_spec, locks, page_table, session, steps
 from ui.view.page import Page

@@ -12,7 +12,8 @@ from abcdp_core import lessons, store, studies
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.lessons import numbers, printed
 from abcdp_core.lessons.printed import Picture, Sheet
-from abcdp_core.lessons.reading import Lesson, Step
+from abcdp_core.lessons.reading import Lesson
+from abcdp_core.lessons.step import Step
 from abcdp_core.parameters import Scalar
 from abcdp_core.results import Result
 from ui.figures import charts, downloads

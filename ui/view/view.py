@@ -22,7 +22,8 @@ from ui.view.controls_spec import NO_LESSON, NO_PRESET
 from ui.view.page import Page
 
 if TYPE_CHECKING:
-    from abcdp_core.lessons.reading import Lesson, Step
+    from abcdp_core.lessons.reading import Lesson
+    from abcdp_core.lessons.step import Step
 
 
 class NotGrantedError(Exception):
