@@ -19,7 +19,8 @@ from abcdp_core.pool.key import PoolKey, key_for
 from abcdp_core.pool.making import is_ready
 from abcdp_core.privacy import statement
 from abcdp_core.sentences import settings_line
-from abcdp_core.simulators import ScenarioParams, uniform_mixture
+from abcdp_core.simulators import ScenarioParams
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 
 PRIOR_SHOWN = 2000
@@ -30,9 +31,9 @@ PRIOR_SHOWN = 2000
 class SparseVectorParams(ScenarioParams):
     """Parameters of a release from the uniform mixture, without size and budget."""
 
-    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
-    c: int = par.C.field(uniform_mixture.C_DEFAULT)
-    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
+    epsilon_abc: float = MIXTURE.epsilon_abc.field(MIXTURE.epsilon_abc_default)
+    c: int = par.C.field(MIXTURE.c_default)
+    pool_size: int = par.POOL_SIZE.field(MIXTURE.pool_size_default)
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = par.SENSITIVITY.field("sharp")
 
@@ -45,12 +46,12 @@ class ReleaseParams(ScenarioParams):
         kind="choice",
         label="Scenario",
         help="The data and their model.",
-        options=tuple(dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))),
-    ).field(uniform_mixture.SCENARIO)
+        options=tuple(dict.fromkeys((MIXTURE.name, *simulators.names()))),
+    ).field(MIXTURE.name)
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
-    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
+    epsilon_abc: float = MIXTURE.epsilon_abc.field(MIXTURE.epsilon_abc_default)
     c: int = par.C.field(10)
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    n: int = MIXTURE.n.field(MIXTURE.n_default)
     pool_size: int = par.POOL_SIZE.field(10_000)
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = par.SENSITIVITY.field("sharp")
@@ -133,7 +134,7 @@ def kept(
         release: the release.
         of: columns in front with one value each, such as the name of the release.
     """
-    names, count = list(params.source.AXES), len(release.indices)
+    names, count = list(params.source.axes), len(release.indices)
     columns = {
         "sample": np.repeat(release.indices, len(names)),
         "parameter": np.tile(names, count),

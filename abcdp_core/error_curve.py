@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from abcdp_core import cache, fingerprint, pool
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.theory import sparse_vector_run
 
 Array = NDArray[np.float64]
@@ -76,7 +77,7 @@ def averaged(
     rho: Array,
     theta: Array,
     truth: Array,
-    prior_mean: Array = uniform_mixture.PRIOR_MEAN,
+    prior_mean: Array = MIXTURE.prior_mean,
 ) -> float:
     """Return the mean squared error of the released mean over all noise, for any data (MATH E6).
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from abcdp_core import pool, predictive
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 from abcdp_core.theory import flip
 
@@ -36,7 +37,7 @@ def event(at: Any, c: int | None = None) -> SparseVector:
 
 def pool_key(n: int, size: int, seed: int) -> pool.PoolKey:
     """Return the key of the public pool."""
-    return pool.key_for(uniform_mixture.SCENARIO, n, size, seed)
+    return pool.key_for(MIXTURE.name, n, size, seed)
 
 
 def missing_pools(

@@ -63,5 +63,5 @@ def missing_pools(keys: Sequence[tuple[pool.PoolKey, int]], sets: int) -> list[p
 
 
 def _entry(kind: str, key: pool.PoolKey, n: int, index: int | None = None) -> cache.Entry:
-    code = fingerprint.of(__name__, key.source.__name__)
+    code = fingerprint.of(__name__, key.source.module)
     return cache.entry(kind, asdict(key) | {"n": n, "index": index}, code)

@@ -1,21 +1,23 @@
 """Plug-ins found by scanning: each scenario, mechanism or study is one module in its folder.
 
-A module joins by the folder's marker: ``SCENARIO`` in ``simulators`` and ``EXPERIMENT`` in
-``studies`` hold its name, ``MECHANISMS`` in ``mechanisms`` what it offers. An added file may
-define ``MODEL`` instead, from which a scenario is made. Installed packages add modules through
+A module joins by the folder's marker: ``SCENARIO`` in ``simulators`` holds a value with a name or,
+as before, the name; ``EXPERIMENT`` in ``studies`` holds the name, ``MECHANISMS`` in ``mechanisms``
+what it offers. An added file may define ``MODEL`` instead, from which its scenario is made, and a
+scenario may be added without a module. Installed packages add modules through
 entry points of the group ``abcdp_explorer``. Files are added by :func:`add_file`, or by the
 operator in the environment variable :data:`PLUGINS`: names separated by colons (semicolons on
 Windows). So pages can show your own models although nobody can upload one.
 
-Names and titles must be plain strings: they are read from the files of scenarios and studies
-without importing them, which would load their libraries. A syntax error or a duplicate name is
-raised when the folder is scanned, an import error when the module is used. No plug-in is left out
-silently.
+Names and titles must be plain strings, as constants or keywords: they are read from the files of
+scenarios and studies without importing them, which would load their libraries. A syntax error or a
+duplicate name is raised when the folder is scanned, an import error when the module is used. No
+plug-in is left out silently.
 """
 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import importlib
 import importlib.util
@@ -39,6 +41,7 @@ PLUGINS = "ABCDP_PLUGINS"
 """Environment variable that names files to add."""
 
 _added: list[ModuleType] = []
+_given: dict[str, Entry] = {}
 
 texts: dict[str, bytes] = {}
 """Module of an added file -> its source text when it was added."""
@@ -54,7 +57,7 @@ def add_file(path: str | Path) -> ModuleType:
     """Load a plug-in file in this process; it replaces an earlier one of the same file name.
 
     Returns:
-        The module, or for a file with ``MODEL`` the scenario made from it.
+        The module; for a file with ``MODEL``, its ``SCENARIO`` is the one made from it.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -81,7 +84,7 @@ def add_file(path: str | Path) -> ModuleType:
     is_other = texts.get(name, loader.text) != loader.text
     texts[name] = loader.text
     if hasattr(module, "MODEL"):
-        module = _scenario_of(module.MODEL, name, path)
+        vars(module)["SCENARIO"] = _scenario_of(module.MODEL, name, path)
     if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISMS", "EXPERIMENT")):
         raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISMS, EXPERIMENT, MODEL.")
     add_module(module)
@@ -94,6 +97,17 @@ def add_module(module: ModuleType) -> None:
     """Add a plug-in module in this process; it replaces an earlier one of the same name."""
     _take_out(module)
     _added.append(module)
+    forget()
+
+
+def add_value(marker: str, value: Any) -> None:
+    """Add a plug-in without a module in this process; it replaces an earlier one.
+
+    Args:
+        marker: of the folder that it joins.
+        value: has a ``name``, and a ``module`` that no other plug-in has.
+    """
+    _given[value.module] = Entry(value.module, *_told(marker, value), lambda: value)
     forget()
 
 
@@ -136,12 +150,11 @@ def emptied_by(empty: Callable[[], object]) -> None:
     _emptied.append(empty)
 
 
-def _scenario_of(model: Any, name: str, path: Path) -> ModuleType:
+def _scenario_of(model: Any, name: str, path: Path) -> Any:
     """Return the scenario of your own model, made by the module that the model names."""
     if not hasattr(model, "SCENARIO_MADE_BY"):
         raise ValueError(f"plug-in {path}: MODEL must be an abcdp_core.own_model.Model.")
-    scenario: ModuleType = part(model.SCENARIO_MADE_BY).scenario(model, name, path.name)
-    return scenario
+    return part(model.SCENARIO_MADE_BY).scenario(model, name, path.name)
 
 
 def text_of(path: Path) -> bytes:
@@ -151,7 +164,7 @@ def text_of(path: Path) -> bytes:
 
 def module_that_added(marker: str, name: str) -> ModuleType | None:
     """Return the module of the added file that defines a name, or ``None``."""
-    named = (each for each in _added if getattr(each, marker, None) == name)
+    named = (each for each in _added if _loaded(each, marker).name(marker) == name)
     return next((each for each in named if each.__name__ in texts), None)
 
 
@@ -191,7 +204,7 @@ def forget() -> None:
 def plugged_in() -> list[str]:
     """Return the names of plug-in modules from elsewhere, without importing them."""
     installed = [point.module for point in entry_points(group=ENTRY_POINT_GROUP)]
-    return [*installed, *(module.__name__ for module in _added)]
+    return [*installed, *(module.__name__ for module in _added), *_given]
 
 
 @dataclass(frozen=True)
@@ -200,22 +213,27 @@ class Entry:
 
     Attributes:
         module: full name of the module.
-        strings: name -> plain string that the module assigns to it.
-        defined: all names that the module defines.
+        strings: name -> plain string that the module assigns to it; ``NAME.field`` for the plain
+            strings among the fields of a value.
+        defined: all names that the module defines, and ``NAME.field`` for fields that are stated.
         load: import it.
     """
 
     module: str
     strings: Mapping[str, str]
     defined: frozenset[str]
-    load: Callable[[], ModuleType]
+    load: Callable[[], Any]
+
+    def name(self, marker: str) -> str | None:
+        """Return the name under a marker."""
+        return self.strings.get(marker, self.strings.get(f"{marker}.name"))
 
 
 class PlugIns(Mapping[str, Any]):
     """Name -> module of every plug-in of one folder, imported on access."""
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
-        self._entries = entries
+    def __init__(self, entries: Mapping[str, Entry], marker: str) -> None:
+        self._entries, self._marker = entries, marker
 
     def __getitem__(self, name: str) -> Any:
         return self._entries[name].load()
@@ -232,7 +250,9 @@ class PlugIns(Mapping[str, Any]):
 
     def title(self, name: str) -> str:
         """Return its title if that is a plain string, else its name; import nothing."""
-        return self._entries[name].strings.get("TITLE", name)
+        strings = self._entries[name].strings
+        found = (strings[each] for each in (f"{self._marker}.title", "TITLE") if each in strings)
+        return next(found, name)
 
     def defines(self, name: str, what: str) -> bool:
         """Return whether a plug-in defines a name, such as a function; import nothing."""
@@ -255,7 +275,7 @@ def scan(package: str, marker: str) -> PlugIns:
     """
     found: dict[str, Entry] = {}
     for entry in _entries(package, marker):
-        name = entry.strings.get(marker)
+        name = entry.name(marker)
         if name is None:
             raise ValueError(f"{entry.module}: {marker} must be a plain string.")
         if name in found and found[name].module != entry.module:
@@ -263,7 +283,7 @@ def scan(package: str, marker: str) -> PlugIns:
                 f"two plug-ins are called {name!r}: {found[name].module} and {entry.module}."
             )
         found[name] = entry
-    return PlugIns(dict(sorted(found.items())))
+    return PlugIns(dict(sorted(found.items())), marker)
 
 
 _asked: set[str] = set()
@@ -328,9 +348,9 @@ def _entries(package: str, marker: str) -> list[Entry]:
     """List plug-ins with a marker: of a folder, of installed packages, and added files."""
     _add_from_environment(os.environ.get(PLUGINS, ""))
     entries = [_read(package, file, file.read_bytes()) for file in _files(package)]
-    entries += [_loaded(point.load()) for point in entry_points(group=ENTRY_POINT_GROUP)]
-    entries += [_loaded(module) for module in _added]
-    return [entry for entry in entries if marker in entry.defined]
+    entries += [_loaded(point.load(), marker) for point in entry_points(group=ENTRY_POINT_GROUP)]
+    entries += [_loaded(module, marker) for module in _added]
+    return [entry for entry in (*entries, *_given.values()) if marker in entry.defined]
 
 
 class LoadError(ImportError):
@@ -373,13 +393,28 @@ def _read(package: str, file: Path, text: bytes) -> Entry:
                 | ast.AnnAssign(target=ast.Name(id=name), value=value)
             ):
                 defined.add(name)
-                if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    strings[name] = value.value
+                parts = value.keywords if isinstance(value, ast.Call) else []
+                stated = {f"{name}.{each.arg}": each.value for each in parts}
+                defined |= stated.keys()
+                for key, each in {name: value, **stated}.items():
+                    if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                        strings[key] = each.value
     module = f"{package}.{file.parent.name if file.stem == '__init__' else file.stem}"
     return Entry(module, strings, frozenset(defined), lambda: part(module))
 
 
-def _loaded(module: ModuleType) -> Entry:
-    """Describe a module that is imported already."""
+def _loaded(module: ModuleType, marker: str) -> Entry:
+    """Describe a module that is imported already, with its value under a marker."""
     strings = {name: value for name, value in vars(module).items() if isinstance(value, str)}
-    return Entry(module.__name__, strings, frozenset(vars(module)), lambda: module)
+    defined = frozenset(vars(module))
+    if dataclasses.is_dataclass(value := vars(module).get(marker)):
+        more, fields = _told(marker, value)
+        strings, defined = strings | more, defined | fields
+    return Entry(module.__name__, strings, defined, lambda: module)
+
+
+def _told(name: str, value: Any) -> tuple[dict[str, str], frozenset[str]]:
+    """Return the strings and names of an entry that a value adds under its name."""
+    stated = {f"{name}.{key}": each for key, each in vars(value).items() if each is not None}
+    strings = {key: each for key, each in stated.items() if isinstance(each, str)}
+    return strings, frozenset({name, *stated})

@@ -12,7 +12,7 @@ the L2 sensitivity. Cases are fractions, so both are computed exactly and rounde
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -168,12 +168,6 @@ class DirichletCounts:
 
     statistic: str
     concentration: tuple[float, ...]
-
-
-def stated_by(scenario: Any) -> Mapping[str, Statistic]:
-    """Return name -> statistic of a scenario, the default first; empty if it has none."""
-    stated: Mapping[str, Statistic] = getattr(scenario, "STATISTICS", {})
-    return stated
 
 
 def largest_sum(cases: Cases) -> float:

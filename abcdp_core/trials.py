@@ -23,7 +23,7 @@ from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.parameters import Parameter, ParameterError, Params, choice
 from abcdp_core.pool import PublicSide
 from abcdp_core.sentences import listed
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -62,8 +62,8 @@ def own(public: PublicSide, run: int) -> Case:
     data = pool.observed_data(dataclasses.replace(public.key, run=run), public.n)
     comparison = pool.compare(pool.open_pool(public.key), data, synthetic=True)
     scenario = public.scenario
-    unknown = np.full(len(scenario.PRIOR_MEAN), np.nan)
-    return Case(public, comparison, unknown if scenario.TRUTH is None else scenario.TRUTH)
+    unknown = np.full(len(scenario.prior_mean), np.nan)
+    return Case(public, comparison, unknown if scenario.truth is None else scenario.truth)
 
 
 def simulated(public: PublicSide, index: int) -> Case:
@@ -79,7 +79,7 @@ SCENARIO = choice(
     "The data and their model.",
     tuple(
         name
-        for name in dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))
+        for name in dict.fromkeys((MIXTURE.name, *simulators.names()))
         if name not in simulators.with_feature("precomputed")
     ),
 )
@@ -157,13 +157,13 @@ def guarantees(
 
 def knows_truth(scenario: simulators.Scenario) -> bool:
     """Return whether the scenario's own data are simulated at known parameters."""
-    return scenario.TRUTH is not None and scenario.OBSERVED is None
+    return scenario.truth is not None and scenario.observed is None
 
 
 def scores(case: Case, release: Release) -> tuple[float, ...]:
     """Return the :data:`METRICS` of a release; of the prior mean if no draw was kept."""
     theta = case.public.theta
-    estimate = release.mean(theta, np.asarray(case.public.scenario.PRIOR_MEAN))
+    estimate = release.mean(theta, np.asarray(case.public.scenario.prior_mean))
     return errors(estimate, case.truth, theta)
 
 
@@ -248,8 +248,8 @@ def rival(
         seed, run, noise_draw = address
         release = prepared.release(comparison, generator(seed, "rival-noise", run, noise_draw))
         # The public side would make the pool of a further run again, which is not kept.
-        mean = release.mean(comparison.theta, np.asarray(public.scenario.PRIOR_MEAN))
-        errors_of = summaries.errors(mean, public.scenario.TRUTH)
+        mean = release.mean(comparison.theta, np.asarray(public.scenario.prior_mean))
+        errors_of = summaries.errors(mean, public.scenario.truth)
         rows.append((public.n, epsilon_total, run, *errors_of))
     return pd.DataFrame(rows, columns=list(RIVAL_COLUMNS)).astype(
         {"n": int, "epsilon_total": float, "run": int, "mse": float, "mae": float}

@@ -9,10 +9,10 @@ import numpy as np
 
 from abcdp_core import pool
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.studies import adaptive_truncation, posterior
 
-KEY = pool.PoolKey(uniform_mixture.SCENARIO, uniform_mixture.BANDWIDTH, 10_000, 5000, seed=1)
+KEY = pool.PoolKey(MIXTURE.name, MIXTURE.bandwidth, 10_000, 5000, seed=1)
 POOL = "pool of 10 000 sets of 5 000 points"
 
 OPENED = f"from abcdp_core import pool\nkey = pool.{KEY}\n"
@@ -54,7 +54,7 @@ def releases() -> Callable[[], object]:
 
 def picture() -> Callable[[], object]:
     """Compute and draw what a page shows after a knob has moved."""
-    params = posterior.Params(scenario=uniform_mixture.SCENARIO)
+    params = posterior.Params(scenario=MIXTURE.name)
     task = posterior.tasks(params, 1)[0]
 
     def shown() -> None:

@@ -107,9 +107,11 @@ def forget() -> None:
 @pytest.fixture
 def no_plug_ins_left() -> Iterator[None]:
     """Remove the plug-ins that a test adds."""
-    before = list(registry._added)
+    before, given = list(registry._added), dict(registry._given)
     yield
     registry._added[:] = before
+    registry._given.clear()
+    registry._given.update(given)
     for name in [name for name in sys.modules if name.startswith("abcdp_plugin_")]:
         del sys.modules[name]
     registry.forget()

@@ -107,7 +107,7 @@ def test_the_quickstart_prints_what_the_page_shows(capsys: pytest.CaptureFixture
     exec(code, namespace)
     assert capsys.readouterr().out.split() == printed.split()
     assert namespace["figure"].data
-    truth = ", ".join(map(str, uniform_mixture.TRUTH))
+    truth = ", ".join(map(str, uniform_mixture.SCENARIO.truth))
     assert f"where the truth is {truth}." in text
 
 

@@ -20,7 +20,8 @@ FLOORS = (
     "glossary interruption libraries parameters places statistic streams syntax transforms",
     "cache distances registry schemas sentences summaries tabular",
     "error_gaps fingerprint posterior privacy theory",
-    "adaptive cluster mechanisms results simulators",
+    "adaptive cluster results simulators",
+    "mechanisms",
     "figures own_model pool tasks",
     "demonstration documents error_curve predictive published trials",
     "flips planning study",
@@ -37,8 +38,7 @@ NEVER = {
     # Somebody's own data: nothing that keeps what it is given, or runs for claims.
     "release": "flips lessons planning predictive store studies tasks trials workers",
     "published": "simulators pool mechanisms",
-    # A model joins through the registry, which does not know this part.
-    "own_model": "results tasks theory simulators",
+    "own_model": "results tasks theory",
     "mechanisms": "fingerprint cache tabular theory",
     "studies": "cache own_model tabular",
 }

@@ -7,6 +7,7 @@ import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +15,10 @@ import pytest
 from abcdp_core import fingerprint, pool
 from abcdp_core.parameters import ParameterError
 from abcdp_core.pool import PoolKey, PublicSide, making
-from abcdp_core.simulators import tuberculosis_patients, uniform_mixture
+from abcdp_core.simulators import Later, tuberculosis_patients, uniform_mixture
 from abcdp_core.streams import generator
 
-SCENARIO = uniform_mixture.SCENARIO
+SCENARIO = uniform_mixture.SCENARIO.name
 KEY = PoolKey(SCENARIO, 0.6, pool_size=130, largest_n=300, seed=1)
 OTHER = PoolKey(SCENARIO, 0.6, pool_size=60, largest_n=10, seed=2)
 
@@ -26,6 +27,11 @@ OTHER = PoolKey(SCENARIO, 0.6, pool_size=60, largest_n=10, seed=2)
 def made() -> pool.Pool:
     """The pool of KEY."""
     return pool.build(KEY)
+
+
+def change(monkeypatch: pytest.MonkeyPatch, module: Any, **fields: Any) -> None:
+    """As if a scenario stated other fields."""
+    monkeypatch.setattr(module, "SCENARIO", dataclasses.replace(module.SCENARIO, **fields))
 
 
 def same(first: pool.Pool, second: pool.Pool) -> bool:
@@ -66,9 +72,8 @@ def test_draws_that_fail_are_replaced_by_others_of_their_part(
         return np.where(fails[:, None, None], np.nan, simulate(rng, theta, n))
 
     further = [pool.predictive_theta(KEY, 300, index) for index in range(9)]
-    monkeypatch.setattr(uniform_mixture, "simulate", failing)
     failed = lambda data: np.isnan(data).any(axis=(1, 2))  # noqa: E731
-    monkeypatch.setattr(uniform_mixture, "failed", failed, raising=False)
+    change(monkeypatch, uniform_mixture, simulate=failing, failed=failed)
     found, left = pool.build(KEY), made.theta[:, 0] <= limit
     assert 10 < (~left).sum() < 100
     rows = np.array([np.flatnonzero((made.theta == each).all(axis=1))[0] for each in found.theta])
@@ -92,8 +97,8 @@ def test_draws_that_fail_are_replaced_by_others_of_their_part(
 def test_a_precomputed_pool_is_read_and_not_made(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuberculosis_patients, "simulate", None)
-    key = pool.key_for(tuberculosis_patients.SCENARIO, 1000, 500, seed=3)
+    change(monkeypatch, tuberculosis_patients, simulate=None)
+    key = pool.key_for(tuberculosis_patients.SCENARIO.name, 1000, 500, seed=3)
     public = PublicSide(key, 1000)
     theta, numbers = tuberculosis_patients.precomputed_pool(500)
     assert np.array_equal(public.theta, theta)
@@ -102,7 +107,10 @@ def test_a_precomputed_pool_is_read_and_not_made(
     # No simulation has the numbers of these tables.
     tables = np.zeros((2, 1000, 1))
     tables[0, :5, 0], tables[1, :2, 0] = (500, 90, 2, 1, 1), (7, 1)
-    kept = {name: each.reduce(tables) for name, each in tuberculosis_patients.STATISTICS.items()}
+    kept = {
+        name: each.reduce(tables)
+        for name, each in tuberculosis_patients.SCENARIO.statistics.items()
+    }
     statistics, summaries = tuberculosis_patients.from_numbers(kept["cluster-summary"])
     assert statistics == pytest.approx(key.metric().statistic(tables), rel=1e-15)
     assert summaries.keys() == kept.keys()
@@ -138,7 +146,7 @@ def test_the_median_bandwidth_comes_from_the_prior_predictive_distribution() -> 
     # inequality over 1000 disjoint pairs: 0.3 is left with a probability below 1e-6.
     key = pool.key_for(SCENARIO, 100, 100, 1, bandwidth="median")
     assert key.bandwidth == pytest.approx(5.0 * (1.0 - math.sqrt(0.5)), abs=0.3)
-    assert pool.key_for(SCENARIO, 100, 100, 1).bandwidth == uniform_mixture.BANDWIDTH
+    assert pool.key_for(SCENARIO, 100, 100, 1).bandwidth == uniform_mixture.SCENARIO.bandwidth
     assert pool.key_for(SCENARIO, 100, 100, 1, bandwidth=0.25).bandwidth == 0.25
 
 
@@ -151,7 +159,7 @@ def test_a_changed_simulator_never_serves_an_old_pool(
     distances, module = pool.observed_comparison(KEY, 300).rho, uniform_mixture.__name__
     changed = fingerprint._TEXTS[module] + b"# Changed."
     monkeypatch.setitem(fingerprint._TEXTS, module, changed)
-    monkeypatch.setattr(uniform_mixture, "prior", lambda _rng, size: np.full((size, 5), 0.2))
+    change(monkeypatch, uniform_mixture, prior=lambda _rng, size: np.full((size, 5), 0.2))
     assert not pool.is_ready(KEY)
     pool.forget()
     assert not np.array_equal(pool.observed_comparison(KEY, 300).rho, distances)
@@ -227,12 +235,12 @@ def test_nothing_public_reads_the_private_data(
 
     before = public()
     private = pool.observed_data(KEY, 100)
-    monkeypatch.setattr(uniform_mixture, "TRUTH", np.array([0.9, 0.1, 0.0, 0.0, 0.0]))
+    change(monkeypatch, uniform_mixture, truth=np.array([0.9, 0.1, 0.0, 0.0, 0.0]))
     assert not np.array_equal(pool.observed_data(KEY, 100), private)
     # Without any truth there is nothing left to read.
-    monkeypatch.delattr(uniform_mixture, "TRUTH")
+    change(monkeypatch, uniform_mixture, truth=Later(lambda: 1 / 0))
     assert all(map(np.array_equal, public(), before))
-    with pytest.raises(AttributeError):
+    with pytest.raises(ZeroDivisionError):
         pool.observed_data(KEY, 100)
 
 

@@ -29,6 +29,7 @@ from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.places import ASSETS
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import tuberculosis
+from abcdp_core.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -64,7 +65,7 @@ class Params(BaseParams):
     """Every draw is compared with every observed set at every n."""
 
     n: tuple[int, ...] = N.field((100, 1000))
-    pool_size: int = tuberculosis.POOL_SIZE.field(tuberculosis.POOL_SIZE_DEFAULT)
+    pool_size: int = TUBERCULOSIS.pool_size.field(TUBERCULOSIS.pool_size_default)
     observed_sets: int = OBSERVED_SETS.field(10)
     burden: str = tuberculosis.BURDEN.field("variance 30")
 
@@ -75,7 +76,7 @@ Task = cut.Part[Params]
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """Return tasks of a few draws each."""
-    smallest = cut.with_values(params, pool_size=int(tuberculosis.POOL_SIZE.low))
+    smallest = cut.with_values(params, pool_size=int(TUBERCULOSIS.pool_size.low))
     return [
         cut.Part(smallest, first, min(DRAWS_PER_TASK, params.pool_size - first), seed)
         for first in range(0, params.pool_size, DRAWS_PER_TASK)
@@ -105,8 +106,8 @@ def work(task: Task) -> Tables:
     }
     return {
         "main": pd.DataFrame(rows, columns=list(COLUMNS["main"])),
-        "theta": _long(draws, "parameter", tuple(tuberculosis.AXES), theta),
-        "outbreaks": _long(draws, "summary", tuberculosis.COORDINATES, outbreaks[:, 0]),
+        "theta": _long(draws, "parameter", tuple(TUBERCULOSIS.axes), theta),
+        "outbreaks": _long(draws, "summary", TUBERCULOSIS.coordinates, outbreaks[:, 0]),
         "counts": pd.DataFrame(list(counts.items()), columns=list(COLUMNS["counts"])),
     }
 

@@ -75,16 +75,16 @@ def plug_in_pool(file: Path) -> str:
     Raises:
         ParameterError: the pool cannot be read, or its name is taken.
     """
+    from abcdp_core import simulators
     from abcdp_core.own_model import pool_table
 
-    module = pool_table.scenario_of(read_pool(file))
-    registry.add_module(module)
+    scenario = pool_table.scenario_of(read_pool(file))
+    registry.add_value("SCENARIO", scenario)
     try:
-        _check_names(module)
+        simulators.names()
     except ValueError as error:
         raise ParameterError(f"plugin = {file}: cannot be used ({error}).") from error
-    name: str = module.SCENARIO
-    return name
+    return scenario.name
 
 
 def plug_in(files: Sequence[Path], *, pools: bool = False) -> None:
@@ -140,7 +140,7 @@ def check_scenario(name: str | None, taken: Sequence[object], files: Sequence[Pa
     from abcdp_core import simulators
 
     known, choice = name in simulators.names(), ", ".join(map(str, taken))
-    if known and hasattr(simulators.load(name), "MODEL"):
+    if known and simulators.load(name).model is not None:
         raise ParameterError(
             f"scenario = {name}: this study covers only {choice or 'its own scenario'}; "
             f"`plan {name}` says what to expect from releases with your model."

@@ -46,6 +46,7 @@ from abcdp_core.posterior.pool import minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
 from abcdp_core.results import Tables
 from abcdp_core.sentences import amount, counted, duration, plain
+from abcdp_core.simulators import Scenario
 
 RUNS = Parameter("integer", "Data sets", low=2, high=1000, special=(0.0,))
 RUNS_DEFAULT = 256  # As in a plan: the largest errors are rare, so few data sets say little.
@@ -89,15 +90,14 @@ def run(options: argparse.Namespace) -> int:
         return _check_pool(options)
     files = [options.file, *options.plugin]
     arguments.plug_in(files)
-    source: Any = simulators.load(name_in(options.file))
-    model: Model = source.MODEL
-    n = source.N_DEFAULT if options.n is None else int(source.N.parse("n", options.n))
+    source, model = scenario_in(options.file)
+    n = source.n_default if options.n is None else int(source.n.parse("n", options.n))
     epsilon_total = float(EPSILON_TOTAL.parse("epsilon_total", options.epsilon_total))
     runs = int(RUNS.parse("runs", options.runs))
     seed = arguments.seed(options.seed)
     workers = arguments.workers(options.workers, 1024)
     asked = options.pool_size
-    asked = asked if asked is None else int(source.POOL_SIZE.parse("pool_size", asked))
+    asked = asked if asked is None else int(source.pool_size.parse("pool_size", asked))
     with progress.of_fraction("simulated data sets") as told:
         found = examination.simulated(model, n, seed, told)
     with progress.of_fraction("first draws") as told:
@@ -138,16 +138,15 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def name_in(file: Path) -> str:
-    """Return the name of the model in a plug-in file.
+def scenario_in(file: Path) -> tuple[Scenario, Model]:
+    """Return the scenario of the model in a plug-in file, and the model.
 
     Raises:
         OwnError: the file has no model.
     """
-    for name in simulators.names():
-        model = getattr(simulators.load(name), "MODEL", None)
-        if isinstance(model, Model) and model.file == file.name:
-            return name
+    for scenario in map(simulators.load, simulators.names()):
+        if scenario.model is not None and scenario.model.file == file.name:
+            return scenario, scenario.model
     raise OwnError(f"{file}: has no MODEL, so there is nothing to check.")
 
 
@@ -213,14 +212,14 @@ def _pair(moves: tuple[float, float]) -> str:
 # --------------------------------------------------------------------------------- pool
 
 
-def needed_pool(source: Any) -> int:
+def needed_pool(source: Scenario) -> int:
     """Return a size of the pool with which every mechanism of a scenario gives good intervals.
 
     Twice the most that a mechanism needs for its regression, rounded up to two digits.
     """
     most = max(each.minimum_pool(source) for each in mechanisms.for_scenario(source).values())
     step = 10 ** (len(str(2 * most)) - 2)
-    return min(int(source.POOL_SIZE.high), max(1000, step * math.ceil(2 * most / step)))
+    return min(int(source.pool_size.high), max(1000, step * math.ceil(2 * most / step)))
 
 
 def _pool(needed: int, pool_size: int, seconds: float, workers: int) -> list[str]:
@@ -250,15 +249,15 @@ def _of_release(seconds: float) -> str:
 
 
 def _simulated(
-    source: Any, common: dict[str, Any], seed: int, makers: int, options: argparse.Namespace
+    source: Scenario, common: dict[str, Any], seed: int, makers: int, options: argparse.Namespace
 ) -> dict[str, Tables]:
     """Return the tables of the studies; ``makers`` processes simulate the pool (1: threads)."""
-    least = min(max(source.C_DEFAULT, FEWEST_DRAWS), common["pool_size"])
+    least = min(max(source.c_default, FEWEST_DRAWS), common["pool_size"])
     own = {"coverage": {"c": least}, "plan": {}}
     tables = {}
     for name in STUDIES:
         study = studies.load(name)
-        params = study.Params.for_scenario(source.SCENARIO, **common, **own[name])
+        params = study.Params.for_scenario(source.name, **common, **own[name])
         if name == STUDIES[0]:
             with (
                 public_pool.made_by(makers, options.scheduler, options.plugin),
@@ -276,7 +275,7 @@ def _simulated(
     return tables
 
 
-def _errors(source: Any, tables: dict[str, Tables], common: dict[str, Any]) -> list[str]:
+def _errors(source: Scenario, tables: dict[str, Tables], common: dict[str, Any]) -> list[str]:
     several = simulators.has_several_units(source)
     unit = "prior standard deviations" if several else "the parameters' unit"
     prior = tables["plan"]["prior"].set_index("metric").error["rmse"]

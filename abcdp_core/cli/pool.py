@@ -48,20 +48,20 @@ def run(options: argparse.Namespace) -> int:
     arguments.plug_in(options.plugin)
     known = Parameter("choice", "Scenario", options=tuple(simulators.names()))
     arguments.check_scenario(options.scenario, known.options, options.plugin)
-    source: Any = simulators.load(str(known.check("scenario", options.scenario)))
-    n = source.N_DEFAULT if options.n is None else int(source.N.parse("n", options.n))
-    size = source.POOL_SIZE_DEFAULT
+    source = simulators.load(str(known.check("scenario", options.scenario)))
+    n = source.n_default if options.n is None else int(source.n.parse("n", options.n))
+    size = source.pool_size_default
     if options.pool_size is not None:
-        size = int(source.POOL_SIZE.parse("pool_size", options.pool_size))
+        size = int(source.pool_size.parse("pool_size", options.pool_size))
     seed = arguments.seed(options.seed)
     out: Path = options.out
     if out.suffix not in ENDINGS:
         raise ParameterError(f"out = {out}: must end with {' or '.join(ENDINGS)}.")
     arguments.check_writable("out", out.parent)
     beside = out.with_suffix(".toml")
-    _check_place(out, beside, source.SCENARIO)
+    _check_place(out, beside, source.name)
     statistic = export.statistic_of(source)
-    public = pools.public_side(source.SCENARIO, n, size, seed)
+    public = pools.public_side(source.name, n, size, seed)
     asked = 1 if options.workers is None else arguments.workers(options.workers, size)
     with (
         public_pool.made_by(asked, options.scheduler, options.plugin),
@@ -74,12 +74,12 @@ def run(options: argparse.Namespace) -> int:
         together(out.parent) as folder,
     ):
         # Again, now that no other process writes there: minutes may have passed.
-        _check_place(out, beside, source.SCENARIO)
+        _check_place(out, beside, source.name)
         there = dataclasses.replace(made, file=folder / beside.name)
         export.write(there, values, folder / out.name)
-    same = hasattr(source, "precomputed_pool")
+    same = source.precomputed_pool is not None
     say(
-        f"{size:,} draws of {source.SCENARIO} with N = {n:,}: {out} and {beside.name}.",
+        f"{size:,} draws of {source.name} with N = {n:,}: {out} and {beside.name}.",
         *["This pool comes with the program; the seed does not change it."] * same,
         f"Next: abcdp check {shlex.quote(str(beside))}",
     )

@@ -24,7 +24,7 @@ from abcdp_core.posterior.model import Model
 from abcdp_core.release import private_summary
 from abcdp_core.release.document import unit_of
 from abcdp_core.release.exact_noise import with_noise
-from abcdp_core.release.request import ReleaseRequest, own_sizes
+from abcdp_core.release.request import ReleaseRequest
 from abcdp_core.release.simulated import has_pool, model_of, public_pool
 from abcdp_core.release.summary_document import PrivateSummaryRecord, fit_figure
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
@@ -43,7 +43,7 @@ def estimate(request: ReleaseRequest, n: int, workers: str | None) -> str:
     """Say how long the posterior takes here; empty if nothing is simulated."""
     if not isinstance(request, PrivateSummaryRequest):
         return ""
-    model = model_of(request.scenario, n)
+    model = model_of(request.source, n)
     if model is None:
         return ""
     each = _seconds(model, request.pool_seed) / arguments.workers(workers, 1024)
@@ -80,8 +80,8 @@ def make_pool(request: ReleaseRequest, n: int) -> None:
     """
     if not isinstance(request, PrivateSummaryRequest):
         return
-    where = request.scenario, n, request.pool_seed, request.first
-    if (model := model_of(request.scenario, n)) is not None and not has_pool(*where):
+    where = request.source, n, request.pool_seed, request.first
+    if (model := model_of(request.source, n)) is not None and not has_pool(*where):
         needed = _seconds(model, request.pool_seed) * request.first
         if needed > LONG:
             layout.tell(
@@ -103,7 +103,7 @@ def run(request: ReleaseRequest, options: argparse.Namespace) -> None:
         raise ParameterError("rehearse: only private-summary can be rehearsed.")
     if options.out.suffix.lower() != ".html":
         raise ParameterError(f"out = {options.out}: must end in .html; a rehearsal writes a page.")
-    n = own_sizes(request.scenario)[1]
+    n = request.source.own_sizes[1]
     if options.rows is not None:
         n = int(ROWS.parse("rows", options.rows))
     request.check_size(n)
@@ -138,7 +138,7 @@ def _simulated(request: PrivateSummaryRequest, n: int) -> tuple[Array, list[int]
     Raises:
         ParameterError: the simulation failed.
     """
-    model, rng = model_of(request.scenario, n), np.random.default_rng()
+    model, rng = model_of(request.source, n), np.random.default_rng()
     if model is None:
         public = pool_of(request, n)
         row = rng.integers(len(public.theta))

@@ -42,7 +42,6 @@ from abcdp_core.release.request import (
     ReleaseRequest,
     SeriesRequest,
     claim,
-    columns_of,
     question,
     scenarios,
 )
@@ -198,7 +197,7 @@ class _Stand:
 
 
 def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand) -> None:
-    kind = columns.chosen(request.scenario, options.kind or _former_kind(request, options))
+    kind = columns.chosen(request.source, options.kind or _former_kind(request, options))
     try:
         with output_file.reserved(options.out) as keep, _paid(request, options) as paid:
             layout.tell(_recommendation(request))
@@ -339,12 +338,12 @@ def _check_options(kind: type[ReleaseRequest], texts: Mapping[str, str]) -> None
 
 def _former_kind(request: ReleaseRequest, options: argparse.Namespace) -> str | None:
     """Return the kind if ``--column`` names it, as before ``--kind`` existed."""
-    return options.column if options.column in columns_of(request.scenario) else None
+    return options.column if options.column in request.source.own_columns else None
 
 
 def _check_uses(request: ReleaseRequest, options: argparse.Namespace) -> None:
     """Refuse an option that would have no effect, before anything is read or spent."""
-    kind = columns.chosen(request.scenario, options.kind or _former_kind(request, options))
+    kind = columns.chosen(request.source, options.kind or _former_kind(request, options))
     columns.check_used(kind, _reading(request, options))
     if options.rows is not None:
         raise ParameterError(f"rows = {shown(options.rows)}: applies only with --rehearse.")
@@ -389,14 +388,14 @@ def _values(request: ReleaseRequest, kind: str, options: argparse.Namespace) -> 
         if options.column in table.names:
             how = dataclasses.replace(how, column=options.column)
         try:
-            values = columns.read(content, request.scenario, kind, how)
+            values = columns.read(content, request.source, kind, how)
         except columns.CumulativeError:
             if options.yes or not sys.stdin or not sys.stdin.isatty():
                 raise
             say("The numbers never fall, so they look like running totals.")
             answer = input("Use the differences from day to day? [yes/no] ").strip().lower()
             how = dataclasses.replace(how, cumulative=answer in ("y", "yes"))
-            values = columns.read(content, request.scenario, kind, how)
+            values = columns.read(content, request.source, kind, how)
         request.check_size(len(values))
     except ParameterError as error:
         raise ParameterError(f"data = {options.data}: {error}") from error

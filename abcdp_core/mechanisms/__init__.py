@@ -37,6 +37,7 @@ from abcdp_core import registry, summaries
 from abcdp_core.distances import Distance
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.privacy import Cost, Event, NonPrivate
+from abcdp_core.simulators import Scenario
 from abcdp_core.transforms import Bijector
 
 Array = NDArray[np.float64]
@@ -136,7 +137,7 @@ class PublicSide(Protocol):
     """All that is public about one data set and one pool; ``pool.PublicSide`` implements it.
 
     Attributes:
-        scenario: the module of the scenario.
+        scenario: the scenario.
         n: number of records in the private data.
         pool_size: draws of the pool, T.
         distance: between data sets; knows its sensitivity and bound.
@@ -146,7 +147,7 @@ class PublicSide(Protocol):
     """
 
     @property
-    def scenario(self) -> Any: ...  # noqa: D102
+    def scenario(self) -> Scenario: ...  # noqa: D102
     @property
     def n(self) -> int: ...  # noqa: D102
     @property
@@ -199,17 +200,17 @@ def no_grid(public: PublicSide) -> Mapping[str, tuple[float, ...]]:
     return {}
 
 
-def any_scenario(scenario: Any) -> str:
+def any_scenario(scenario: Scenario) -> str:
     """Return no reason to refuse: the default of mechanisms that serve every scenario."""
     return ""
 
 
-def data_points(scenario: Any) -> tuple[str, str]:
+def data_points(scenario: Scenario) -> tuple[str, str]:
     """Return protected unit and neighbors for mechanisms that read distances of data sets."""
-    return scenario.PROTECTED, getattr(scenario, "NEIGHBOURS", "replace")
+    return scenario.protected, scenario.neighbours
 
 
-def any_pool(scenario: Any) -> int:
+def any_pool(scenario: Scenario) -> int:
     """Return 1: the default of mechanisms that work with a pool of any size."""
     return 1
 
@@ -353,6 +354,6 @@ def load(name: str) -> Mechanism:
     return found[name]
 
 
-def for_scenario(scenario: Any) -> dict[str, Mechanism]:
+def for_scenario(scenario: Scenario) -> dict[str, Mechanism]:
     """Return the mechanisms that can serve a scenario."""
     return {name: each for name, each in every().items() if not each.refuses(scenario)}

@@ -65,7 +65,8 @@ from abcdp_core.mechanisms.private_summary import (
 )
 from abcdp_core.parameters import Params, scale
 from abcdp_core.privacy import Event
-from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
+from abcdp_core.simulators import Scenario
+from abcdp_core.statistic import DirichletCounts, Statistic
 
 Array = NDArray[np.float64]
 
@@ -76,7 +77,7 @@ RIVAL = (
 NO_RIVAL = "ABC is useful when no likelihood can be computed: it needs only a simulator."
 
 
-def rival(scenario: Any) -> str:
+def rival(scenario: Scenario) -> str:
     """Return whether the scenario can be served without simulation, in a sentence or two."""
     return NO_RIVAL if refuses(scenario) else RIVAL
 
@@ -250,22 +251,26 @@ class Options(Params):
     draws: int = DRAWS.field(1000)
 
 
-def _statistic(scenario: Any) -> Statistic:
+def _statistic(scenario: Scenario) -> Statistic:
     """Return the counts of a scenario that has a model of them."""
-    model: DirichletCounts = scenario.CONJUGATE
-    return stated_by(scenario)[model.statistic]
+    return scenario.statistics[_model(scenario).statistic]
 
 
-def refuses(scenario: Any) -> str:
+def _model(scenario: Scenario) -> DirichletCounts:
+    assert scenario.conjugate is not None
+    return scenario.conjugate
+
+
+def refuses(scenario: Scenario) -> str:
     """Refuse scenarios without a model of counts, or with a private number of records."""
-    if getattr(scenario, "CONJUGATE", None) is None:
+    if scenario.conjugate is None:
         return "Its data are not counts in cells with unknown shares: no exact posterior is known."
     if _statistic(scenario).neighbours != "replace":
         return "Its number of records is private, and this posterior uses that number."
     return ""
 
 
-def protects(scenario: Any) -> tuple[str, str]:
+def protects(scenario: Scenario) -> tuple[str, str]:
     """Return protected unit and neighbors of the counts."""
     statistic = _statistic(scenario)
     return statistic.unit, statistic.neighbours
@@ -285,7 +290,7 @@ def calibrated(
 def released(prepared: Prepared, comparison: Any, rng: np.random.Generator) -> Release:
     """Release the counts of a comparison, and their posterior."""
     public, draws = prepared.public, prepared.options.draws
-    model: DirichletCounts = public.scenario.CONJUGATE
+    model = _model(public.scenario)
     noised = noisy(comparison.summaries[model.statistic], prepared.event, rng)
     concentration = np.array(model.concentration)
     return posterior(noised, prepared.event, public.n, concentration, draws, rng)

@@ -69,6 +69,7 @@ from abcdp_core.mechanisms.regression_adjustment import posterior
 from abcdp_core.parameters import ParameterError, Params, choice
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, gaussian_series
 from abcdp_core.privacy.calibration import check_counts, check_positive, scale_for
+from abcdp_core.simulators import Scenario
 from abcdp_core.summaries import effective_sample_size
 
 Array = NDArray[np.float64]
@@ -249,7 +250,7 @@ def calibrated(
         fitted = fit(public, options)
     if fitted is None:
         change = public.distance.sensitivity(public.n)
-        point = np.zeros((1, 1, len(public.scenario.COORDINATES)))
+        point = np.zeros((1, 1, len(public.scenario.coordinates)))
         constant = linear_maps.constants(public.distance)
         dimension = public.distance.statistic(point).shape[-1] - constant
     else:
@@ -270,17 +271,17 @@ def parts(prepared: Prepared) -> tuple[Part, ...]:
     )
 
 
-def refuses(scenario: Any) -> str:
+def refuses(scenario: Scenario) -> str:
     """Refuse scenarios whose distance does not compare mean features."""
     distance = scenario.distance()
-    if math.isfinite(distance.statistic_sensitivity(scenario.N_DEFAULT)):
+    if math.isfinite(distance.statistic_sensitivity(scenario.n_default)):
         return ""
     return "Its distance does not compare means of bounded features, so there is nothing to embed."
 
 
-def smallest_pool(scenario: Any) -> int:
+def smallest_pool(scenario: Scenario) -> int:
     """Return the smallest pool whose draws are moved, given a prediction of each parameter."""
-    return minimum_pool(len(scenario.AXES))
+    return minimum_pool(len(scenario.axes))
 
 
 NEAREST = Mechanism(

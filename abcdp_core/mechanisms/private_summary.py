@@ -56,7 +56,8 @@ from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise, NoNoise
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.privacy import Cost, Event, cost
 from abcdp_core.privacy.calibration import check_positive, round_up, scale_for
-from abcdp_core.statistic import Statistic, stated_by
+from abcdp_core.simulators import Scenario
+from abcdp_core.statistic import Statistic
 
 Array = NDArray[np.float64]
 
@@ -163,14 +164,14 @@ class Options(Params):
     unit: str = UNIT.field("default")
 
 
-def statistic_of(scenario: Any, unit: str) -> Statistic | None:
+def statistic_of(scenario: Scenario, unit: str) -> Statistic | None:
     """Return the statistic that protects such a unit; ``None`` if the scenario has none."""
-    stated = list(stated_by(scenario).values())
+    stated = list(scenario.statistics.values())
     place = UNIT.options.index(unit)
     return stated[place] if place < len(stated) else None
 
 
-def _served(scenario: Any, unit: str) -> Statistic:
+def _served(scenario: Scenario, unit: str) -> Statistic:
     """Return the same for a scenario that is known to have it."""
     return cast(Statistic, statistic_of(scenario, unit))
 
@@ -220,7 +221,7 @@ def parts_of_release(prepared: Prepared, paid: str, free: str, size: int) -> tup
     )
 
 
-def refuses(unit: str, scenario: Any) -> str:
+def refuses(unit: str, scenario: Scenario) -> str:
     """Refuse scenarios that state no numbers for a unit."""
     if statistic_of(scenario, unit) is not None:
         return ""
@@ -229,13 +230,13 @@ def refuses(unit: str, scenario: Any) -> str:
     return "It defines no summary for a second, larger unit."
 
 
-def protects(unit: str, scenario: Any) -> tuple[str, str]:
+def protects(unit: str, scenario: Scenario) -> tuple[str, str]:
     """Return protected unit and neighbors of the statistic."""
     statistic = _served(scenario, unit)
     return statistic.unit, statistic.neighbours
 
 
-def smallest_pool(unit: str, scenario: Any) -> int:
+def smallest_pool(unit: str, scenario: Scenario) -> int:
     """Return the smallest pool whose draws are moved, given the numbers of a unit."""
     return minimum_pool(len(_served(scenario, unit).names))
 

@@ -1,6 +1,6 @@
 """Public thresholds and temperatures to try for mechanisms that read distances.
 
-They are the scenario's ``THRESHOLDS`` and ``TEMPERATURES``, or follow from distances between
+They are the scenario's ``thresholds`` and ``temperatures``, or follow from distances between
 simulated data sets, never from the private data.
 """
 
@@ -49,13 +49,13 @@ PARTS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 def thresholds(public: PublicSide) -> Mapping[str, tuple[float, ...]]:
     """Return thresholds from which a study picks the best."""
-    own = getattr(public.scenario, "THRESHOLDS", ())
+    own = public.scenario.thresholds
     return {"epsilon_abc": own or _positive(np.quantile(simulated(public, SETS), SHARES))}
 
 
 def temperatures(public: PublicSide) -> Mapping[str, tuple[float, ...]]:
     """Return temperatures of weights exp(−ρ / ε_abc) from which a study picks the best."""
-    own = getattr(public.scenario, "TEMPERATURES", ())
+    own = public.scenario.temperatures
     return {"epsilon_abc": own or _positive(np.median(simulated(public, SETS)) * np.array(PARTS))}
 
 

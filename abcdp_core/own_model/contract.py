@@ -18,7 +18,6 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from abcdp_core.own_model import lattice, model_table
 from abcdp_core.own_model.model import Model
 from abcdp_core.own_model.statistics import KEY, as_one
 from abcdp_core.own_model.user_errors import TWICE, OwnError
+from abcdp_core.simulators import Later, Scenario
 from abcdp_core.statistic import Statistic, added, whole_only
 from abcdp_core.streams import generator
 
@@ -54,8 +54,8 @@ BROADEST = 5.0
 """Range of bandwidths that studies allow, as fractions of a column's range."""
 
 
-def scenario(model: Model, module: str, file: str) -> ModuleType:
-    """Turn a model into a scenario module.
+def scenario(model: Model, module: str, file: str) -> Scenario:
+    """Turn a model into a scenario.
 
     Args:
         model: the model.
@@ -63,62 +63,63 @@ def scenario(model: Model, module: str, file: str) -> ModuleType:
         file: name of its file, for errors.
     """
     model = dataclasses.replace(model, module=module, file=file)
-    made = ModuleType(module, model.title)
     sizes, highest = model.sizes, _highest(model)
     axes = {each.name: (each.low, each.high) for each in model.parameters}
+    units = {each.name: each.unit for each in model.parameters}
     low, high = np.array([*axes.values()]).T
     on_simplex = len(model.parameters[0].concentrations) == len(model.parameters)
     label = "N · records"
     help_ = "With more records, each has less effect, so the same privacy needs less noise."
     if model.neighbours == "add-remove":
         label, help_ = "Room for records in a data set", "The number of records is private."
-    stated: dict[str, Any] = {
-        "MODEL": model,
-        "SCENARIO": model.name,
-        "TITLE": model.title,
-        "PROTECTED": model.protected(by_numbers=model.distance_kind == "numbers"),
-        "NEIGHBOURS": model.neighbours,
-        "COORDINATES": tuple(column.name for column in model.columns),
-        "AXES": axes,
-        "UNITS": {each.name: each.unit for each in model.parameters},
-        "SUPPORT": transforms.SIMPLEX if on_simplex else transforms.box(low, high),
-        "DOMAIN": (float(model.low.min()), float(model.high.max())),
-        "OBSERVED": None,
-        "N": par.Parameter("integer", label, help_, sizes[0], sizes[-1], options=sizes),
-        "N_DEFAULT": _usual(model),
-        "EPSILON_ABC": dataclasses.replace(
+
+    def later(of: Callable[[Model], Any]) -> Any:
+        """Compute from the model on first use, as it needs draws or simulated data."""
+        return Later(functools.partial(of, model))
+
+    more: dict[str, Any] = {}
+    if model.statistics:
+        table = model_table.of_model(model)
+        more = lattice.stated(table, model.title, units, independent=model.independent)
+    return Scenario(
+        model=model,
+        module=module,
+        name=model.name,
+        title=model.title,
+        protected=model.protected(by_numbers=model.distance_kind == "numbers"),
+        neighbours=model.neighbours,
+        coordinates=tuple(column.name for column in model.columns),
+        axes=axes,
+        units=units,
+        support=transforms.SIMPLEX if on_simplex else transforms.box(low, high),
+        domain=(float(model.low.min()), float(model.high.max())),
+        observed=None,
+        n=par.Parameter("integer", label, help_, sizes[0], sizes[-1], options=sizes),
+        n_default=_usual(model),
+        epsilon_abc=dataclasses.replace(
             par.EPSILON_ABC_MMD,
             low=highest / 2000.0,
             high=highest,
             steps=tuple(float(f"{highest * step:.3g}") for step in STEPS),
         ),
-        "C_DEFAULT": model.accepted,
-        "POOL_SIZE": par.POOL_SIZE,
-        "POOL_SIZE_DEFAULT": model.draws(),
-        "DISTANCES": (model.distance_kind,),
-        "DISTANCE_AXIS": highest,
-        "IS_SERIES": model.is_series,
-        "prior": model.draw,
-        "simulate": model.records,
-        "distance": functools.cache(functools.partial(_distance, model)),
-    }
-    if model.failures == "excluded":
-        stated["failed"] = model.failed
-    if model.statistics:
-        stated["STATISTICS"] = statistics(model)
-        table = model_table.of_model(model)
-        stated |= lattice.stated(table, model.title, stated["UNITS"], independent=model.independent)
-    vars(made).update(stated)
-
-    def later(name: str) -> Any:
-        """Compute an attribute on first use and keep it."""
-        if name not in LATER:
-            raise AttributeError(f"{module} has no {name}.")
-        vars(made)[name] = LATER[name](model)
-        return vars(made)[name]
-
-    vars(made)["__getattr__"] = later
-    return made
+        c_default=model.accepted,
+        pool_size=par.POOL_SIZE,
+        pool_size_default=model.draws(),
+        distances=(model.distance_kind,),
+        distance_axis=highest,
+        is_series=model.is_series,
+        prior=model.draw,
+        simulate=model.records,
+        distance=functools.cache(functools.partial(_distance, model)),
+        prior_law=later(operator.attrgetter("prior_law")),
+        prior_mean=later(_prior_mean),
+        truth=later(_truth),
+        bandwidth=later(_bandwidth),
+        epsilon_abc_default=later(_threshold),
+        failed=model.failed if model.failures == "excluded" else None,
+        statistics=statistics(model) if model.statistics else {},
+        **more,
+    )
 
 
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
@@ -277,13 +278,3 @@ def _distance(model: Model, bandwidth: float | None = None, name: str | None = N
         low, high = model.columns[0].low, model.columns[0].high
         return maximum_mean_discrepancy(low, high, width * (high - low))
     return BoxedFeatures(tuple(model.low.tolist()), tuple(model.high.tolist()), width)
-
-
-LATER: dict[str, Callable[[Model], Any]] = {
-    "PRIOR": operator.attrgetter("prior_law"),
-    "PRIOR_MEAN": _prior_mean,
-    "TRUTH": _truth,
-    "BANDWIDTH": _bandwidth,
-    "EPSILON_ABC_DEFAULT": _threshold,
-}
-"""Attributes that need draws from the prior or simulated data."""

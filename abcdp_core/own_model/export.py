@@ -16,25 +16,26 @@ from abcdp_core.own_model.parameter import Parameter
 from abcdp_core.own_model.pool_file import PoolFile
 from abcdp_core.own_model.statistics import Summary
 from abcdp_core.own_model.user_errors import OwnError
-from abcdp_core.statistic import Statistic, stated_by
+from abcdp_core.simulators import Scenario
+from abcdp_core.statistic import Statistic
 from abcdp_core.tabular import pools
 
 Array = NDArray[np.float64]
 
 
-def statistic_of(source: Any) -> Statistic:
+def statistic_of(source: Scenario) -> Statistic:
     """Return the first statistic of a scenario.
 
     Raises:
         OwnError: the scenario has no statistic.
     """
-    for statistic in stated_by(source).values():
+    for statistic in source.statistics.values():
         return statistic
-    raise OwnError(f"scenario = {source.SCENARIO}: has no statistics to write.")
+    raise OwnError(f"scenario = {source.name}: has no statistics to write.")
 
 
 def pool_of(
-    source: Any, theta: Array, numbers: Array, n: int, file: Path
+    source: Scenario, theta: Array, numbers: Array, n: int, file: Path
 ) -> tuple[PoolFile, Array]:
     """Return the pool of a scenario's first statistic, and its numbers in natural units ``(T, k)``.
 
@@ -49,20 +50,20 @@ def pool_of(
         OwnError: the scenario has no statistic.
     """
     statistic = statistic_of(source)
-    model = getattr(source, "MODEL", None)
-    if isinstance(model, Model):
+    model: Model | None = source.model
+    if model is not None:
         summaries, declared = summaries_of(model), None
     else:
         summaries = tuple(Summary(name, "declared", column=name) for name in statistic.names)
         declared = statistic.l1(n), statistic.l2(n)
     parameters = tuple(
-        Parameter(name, low, high, source.UNITS[name]) for name, (low, high) in source.AXES.items()
+        Parameter(name, low, high, source.units[name]) for name, (low, high) in source.axes.items()
     )
     pool = PoolFile(
         file=file,
-        name=source.SCENARIO,
-        title=source.TITLE,
-        unit=model.unit if isinstance(model, Model) else statistic.unit,
+        name=source.name,
+        title=source.title,
+        unit=model.unit if model is not None else statistic.unit,
         neighbours=statistic.neighbours,
         n=n,
         parameters=parameters,

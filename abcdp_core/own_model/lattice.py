@@ -251,7 +251,7 @@ def statistic(
 def stated(
     table: Table, title: str, units: Mapping[str, str], *, independent: bool = True
 ) -> dict[str, Any]:
-    """Return the attributes of a scenario that accepts a table of records.
+    """Return the fields of a scenario that accepts a table of records.
 
     Args:
         table: table that is read and released.
@@ -272,22 +272,22 @@ def stated(
     if low < high:
         data = "a table of {n} records"
     return {
-        "OWN_TABLE": table,
-        "OWN_ROWS": "records",
-        "OWN_SIZES": table.sizes,
-        "OWN_COLUMNS": (RECORDS,),
-        "OWN_MODEL": (
+        "own_table": table,
+        "own_rows": "records",
+        "own_sizes": table.sizes,
+        "own_columns": (RECORDS,),
+        "own_model": (
             f"For a table with a header and {rows}, with columns {', '.join(table.columns)}: the "
             f"model {title} in the file {table.file}. {table.bounds}".rstrip()
         ),
-        "OWN_DATA": data,
-        "OWN_NAMES": {each: each for each in units},
-        "OWN_HIDDEN": "" if public else "How many records there are is protected too.",
-        "OWN_REPEATED": SEVERAL if independent else f"{SEVERAL} {DEPENDENT}",
-        "OWN_QUANTITIES": (),
-        "OWN_QUESTIONS": (),
-        "OWN_HEADLINE": name,
-        "OWN_FINDING": f"{named}: {{low}} to {{high}}{of_unit}".rstrip(),
+        "own_data": data,
+        "own_names": {each: each for each in units},
+        "own_hidden": "" if public else "How many records there are is protected too.",
+        "own_repeated": SEVERAL if independent else f"{SEVERAL} {DEPENDENT}",
+        "own_quantities": (),
+        "own_questions": (),
+        "own_headline": name,
+        "own_finding": f"{named}: {{low}} to {{high}}{of_unit}".rstrip(),
         "from_series": lambda values: values,
     }
 

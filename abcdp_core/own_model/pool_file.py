@@ -44,16 +44,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core import parameters as par
 from abcdp_core import transforms
 from abcdp_core.own_model import lattice
 from abcdp_core.own_model.parameter import Parameter
 from abcdp_core.own_model.statistics import ROUNDING, Summary, as_one
+from abcdp_core.simulators import Scenario
 from abcdp_core.statistic import Neighbours, Statistic
 
 Array = NDArray[np.float64]
@@ -116,19 +117,65 @@ class PoolFile:
         return as_one(self.protected, self.neighbours, self.summaries, self.moves())
 
 
+def scenario(pool: PoolFile, statistic: Statistic, **own: Any) -> Scenario:
+    """Turn a pool into a scenario; nothing can be simulated, and there is no distance.
+
+    Args:
+        pool: the pool.
+        statistic: the numbers that are released.
+        own: fields of scenarios that take a person's own data.
+    """
+    draws = len(pool.theta)
+    return Scenario(
+        # Named by the file, since two pools may have the same name.
+        module=f"abcdp_pool_{pool.file}",
+        name=pool.name,
+        title=pool.title,
+        protected=pool.protected,
+        neighbours=pool.neighbours,
+        coordinates=tuple(each.column for each in pool.summaries),
+        axes={each.name: (each.low, each.high) for each in pool.parameters},
+        units={each.name: each.unit for each in pool.parameters},
+        truth=None,
+        prior_mean=pool.theta.mean(axis=0),
+        support=pool.support,
+        domain=(-math.inf, math.inf),
+        observed=None,
+        n=par.Parameter("integer", "Records", low=pool.n, high=pool.n, options=(pool.n,)),
+        n_default=pool.n,
+        epsilon_abc=par.EPSILON_ABC_MMD,
+        epsilon_abc_default=par.EPSILON_ABC_MMD.high,
+        c_default=draws,
+        pool_size=par.Parameter("integer", "Draws", low=1, high=draws),
+        pool_size_default=draws,
+        distances=(),
+        bandwidth=None,
+        distance_axis=math.inf,
+        statistics={statistic.name: statistic},
+        prior=_unknown,
+        simulate=_unknown,
+        distance=_unknown,
+        **own,
+    )
+
+
+def _unknown(*_: Any) -> Any:
+    raise NotImplementedError("A pool has no simulator and no distance.")
+
+
 @dataclass(frozen=True, eq=False)
 class Side:
     """The public side of a release of numbers, for mechanisms.
 
     Attributes:
-        scenario: attributes of a scenario.
+        scenario: the pool as a scenario.
         n: number of private records.
         theta: parameters of the pool ``(T, d)``.
         numbers: numbers of the pool ``(T, k)``.
         support: support of the prior.
     """
 
-    scenario: Any
+    scenario: Scenario
     n: int
     theta: Array = field(repr=False)
     numbers: Array = field(repr=False)
@@ -141,8 +188,7 @@ class Side:
 
     def statistic(self, name: str) -> Statistic:
         """Return the unit of the numbers and their sensitivity."""
-        found: Statistic = self.scenario.STATISTICS[name]
-        return found
+        return self.scenario.statistics[name]
 
     def summaries(self, name: str) -> Array:
         """Return the numbers ``(T, k)``."""
@@ -159,11 +205,5 @@ class Numbers:
 def side(pool: PoolFile, rows: NDArray[np.int64] | None = None) -> Side:
     """Return the public side of a pool, or of some of its rows."""
     chosen = slice(None) if rows is None else rows
-    statistic = pool.statistic()
-    scenario = SimpleNamespace(
-        PROTECTED=pool.protected,
-        NEIGHBOURS=pool.neighbours,
-        AXES={each.name: (each.low, each.high) for each in pool.parameters},
-        STATISTICS={statistic.name: statistic},
-    )
-    return Side(scenario, pool.n, pool.theta[chosen], pool.numbers[chosen], pool.support)
+    public = scenario(pool, pool.statistic())
+    return Side(public, pool.n, pool.theta[chosen], pool.numbers[chosen], pool.support)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from fractions import Fraction
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.own_model import lattice
+from abcdp_core.own_model import lattice, pool_file
 from abcdp_core.own_model.lattice import FARTHEST, Table, Whole, steps, whole_numbers
 from abcdp_core.own_model.pool_file import PoolFile
 from abcdp_core.own_model.statistics import Summary
 from abcdp_core.own_model.user_errors import OwnError
+from abcdp_core.simulators import Scenario
 
 Array = NDArray[np.float64]
 
@@ -154,21 +154,8 @@ def _digest(pool: PoolFile) -> str:
     return said.hexdigest()
 
 
-def scenario_of(pool: PoolFile) -> ModuleType:
+def scenario_of(pool: PoolFile) -> Scenario:
     """Turn a pool into a scenario for releasing, verifying and reporting."""
-    # Named by the file, since two pools may have the same name.
-    module = ModuleType(f"abcdp_pool_{pool.file}", pool.title)
     table = of_pool(pool)
     units = {each.name: each.unit for each in pool.parameters}
-    vars(module).update({
-        "SCENARIO": pool.name,
-        "TITLE": pool.title,
-        "PROTECTED": pool.protected,
-        "NEIGHBOURS": pool.neighbours,
-        "AXES": {each.name: (each.low, each.high) for each in pool.parameters},
-        "UNITS": units,
-        "SUPPORT": pool.support,
-        "STATISTICS": {table.statistic.name: table.statistic},
-        **lattice.stated(table, pool.title, units),
-    })  # fmt: skip
-    return module
+    return pool_file.scenario(pool, table.statistic, **lattice.stated(table, pool.title, units))

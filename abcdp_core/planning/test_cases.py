@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,9 @@ from numpy.typing import NDArray
 from abcdp_core import pool, simulators
 from abcdp_core.distances import Distance
 from abcdp_core.simulators import Scenario
-from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
+from abcdp_core.statistic import DirichletCounts, Statistic
 from abcdp_core.streams import generator
-from abcdp_core.transforms import ALL_REALS, Bijector
+from abcdp_core.transforms import Bijector
 from abcdp_core.trials import Case
 
 Array = NDArray[np.float64]
@@ -44,7 +43,7 @@ class Reduced:
 
     @property
     def scenario(self) -> Scenario:
-        """The module of the scenario."""
+        """The scenario."""
         return simulators.load(self.name)
 
     @property
@@ -55,7 +54,7 @@ class Reduced:
     @property
     def support(self) -> Bijector:
         """Where the prior's draws can lie."""
-        return getattr(self.scenario, "SUPPORT", ALL_REALS)
+        return self.scenario.support
 
     @property
     def theta(self) -> Array:
@@ -68,8 +67,8 @@ class Reduced:
         return _drawn(self)[1]
 
     def statistic(self, name: str) -> Statistic:
-        """Return one of the scenario's ``STATISTICS``."""
-        return stated_by(self.scenario)[name]
+        """Return one of the scenario's statistics."""
+        return self.scenario.statistics[name]
 
     def summaries(self, name: str) -> Array:
         """Return a statistic's numbers ``(T, k)`` of each data set in the pool."""
@@ -90,10 +89,15 @@ class Reduced:
 
 @functools.lru_cache(maxsize=4)
 def _drawn(of: Reduced) -> tuple[Array, Array, Mapping[str, Array]]:
-    source: Any = of.scenario
-    theta = source.prior(generator(of.seed, "plan-pool-prior", of.index), of.pool_size)
-    rng = generator(of.seed, "plan-pool", of.index, of.n)
-    return theta, *source.reduced(rng, theta, of.n)
+    draws = of.scenario.prior(generator(of.seed, "plan-pool-prior", of.index), of.pool_size)
+    return draws, *_reduced(of, generator(of.seed, "plan-pool", of.index, of.n), draws)
+
+
+def _reduced(
+    of: Reduced, rng: np.random.Generator, theta: Array
+) -> tuple[Array, Mapping[str, Array]]:
+    assert of.scenario.reduced is not None
+    return of.scenario.reduced(rng, theta, of.n)
 
 
 def _truth(of: Reduced, index: int) -> Array:
@@ -102,10 +106,8 @@ def _truth(of: Reduced, index: int) -> Array:
 
 
 def _data(of: Reduced, index: int) -> tuple[Array, Mapping[str, Array]]:
-    source: Any = of.scenario
-    truth = _truth(of, index)
     rng = generator(of.seed, "plan-data", of.index, index, of.n)
-    statistics, summaries = source.reduced(rng, truth[None], of.n)
+    statistics, summaries = _reduced(of, rng, _truth(of, index)[None])
     return statistics[0], {name: numbers[0] for name, numbers in summaries.items()}
 
 
@@ -128,7 +130,7 @@ def public_side(
 
 def has_own_pools(scenario: str) -> bool:
     """Return whether every case of a scenario has its own pool, at any n."""
-    return hasattr(simulators.load(scenario), "reduced")
+    return simulators.load(scenario).reduced is not None
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def prior(scenario: str) -> Prior:
     """Estimate a scenario's prior from :data:`PRIOR_DRAWS` draws."""
     source = simulators.load(scenario)
     draws = source.prior(generator(0, "plan-prior"), PRIOR_DRAWS)
-    mean = np.asarray(source.PRIOR_MEAN, dtype=float)
+    mean = np.asarray(source.prior_mean, dtype=float)
     several = simulators.has_several_units(source)
     unit = draws.std(axis=0) if several else np.ones(len(mean))
     apart = (draws - mean) / unit
@@ -188,7 +190,7 @@ def ideal(scenario: str, at: Case) -> Ideal:
     A share with concentration a, of the sum A, has prior variance a (A − a) / (A² (A + 1)). Given N
     points, A / (A + N) of it remains on average.
     """
-    model: DirichletCounts | None = getattr(at.public.scenario, "CONJUGATE", None)
+    model: DirichletCounts | None = at.public.scenario.conjugate
     if model is None:
         return Ideal(math.nan, math.nan)
     known, alpha = prior(scenario), np.array(model.concentration)

@@ -17,7 +17,7 @@ from abcdp_core.pool.key import PoolKey, key_for, median_of_simulated
 from abcdp_core.pool.making import Pool, build, close_all, is_ready, open_pool
 from abcdp_core.statistic import Statistic
 from abcdp_core.streams import generator
-from abcdp_core.transforms import ALL_REALS, Bijector
+from abcdp_core.transforms import Bijector
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class DistanceTable:
         synthetic: whether the data are synthetic or published; only then may it be stored.
         statistics: those of the simulated data sets ``(T, D)``, public; ``None`` if the pool was
             not kept.
-        summaries: name of one of the scenario's ``STATISTICS`` -> numbers ``(k,)`` of the data set,
+        summaries: name of one of the scenario's statistics -> numbers ``(k,)`` of the data set,
             private.
     """
 
@@ -92,7 +92,7 @@ class PublicSide:
     @property
     def support(self) -> Bijector:
         """The support of the prior."""
-        return getattr(self.scenario, "SUPPORT", ALL_REALS)
+        return self.scenario.support
 
     @property
     def theta(self) -> Array:
@@ -105,7 +105,7 @@ class PublicSide:
         return open_pool(self.key).statistics[self.pseudo_n or self.n]
 
     def statistic(self, name: str) -> Statistic:
-        """Return one of the scenario's ``STATISTICS``.
+        """Return one of the scenario's statistics.
 
         Raises:
             KeyError: there is no such statistic.
@@ -159,14 +159,13 @@ def order(seed: int, run: int, pool_size: int) -> NDArray[np.int64]:
 def observed_data(key: PoolKey, n: int) -> Array:
     """Return the data ``(n, p)`` of a run: published, or simulated at the true parameters."""
     source = key.source
-    if source.OBSERVED is not None:
-        return source.OBSERVED
-    if (precomputed_data := getattr(source, "precomputed_data", None)) is not None:
-        data: Array = precomputed_data(n, key.run)
-        return data
+    if source.observed is not None:
+        return source.observed
+    if source.precomputed_data is not None:
+        return source.precomputed_data(n, key.run)
 
     def observed(*again: int) -> Array:
-        return _data(key, n, "observed", (key.run, *again), np.asarray(source.TRUTH))
+        return _data(key, n, "observed", (key.run, *again), np.asarray(source.truth))
 
     return observed(*unfailed(source, observed))
 
@@ -207,11 +206,11 @@ def unfailed(source: simulators.Scenario, draw: Callable[..., Array]) -> tuple[i
     Raises:
         ParameterError: :data:`TRIES` simulations failed.
     """
-    failed = getattr(source, "failed", None)
+    failed = source.failed
     for again in ((), *((number,) for number in range(TRIES))):
         if failed is None or not failed(draw(*again)[None])[0]:
             return again
-    raise ParameterError(f"{source.SCENARIO}: {TRIES:,} simulations in a row failed.")
+    raise ParameterError(f"{source.name}: {TRIES:,} simulations in a row failed.")
 
 
 def _data(key: PoolKey, n: int, role: str, address: tuple[int, ...], theta: Array) -> Array:
@@ -261,7 +260,7 @@ def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Di
         pseudo_n: points of each simulated data set; as many as the data if ``None``.
     """
     distance = key.metric()
-    precomputed = getattr(key.source, "precomputed", None)
+    precomputed = key.source.precomputed
     if precomputed is not None:
         theta, rho = precomputed(key.pool_size, n, key.run)
         return DistanceTable(theta, rho, np.empty(0), n, distance, synthetic=True)

@@ -11,7 +11,7 @@ from abcdp_core import cache, fingerprint, simulators
 from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.parameters import WORK_LIMIT, check_work
-from abcdp_core.statistic import Statistic, stated_by
+from abcdp_core.statistic import Statistic
 from abcdp_core.streams import generator
 
 CHUNK = 50
@@ -44,12 +44,12 @@ class PoolKey:
     @property
     def is_shipped(self) -> bool:
         """Whether the pool is shipped with its scenario, the same for every seed and run."""
-        return hasattr(self.source, "precomputed_pool")
+        return self.source.precomputed_pool is not None
 
     @property
     def statistics(self) -> dict[str, Statistic]:
         """Name -> statistic that the pool keeps besides those of the distance."""
-        return dict(stated_by(self.source))
+        return dict(self.source.statistics)
 
     def metric(self) -> Distance:
         """Return the distance between data sets."""
@@ -60,12 +60,12 @@ class PoolKey:
 
         A size that the scenario does not have is a single layer.
         """
-        options = [int(size) for size in self.source.N.options]
+        options = [int(size) for size in self.source.n.options]
         return [size for size in options if size <= largest] if largest in options else [largest]
 
     def entry(self, kind: str, **more: int | None) -> cache.Entry:
         """Return a cache entry of the pool, valid for this package and the scenario's code."""
-        code = fingerprint.of(str(__package__), self.source.__name__)
+        code = fingerprint.of(str(__package__), self.source.module)
         return cache.entry(kind, asdict(self) | more, code)
 
 
@@ -96,13 +96,13 @@ def key_for(
     source = simulators.load(scenario)
     check_work(n, pool_size)
     # For your own model, larger data sets may take unknown time.
-    reach = n if hasattr(source, "MODEL") else max(n, KEPT_SIZE)
-    within = [int(size) for size in source.N.options if float(size) <= reach]
+    reach = n if source.model is not None else max(n, KEPT_SIZE)
+    within = [int(size) for size in source.n.options if float(size) <= reach]
     largest = max(size for size in within if size == n or size * pool_size <= WORK_LIMIT)
     if bandwidth == "median":
         bandwidth = median_of_simulated(scenario, seed)
     elif bandwidth is None:
-        bandwidth = source.BANDWIDTH
+        bandwidth = source.bandwidth
     return PoolKey(
         scenario,
         None if bandwidth is None else float(bandwidth),
@@ -110,7 +110,7 @@ def key_for(
         largest,
         seed,
         run,
-        None if distance == source.DISTANCES[0] else distance,
+        None if distance == source.distances[0] else distance,
     )
 
 
@@ -118,7 +118,7 @@ def key_for(
 def median_of_simulated(scenario: str, seed: int) -> float:
     """Return the bandwidth by the median heuristic (MATH M6) on values of 2000 data sets."""
     source, rng = simulators.load(scenario), generator(seed, "bandwidth")
-    size = int(source.N.options[0])
+    size = int(source.n.options[0])
     values = source.simulate(rng, source.prior(rng, 2000), size)[..., -1]
     chosen = values[np.arange(2000), rng.integers(size, size=2000), None]
     # Simulations that failed are NaN.

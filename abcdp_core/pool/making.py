@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +114,9 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
 
 def shipped(key: PoolKey) -> Pool:
     """Return the pool that is shipped with a scenario."""
-    source: Any = key.source
+    source = key.source
+    assert source.precomputed_pool is not None
+    assert source.from_numbers is not None
     theta, numbers = source.precomputed_pool(key.pool_size)
     statistics, kept = source.from_numbers(numbers)
     n = key.largest_n
@@ -136,7 +137,7 @@ WORTH_KEEPING = 1.0
 
 def _chunk(key: PoolKey, start: int) -> cache.Arrays:
     """Make one chunk of draws; cache a slow one, so that a stopped pool can resume."""
-    if not hasattr(key.source, "MODEL"):
+    if key.source.model is None:
         return simulate_chunk(key, start)
     entry = key.entry("chunk", start=start)
     if (kept := cache.load(entry)) is not None:
@@ -167,7 +168,7 @@ def simulate_chunk(key: PoolKey, start: int) -> cache.Arrays:
         name: (each.reduce, each.combine) for name, each in key.statistics.items()
     }
     kept: cache.Arrays = {}
-    failing, failed = getattr(source, "failed", None), np.zeros(size, dtype=bool)
+    failing, failed = source.failed, np.zeros(size, dtype=bool)
     done = 0
     for layer, n in enumerate(key.layers(key.largest_n)):
         points = source.simulate(generator(key.seed, "pool", *address, layer), theta, n - done)
@@ -261,7 +262,7 @@ def is_kept(key: PoolKey) -> bool:
 
 def is_ready(key: PoolKey) -> bool:
     """Return whether the comparison with the scenario's own data needs no new pool."""
-    shipped = hasattr(key.source, "precomputed") or cache.holds(key.entry("comparison"))
+    shipped = key.source.precomputed is not None or cache.holds(key.entry("comparison"))
     return shipped or is_kept(key)
 
 

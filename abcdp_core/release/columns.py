@@ -13,16 +13,17 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import simulators, tabular
+from abcdp_core import tabular
+from abcdp_core.own_model import lattice
 from abcdp_core.own_model.lattice import RECORDS
 from abcdp_core.parameters import Parameter, ParameterError, number_in, shown
 from abcdp_core.release import people
-from abcdp_core.release.request import SERIES, columns_of, own_sizes
+from abcdp_core.release.request import SERIES
+from abcdp_core.simulators import Scenario
 from abcdp_core.tabular import LARGEST_FILE, TableError
 from abcdp_core.tabular.table import header_of
 
@@ -261,13 +262,12 @@ READERS: dict[str, Callable[[tabular.Table, int, Reading], Array]] = {
 """Kind of a column -> function from its table and the most rows to the values ``(n,)``."""
 
 
-def _records(content: bytes, scenario: str, how: Reading) -> Array:
+def _records(content: bytes, scenario: Scenario, how: Reading) -> Array:
     """Return the columns ``(n, d)`` that a model names; other columns are ignored.
 
     If the number of records is private, rows of NaN fill the table up to the most there can be.
     """
-    source: Any = simulators.load(scenario)
-    own = source.OWN_TABLE
+    own: lattice.Table = scenario.own_table
     most, public = own.sizes[1], own.neighbours == "replace"
     table = tabular.parse(content, sys.maxsize, header=True, largest=LARGEST_TABLE)
     for name in own.columns:
@@ -305,7 +305,7 @@ def _records(content: bytes, scenario: str, how: Reading) -> Array:
     return found
 
 
-def read(content: bytes, scenario: str, kind: str, how: Reading = AS_IT_IS) -> Array:
+def read(content: bytes, scenario: Scenario, kind: str, how: Reading = AS_IT_IS) -> Array:
     """Return the values ``(n,)`` in a file, or its records ``(n, d)``; ``kind`` is of WORDS.
 
     Raises:
@@ -316,7 +316,7 @@ def read(content: bytes, scenario: str, kind: str, how: Reading = AS_IT_IS) -> A
     check_used(kind, how)
     if kind == RECORDS:
         return _records(content, scenario, how)
-    limit = own_sizes(scenario)[1]
+    limit = scenario.own_sizes[1]
     header = True if kind == LABELS or how.column else None
     values = READERS[kind](tabular.parse(content, 100 * limit, header=header), limit, how)
     if kind == DAYS and how.cumulative is None and tabular.looks_cumulative(values):
@@ -324,12 +324,12 @@ def read(content: bytes, scenario: str, kind: str, how: Reading = AS_IT_IS) -> A
     return values
 
 
-def content(scenario: str, kind: str) -> str:
+def content(scenario: Scenario, kind: str) -> str:
     """Return what a file for a scenario has to hold, in words."""
-    smallest, largest = own_sizes(scenario)
+    smallest, largest = scenario.own_sizes
     if kind == SERIES:
         return f"one column of {smallest} to {largest:,} numbers"
-    table = getattr(simulators.load(scenario), "OWN_TABLE", None)
+    table: lattice.Table | None = scenario.own_table
     if table is not None:
         rows = f"{smallest:,} to {largest:,}" if smallest < largest else f"{largest:,}"
         most = "at most " if table.neighbours == "add-remove" else ""
@@ -342,20 +342,20 @@ def content(scenario: str, kind: str) -> str:
     return f"{WORDS[kind]}{size}"
 
 
-def chosen(scenario: str, kind: str | None) -> str:
+def chosen(scenario: Scenario, kind: str | None) -> str:
     """Return the kind that is named, or the only one that a scenario takes.
 
     Raises:
         ParameterError: the scenario does not take this kind, or takes several and none is named;
             a guess would depend on the data.
     """
-    known = columns_of(scenario)
+    known = scenario.own_columns
     if kind is None and len(known) == 1:
         return known[0]
     if kind not in known:
         which = " or ".join(f"{each} ({WORDS[each]})" for each in known)
         given = "is required" if kind is None else f"= {shown(kind)}"
-        raise ParameterError(f"kind {given}: for {scenario} it must be {which}.")
+        raise ParameterError(f"kind {given}: for {scenario.name} it must be {which}.")
     return kind
 
 

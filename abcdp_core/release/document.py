@@ -26,7 +26,6 @@ from abcdp_core.release.request import (
     OwnParameter,
     ReleaseRequest,
     SeriesRequest,
-    source_of,
     to_domain,
 )
 from abcdp_core.results import versions
@@ -151,7 +150,7 @@ class ReleaseRecord(ABC):
 
     def axes(self) -> list[tuple[float, float]]:
         """Return the ends of each parameter's axis, in the units of the data."""
-        ends = np.array([*source_of(self.request).AXES.values()]).T
+        ends = np.array([*self.request.source.axes.values()]).T
         low, high = in_scale(self.parameters, ends).tolist()
         return [*zip(low, high, strict=True)]
 
@@ -165,7 +164,7 @@ class ReleaseRecord(ABC):
         spent, request = cost(self.event), self.request
         public = request.public()
         if isinstance(request, SeriesRequest):
-            public["scenario_domain"] = list(source_of(request).DOMAIN)
+            public["scenario_domain"] = list(request.source.domain)
         taken = {} if self.reservation is None else {"ledger": dataclasses.asdict(self.reservation)}
         return {
             "mode": "release",
@@ -207,7 +206,7 @@ def unit_of(parameter: OwnParameter) -> str:
 
 def verifying(file: str, document: ReleaseRecord) -> str:
     """Return the command that verifies a record in a file."""
-    table = getattr(source_of(document.request), "OWN_TABLE", None)
+    table = document.request.source.own_table
     plugin = "" if table is None else f" --plugin {shlex.quote(table.file)}"
     return f"abcdp verify {file}{plugin}"
 
@@ -242,10 +241,10 @@ def synthetic(document: ReleaseRecord, sets: int, rng: np.random.Generator) -> p
         Columns ``data_set``, ``point`` and ``value``, in the unit of the data and within their
         domain; no row if nothing was kept.
     """
-    request, source = document.request, source_of(document.request)
+    request, source = document.request, document.request.source
     assert isinstance(request, SeriesRequest)
     chosen, data = simulators.simulate_round_robin(source, document.sample, document.n, sets, rng)
-    series = to_domain(data[..., -1], source.DOMAIN, (request.low, request.high))
+    series = to_domain(data[..., -1], source.domain, (request.low, request.high))
     return pd.DataFrame(
         {
             "data_set": np.repeat(np.arange(len(chosen)), document.n),

@@ -9,7 +9,7 @@ from abcdp_core import figures as fig
 from abcdp_core import sentences
 from abcdp_core.release import releasable
 from abcdp_core.release.releasable import Expected
-from abcdp_core.release.request import ReleaseRequest, own_sizes
+from abcdp_core.release.request import ReleaseRequest
 from abcdp_core.release.sparse_vector import SparseVectorRequest
 
 Array = NDArray[np.float64]
@@ -58,7 +58,7 @@ def drawn(request: ReleaseRequest, planned: int) -> fig.CaptionedFigure | None:
     here = _formula(request, planned)
     if here is None:
         return None
-    low, high = own_sizes(request.scenario)
+    low, high = request.source.own_sizes
     sizes = np.unique(np.rint(np.geomspace(low, high, POINTS)).astype(int))
     every = [_formula(request, n) for n in sizes.tolist()]
     private, plain = (

@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import pool, simulators
+from abcdp_core import pool
 from abcdp_core.mechanisms.noisy_counts import counts_given, shares
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release.budget_file import Reservation
@@ -44,9 +44,10 @@ from abcdp_core.release.document import LEVEL, ReleaseRecord, in_scale, unit_of,
 from abcdp_core.release.exact_noise import SENSITIVITY, CountNoise, count_noise, with_noise
 from abcdp_core.release.picture import ESTIMATE, INTERVAL, PRIOR, Marks
 from abcdp_core.release.releasable import Expected, ReleaseMechanism
-from abcdp_core.release.request import DRAWS, POOL_SEED, SeriesRequest, source_of, to_domain
+from abcdp_core.release.request import DRAWS, POOL_SEED, SeriesRequest
 from abcdp_core.sentences import plain
-from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
+from abcdp_core.simulators import Scenario
+from abcdp_core.statistic import DirichletCounts, Statistic
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -73,12 +74,11 @@ class NoisyCountsRequest(SeriesRequest):
     draws_seed: int = DRAWS_SEED.field(1)
 
     @classmethod
-    def serves(cls, scenario: str) -> bool:
+    def serves(cls, scenario: Scenario) -> bool:
         """Return whether a scenario has a model of counts of the sensitivity used here."""
-        source = simulators.load(scenario)
-        if getattr(source, "CONJUGATE", None) is None:
+        if scenario.conjugate is None:
             return False
-        statistic = _statistic(source)
+        statistic = _statistic(scenario)
         return statistic.neighbours == "replace" and statistic.l1(1) <= SENSITIVITY
 
     def event(self, n: int) -> CountNoise:
@@ -106,14 +106,14 @@ class NoisyCountsRequest(SeriesRequest):
         )
 
 
-def _statistic(source: Any) -> Statistic:
-    return stated_by(source)[cast(DirichletCounts, source.CONJUGATE).statistic]
+def _statistic(source: Scenario) -> Statistic:
+    return source.statistics[cast(DirichletCounts, source.conjugate).statistic]
 
 
 def _concentration(request: NoisyCountsRequest) -> Array:
     """α of the prior ``(K,)``."""
-    source: Any = source_of(request)
-    return np.array(cast(DirichletCounts, source.CONJUGATE).concentration)
+    source = request.source
+    return np.array(cast(DirichletCounts, source.conjugate).concentration)
 
 
 def _total(request: NoisyCountsRequest) -> float:
@@ -275,7 +275,7 @@ class NoisyCountsRecord(ReleaseRecord):
     def marks(self, row: int) -> Marks:
         """Return interval and mean of the population's share, and the prior mean."""
         told = self._scaled(self.told.population)
-        prior = in_scale(self.parameters, source_of(self.request).PRIOR_MEAN)
+        prior = in_scale(self.parameters, self.request.source.prior_mean)
         ends = np.array([told.low[row], told.high[row]])
         return [
             (INTERVAL, ends),
@@ -301,9 +301,8 @@ def measure(
     progress: pool.Progress | None,  # noqa: ARG001 - no pool is made
 ) -> tuple[int, ...]:
     """Return the number of values in each cell; private."""
-    source = source_of(request)
-    data = source.from_series(to_domain(values, (request.low, request.high), source.DOMAIN))
-    return tuple(int(count) for count in _statistic(source).reduce(data))
+    data = request.data_points(values)
+    return tuple(int(count) for count in _statistic(request.source).reduce(data))
 
 
 def draw(

@@ -28,7 +28,6 @@ from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release.document import whole_numbers
 from abcdp_core.release.exact_noise import with_noise
 from abcdp_core.release.releasable import ReleaseMechanism
-from abcdp_core.release.request import source_of
 from abcdp_core.release.simulated import (
     model_of,
     names_of,
@@ -52,10 +51,10 @@ def measure(
     request: PrivateSummaryRequest, values: Array, progress: pool.Progress | None
 ) -> list[int]:
     """Make the public pool, then return the whole numbers of the data; these are private."""
-    public_pool(request.scenario, len(values), request.pool_seed, request.first, progress)
+    public_pool(request.source, len(values), request.pool_seed, request.first, progress)
     if progress is not None:
         progress(1.0)
-    return statistic_of(request.scenario).whole_of(source_of(request).from_series(values))
+    return statistic_of(request.source).whole_of(request.data_points(values))
 
 
 def draw(
@@ -72,13 +71,13 @@ def infer(document: PrivateSummaryRecord, each: Each, seconds: float) -> Private
     No round begins after so many seconds.
     """
     request, n, z = document.request, document.n, document.z
-    model, public = model_of(request.scenario, n), pool_of(request, n)
+    model, public = model_of(request.source, n), pool_of(request, n)
     former, exact = document.is_of_0_3_0, None
     size = None if former else request.draws
     if model is None:
         names = tuple(own.name for own in document.parameters)
         found = outcome.of_pool(
-            pool_with_noise(request, n), z, names, names_of(request.scenario, n), size
+            pool_with_noise(request, n), z, names, names_of(request.source, n), size
         )
     else:
         effort = Effort(
@@ -102,7 +101,7 @@ def read(
         ParameterError: the numbers have another length or type.
         KeyError, TypeError, ValueError: the content has another form.
     """
-    found, size = content["release"]["whole_numbers"], size_of(request.scenario, n)
+    found, size = content["release"]["whole_numbers"], size_of(request.source, n)
     numbers = whole_numbers(found, size, "numbers of the scenario's data")
     posterior = content["posterior"] or {}
     rounds = posterior.get("rounds", ())

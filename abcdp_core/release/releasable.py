@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import pool, registry
+from abcdp_core import pool, registry, simulators
 from abcdp_core.parameters import ParameterError, shown
 from abcdp_core.posterior.rounds import Each
 from abcdp_core.privacy.discrete import RandBelow
@@ -170,7 +170,8 @@ def serving(scenario: str) -> dict[str, ReleaseMechanism]:
         raise ParameterError(
             f"scenario = {shown(scenario)}: must be one of {', '.join(scenarios())}."
         )
-    return {name: each for name, each in every().items() if each.request.serves(scenario)}
+    source = simulators.load(scenario)
+    return {name: each for name, each in every().items() if each.request.serves(source)}
 
 
 def chosen(scenario: str, name: str | None = None) -> ReleaseMechanism:

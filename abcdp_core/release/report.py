@@ -30,7 +30,7 @@ from abcdp_core.release.document import (
     verifying,
 )
 from abcdp_core.release.picture import PRIOR
-from abcdp_core.release.request import ends, rows_of, source_of
+from abcdp_core.release.request import ends
 from abcdp_core.release.verification import cannot_be_known
 from abcdp_core.sentences import amount, exact
 
@@ -68,7 +68,7 @@ def page(document: ReleaseRecord, file: bytes, name: str = "release.json", about
         promise=promise,
         # Exactness has its own section.
         unprotected=[each for each in content["remains"] if each != document.exactness()],
-        model=getattr(source_of(document.request), "OWN_MODEL", ""),
+        model=document.request.source.own_model,
         asked=_asked(document, content),
         noise=_noise(content["event"]),
         draws=_draws(content, name),
@@ -152,14 +152,14 @@ def _asked(document: ReleaseRecord, content: Mapping[str, Any]) -> dict[str, str
     known = request.specification(request.scenario)
     rows = {
         "Mechanism": releasable.of(request).title,
-        "Scenario": f"{source_of(request).TITLE} ({public.pop('scenario')})",
+        "Scenario": f"{request.source.title} ({public.pop('scenario')})",
     }
     public.pop("scenario_domain", None)
     if public.keys() >= {"low", "high"}:
         domain = " to ".join(ends(float(public.pop("low")), float(public.pop("high"))))
         rows["Range of the values, known beforehand"] = domain.replace("-", "\u2212")
     if "n" in content:
-        rows[f"Number of {rows_of(request.scenario)}"] = _value(content["n"])
+        rows[f"Number of {request.source.own_rows}"] = _value(content["n"])
     return rows | {known[name].label: _value(value) for name, value in public.items()}
 
 

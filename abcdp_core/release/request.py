@@ -12,9 +12,9 @@ Choose all settings without looking at the data.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import functools
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, cast
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from abcdp_core.privacy import Event
 from abcdp_core.release import budget
 from abcdp_core.release.budget import Claim
 from abcdp_core.sentences import exact, listed
-from abcdp_core.statistic import Quantity, Question
+from abcdp_core.simulators import Scenario
 
 Array = NDArray[np.float64]
 
@@ -46,30 +46,9 @@ class OwnParameter(NamedTuple):
     factor: float
 
 
-class OwnScenario(simulators.Scenario, Protocol):
-    """A scenario that takes a person's own data; scenarios of people have all constants."""
-
-    OWN_SIZES: tuple[int, int]
-    OWN_MODEL: str
-    OWN_NAMES: Mapping[str, str]
-    OWN_DATA: str
-    OWN_HIDDEN: str
-    OWN_REPEATED: str
-    OWN_QUANTITIES: tuple[Quantity, ...]
-    OWN_QUESTIONS: tuple[Question, ...]
-    OWN_HEADLINE: str
-    OWN_FINDING: str
-
-    def own_parameters(self, low: float, high: float, n: int) -> Sequence[OwnParameter]:
-        """Return the parameters, in the order of ``AXES``, for values from ``low`` to ``high``."""
-
-    def from_series(self, values: Array) -> Array:
-        """Return numbers ``(n,)`` in the domain as data points ``(n, p)``."""
-
-
 def scenarios() -> list[str]:
     """Return the names of the scenarios that take a person's own data, users' models last."""
-    of_users = simulators.with_feature("OWN_TABLE")
+    of_users = simulators.with_feature("own_table")
     return sorted(simulators.with_feature("from_series"), key=lambda name: name in of_users)
 
 
@@ -80,13 +59,6 @@ def title(scenario: str) -> str:
 
 SERIES = "values"
 """Kind of column that a scenario takes unless it says otherwise: any numbers."""
-
-
-def columns_of(scenario: str) -> tuple[str, ...]:
-    """Return the kinds of column that a scenario's file may hold."""
-    found: tuple[str, ...] = getattr(simulators.load(scenario), "OWN_COLUMNS", (SERIES,))
-    return found
-
 
 SCENARIO = Parameter("choice", "Scenario", "The model of your data.")
 BOUND = Parameter(
@@ -144,13 +116,18 @@ class ReleaseRequest(Params):
         """
         known = scenarios()
         check_takes_series(scenario)
-        if scenario in known and not cls.serves(scenario):
+        if scenario in known and not cls.serves(simulators.load(scenario)):
             raise ParameterError(f"mechanism = {cls.mechanism}: does not serve {scenario}.")
         choice = dataclasses.replace(SCENARIO, options=tuple(known))
         return super().specification() | {"scenario": choice}
 
+    @functools.cached_property
+    def source(self) -> Scenario:
+        """The scenario."""
+        return simulators.load(self.scenario)
+
     @classmethod
-    def serves(cls, scenario: str) -> bool:
+    def serves(cls, scenario: Scenario) -> bool:
         """Return whether the mechanism can release from data of a scenario."""
         raise NotImplementedError
 
@@ -191,7 +168,7 @@ class ReleaseRequest(Params):
     @property
     def tells_size(self) -> bool:
         """Whether the number of rows carries information; then it is public."""
-        low, high = own_sizes(self.scenario)
+        low, high = self.source.own_sizes
         return low < high
 
     def check_size(self, n: int) -> None:
@@ -200,8 +177,8 @@ class ReleaseRequest(Params):
         Raises:
             ParameterError: the scenario does not take so many.
         """
-        low, high = own_sizes(self.scenario)
-        rows = rows_of(self.scenario)
+        low, high = self.source.own_sizes
+        rows = self.source.own_rows
         Parameter("integer", "Values", low=low, high=high).check(f"number of {rows}", n)
 
     def check_values(self, values: Array) -> None:
@@ -212,6 +189,12 @@ class ReleaseRequest(Params):
         """
         if not np.isfinite(values).all():
             raise ValueError("values: each must be a finite number.")
+
+    def data_points(self, values: Array) -> Array:
+        """Return values ``(n,)``, or records, as data points ``(n, p)`` of the scenario."""
+        convert = self.source.from_series
+        assert convert is not None
+        return convert(values)
 
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
         """Return the inferred parameters in the units of the data, for ``n`` values."""
@@ -283,11 +266,16 @@ class SeriesRequest(ReleaseRequest):
             by = f" by {least:.10g} or more" if self.low < self.high else ""
             raise ParameterError(f"high = {high}: must be above low = {low}{by}.")
 
+    def data_points(self, values: Array) -> Array:
+        """Return values as data points, clipped and carried to the scenario's domain."""
+        domain = self.source.domain
+        return super().data_points(to_domain(values, (self.low, self.high), domain))
+
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
         """Return the parameters in the scale of the series, or in the scenario's own scale."""
-        source = source_of(self)
-        if not hasattr(source, "own_parameters"):
-            return tuple(OwnParameter(name, "", 0.0, 1.0) for name in source.AXES)
+        source = self.source
+        if source.own_parameters is None:
+            return tuple(OwnParameter(name, "", 0.0, 1.0) for name in source.axes)
         found = source.own_parameters(self.low, self.high, n)
         return tuple(OwnParameter(*each) for each in found)
 
@@ -325,27 +313,6 @@ def check_takes_series(scenario: str | None) -> None:
         raise ParameterError(
             f"scenario = {scenario}: takes no data of your own; {listed(known)} do."
         )
-
-
-def source_of(request: ReleaseRequest) -> OwnScenario:
-    """Return the scenario of a request."""
-    return cast(OwnScenario, simulators.load(request.scenario))
-
-
-def model(scenario: str) -> str:
-    """Return the model that a scenario assumes for the data, in a sentence or two."""
-    return cast(OwnScenario, simulators.load(scenario)).OWN_MODEL
-
-
-def own_sizes(scenario: str) -> tuple[int, int]:
-    """Return the smallest and the largest number of rows; both are equal if it is private."""
-    return cast(OwnScenario, simulators.load(scenario)).OWN_SIZES
-
-
-def rows_of(scenario: str) -> str:
-    """Return what the rows of a file are: values, days or records."""
-    found: str = getattr(simulators.load(scenario), "OWN_ROWS", SERIES)
-    return found
 
 
 def question(request: ReleaseRequest, n: int) -> str:

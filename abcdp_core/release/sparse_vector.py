@@ -39,9 +39,6 @@ from abcdp_core.release.request import (
     SERIES,
     OwnParameter,
     SeriesRequest,
-    columns_of,
-    source_of,
-    to_domain,
 )
 from abcdp_core.sentences import counted
 
@@ -90,10 +87,10 @@ class SparseVectorRequest(SeriesRequest):
             return general
         source = simulators.load(scenario)
         return general | {
-            "epsilon_abc": source.EPSILON_ABC,
-            "pool_size": source.POOL_SIZE,
-            "distance": dataclasses.replace(DISTANCE, options=source.DISTANCES),
-            "bandwidth": _bandwidths(source.BANDWIDTH),
+            "epsilon_abc": source.epsilon_abc,
+            "pool_size": source.pool_size,
+            "distance": dataclasses.replace(DISTANCE, options=source.distances),
+            "bandwidth": _bandwidths(source.bandwidth),
         }
 
     @classmethod
@@ -101,17 +98,17 @@ class SparseVectorRequest(SeriesRequest):
         """Return the default settings, without domain and budget."""
         source = simulators.load(scenario)
         return {
-            "epsilon_abc": source.EPSILON_ABC_DEFAULT,
-            "c": source.C_DEFAULT,
-            "pool_size": source.POOL_SIZE_DEFAULT,
-            "distance": source.DISTANCES[0],
-            "bandwidth": source.BANDWIDTH or NO_KERNEL,
+            "epsilon_abc": source.epsilon_abc_default,
+            "c": source.c_default,
+            "pool_size": source.pool_size_default,
+            "distance": source.distances[0],
+            "bandwidth": source.bandwidth or NO_KERNEL,
         }
 
     @classmethod
-    def serves(cls, scenario: str) -> bool:
+    def serves(cls, scenario: simulators.Scenario) -> bool:
         """Return whether a scenario takes a series of values; all of these have a distance."""
-        return columns_of(scenario) == (SERIES,)
+        return scenario.own_columns == (SERIES,)
 
     def check_together(self) -> None:
         """Check the domain, and that c is at most the number of draws."""
@@ -163,7 +160,7 @@ def _bandwidths(default: float | None) -> Parameter:
 
 def pool_key(request: SparseVectorRequest, n: int) -> pool.PoolKey:
     """Return the key of the public pool for ``n`` values, which is not stored."""
-    default = source_of(request).DISTANCES[0]
+    default = request.source.distances[0]
     return pool.PoolKey(
         scenario=request.scenario,
         bandwidth=None if isinstance(request.bandwidth, str) else request.bandwidth,
@@ -254,12 +251,12 @@ class SparseVectorRecord(ReleaseRecord):
 
     def contents(self) -> dict[str, Any]:
         """Return the decisions and the parameters, also in the units of the data."""
-        source = source_of(self.request)
+        source = self.request.source
         return {
             "release": {
                 "indices": self.release.indices.tolist(),
                 "stopped_at": self.release.stopped_at,
-                "parameters": list(source.AXES),
+                "parameters": list(source.axes),
                 "values": self.theta.tolist(),
             },
             "own_units": {
@@ -272,7 +269,7 @@ class SparseVectorRecord(ReleaseRecord):
     def marks(self, row: int) -> Marks:
         """Return each kept value, their mean and the prior mean."""
         values = self.values[:, row]
-        prior = in_scale(self.parameters, source_of(self.request).PRIOR_MEAN)
+        prior = in_scale(self.parameters, self.request.source.prior_mean)
         return [
             (KEPT, values),
             (MEAN, values.mean(keepdims=True) if len(values) else values),
@@ -294,9 +291,8 @@ def measure(
     request: SparseVectorRequest, values: Array, progress: pool.Progress | None
 ) -> DistanceTable:
     """Make the public pool and compare the series with it."""
-    source = source_of(request)
     public = pool.build(pool_key(request, len(values)), progress)
-    data = source.from_series(to_domain(values, (request.low, request.high), source.DOMAIN))
+    data = request.data_points(values)
     return pool.compare(public, data, synthetic=False)
 
 
@@ -321,7 +317,7 @@ def read(request: SparseVectorRequest, n: int, content: Mapping[str, Any]) -> Sp
     stopped_at = int(found["stopped_at"])
     _check_run(request, indices, stopped_at)
     # Prior draws are the same whatever the size of the data sets simulated at them.
-    smallest, _ = source_of(request).OWN_SIZES
+    smallest, _ = request.source.own_sizes
     theta = pool.build(pool_key(request, smallest)).theta[indices]
     weights = np.ones(len(indices)) / max(len(indices), 1)
     release = Release(indices, weights, stopped_at, noise_of(request, n).event)

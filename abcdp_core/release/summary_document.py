@@ -20,8 +20,7 @@ from abcdp_core.release import picture
 from abcdp_core.release.budget_file import Reservation
 from abcdp_core.release.document import LEVEL, ReleaseRecord, unit_of
 from abcdp_core.release.picture import Marks, Row
-from abcdp_core.release.request import rows_of, source_of
-from abcdp_core.release.simulated import names_of, table_for
+from abcdp_core.release.simulated import names_of
 from abcdp_core.release.summary_posterior import Inferred, Inverse
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
 from abcdp_core.sentences import amount, counted, decimals, fixed
@@ -103,7 +102,7 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     def natural(self, numbers: Array) -> Array:
         """Return numbers ``(..., k)`` as they are, or for a user's model as means and sums."""
-        table = table_for(self.request.scenario)
+        table = self.request.table
         return numbers if table is None else table.natural(numbers, self.n)
 
     @property
@@ -114,12 +113,12 @@ class PrivateSummaryRecord(ReleaseRecord):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the released numbers."""
-        return names_of(self.request.scenario, self.n)
+        return names_of(self.request.source, self.n)
 
     @property
     def summary(self) -> str:
         """The released numbers."""
-        if table_for(self.request.scenario) is not None:
+        if self.request.table is not None:
             each = "; ".join(self._in_their_units())
             return f"Released, with noise (standard deviation in parentheses): {each}."
         numbers = zip(self.names, self.released, self.whole, strict=True)
@@ -128,7 +127,7 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     def _in_their_units(self) -> list[str]:
         """Each released number with the standard deviation of its noise."""
-        table, natural = table_for(self.request.scenario), self.natural(self.z)
+        table, natural = self.request.table, self.natural(self.z)
         assert table is not None
         deviations = np.array(
             [deviation(step) for step in self.request.event(self.n).steps().tolist()]
@@ -149,7 +148,7 @@ class PrivateSummaryRecord(ReleaseRecord):
         """Warnings to show before the result if the model does not fit."""
         if not (self.is_complete and self.found.fit.is_misfit):
             return ()
-        fit, limit = self.found.fit, getattr(source_of(self.request), "OWN_JAGGED", "")
+        fit, limit = self.found.fit, self.request.source.own_jagged
         said = fit.statement.removesuffix(ONLY_IF_RIGHT) if self.is_withheld else fit.statement
         return (said, limit) if fit.is_jagged and limit else (said,)
 
@@ -168,7 +167,7 @@ class PrivateSummaryRecord(ReleaseRecord):
     def _questions(self) -> list[tuple[Question, float, float]]:
         """Each question with its posterior and its prior probability."""
         told, prior = self.found.told.probabilities, self.found.prior.probabilities
-        return [*zip(source_of(self.request).OWN_QUESTIONS, told, prior, strict=True)]
+        return [*zip(self.request.source.own_questions, told, prior, strict=True)]
 
     @property
     def modes(self) -> dict[int, Modes]:
@@ -198,9 +197,9 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     def _inverses(self) -> list[tuple[str, str, Inverse, Inverse]]:
         """Inverses of quantities: name, unit, posterior and prior."""
-        source, found = source_of(self.request), []
+        source, found = self.request.source, []
         told, prior = self.found.told.quantiles, self.found.prior.quantiles
-        for i, each in enumerate(source.OWN_QUANTITIES, start=len(source.AXES)):
+        for i, each in enumerate(source.own_quantities, start=len(source.axes)):
             if each.inverse is not None:
                 name, unit, factor = each.inverse
                 here, there = Inverse.of(told[:, i], factor), Inverse.of(prior[:, i], factor)
@@ -214,14 +213,14 @@ class PrivateSummaryRecord(ReleaseRecord):
             return "Released; the posterior is not computed yet"
         if self.found.fit.is_misfit:
             return "The model hardly ever makes such numbers"
-        source = source_of(self.request)
-        row = next(row for row in self.rows() if row.name == source.OWN_HEADLINE)
-        return source.OWN_FINDING.format(low=row.low, high=row.high)
+        source = self.request.source
+        row = next(row for row in self.rows() if row.name == source.own_headline)
+        return source.own_finding.format(low=row.low, high=row.high)
 
     @property
     def settings(self) -> str:
         """Budget, mechanism and, if it is public, size."""
-        rows = rows_of(self.request.scenario)
+        rows = self.request.source.own_rows
         size = f", {self.n:,} {rows}" if self.request.tells_size else ""
         return f"{self.request.spends}, private summary{size}; mean, 90 % interval"
 
@@ -267,7 +266,7 @@ class PrivateSummaryRecord(ReleaseRecord):
     def exactness(self) -> str:
         """Return which parts are exact."""
         own = ""
-        if table_for(self.request.scenario) is not None:
+        if self.request.table is not None:
             own = " What is released is rounded to a public lattice first."
         return (
             "The numbers, their noise and the sums are exact, in whole numbers. The posterior is "
@@ -295,7 +294,7 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     def contents(self) -> dict[str, Any]:
         """Return the numbers, and means, intervals, probabilities and draws."""
-        table = table_for(self.request.scenario)
+        table = self.request.table
         model = {} if table is None else {"model": {"file": table.file, "sha256": table.digest}}
         units = {} if table is None else {"in_their_units": self.natural(self.z).tolist()}
         return {
@@ -354,9 +353,9 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     def axes(self) -> list[tuple[float, float]]:
         """Return the ends of each row's axis: the scenario's, widened to the intervals."""
-        source = source_of(self.request)
-        more = [(each.low, each.high) for each in source.OWN_QUANTITIES]
-        usual = np.array([*source.AXES.values(), *more]).T
+        source = self.request.source
+        more = [(each.low, each.high) for each in source.own_quantities]
+        usual = np.array([*source.axes.values(), *more]).T
         told, prior = self.found.told.quantiles, self.found.prior.quantiles
         shown = prior if self.is_withheld else told
         low = np.minimum.reduce([usual[0], shown[0], prior[0]])
@@ -428,7 +427,7 @@ def fit_figure(document: PrivateSummaryRecord) -> fig.CaptionedFigure:
         [each.name for each in fit.numbers],
         fit.title,
         document.settings,
-        is_series=bool(getattr(source_of(document.request), "IS_SERIES", False)),
+        is_series=document.request.source.is_series,
     )
     return fig.CaptionedFigure(drawn, " ".join([fit.statement, *fit.remarks]))
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from abcdp_core.posterior.fit import Fit, in_proportion
 from abcdp_core.posterior.outcome import Posterior, Summary
 from abcdp_core.release.document import LEVEL
-from abcdp_core.release.request import source_of
 from abcdp_core.release.summary_request import PrivateSummaryRequest
 from abcdp_core.summaries import weighted_mean, weighted_quantile
 
@@ -41,9 +40,9 @@ class Told:
             weights = np.full(len(values), 1.0 / len(values))
         else:
             quantiles = weighted_quantile(values, weights, TAILS)
-        source = source_of(request)
-        axes, probabilities = [*source.AXES], []
-        for each in source.OWN_QUESTIONS:
+        source = request.source
+        axes, probabilities = [*source.axes], []
+        for each in source.own_questions:
             chosen = values[:, axes.index(each.parameter)] < each.below
             # Exactly 1 if all draws are chosen.
             probabilities.append(1.0 if chosen.all() else float(weights @ chosen))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law
 from abcdp_core.own_model import lattice
+from abcdp_core.own_model.lattice import Table
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
@@ -27,10 +28,6 @@ from abcdp_core.release.request import (
     SERIES,
     OwnParameter,
     ReleaseRequest,
-    columns_of,
-    own_sizes,
-    rows_of,
-    source_of,
 )
 from abcdp_core.release.simulated import (
     PublicPool,
@@ -39,9 +36,9 @@ from abcdp_core.release.simulated import (
     public_pool,
     size_of,
     statistic_of,
-    table_for,
 )
 from abcdp_core.sentences import decimals, fixed
+from abcdp_core.simulators import Scenario
 from abcdp_core.statistic import Statistic
 
 Array = NDArray[np.float64]
@@ -117,9 +114,9 @@ class PrivateSummaryRequest(ReleaseRequest):
         return f"{said}, {people.in_words(self.at_most)}" if self.at_most else said
 
     @classmethod
-    def serves(cls, scenario: str) -> bool:
+    def serves(cls, scenario: Scenario) -> bool:
         """Return whether a scenario is one of people, whose numbers are multiples of fractions."""
-        return columns_of(scenario) != (SERIES,)
+        return scenario.own_columns != (SERIES,)
 
     def check_together(self) -> None:
         """Check that a person may have several records, and that a record can hold the numbers.
@@ -127,7 +124,7 @@ class PrivateSummaryRequest(ReleaseRequest):
         Raises:
             ParameterError: not so, or the noise is too large; nothing was spent.
         """
-        table = table_for(self.scenario)
+        table = self.table
         if self.at_most and (table is None or table.is_of_numbers):
             raise ParameterError(
                 f"at_most = {self.at_most}: {self.scenario} takes no table of records."
@@ -140,7 +137,7 @@ class PrivateSummaryRequest(ReleaseRequest):
             )
         if table is None:
             return
-        event = self.event(own_sizes(self.scenario)[1])
+        event = self.event(self.source.own_sizes[1])
         if event.steps().max() > LARGEST_NOISE:
             raise ParameterError(
                 f"epsilon_total = {self.epsilon_total:.4g}: one record moves all numbers by "
@@ -149,9 +146,15 @@ class PrivateSummaryRequest(ReleaseRequest):
             )
 
     @property
+    def table(self) -> Table | None:
+        """The table of a user's model or pool; ``None`` for other scenarios."""
+        found: Table | None = self.source.own_table
+        return found
+
+    @property
     def unit(self) -> str:
         """The protected unit without its article and without any condition."""
-        table = table_for(self.scenario)
+        table = self.table
         if self.at_most:
             return "person"
         return ARTICLE.sub("", self.protected if table is None else table.unit)
@@ -159,7 +162,7 @@ class PrivateSummaryRequest(ReleaseRequest):
     @property
     def declared(self) -> tuple[str, ...]:
         """Names of statistics whose sensitivity the model's author declared."""
-        table = table_for(self.scenario)
+        table = self.table
         return () if table is None else table.declared
 
     @property
@@ -180,33 +183,33 @@ class PrivateSummaryRequest(ReleaseRequest):
     @property
     def statistic(self) -> Statistic:
         """The scenario's statistic, for persons with several records if there may be such."""
-        found, table = statistic_of(self.scenario), table_for(self.scenario)
+        found, table = statistic_of(self.source), self.table
         if table is None or not self.at_most:
             return found
         return people.of_person(found, table.unit, self.at_most)
 
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
         """Return the parameters and further quantities."""
-        source = source_of(self)
-        told = [(source.OWN_NAMES[axis], source.UNITS[axis]) for axis in source.AXES]
-        told += [(each.name, each.unit) for each in source.OWN_QUANTITIES]
+        source = self.source
+        told = [(source.own_names[axis], source.units[axis]) for axis in source.axes]
+        told += [(each.name, each.unit) for each in source.own_quantities]
         return tuple(OwnParameter(name, unit, 0.0, 1.0) for name, unit in told)
 
     def check_values(self, values: Array) -> None:
         """Check the values; if the number of records is private, rows of NaN are no records."""
-        if table_for(self.scenario) is not None and self.neighbours == "add-remove":
+        if self.table is not None and self.neighbours == "add-remove":
             values = values[~np.isnan(values).all(axis=-1)]
         super().check_values(values)
 
     def event(self, n: int) -> SummaryNoise:
         """Return the numbers with their noise."""
-        return summary_noise(self.statistic, n, size_of(self.scenario, n), self.epsilon_total)
+        return summary_noise(self.statistic, n, size_of(self.source, n), self.epsilon_total)
 
     def noise_in_words(self, n: int) -> str:
         """Return the noise of the numbers in sentences."""
-        event, k = self.event(n), size_of(self.scenario, n)
+        event, k = self.event(n), size_of(self.source, n)
         numbers = "Its number" if k == 1 else f"Each of its {k} numbers"
-        table = table_for(self.scenario)
+        table = self.table
         has_unit = table is not None and not table.together
         unit = " (in units of the most that one record moves it)" if has_unit else ""
         return (
@@ -216,7 +219,7 @@ class PrivateSummaryRequest(ReleaseRequest):
 
     def data_in_words(self, n: int) -> str:
         """Return the data in words, with the number of rows only if it is public."""
-        return source_of(self).OWN_DATA.format(n=f"{n:,}")
+        return self.source.own_data.format(n=f"{n:,}")
 
     def fitted(self, n: int) -> str:
         """Return the names of all inferred quantities."""
@@ -225,19 +228,19 @@ class PrivateSummaryRequest(ReleaseRequest):
 
     def unprotected(self, n: int) -> list[str]:
         """Return sentences on the settings and on repeated persons; `verify` compares them."""
-        source, table = source_of(self), table_for(self.scenario)
+        source, table = self.source, self.table
         public = "Every setting is public."
         is_public_table = table is not None and self.neighbours == "replace"
         if self.tells_size or is_public_table:
             size = (table.records or n) if table is not None and is_public_table else n
-            rows = rows_of(self.scenario)
+            rows = self.source.own_rows
             public = f"The number of {rows}, {size:,}, is public, and so is every setting."
         chosen = "A setting" if table is None else "A setting, a prior or a bound"
         return [
             f"{public} {chosen} that was chosen by looking at the data tells something that is not "
             "accounted for, and so does word that a file was refused, as too long or misspelt. "
-            f"{source.OWN_HIDDEN}".rstrip(),
-            self._repeated(source.OWN_REPEATED),
+            f"{source.own_hidden}".rstrip(),
+            self._repeated(source.own_repeated),
             *([_as_declared(self).strip()] if self.declared else []),
         ]
 
@@ -260,9 +263,9 @@ class PrivateSummaryRequest(ReleaseRequest):
 
     def reach(self, n: int) -> str:
         """Return the range of the public simulations with noise, and the possible range."""
-        table, drawn = table_for(self.scenario), pool_with_noise(self, n)
+        table, drawn = self.table, pool_with_noise(self, n)
         released = drawn.draws.numbers + drawn.added
-        names, ends = names_of(self.scenario, n), np.stack([released.min(0), released.max(0)])
+        names, ends = names_of(self.source, n), np.stack([released.min(0), released.max(0)])
         limits = [(0.0, math.inf)] * len(names)
         if table is not None:
             ends, limits = table.natural(ends, n), table.limits(n)
@@ -334,12 +337,12 @@ def _as_declared(request: ReleaseRequest) -> str:
 
 def pool_of(request: PrivateSummaryRequest, n: int) -> PublicPool:
     """Return the public pool of a request; make it if there is none."""
-    return public_pool(request.scenario, n, request.pool_seed, request.first)
+    return public_pool(request.source, n, request.pool_seed, request.first)
 
 
 def is_ready(request: PrivateSummaryRequest, n: int) -> bool:
     """Return whether the public pool exists; making one takes long."""
-    return has_pool(request.scenario, n, request.pool_seed, request.first)
+    return has_pool(request.source, n, request.pool_seed, request.first)
 
 
 def pool_with_noise(request: PrivateSummaryRequest, n: int) -> FixedPool:
@@ -387,7 +390,7 @@ def expected(request: PrivateSummaryRequest, n: int) -> Simulated:
 def _too_few(request: PrivateSummaryRequest, simulations: int, numbers: int) -> str:
     """A remark if a user's pool is too small for so many numbers; else empty."""
     needed = minimum_pool(numbers)
-    table = table_for(request.scenario)
+    table = request.table
     if simulations >= needed or table is None or table.pool is None:
         return ""
     return (

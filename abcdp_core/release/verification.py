@@ -24,7 +24,7 @@ from abcdp_core.privacy.accounting import NEIGHBOURS
 from abcdp_core.release import procedure, releasable
 from abcdp_core.release.budget_file import reservation_in
 from abcdp_core.release.document import KEYS, ReleaseRecord
-from abcdp_core.release.request import ReleaseRequest, own_sizes, scenarios
+from abcdp_core.release.request import ReleaseRequest, scenarios
 
 Array = NDArray[np.float64]
 
@@ -140,7 +140,7 @@ def _again(content: Mapping[str, Any]) -> ReleaseRecord:
     request = params_from_json(found.request, public)
     assert isinstance(request, ReleaseRequest)
     # If the number is private, the record has none, and it is the same for all data.
-    n = content["n"] if request.tells_size else own_sizes(scenario)[1]
+    n = content["n"] if request.tells_size else request.source.own_sizes[1]
     if type(n) is not int:
         raise ParameterError(f"number of values = {shown(n)}: must be a whole number.")
     request.check_size(n)

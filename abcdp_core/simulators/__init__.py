@@ -6,8 +6,11 @@ A scenario is public: the unit of privacy, the prior, the simulator and the dist
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
-from typing import Any, Protocol, cast
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,103 +18,211 @@ from numpy.typing import NDArray
 from abcdp_core import registry
 from abcdp_core.distances import Distance
 from abcdp_core.parameters import Parameter, Params, check_accepted, check_work
+from abcdp_core.statistic import DirichletCounts, Neighbours, Quantity, Question, Statistic
+from abcdp_core.transforms import ALL_REALS, Bijector
+
+if TYPE_CHECKING:
+    from abcdp_core.posterior.priors import Prior
 
 Array = NDArray[np.float64]
+Reducer = Callable[[np.random.Generator, Array, int], tuple[Array, dict[str, Array]]]
 
 
-class Scenario(Protocol):
-    """Contract of a scenario module.
+@dataclass(frozen=True)
+class Later:
+    """A field of a scenario that is computed on first use; all processes get the same value."""
+
+    compute: Callable[[], Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Scenario:
+    """Contract of a scenario; its module ends with ``SCENARIO = Scenario(...)``.
+
+    Workers get its name and look it up. Where data points, parameters and draws are arrays, ``n``
+    counts points of ``p`` numbers, ``d`` parameters, and ``T`` or ``k`` draws.
 
     Attributes:
-        SCENARIO: name.
-        TITLE: name in words.
-        PROTECTED: the unit whose privacy is protected.
-        COORDINATES: names of the p numbers of a data point.
-        AXES: parameter name -> (lowest, highest) value on an axis, for d parameters.
-        UNITS: parameter name -> unit, or an empty text.
-        TRUTH: parameters ``(d,)`` of the observed data; ``None`` if unknown.
-        PRIOR_MEAN: mean of the prior ``(d,)``.
-        DOMAIN: public lowest and highest value of a data point.
-        OBSERVED: published data ``(n, p)``; ``None`` if data are simulated at the truth.
-        N: allowed sizes of a data set, as a parameter with ascending options.
-        EPSILON_ABC, EPSILON_ABC_DEFAULT: the threshold.
-        C_DEFAULT: draws to keep.
-        POOL_SIZE, POOL_SIZE_DEFAULT: draws in the pool.
-        DISTANCES: names of its distances, the default one first.
-        BANDWIDTH: default bandwidth of their kernel; ``None`` without a kernel.
-        DISTANCE_AXIS: largest distance on an axis.
+        module: full name of the module that states it, under which results are cached.
+        name: name in links, commands and records; like the title, a plain text.
+        title: name in words.
+        protected: the unit whose privacy is protected.
+        neighbours: ``add-remove`` if a unit is added or removed; otherwise one is replaced.
+        coordinates: names of the p numbers of a data point.
+        axes: parameter name -> (lowest, highest) value on an axis, for d parameters.
+        units: parameter name -> unit, or an empty text.
+        axis_names, axis_title: parameter -> name of its row in a figure; title of their axis.
+        truth: parameters ``(d,)`` of the observed data; ``None`` if unknown.
+        prior_mean: mean of the prior ``(d,)``.
+        prior_law: density of the prior, for numbers that are released.
+        support: the support of the prior.
+        domain: public lowest and highest value of a data point.
+        observed: published data ``(n, p)``; ``None`` if data are simulated at the truth.
+        published: source of the published data, for a figure.
+        is_series: whether the numbers that are released are a series in time.
+        n, n_default: allowed sizes of a data set, as a parameter with ascending options.
+        epsilon_abc, epsilon_abc_default: the threshold.
+        c_default: draws to keep.
+        pool_size, pool_size_default: draws in the pool.
+        thresholds, temperatures: values that mechanisms try, if they are the scenario's own.
+        distances: names of its distances, the default one first.
+        bandwidth: default bandwidth of their kernel; ``None`` without a kernel.
+        distance_axis: largest distance on an axis.
+        statistics: name -> numbers that may be released, with their unit and sensitivity, the
+            default first. Several may state the same numbers for other units.
+        conjugate: for a known likelihood.
+        model: :class:`~abcdp_core.own_model.Model` of one's own from which it is made; that part
+            makes scenarios, so its types are not imported here.
+        prior: draws parameters ``(k, d)`` from a generator and k.
+        simulate: simulates data ``(k, n, p)`` from a generator, parameters ``(k, d)`` and n.
+        distance: returns a distance between data sets from a bandwidth and a name, by default the
+            first with its own bandwidth.
+        precomputed_pool, from_numbers: for a shipped pool, which serves every seed and run: from
+            its size, parameters ``(T, d)`` and numbers ``(T, k)``; and from these, statistics
+            ``(T, D)`` of the distance and name -> numbers of each of ``statistics``.
+        precomputed, precomputed_data: if simulating takes minutes: from size of the pool, n and
+            run, parameters ``(T, d)`` of a shipped pool with the distances ``(T,)`` of an observed
+            data set from it; and from n and run that data set ``(n, p)``.
+        reduced: from a generator, parameters ``(k, d)`` and n, statistics ``(k, D)`` of the default
+            distance and name -> numbers of each of ``statistics``, for simulated data sets, in a
+            time that does not grow with n.
+        failed: from simulated data sets ``(k, n, p)``, which failed, ``(k,)``; they are excluded.
 
-    Optional attributes:
-        SUPPORT: a :class:`~abcdp_core.transforms.Bijector` for the support of the prior.
-        NEIGHBOURS: ``add-remove`` if a unit is added or removed; otherwise one is replaced.
-        PUBLISHED: source of the published data, for a figure.
-        AXIS_NAMES, AXIS_TITLE: parameter -> name of its row in a figure; title of their axis.
-        STATISTICS: name -> :class:`~abcdp_core.statistic.Statistic`, numbers that may be released,
-            with their unit and sensitivity. Several may state the same numbers for other units.
-        CONJUGATE: a :class:`~abcdp_core.statistic.DirichletCounts`, for a known likelihood.
-        precomputed_pool(pool_size), from_numbers(numbers): for a shipped pool, which serves every
-            seed and run: parameters ``(T, d)`` and numbers ``(T, k)``; and from these, statistics
-            ``(T, D)`` of the distance and name -> numbers of each of ``STATISTICS``.
-        precomputed(pool_size, n, run), precomputed_data(n, run): if simulating takes minutes:
-            parameters ``(T, d)`` of a shipped pool with the distances ``(T,)`` of an observed data
-            set from it; and that data set ``(n, p)``.
-        reduced(rng, theta, n): statistics ``(k, D)`` of the default distance and name -> numbers of
-            each of ``STATISTICS``, for data sets of size ``n`` simulated at parameters ``(k, d)``,
-            in a time that does not grow with n.
-        failed(data): which simulated data sets ``(k, n, p)`` failed, ``(k,)``; they are excluded.
-
-    A scenario that accepts uploaded data also has:
-        OWN_SIZES: smallest and largest number of rows. A single size means that the number of rows
+        from_series: numbers ``(n,)`` in the domain as data points ``(n, p)``; ``None`` if the
+            scenario takes no data of a person's own. The following are for such data.
+        own_parameters: from the domain's ends and n, name, unit, shift and scale of each parameter
+            in the scale of the data.
+        own_sizes: smallest and largest number of rows. A single size means that the number of rows
             is private, and the table is filled up with rows of 0.
-        OWN_MODEL: a sentence on the model of the data.
-        from_series(values): numbers ``(n,)`` in the domain as data points ``(n, p)``.
-
-    If people are added or removed, it also has:
-        OWN_COLUMNS: columns of an uploaded file, names of :mod:`~abcdp_core.release.columns`.
-        OWN_ROWS: a word for rows, where their number is public.
-        OWN_DATA, OWN_HIDDEN, OWN_REPEATED: the data, with ``{n}`` rows; what of their size is
+        own_model: a sentence on the model of the data.
+        own_columns: columns of an uploaded file, names of :mod:`~abcdp_core.release.columns`.
+        own_rows: a word for rows, where their number is public.
+        own_data, own_hidden, own_repeated: the data, with ``{n}`` rows; what of their size is
             protected; and whose protection is weaker.
-        OWN_NAMES: parameter name -> name in words.
-        OWN_QUANTITIES, OWN_QUESTIONS: further results (:mod:`abcdp_core.statistic`).
-        OWN_HEADLINE, OWN_FINDING: name of the first result, and a sentence on its interval from
+        own_names: parameter name -> name in words.
+        own_quantities, own_questions: further results (:mod:`abcdp_core.statistic`).
+        own_headline, own_finding: name of the first result, and a sentence on its interval from
             ``{low}`` to ``{high}``.
-        OWN_TABLE: how a table of records is read and reduced; for models and pools of one's own
-            (:mod:`abcdp_core.own_model.lattice`).
+        own_jagged: what a series is that jumps more than the model's; empty if nobody looks.
+        own_table: how a table of records is read and reduced, for models and pools of one's own
+            (:class:`~abcdp_core.own_model.lattice.Table`).
     """
 
-    __name__: str
-    SCENARIO: str
-    TITLE: str
-    PROTECTED: str
-    COORDINATES: tuple[str, ...]
-    AXES: dict[str, tuple[float, float]]
-    UNITS: dict[str, str]
-    TRUTH: Array | None
-    PRIOR_MEAN: Array
-    DOMAIN: tuple[float, float]
-    OBSERVED: Array | None
-    N: Parameter
-    N_DEFAULT: int
-    EPSILON_ABC: Parameter
-    EPSILON_ABC_DEFAULT: float
-    C_DEFAULT: int
-    POOL_SIZE: Parameter
-    POOL_SIZE_DEFAULT: int
-    DISTANCES: tuple[str, ...]
-    BANDWIDTH: float | None
-    DISTANCE_AXIS: float
+    module: str
+    name: str
+    title: str
+    protected: str
+    neighbours: Neighbours = "replace"
+    coordinates: tuple[str, ...]
+    axes: Mapping[str, tuple[float, float]]
+    units: Mapping[str, str]
+    axis_names: Mapping[str, str] = field(default_factory=dict)
+    axis_title: str = ""
+    truth: Array | None
+    prior_mean: Array
+    # A class attribute, such as a default, would hide that it is computed later.
+    prior_law: Prior | None = field(default_factory=lambda: None)
+    support: Bijector = ALL_REALS
+    domain: tuple[float, float]
+    observed: Array | None
+    published: str = "published data"
+    is_series: bool = False
+    n: Parameter
+    n_default: int
+    epsilon_abc: Parameter
+    epsilon_abc_default: float
+    c_default: int
+    pool_size: Parameter
+    pool_size_default: int
+    thresholds: tuple[float, ...] = ()
+    temperatures: tuple[float, ...] = ()
+    distances: tuple[str, ...]
+    bandwidth: float | None
+    distance_axis: float
+    statistics: Mapping[str, Statistic] = field(default_factory=dict)
+    conjugate: DirichletCounts | None = None
+    model: Any = None
 
-    def prior(self, rng: np.random.Generator, size: int) -> Array:
-        """Draw parameters ``(size, d)``."""
-        ...
+    prior: Callable[[np.random.Generator, int], Array]
+    simulate: Callable[[np.random.Generator, Array, int], Array]
+    distance: Callable[..., Distance]
+    precomputed_pool: Callable[[int], tuple[Array, Array]] | None = None
+    from_numbers: Callable[[Array], tuple[Array, dict[str, Array]]] | None = None
+    precomputed: Callable[[int, int, int], tuple[Array, Array]] | None = None
+    precomputed_data: Callable[[int, int], Array] | None = None
+    reduced: Reducer | None = None
+    failed: Callable[[Array], NDArray[np.bool_]] | None = None
 
-    def simulate(self, rng: np.random.Generator, theta: Array, size: int) -> Array:
-        """Simulate ``size`` points for each of ``(k, d)`` parameters: ``(k, size, p)``."""
-        ...
+    from_series: Callable[[Array], Array] | None = None
+    own_parameters: Callable[[float, float, int], Any] | None = None
+    own_sizes: tuple[int, int] = (0, 0)
+    own_model: str = ""
+    own_columns: tuple[str, ...] = ("values",)
+    own_rows: str = "values"
+    own_data: str = ""
+    own_hidden: str = ""
+    own_repeated: str = ""
+    own_names: Mapping[str, str] = field(default_factory=dict)
+    own_quantities: tuple[Quantity, ...] = ()
+    own_questions: tuple[Question, ...] = ()
+    own_headline: str = ""
+    own_finding: str = ""
+    own_jagged: str = ""
+    own_table: Any = None
 
-    def distance(self, bandwidth: float | None = None, name: str | None = None) -> Distance:
-        """Return a distance between data sets, by default the first with its own bandwidth."""
-        ...
+    def __post_init__(self) -> None:
+        """Leave out what is computed later."""
+        late = {name: value for name, value in vars(self).items() if isinstance(value, Later)}
+        for name in late:
+            del vars(self)[name]
+        vars(self)["_late"] = late
+
+    if not TYPE_CHECKING:  # An unknown attribute is an error to the type checker.
+
+        def __getattr__(self, name: str) -> Any:
+            """Compute a field on first use and keep it; plug-ins may use the former names."""
+            if name.isupper():
+                new = {"SCENARIO": "name", "PRIOR": "prior_law"}.get(name, name.lower())
+                return getattr(self, new)
+            late = vars(self).get("_late", {})
+            if name not in late:
+                raise AttributeError(f"a scenario has no {name}.")
+            return vars(self).setdefault(name, late[name].compute())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the name."""
+        return load, (self.name,)
+
+
+OLD = {"module": "__name__", "name": "SCENARIO", "prior_law": "PRIOR"} | {
+    name: name
+    for name in ("prior", "simulate", "distance", "precomputed_pool", "from_numbers", "precomputed",
+                 "precomputed_data", "reduced", "failed", "from_series", "own_parameters")
+}  # fmt: skip
+"""Field -> its name in a module of the former contract; others are in upper case there."""
+
+
+def _old(name: str) -> str:
+    return OLD.get(name, name.upper())
+
+
+@functools.cache
+def of_module(module: ModuleType) -> Scenario:
+    """Return the scenario of a module of the former contract.
+
+    Such modules, still written by authors of plug-ins, state ``SCENARIO = "name"`` and the other
+    fields as constants in upper case and as functions.
+
+    Raises:
+        ValueError: the module lacks something.
+    """
+    every = {_old(each.name): each for each in dataclasses.fields(Scenario)}
+    has = {old: value for old, value in vars(module).items() if old in every}
+    needed = [old for old, each in every.items() if each.default is each.default_factory]
+    if lacking := [old for old in needed if old not in has]:
+        raise ValueError(f"{module.__name__} lacks {', '.join(lacking)}.")
+    stated = {every[old].name: value for old, value in has.items()}
+    return Scenario(**stated)
 
 
 def simulate_round_robin(
@@ -131,7 +242,7 @@ def simulate_round_robin(
     """
     chosen = np.arange(sets if len(theta) else 0) % max(len(theta), 1)
     if len(chosen) == 0:
-        return chosen, np.empty((0, n, len(source.COORDINATES)))
+        return chosen, np.empty((0, n, len(source.coordinates)))
     return chosen, source.simulate(rng, theta[chosen], n)
 
 
@@ -154,7 +265,7 @@ class ScenarioParams(Params):
         if scenario is None or scenario not in general["scenario"].options:
             return general
         source = load(scenario)
-        own = {"n": source.N, "epsilon_abc": source.EPSILON_ABC, "pool_size": source.POOL_SIZE}
+        own = {"n": source.n, "epsilon_abc": source.epsilon_abc, "pool_size": source.pool_size}
         return {name: own.get(name, parameter) for name, parameter in general.items()}
 
     @classmethod
@@ -162,11 +273,11 @@ class ScenarioParams(Params):
         """Return the scenario's defaults for the parameters of the study."""
         source = load(scenario)
         own = {
-            "n": source.N_DEFAULT,
-            "epsilon_abc": source.EPSILON_ABC_DEFAULT,
-            "c": source.C_DEFAULT,
-            "pool_size": source.POOL_SIZE_DEFAULT,
-            "bandwidth": source.BANDWIDTH,
+            "n": source.n_default,
+            "epsilon_abc": source.epsilon_abc_default,
+            "c": source.c_default,
+            "pool_size": source.pool_size_default,
+            "bandwidth": source.bandwidth,
         }
         taken = {field.name for field in dataclasses.fields(cls)}
         return {name: own[name] for name in own if name in taken and own[name] is not None}
@@ -185,13 +296,13 @@ def names() -> list[str]:
 
 def has_several_units(scenario: Scenario) -> bool:
     """Return whether to compare errors of parameters in prior standard deviations."""
-    return len(set(scenario.UNITS.values())) > 1
+    return len(set(scenario.units.values())) > 1
 
 
 def axis_words(source: Scenario) -> dict[str, Any]:
     """Return how figures name a scenario's parameters and their axis, where it says so."""
-    stated = {"names": "AXIS_NAMES", "x": "AXIS_TITLE"}
-    return {key: getattr(source, name) for key, name in stated.items() if hasattr(source, name)}
+    stated = {"names": source.axis_names, "x": source.axis_title}
+    return {key: words for key, words in stated.items() if words}
 
 
 def title(name: str) -> str:
@@ -200,9 +311,10 @@ def title(name: str) -> str:
 
 
 def with_feature(feature: str) -> list[str]:
-    """List the scenarios that define an optional attribute, without importing them."""
+    """List the scenarios that state an optional field, without importing them."""
     found = registry.scan(__name__, "SCENARIO")
-    return [name for name in found if found.defines(name, feature)]
+    stated = (f"SCENARIO.{feature}", _old(feature))
+    return [name for name in found if any(found.defines(name, each) for each in stated)]
 
 
 def load(name: str) -> Scenario:
@@ -210,5 +322,8 @@ def load(name: str) -> Scenario:
 
     Raises:
         KeyError: no scenario has this name.
+        ValueError: a plug-in lacks something.
     """
-    return cast(Scenario, registry.scan(__name__, "SCENARIO")[name])
+    found = registry.scan(__name__, "SCENARIO")[name]
+    stated = found if isinstance(found, Scenario) else found.SCENARIO
+    return stated if isinstance(stated, Scenario) else of_module(found)

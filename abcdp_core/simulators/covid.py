@@ -24,6 +24,7 @@ from abcdp_core.distances.columns import Columns
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.parameters import Parameter
+from abcdp_core.simulators import Scenario
 
 Array = NDArray[np.float64]
 
@@ -35,43 +36,13 @@ CASES = np.array(
 
 LAST_DAY = 17.0
 
-SCENARIO = "covid"
-TITLE = "COVID-19, by day"
-PROTECTED = "one day's national count, not a person"
-COORDINATES = ("day", "value")
-AXES = {f"a{i}": (-4.0, 4.0) for i in range(4)}
-UNITS = {"a0": "cases/day³", "a1": "cases/day²", "a2": "cases/day", "a3": "cases"}
-TRUTH = None
-PRIOR_MEAN = np.zeros(4)
-SUPPORT = transforms.ALL_REALS
 DOMAIN = (0.0, 5000.0)
-N = Parameter(
-    kind="integer",
-    label="N · days in the series",
-    help="The published series has only 18 days, so one day has a large effect.",
-    low=18,
-    high=18,
-    options=(18,),
-)
-N_DEFAULT = 18
-EPSILON_ABC = par.EPSILON_ABC_MMD
-EPSILON_ABC_DEFAULT = 0.1
-C_DEFAULT = 5
-POOL_SIZE = par.POOL_SIZE
-POOL_SIZE_DEFAULT = 50_000
 DISTANCES = ("values", "pairs")
 BANDWIDTH = 1000.0
 """Near 950, the median distance between two counts simulated from the prior (MATH M6)."""
 
 DAY_BANDWIDTH = 6.0
 """The median distance between two of the 18 days."""
-
-DISTANCE_AXIS = 1.0
-OWN_SIZES = (4, 100)
-OWN_MODEL = (
-    "For a series in time order: a smooth curve (a cubic) through all rows. Your range is treated "
-    "like 0 to 5000 cases in 18 days, as in the Netherlands in 2020."
-)
 
 
 def prior(rng: np.random.Generator, size: int) -> Array:
@@ -97,9 +68,6 @@ def curves(theta: Array, day: Array) -> Array:
 def with_days(counts: Array) -> Array:
     """Turn counts ``(..., n)`` into data points ``(..., n, 2)``."""
     return np.stack(np.broadcast_arrays(days(counts.shape[-1]), counts), axis=-1)
-
-
-OBSERVED = with_days(CASES)
 
 
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:
@@ -132,3 +100,46 @@ def own_parameters(low: float, high: float, n: int) -> list[tuple[str, str, floa
 def from_series(values: Array) -> Array:
     """Turn numbers ``(n,)`` in the domain into data points ``(n, 2)``, one per day."""
     return with_days(values)
+
+
+SCENARIO = Scenario(
+    module=__name__,
+    name="covid",
+    title="COVID-19, by day",
+    protected="one day's national count, not a person",
+    coordinates=("day", "value"),
+    axes={f"a{i}": (-4.0, 4.0) for i in range(4)},
+    units={"a0": "cases/day³", "a1": "cases/day²", "a2": "cases/day", "a3": "cases"},
+    truth=None,
+    prior_mean=np.zeros(4),
+    support=transforms.ALL_REALS,
+    domain=DOMAIN,
+    observed=with_days(CASES),
+    n=Parameter(
+        kind="integer",
+        label="N · days in the series",
+        help="The published series has only 18 days, so one day has a large effect.",
+        low=18,
+        high=18,
+        options=(18,),
+    ),
+    n_default=18,
+    epsilon_abc=par.EPSILON_ABC_MMD,
+    epsilon_abc_default=0.1,
+    c_default=5,
+    pool_size=par.POOL_SIZE,
+    pool_size_default=50_000,
+    distances=DISTANCES,
+    bandwidth=BANDWIDTH,
+    distance_axis=1.0,
+    prior=prior,
+    simulate=simulate,
+    distance=distance,
+    from_series=from_series,
+    own_parameters=own_parameters,
+    own_sizes=(4, 100),
+    own_model=(
+        "For a series in time order: a smooth curve (a cubic) through all rows. Your range is "
+        "treated like 0 to 5000 cases in 18 days, as in the Netherlands in 2020."
+    ),
+)

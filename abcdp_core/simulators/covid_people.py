@@ -40,48 +40,15 @@ from abcdp_core.distances import Distance
 from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.parameters import Parameter
 from abcdp_core.posterior.priors import Prior, Uniform
-from abcdp_core.simulators import covid
+from abcdp_core.simulators import Scenario, covid
 from abcdp_core.statistic import Quantity, Question, Statistic, largest_length
 
 Array = NDArray[np.float64]
 
-SCENARIO = "covid-people"
-TITLE = "COVID-19, by person"
-PROTECTED = "one person"
-NEIGHBOURS = "add-remove"
-PUBLISHED = "the Netherlands"
-COORDINATES = ("day", "new cases")
 LOW = np.array([0.5, 4.0, 1.0, 0.05])
 HIGH = np.array([4.0, 10.0, 5.0, 0.6])
 """Bounds of the uniform prior."""
 UNITS = {"R": "", "infectious period": "days", "log₁₀ infectious": "", "spread": ""}
-AXES = dict(zip(UNITS, zip(LOW.tolist(), HIGH.tolist(), strict=True), strict=True))
-TRUTH = None
-PRIOR_MEAN = (LOW + HIGH) / 2.0
-SUPPORT = transforms.box(LOW, HIGH)
-PRIOR = Prior(tuple(Uniform(low, high) for low, high in zip(LOW, HIGH, strict=True)))
-IS_SERIES = True
-DOMAIN = (0.0, 1e6)
-N = dataclasses.replace(
-    covid.N, label="Days in the series", help="The number of people counted is private."
-)
-N_DEFAULT = 18
-EPSILON_ABC = Parameter(
-    kind="real",
-    label="ε_abc · how close is close enough",
-    help="A draw is kept if the Euclidean distance between its daily counts and the data's is at "
-    "most this many cases. It is a distance, not a privacy parameter.",
-    low=10.0,
-    high=2000.0,
-    steps=(10, 20, 50, 100, 200, 500, 1000, 2000),
-    unit="cases",
-)
-EPSILON_ABC_DEFAULT = 200.0
-C_DEFAULT = 100
-POOL_SIZE = par.POOL_SIZE
-POOL_SIZE_DEFAULT = 20_000
-DISTANCES = ("clipped-counts",)
-BANDWIDTH: float | None = None
 DISTANCE_AXIS = 2000.0
 
 POPULATION = 17_400_000
@@ -93,9 +60,6 @@ CONFIRMED = 0.1
 STEPS = 4
 """Steps a day, part of the model. At R = 2.5 and D = 6.5, 4 steps give 10 % fewer cases on the last
 day than 64 steps."""
-
-OBSERVED = np.column_stack([covid.days(len(covid.CASES)), np.diff(covid.CASES, prepend=0.0)])
-"""Day and new cases ``(18, 2)``."""
 
 
 def prior(rng: np.random.Generator, size: int) -> Array:
@@ -157,67 +121,12 @@ NAMES = tuple(f"day {day}" for day in range(1, 19))
 
 counts = functools.partial(Statistic.by_cases, names=NAMES, low=(0.0,) * 18, whole=(1,) * 18)
 
-STATISTICS = {
-    "daily-counts": counts(
-        ONE_PERSON,
-        name="daily-counts",
-        unit="one person",
-        neighbours="add-remove",
-        reduce=daily,
-        high=(math.inf,) * 18,
-    ),
-    # One day's count replaced by any other, both cut.
-    "daily-counts-of-a-day": counts(
-        ((LIMIT,),),
-        name="daily-counts-of-a-day",
-        unit="one day",
-        neighbours="replace",
-        reduce=cut,
-        high=(float(LIMIT),) * 18,
-    ),
-}
-"""Numbers that may be released, the default first."""
-
-OWN_SIZES = (14, 60)
-"""Days."""
-
-OWN_COLUMNS = ("daily-counts",)
-OWN_MODEL = (
-    "For daily new cases at the start of an epidemic, 14 to 60 successive days: a stochastic "
-    "epidemic with a constant reproduction number R, 10 to 100,000 infectious people on the first "
-    "day, one in ten infections confirmed, and a population of 17.4 million. The model has no "
-    "weekday effect."
-)
-OWN_ROWS = "days"
-OWN_DATA = "a series of daily cases for {n} days"
 OWN_NAMES = {
     "R": "R, infections by one case",
     "infectious period": "infectious period",
     "log₁₀ infectious": "log₁₀ of the infectious on the first day",
     "spread": "spread of a day's reporting",
 }
-OWN_HIDDEN = "How many people were counted, on a day or in all, is protected too."
-OWN_REPEATED = (
-    "Whoever is counted several times is protected less, and so are several people together: "
-    "k counts are protected with k times ε_total, as are k members of a household."
-)
-OWN_QUANTITIES = (
-    Quantity(
-        "growth rate at the beginning",
-        "per day",
-        -0.15,
-        0.8,
-        lambda theta, numbers: daily_growth(theta),  # noqa: ARG005 - one interface
-        inverse=("doubling time", "days", math.log(2.0)),
-    ),
-)
-OWN_QUESTIONS = (Question("R", "R < 1", 1.0), Question("R", "R < 2", 2.0))
-OWN_HEADLINE = OWN_NAMES["R"]
-OWN_JAGGED = (
-    "The model has no weekday effect. If fewer cases are reported on weekends and more on Mondays, "
-    "do not rely on its intervals."
-)
-OWN_FINDING = "One case infects {low} to {high} others"
 
 
 def from_series(values: Array) -> Array:
@@ -228,3 +137,104 @@ def from_series(values: Array) -> Array:
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
     """Return the Euclidean distance between daily counts, in cases, at most 2000."""
     return ClippedSummaries(daily, (1.0,), largest_length(ONE_PERSON), DISTANCE_AXIS)
+
+
+SCENARIO = Scenario(
+    module=__name__,
+    name="covid-people",
+    title="COVID-19, by person",
+    protected="one person",
+    neighbours="add-remove",
+    coordinates=("day", "new cases"),
+    axes=dict(zip(UNITS, zip(LOW.tolist(), HIGH.tolist(), strict=True), strict=True)),
+    units=UNITS,
+    truth=None,
+    prior_mean=(LOW + HIGH) / 2.0,
+    prior_law=Prior(tuple(Uniform(low, high) for low, high in zip(LOW, HIGH, strict=True))),
+    support=transforms.box(LOW, HIGH),
+    domain=(0.0, 1e6),
+    # Day and new cases ``(18, 2)``.
+    observed=np.column_stack([covid.days(len(covid.CASES)), np.diff(covid.CASES, prepend=0.0)]),
+    published="the Netherlands",
+    is_series=True,
+    n=dataclasses.replace(
+        covid.SCENARIO.n,
+        label="Days in the series",
+        help="The number of people counted is private.",
+    ),
+    n_default=18,
+    epsilon_abc=Parameter(
+        kind="real",
+        label="ε_abc · how close is close enough",
+        help="A draw is kept if the Euclidean distance between its daily counts and the data's is "
+        "at most this many cases. It is a distance, not a privacy parameter.",
+        low=10.0,
+        high=2000.0,
+        steps=(10, 20, 50, 100, 200, 500, 1000, 2000),
+        unit="cases",
+    ),
+    epsilon_abc_default=200.0,
+    c_default=100,
+    pool_size=par.POOL_SIZE,
+    pool_size_default=20_000,
+    distances=("clipped-counts",),
+    bandwidth=None,
+    distance_axis=DISTANCE_AXIS,
+    statistics={
+        "daily-counts": counts(
+            ONE_PERSON,
+            name="daily-counts",
+            unit="one person",
+            neighbours="add-remove",
+            reduce=daily,
+            high=(math.inf,) * 18,
+        ),
+        # One day's count replaced by any other, both cut.
+        "daily-counts-of-a-day": counts(
+            ((LIMIT,),),
+            name="daily-counts-of-a-day",
+            unit="one day",
+            neighbours="replace",
+            reduce=cut,
+            high=(float(LIMIT),) * 18,
+        ),
+    },
+    prior=prior,
+    simulate=simulate,
+    distance=distance,
+    from_series=from_series,
+    # Days.
+    own_sizes=(14, 60),
+    own_model=(
+        "For daily new cases at the start of an epidemic, 14 to 60 successive days: a stochastic "
+        "epidemic with a constant reproduction number R, 10 to 100,000 infectious people on the "
+        "first day, one in ten infections confirmed, and a population of 17.4 million. The model "
+        "has no weekday effect."
+    ),
+    own_columns=("daily-counts",),
+    own_rows="days",
+    own_data="a series of daily cases for {n} days",
+    own_hidden="How many people were counted, on a day or in all, is protected too.",
+    own_repeated=(
+        "Whoever is counted several times is protected less, and so are several people together: "
+        "k counts are protected with k times ε_total, as are k members of a household."
+    ),
+    own_names=OWN_NAMES,
+    own_quantities=(
+        Quantity(
+            "growth rate at the beginning",
+            "per day",
+            -0.15,
+            0.8,
+            lambda theta, numbers: daily_growth(theta),  # noqa: ARG005 - one interface
+            inverse=("doubling time", "days", math.log(2.0)),
+        ),
+    ),
+    own_questions=(Question("R", "R < 1", 1.0), Question("R", "R < 2", 2.0)),
+    own_headline=OWN_NAMES["R"],
+    own_finding="One case infects {low} to {high} others",
+    own_jagged=(
+        "The model has no weekday effect. If fewer cases are reported on weekends and more on "
+        "Mondays, do not rely on its intervals."
+    ),
+)

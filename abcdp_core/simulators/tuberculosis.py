@@ -29,15 +29,12 @@ from abcdp_core.distances import Distance
 from abcdp_core.distances.outbreaks import ClippedOutbreaks
 from abcdp_core.parameters import Parameter, choice, scale
 from abcdp_core.posterior.priors import Normal, Uniform
-from abcdp_core.simulators import outbreak, shipped
+from abcdp_core.simulators import Scenario, outbreak, shipped
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-SCENARIO = "tuberculosis"
-TITLE = "Tuberculosis, by outbreak"
-PROTECTED = "one outbreak"
 COORDINATES = (
     "observations",
     "clusters",
@@ -49,44 +46,10 @@ COORDINATES = (
     "months with cases of the largest",
 )
 AXES = {"R1": (1.0, 13.0), "t1": (0.0, 30.0), "R2": (0.0, 0.65), "β": (165.0, 235.0)}
-UNITS = {"R1": "", "t1": "per year", "R2": "", "β": "per year"}
 TRUTH = np.array([5.88, 6.74, 0.09, 192.0])
 PRIOR_MEAN = np.array([5.083, 13.886, 0.1559, 200.0])
 PRIOR_SD = np.array([2.271, 8.420, 0.1101, math.sqrt(30.0)])
 """The moments of R1, t1 and R2 are from 40 million draws; those of β are exact."""
-DOMAIN = (0.0, math.inf)
-OBSERVED = None
-N = Parameter(
-    kind="integer",
-    label="N · outbreaks",
-    help="1: San Francisco. 100 and 1,000: simulated at the truth. With more outbreaks, each has "
-    "less effect, so the same privacy needs less noise.",
-    low=1,
-    high=1000,
-    options=(1, 100, 1000),
-)
-N_DEFAULT = 1000
-EPSILON_ABC = Parameter(
-    kind="real",
-    label="ε_abc · how close is close enough",
-    help="A draw is kept if its distance to the data is at most this. It is a distance, not a "
-    "privacy parameter.",
-    low=1.0,
-    high=200.0,
-    steps=(1, 2, 5, 10, 20, 40, 60, 80, 100, 110, 120, 130, 140, 150, 160, 170, 180, 190, 200),
-)
-EPSILON_ABC_DEFAULT = 150.0
-C_DEFAULT = 10
-POOL_SIZE = scale(
-    "T · draws in the pool",
-    "Public draws that are compared with the data, in order, until c are kept.",
-    (100, 200, 500, 1000),
-    low=10,
-)
-POOL_SIZE_DEFAULT = 1000
-DISTANCES = ("clipped-summaries",)
-BANDWIDTH: float | None = None
-DISTANCE_AXIS = 200.0
 
 SHIPPED_SEED = 1
 
@@ -375,3 +338,54 @@ def _shipped(burden: str) -> tuple[Array, dict[tuple[int, int], Array], Array]:
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
     """Return the mean clipped distance between paired outbreaks."""
     return ClippedOutbreaks()
+
+
+SCENARIO = Scenario(
+    module=__name__,
+    name="tuberculosis",
+    title="Tuberculosis, by outbreak",
+    protected="one outbreak",
+    coordinates=COORDINATES,
+    axes=AXES,
+    units={"R1": "", "t1": "per year", "R2": "", "β": "per year"},
+    truth=TRUTH,
+    prior_mean=PRIOR_MEAN,
+    domain=(0.0, math.inf),
+    observed=None,
+    n=Parameter(
+        kind="integer",
+        label="N · outbreaks",
+        help="1: San Francisco. 100 and 1,000: simulated at the truth. With more outbreaks, each "
+        "has less effect, so the same privacy needs less noise.",
+        low=1,
+        high=1000,
+        options=(1, 100, 1000),
+    ),
+    n_default=1000,
+    epsilon_abc=Parameter(
+        kind="real",
+        label="ε_abc · how close is close enough",
+        help="A draw is kept if its distance to the data is at most this. It is a distance, not a "
+        "privacy parameter.",
+        low=1.0,
+        high=200.0,
+        steps=(1, 2, 5, 10, 20, 40, 60, 80, 100, 110, 120, 130, 140, 150, 160, 170, 180, 190, 200),
+    ),
+    epsilon_abc_default=150.0,
+    c_default=10,
+    pool_size=scale(
+        "T · draws in the pool",
+        "Public draws that are compared with the data, in order, until c are kept.",
+        (100, 200, 500, 1000),
+        low=10,
+    ),
+    pool_size_default=1000,
+    distances=("clipped-summaries",),
+    bandwidth=None,
+    distance_axis=200.0,
+    prior=prior,
+    simulate=simulate,
+    distance=distance,
+    precomputed=precomputed,
+    precomputed_data=precomputed_data,
+)

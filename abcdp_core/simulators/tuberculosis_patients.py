@@ -35,57 +35,17 @@ from abcdp_core.distances import Distance
 from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.parameters import Parameter, scale
 from abcdp_core.posterior.priors import Prior
-from abcdp_core.simulators import shipped, tuberculosis
+from abcdp_core.simulators import Scenario, shipped, tuberculosis
 from abcdp_core.statistic import Quantity, Question, Statistic, largest_length
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 
-SCENARIO = "tuberculosis-patients"
-TITLE = "Tuberculosis, by patient"
-PROTECTED = "one patient"
-NEIGHBOURS = "add-remove"
-PUBLISHED = "San Francisco"
-COORDINATES = ("patients in the cluster",)
-AXES = tuberculosis.AXES
-UNITS = tuberculosis.UNITS
-TRUTH = None
-PRIOR_MEAN = tuberculosis.PRIOR_MEAN
 PRIOR_SD = tuberculosis.PRIOR_SD
-SUPPORT = transforms.box(np.array([1.0, 0.0, 0.0, 0.0]), np.array([20.0, 30.0, 1.0, 400.0]))
-PRIOR = Prior(tuberculosis.PROPOSAL, tuberculosis.prior, tuberculosis.log_relative)
-DOMAIN = (0.0, math.inf)
 ROWS = 1000
 """Rows of a simulated report. No report of the 23 000 in the pool has more than 574 clusters."""
 
-N = Parameter(
-    kind="integer",
-    label="Rows of a simulated report",
-    help="Rows of size 0 follow the clusters and fill the table, since the number of clusters is "
-    "private.",
-    low=ROWS,
-    high=ROWS,
-    options=(ROWS,),
-)
-N_DEFAULT = ROWS
-EPSILON_ABC = scale(
-    "ε_abc · how close is close enough",
-    "A draw is kept if its distance to the data is at most this. It is a distance, not a privacy "
-    "parameter.",
-    (0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 10),
-    high=10.0,
-)
-EPSILON_ABC_DEFAULT = 1.0
-C_DEFAULT = 100
-POOL_SIZE = scale(
-    "T · draws in the pool",
-    "Public draws that are compared with the data.",
-    (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000),
-    low=10,
-)
 POOL_SIZE_DEFAULT = 20_000
-DISTANCES = ("clipped-summaries",)
-BANDWIDTH: float | None = None
 DISTANCE_AXIS = 10.0
 
 POOL = "tuberculosis-patients/pool.npz"
@@ -124,10 +84,6 @@ def report(sizes: Array) -> Array:
     """Turn cluster sizes into a data set ``(1000, 1)``, or longer, with rows of size 0 last."""
     empty = np.zeros(max(ROWS - len(sizes), 0))
     return np.concatenate([sizes, empty])[:, None]
-
-
-OBSERVED = report(np.repeat(*np.array(list(tuberculosis.SAN_FRANCISCO_CLUSTERS.items())).T))
-"""The 326 clusters of San Francisco."""
 
 
 def summarise(data: Array) -> Array:
@@ -179,50 +135,6 @@ def _cut(data: Array) -> Array:
 
 numbers = functools.partial(Statistic.by_cases, names=NAMES, low=(0.0,) * 6, whole=WHOLE)
 
-STATISTICS = {
-    "cluster-summary": numbers(
-        one_patient(),
-        name="cluster-summary",
-        unit="one patient",
-        neighbours="add-remove",
-        reduce=summarise,
-        high=(math.inf,) * 6,
-    ),
-    # One outbreak replaced by any other, both cut.
-    "cluster-summary-of-an-outbreak": numbers(
-        (LIMITS,),
-        name="cluster-summary-of-an-outbreak",
-        unit="one outbreak",
-        neighbours="replace",
-        reduce=_cut,
-        high=tuple(float(limit) for limit in LIMITS),
-    ),
-}
-"""Numbers that may be released, the default first."""
-
-OWN_SIZES = (20_000, 20_000)
-"""An uploaded report is filled up to this many rows, since the number of clusters is private."""
-
-OWN_COLUMNS = ("labels", "sizes")
-OWN_MODEL = (
-    "For genotypes of the patients in a register over two years: clusters of patients with the "
-    "same strain, from the model of tuberculosis in San Francisco (Lintusaari et al., 2019), with "
-    "about 300 to 1,200 patients."
-)
-OWN_DATA = "a report of clusters"
-OWN_NAMES = {
-    "R1": "R₁, hosts not compliant with therapy",
-    "t1": "net transmission, hosts not compliant with therapy",
-    "R2": "R₂, hosts compliant with therapy",
-    "β": "burden, new strains",
-}
-OWN_HIDDEN = "How many patients there are, and how many clusters, is protected too."
-OWN_REPEATED = (
-    "Whoever is in the report several times is protected less, and so are several people together: "
-    "k patients, as a household or a whole outbreak, are protected with k times ε_total. A patient "
-    "whose strain is another one, with the number of patients as it was, counts as two."
-)
-
 
 def recent_transmission(theta: Array, numbers: Array) -> Array:  # noqa: ARG001 - one interface
     """Return 1 − clusters / patients ``(T,)``, in percent, for six numbers ``(T, 6)``."""
@@ -233,17 +145,6 @@ def recent_transmission(theta: Array, numbers: Array) -> Array:  # noqa: ARG001 
 OWN_QUANTITIES = (
     Quantity("recent transmission, of the report's cases", "%", 0.0, 100.0, recent_transmission),
 )
-OWN_QUESTIONS = (
-    Question(
-        "R2",
-        "R₂ < 1",
-        1.0,
-        "The prior allows no other value, whatever the data: this is no finding.",
-    ),
-    Question("R2", "R₂ < 0.1", 0.1),
-)
-OWN_HEADLINE = OWN_QUANTITIES[0].name
-OWN_FINDING = "Of the report's cases {low} to {high} % come from recent transmission"
 
 
 def from_series(values: Array) -> Array:
@@ -305,3 +206,111 @@ def draw(chunk: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     whole = np.rint(prior(rng, CHUNK) * RESOLUTION)
     numbers = np.rint(summarise(simulate(rng, whole / RESOLUTION, ROWS)) * np.array(WHOLE))
     return whole.T.astype(np.uint16), numbers.T.astype(np.uint16)
+
+
+SCENARIO = Scenario(
+    module=__name__,
+    name="tuberculosis-patients",
+    title="Tuberculosis, by patient",
+    protected="one patient",
+    neighbours="add-remove",
+    coordinates=("patients in the cluster",),
+    axes=tuberculosis.SCENARIO.axes,
+    units=tuberculosis.SCENARIO.units,
+    truth=None,
+    prior_mean=tuberculosis.SCENARIO.prior_mean,
+    prior_law=Prior(tuberculosis.PROPOSAL, tuberculosis.prior, tuberculosis.log_relative),
+    support=transforms.box(np.array([1.0, 0.0, 0.0, 0.0]), np.array([20.0, 30.0, 1.0, 400.0])),
+    domain=(0.0, math.inf),
+    # The 326 clusters of San Francisco.
+    observed=report(np.repeat(*np.array(list(tuberculosis.SAN_FRANCISCO_CLUSTERS.items())).T)),
+    published="San Francisco",
+    n=Parameter(
+        kind="integer",
+        label="Rows of a simulated report",
+        help="Rows of size 0 follow the clusters and fill the table, since the number of clusters "
+        "is private.",
+        low=ROWS,
+        high=ROWS,
+        options=(ROWS,),
+    ),
+    n_default=ROWS,
+    epsilon_abc=scale(
+        "ε_abc · how close is close enough",
+        "A draw is kept if its distance to the data is at most this. It is a distance, not a "
+        "privacy parameter.",
+        (0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 10),
+        high=10.0,
+    ),
+    epsilon_abc_default=1.0,
+    c_default=100,
+    pool_size=scale(
+        "T · draws in the pool",
+        "Public draws that are compared with the data.",
+        (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000),
+        low=10,
+    ),
+    pool_size_default=POOL_SIZE_DEFAULT,
+    distances=("clipped-summaries",),
+    bandwidth=None,
+    distance_axis=DISTANCE_AXIS,
+    statistics={
+        "cluster-summary": numbers(
+            one_patient(),
+            name="cluster-summary",
+            unit="one patient",
+            neighbours="add-remove",
+            reduce=summarise,
+            high=(math.inf,) * 6,
+        ),
+        # One outbreak replaced by any other, both cut.
+        "cluster-summary-of-an-outbreak": numbers(
+            (LIMITS,),
+            name="cluster-summary-of-an-outbreak",
+            unit="one outbreak",
+            neighbours="replace",
+            reduce=_cut,
+            high=tuple(float(limit) for limit in LIMITS),
+        ),
+    },
+    prior=prior,
+    simulate=simulate,
+    distance=distance,
+    precomputed_pool=precomputed_pool,
+    from_numbers=from_numbers,
+    from_series=from_series,
+    # An uploaded report is filled up to this many rows, since the number of clusters is private.
+    own_sizes=(20_000, 20_000),
+    own_model=(
+        "For genotypes of the patients in a register over two years: clusters of patients with the "
+        "same strain, from the model of tuberculosis in San Francisco (Lintusaari et al., 2019), "
+        "with about 300 to 1,200 patients."
+    ),
+    own_columns=("labels", "sizes"),
+    own_data="a report of clusters",
+    own_hidden="How many patients there are, and how many clusters, is protected too.",
+    own_repeated=(
+        "Whoever is in the report several times is protected less, and so are several people "
+        "together: k patients, as a household or a whole outbreak, are protected with k times "
+        "ε_total. A patient whose strain is another one, with the number of patients as it was, "
+        "counts as two."
+    ),
+    own_names={
+        "R1": "R₁, hosts not compliant with therapy",
+        "t1": "net transmission, hosts not compliant with therapy",
+        "R2": "R₂, hosts compliant with therapy",
+        "β": "burden, new strains",
+    },
+    own_quantities=OWN_QUANTITIES,
+    own_questions=(
+        Question(
+            "R2",
+            "R₂ < 1",
+            1.0,
+            "The prior allows no other value, whatever the data: this is no finding.",
+        ),
+        Question("R2", "R₂ < 0.1", 0.1),
+    ),
+    own_headline=OWN_QUANTITIES[0].name,
+    own_finding="Of the report's cases {low} to {high} % come from recent transmission",
+)

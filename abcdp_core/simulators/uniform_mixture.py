@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import itertools
 import math
+from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
@@ -20,23 +21,15 @@ from abcdp_core import transforms
 from abcdp_core.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.parameters import Parameter
+from abcdp_core.simulators import Scenario
 from abcdp_core.statistic import DirichletCounts, Statistic, added
 
 Array = NDArray[np.float64]
 
-SCENARIO = "uniform-mixture"
-TITLE = "Five shares"
 PROTECTED = "one person"
-COORDINATES = ("value",)
 AXES = {f"θ{i}": (0.0, 1.0) for i in range(1, 6)}
-UNITS = dict.fromkeys(AXES, "")
-AXIS_NAMES = {f"θ{i}": f"in {i - 1} to {i}" for i in range(1, 6)}
-AXIS_TITLE = "share of people"
 TRUTH = np.array([0.25, 0.04, 0.33, 0.04, 0.34])
-PRIOR_MEAN = np.full(5, 0.2)
-SUPPORT = transforms.SIMPLEX
 DOMAIN = (0.0, 5.0)
-OBSERVED = None
 N = Parameter(
     kind="integer",
     label="N · people",
@@ -45,29 +38,13 @@ N = Parameter(
     high=20_000,
     options=(10, 30, 100, 300, 1000, 3000, 5000, 10_000, 20_000),
 )
-N_DEFAULT = 5000
 PSEUDO_N = dataclasses.replace(
     N,
     label="People in each simulated data set",
     help="same: as many as in the data. The noise depends on the size of the data only.",
     special=("same",),
 )
-EPSILON_ABC = par.EPSILON_ABC_MMD
-EPSILON_ABC_DEFAULT = 0.1
-THRESHOLDS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5)
-TEMPERATURES = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
-C_DEFAULT = 10
-POOL_SIZE = par.POOL_SIZE
-POOL_SIZE_DEFAULT = 10_000
-DISTANCES = ("mmd",)
 BANDWIDTH = 0.6
-DISTANCE_AXIS = 1.0
-OWN_SIZES = (10, 20_000)
-OWN_MODEL = (
-    "For the question *what share of the values lies in each interval?* The range is cut into five "
-    "equal intervals. A value on the border of two belongs to the upper one. Within an interval, "
-    "all values are assumed equally likely."
-)
 
 
 def simulated_points(n: int, pseudo_n: int | str) -> int:
@@ -148,26 +125,6 @@ def _count(points: Array, counts: Array) -> None:
         counts[k, 4] = from_4
 
 
-STATISTICS = {
-    # Replacing a point moves it to another component or changes nothing.
-    "counts": Statistic.by_cases(
-        ((1, 1, 0, 0, 0),),
-        name="counts",
-        unit=PROTECTED,
-        neighbours="replace",
-        names=tuple(f"points from {i} to {i + 1}" for i in range(5)),
-        reduce=count,
-        low=(0.0,) * 5,
-        high=(math.inf,) * 5,
-        whole=(1,) * 5,
-        combine=added,
-    ),
-}
-"""Numbers that may be released: the sufficient statistic."""
-
-CONJUGATE = DirichletCounts("counts", concentration=(1.0,) * 5)
-"""The place of a point within its component carries no information about the weights."""
-
 FEW = 100
 """Up to this size data sets are simulated, as sums of few points are not normal."""
 
@@ -246,3 +203,66 @@ def _edge(value: float, digits: int) -> str:
 def from_series(values: Array) -> Array:
     """Turn numbers ``(n,)`` in the domain into data points ``(n, 1)``."""
     return values[:, None]
+
+
+SCENARIO = Scenario(
+    module=__name__,
+    name="uniform-mixture",
+    title="Five shares",
+    protected=PROTECTED,
+    coordinates=("value",),
+    axes=AXES,
+    units=dict.fromkeys(AXES, ""),
+    axis_names={f"θ{i}": f"in {i - 1} to {i}" for i in range(1, 6)},
+    axis_title="share of people",
+    truth=TRUTH,
+    prior_mean=np.full(5, 0.2),
+    support=transforms.SIMPLEX,
+    domain=DOMAIN,
+    observed=None,
+    n=N,
+    n_default=5000,
+    epsilon_abc=par.EPSILON_ABC_MMD,
+    epsilon_abc_default=0.1,
+    c_default=10,
+    pool_size=par.POOL_SIZE,
+    pool_size_default=10_000,
+    thresholds=(0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5),
+    temperatures=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1),
+    distances=("mmd",),
+    bandwidth=BANDWIDTH,
+    distance_axis=1.0,
+    # Numbers that may be released: the sufficient statistic.
+    statistics={
+        # Replacing a point moves it to another component or changes nothing.
+        "counts": Statistic.by_cases(
+            ((1, 1, 0, 0, 0),),
+            name="counts",
+            unit=PROTECTED,
+            neighbours="replace",
+            names=tuple(f"points from {i} to {i + 1}" for i in range(5)),
+            reduce=count,
+            low=(0.0,) * 5,
+            high=(math.inf,) * 5,
+            whole=(1,) * 5,
+            combine=added,
+        ),
+    },
+    # The place of a point within its component carries no information about the weights.
+    conjugate=DirichletCounts("counts", concentration=(1.0,) * 5),
+    prior=prior,
+    simulate=simulate,
+    distance=distance,
+    reduced=reduced,
+    from_series=from_series,
+    own_parameters=own_parameters,
+    own_sizes=(10, 20_000),
+    own_model=(
+        "For the question *what share of the values lies in each interval?* The range is cut into "
+        "five equal intervals. A value on the border of two belongs to the upper one. Within an "
+        "interval, all values are assumed equally likely."
+    ),
+)
+
+if not TYPE_CHECKING:  # Study files of 0.3.0 and before say uniform_mixture.EPSILON_ABC and others.
+    __getattr__ = SCENARIO.__getattr__

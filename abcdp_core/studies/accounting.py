@@ -55,7 +55,8 @@ from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, Mechanism, Prepared
 from abcdp_core.privacy import tradeoff
 from abcdp_core.sentences import ROUNDING, percent, settings_line
-from abcdp_core.simulators import ScenarioParams, uniform_mixture
+from abcdp_core.simulators import ScenarioParams
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import Result, Rows, Run, Study
 
 EXPERIMENT = "accounting"
@@ -76,14 +77,14 @@ class Params(ScenarioParams):
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 0.1, 0.2, 0.5, 2.0, 5.0, 10.0))
     delta: float = par.DELTA.field(1e-4)
-    c: int = par.C.field(uniform_mixture.C_DEFAULT)
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
-    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
-    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
-    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
+    c: int = par.C.field(MIXTURE.c_default)
+    n: int = MIXTURE.n.field(MIXTURE.n_default)
+    pool_size: int = par.POOL_SIZE.field(MIXTURE.pool_size_default)
+    epsilon_abc: float = MIXTURE.epsilon_abc.field(MIXTURE.epsilon_abc_default)
+    scenario: str = trials.SCENARIO.field(MIXTURE.name)
 
 
-def compared(scenario: str = uniform_mixture.SCENARIO) -> list[Mechanism]:
+def compared(scenario: str = MIXTURE.name) -> list[Mechanism]:
     """Return the mechanisms that this study compares for a scenario."""
     served = mechanisms.for_scenario(simulators.load(scenario)).values()
     return [each for each in served if EXPERIMENT in each.shown_in]

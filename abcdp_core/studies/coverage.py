@@ -55,6 +55,7 @@ from abcdp_core.sentences import (
     settings_line,
 )
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 from abcdp_core.study import Array, BaseParams, Parameter, Result, Tables, choice, columns, scale
 from abcdp_core.study import mechanisms as shared
@@ -79,7 +80,7 @@ DRAWS_NEEDED = math.ceil((1.0 + LEVEL) / (1.0 - LEVEL) - 1e-9)
 """Draws needed so that another one lies between the smallest and the largest that often."""
 
 EDGE = 0.02  # Largest weight that counts as near the edge
-WEIGHTS = len(uniform_mixture.AXES)
+WEIGHTS = len(MIXTURE.axes)
 CHUNK = 5  # Data sets in a task
 NON_PRIVATE = "non-private"  # The c draws nearest to the data
 
@@ -103,9 +104,9 @@ class Params(shared.MechanismParams):
     """Settings; every budget has the same data sets, pool and noise."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((0.01, 0.1, 1.0))
-    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(0.05)
+    epsilon_abc: float = MIXTURE.epsilon_abc.field(0.05)
     c: int = par.C.field(100)
-    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
+    pool_size: int = par.POOL_SIZE.field(MIXTURE.pool_size_default)
     truths: str = TRUTHS.field("prior")
     runs: int = scale(
         "Data sets",
@@ -120,7 +121,7 @@ class Params(shared.MechanismParams):
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
         """Return the parameters with the scenario's bounds and possible truths."""
         general = super().specification(scenario)
-        if scenario in (None, uniform_mixture.SCENARIO):
+        if scenario in (None, MIXTURE.name):
             return general
         return general | {"truths": dataclasses.replace(TRUTHS, options=("prior",))}
 
@@ -159,7 +160,7 @@ def work(task: Task) -> Tables:
         plain = Release(nearest, weights, len(theta), NonPrivate())
         for *of, release in [*released, (NON_PRIVATE, math.inf, plain)]:
             ends = release.sample(theta).interval(LEVEL)
-            each_parameter = zip(public.scenario.AXES, *ends, truth, strict=True)
+            each_parameter = zip(public.scenario.axes, *ends, truth, strict=True)
             rows += [(*of, dataset, *each) for each in each_parameter]
             made = release.made or PosteriorInfo("accepted", 0.0, 0.0)
             accepted = len(release.weights)
@@ -195,12 +196,12 @@ def collect(params: Params, rows: Tables) -> Result:
 def summary(params: Params, rows: Tables) -> pd.DataFrame:
     """Return coverage with its 95 % interval, mean width and more, by mechanism and budget."""
     each, main, source = ["mechanism", "epsilon_total"], rows["main"], params.source
-    unit = dict.fromkeys(source.AXES, 1.0)
+    unit = dict.fromkeys(source.axes, 1.0)
     if simulators.has_several_units(source):
         draws = source.prior(generator(0, "coverage-units"), 10_000)
-        unit = dict(zip(source.AXES, draws.std(axis=0), strict=True))
+        unit = dict(zip(source.axes, draws.std(axis=0), strict=True))
     if params.truths == "edge":
-        near = np.array(list(uniform_mixture.AXES))[main.dataset % WEIGHTS]
+        near = np.array(list(MIXTURE.axes))[main.dataset % WEIGHTS]
         main = main[main.parameter == near]
     made = dict(list(rows["releases"].groupby(each)))
     found = []
@@ -296,7 +297,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     label = f"mean width of an interval{shared.in_units(params)}"
     shown = [float(each) for each in widths if each > 0.0] or [1.0]
     # Fixed for Five shares, so that a knob moves the marks and not the axis.
-    is_mixture = params.scenario == uniform_mixture.SCENARIO
+    is_mixture = params.scenario == MIXTURE.name
     ends = (0.001, 1.0) if is_mixture else (min(shown) / 1.5, max(shown) * 1.5)
     title, caption = _width(result)
     width = _in_rows(result, {"mean_width": "value"}, (title, label), ends)

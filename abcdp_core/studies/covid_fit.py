@@ -37,6 +37,7 @@ from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.sentences import amount, budget_name, counted, listed, settings_line, with_budget
 from abcdp_core.simulators import covid
+from abcdp_core.simulators.covid import SCENARIO as COVID
 from abcdp_core.streams import generator
 from abcdp_core.study import Array, At, BaseParams, Chain, Continuation, Result, Study, choice
 from abcdp_core.summaries import empty_note, first_of
@@ -48,7 +49,7 @@ MAY_BE_LONG = True
 DISTANCE = choice(
     "Distance compares",
     "values: the set of counts without their days, as in the paper. pairs: (day, count).",
-    covid.DISTANCES,
+    COVID.distances,
 )
 BANDWIDTH = par.Parameter(
     kind="real",
@@ -67,13 +68,13 @@ class Params(BaseParams):
     """Settings; every c and budget has the same noise, scaled."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field((13.0, 22.0, 44.0, math.inf))
-    epsilon_abc: float = covid.EPSILON_ABC.field(covid.EPSILON_ABC_DEFAULT)
-    c: tuple[int, ...] = par.C.field((covid.C_DEFAULT,))
-    pool_size: int = covid.POOL_SIZE.field(covid.POOL_SIZE_DEFAULT)
+    epsilon_abc: float = COVID.epsilon_abc.field(COVID.epsilon_abc_default)
+    c: tuple[int, ...] = par.C.field((COVID.c_default,))
+    pool_size: int = COVID.pool_size.field(COVID.pool_size_default)
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = par.SENSITIVITY.field("sharp")
-    distance: str = DISTANCE.field(covid.DISTANCES[0])
-    bandwidth: float | str = BANDWIDTH.field(covid.BANDWIDTH)
+    distance: str = DISTANCE.field(COVID.distances[0])
+    bandwidth: float | str = BANDWIDTH.field(COVID.bandwidth)
     runs: int = par.RUNS.field(60)
     noise_draw: int = par.NOISE_DRAW.field(0)
 
@@ -81,7 +82,7 @@ class Params(BaseParams):
         """Refuse more draws to keep than there are, or too large a result."""
         par.check_accepted(max(self.c), self.pool_size)
         curves = sum(c + 1 for c in self.c) * len(self.epsilon_total)
-        par.check_rows(self.runs, curves * covid.N_DEFAULT)
+        par.check_rows(self.runs, curves * COVID.n_default)
 
 
 AS_PUBLISHED = Params(sensitivity="published", bandwidth="median")
@@ -93,8 +94,8 @@ PART = 100  # Runs in a part of the task, about a second of work
 def pool_key(params: Params, seed: int) -> pool.PoolKey:
     """Return the key of the pool; the script's bandwidth makes its comparison non-private."""
     bandwidth = covid.script_bandwidth() if params.bandwidth == "script" else params.bandwidth
-    size, n = params.pool_size, covid.N_DEFAULT
-    return pool.key_for(covid.SCENARIO, n, size, seed, 0, bandwidth, params.distance)
+    size, n = params.pool_size, COVID.n_default
+    return pool.key_for(COVID.name, n, size, seed, 0, bandwidth, params.distance)
 
 
 def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
@@ -105,15 +106,15 @@ def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
 
 def event(at: At) -> sparse_vector.SparseVector:
     """Return the privacy event of a fit with a finite budget; reads no data."""
-    sensitivity = covid.distance().sensitivity(covid.N_DEFAULT, at.sensitivity)
+    sensitivity = covid.distance().sensitivity(COVID.n_default, at.sensitivity)
     return sparse_vector.calibrate(at.epsilon_total, sensitivity, at.c, resample=at.resample)
 
 
 def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], None]:
     """Fit at every setting, each run with its own noise and order of the pool."""
     params, seed = here.task.params, here.task.seed
-    comparison = pool.observed_comparison(pool_key(params, seed), covid.N_DEFAULT)
-    curves = covid.curves(comparison.theta, covid.days(covid.N_DEFAULT))
+    comparison = pool.observed_comparison(pool_key(params, seed), COVID.n_default)
+    curves = covid.curves(comparison.theta, covid.days(COVID.n_default))
     runs = range(params.runs)[here.part(params.runs)]
     orders = {run: pool.order(seed, run, params.pool_size) for run in runs}
     prior = dict(zip(("prior_spread", "prior_misfit"), _scores(curves), strict=True))
@@ -196,7 +197,7 @@ def _picked(result: Result) -> str:
 CASES_SHOWN = (0.0, 4000.0)
 """Fixed range of the axis, so that budgets can be compared; wild curves leave it."""
 
-DAYS = np.arange(covid.N_DEFAULT, dtype=float)
+DAYS = np.arange(COVID.n_default, dtype=float)
 OBSERVED = fig.TRUTH.called("observed", marker="circle")
 
 
@@ -258,7 +259,7 @@ STUDY: Study[Params, None] = Study(
     ),
     privacy=lambda params: NOT_PRIVATE if params.bandwidth == "script" else "",
     event=event,
-    scenario=covid.SCENARIO,
+    scenario=COVID.name,
     views={
         "curves": _curves,
         "spread": Lines(

@@ -42,6 +42,7 @@ from abcdp_core.distances.random_features import RandomFeatures
 from abcdp_core.figures.lines import Lines
 from abcdp_core.sentences import amount, counted, plain
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 from abcdp_core.study import Array, BaseParams, Chain, Continuation, Result, Study, scale
 
@@ -78,8 +79,8 @@ BANDWIDTH = scale("Bandwidth of the kernel", IN_POINTS, BANDWIDTHS)
 class Params(BaseParams):
     """Settings: size of the data sets, bandwidth, number of pairs."""
 
-    n: int = uniform_mixture.N.field(1000)
-    bandwidth: float = BANDWIDTH.field(uniform_mixture.BANDWIDTH)
+    n: int = MIXTURE.n.field(1000)
+    bandwidth: float = BANDWIDTH.field(MIXTURE.bandwidth)
     pairs: int = PAIRS.field(12)
 
     @property
@@ -151,14 +152,14 @@ def _sensitivities(params: Params) -> pd.DataFrame:
         "shifted features": RandomFeatures(params.bandwidth, paired=False).sensitivity,
         "linear-time (square)": linear_time.sensitivity,
     }
-    sizes = [int(size) for size in uniform_mixture.N.options]
+    sizes = [int(size) for size in MIXTURE.n.options]
     rows = [(form, n, bound(n)) for form, bound in forms.items() for n in sizes]
     return pd.DataFrame(rows, columns=["form", "n", "sensitivity"])
 
 
 def _bandwidths(params: Params, seed: int) -> pd.DataFrame:
     """Tabulate for each bandwidth how well it separates draws, and the error of the nearest."""
-    scenario = uniform_mixture.SCENARIO
+    scenario = MIXTURE.name
     median = pool.key_for(scenario, params.n, DRAWS, seed, bandwidth="median").bandwidth
     rng = generator(seed, "bandwidths")
     theta = uniform_mixture.prior(rng, DATA_SETS)

@@ -31,7 +31,7 @@ from abcdp_core.demonstration import SparseVectorParams
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.sentences import counted, plain
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 from abcdp_core.study import Result, Rows, Run, Study
 from abcdp_core.study.errors import OwnData, own_pool
@@ -56,7 +56,7 @@ class Params(SparseVectorParams):
     """Settings of runs that never stop; c determines only the noise."""
 
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
-    n: tuple[int, ...] = uniform_mixture.N.field((100, 300, 1000, 3000, 5000))
+    n: tuple[int, ...] = MIXTURE.n.field((100, 300, 1000, 3000, 5000))
     runs: int = par.RUNS.field(60)
     noise_draw: int = par.NOISE_DRAW.field(0)
 

@@ -36,7 +36,9 @@ from abcdp_core import parameters as par
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.sentences import amount, counted, from_to, noise_cost
-from abcdp_core.simulators import ScenarioParams, covid, uniform_mixture
+from abcdp_core.simulators import ScenarioParams, covid
+from abcdp_core.simulators.covid import SCENARIO as COVID
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 from abcdp_core.study import Array, Parameter, Result, Rows, Run, Study, choice, scale
 
@@ -51,13 +53,13 @@ class Params(ScenarioParams):
     scenario: str = choice(
         "Scenario",
         "The model that series are simulated from.",
-        (uniform_mixture.SCENARIO, covid.SCENARIO),
-    ).field(uniform_mixture.SCENARIO)
+        (MIXTURE.name, COVID.name),
+    ).field(MIXTURE.name)
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
-    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
-    c: int = par.C.field(uniform_mixture.C_DEFAULT)
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
-    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
+    epsilon_abc: float = MIXTURE.epsilon_abc.field(MIXTURE.epsilon_abc_default)
+    c: int = par.C.field(MIXTURE.c_default)
+    n: int = MIXTURE.n.field(MIXTURE.n_default)
+    pool_size: int = par.POOL_SIZE.field(MIXTURE.pool_size_default)
     resample: bool = par.RESAMPLE.field(False)
     runs: int = scale(
         "Simulated series",
@@ -70,29 +72,29 @@ class Params(ScenarioParams):
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
         """Return the parameters with the scenario's bounds; for the cubic, the sizes of a file."""
         known = super().specification(scenario)
-        if scenario != covid.SCENARIO:
+        if scenario != COVID.name:
             return known
-        low, high = covid.OWN_SIZES
-        return known | {"n": dataclasses.replace(covid.N, low=low, high=high, options=())}
+        low, high = COVID.own_sizes
+        return known | {"n": dataclasses.replace(COVID.n, low=low, high=high, options=())}
 
 
 def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
     """Return the key of the public pool if it is needed and its distances are not stored."""
     key = _key(params, params.n, seed)
-    needed = params.scenario == uniform_mixture.SCENARIO and not pool.is_ready(key)
+    needed = params.scenario == MIXTURE.name and not pool.is_ready(key)
     return [key] if needed else []
 
 
 def _key(params: Params, n: int, seed: int) -> pool.PoolKey:
-    return pool.key_for(uniform_mixture.SCENARIO, n, params.pool_size, seed)
+    return pool.key_for(MIXTURE.name, n, params.pool_size, seed)
 
 
 def far_enough(scenario: str, planned: int, pool_size: int) -> int:
     """Return the largest size to simulate: the usual size, or enough for the planned values."""
-    if scenario == covid.SCENARIO:
-        return covid.OWN_SIZES[1]
+    if scenario == COVID.name:
+        return COVID.own_sizes[1]
     possible = [size for size in SIZES if size * pool_size <= par.WORK_LIMIT]
-    far = [size for size in possible if size >= max(planned, uniform_mixture.N_DEFAULT)]
+    far = [size for size in possible if size >= max(planned, MIXTURE.n_default)]
     return min(far, default=max(possible))
 
 
@@ -120,7 +122,7 @@ def errors_of(_: None, run: Run[Params]) -> list[tuple[float, ...]]:
 def _shares(run: Run[Params], n: int) -> Compared:
     public = pool.PublicSide(_key(run.params, n, run.seed), n)
     against, theta = public.simulated(run.run), public.simulated_theta(run.run)
-    return against.rho, against.sensitivity(), against.theta, theta, uniform_mixture.PRIOR_MEAN
+    return against.rho, against.sensitivity(), against.theta, theta, MIXTURE.prior_mean
 
 
 def _curve(run: Run[Params], n: int) -> Compared:
@@ -132,15 +134,15 @@ def _curve(run: Run[Params], n: int) -> Compared:
     statistics = metric.statistic(covid.with_days(covid.curves(theta, days)))
     series = covid.with_days(covid.curves(truth[None], days)[0])
     rho = metric.compare(statistics, metric.statistic(series))
-    return rho, metric.sensitivity(n), theta @ root, truth @ root, covid.PRIOR_MEAN @ root
+    return rho, metric.sensitivity(n), theta @ root, truth @ root, COVID.prior_mean @ root
 
 
 def within(rng: np.random.Generator) -> Array:
     """Draw parameters ``(4,)`` from the prior until the curve stays in the possible range."""
-    low, high = covid.DOMAIN
+    low, high = COVID.domain
     while True:
         theta = covid.prior(rng, 200)
-        curves = covid.curves(theta, covid.days(covid.OWN_SIZES[1]))
+        curves = covid.curves(theta, covid.days(COVID.own_sizes[1]))
         fits = ((low <= curves) & (curves <= high)).all(axis=1)
         if fits.any():
             return theta[int(fits.argmax())]
@@ -151,8 +153,8 @@ def curve_root(n: int) -> Array:
 
     The size of a curve is its mean square over ``n`` rows, as a share of the possible range.
     """
-    d = len(covid.PRIOR_MEAN)
-    rows = np.vander(covid.days(n), d) / (covid.DOMAIN[1] - covid.DOMAIN[0])
+    d = len(COVID.prior_mean)
+    rows = np.vander(covid.days(n), d) / (COVID.domain[1] - COVID.domain[0])
     triangle: Array = np.linalg.qr(rows / math.sqrt(n)).R
     return math.sqrt(d) * triangle.T
 
@@ -176,12 +178,12 @@ class Model:
     top: float
 
 
-SIZES = tuple(int(size) for size in uniform_mixture.N.options)
+SIZES = tuple(int(size) for size in MIXTURE.n.options)
 MODELS = {
-    uniform_mixture.SCENARIO: Model(
+    MIXTURE.name: Model(
         _shares, SIZES, "the typical error of each share", "percentage points", 19.5
     ),
-    covid.SCENARIO: Model(
+    COVID.name: Model(
         _curve, (4, 7, 10, 18, 40, 100), "the typical error of the curve", "% of your range", 60.0
     ),
 }

@@ -31,6 +31,7 @@ from abcdp_core.demonstration import SparseVectorParams
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.sentences import amount, counted, from_to, noise_cost, settings_line
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 from abcdp_core.study import Chain, Continuation, Result, Study, Total, scale
 from abcdp_core.tasks import per_run
@@ -51,7 +52,7 @@ class Params(SparseVectorParams):
     """Settings: those of the release, and the number of data sets."""
 
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    n: int = MIXTURE.n.field(MIXTURE.n_default)
     runs: int = scale(
         "Data sets",
         "Each is simulated at the true parameters and compared with the same pool.",
@@ -122,7 +123,7 @@ def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], An
 
 
 def _setting(params: Params, c: int, run: int, seed: int) -> error_curve.Setting:
-    key = pool.key_for(uniform_mixture.SCENARIO, params.n, params.pool_size, seed)
+    key = pool.key_for(MIXTURE.name, params.n, params.pool_size, seed)
     rest = params.epsilon_abc, c, params.resample, params.sensitivity
     return error_curve.Setting(key, params.n, run, *rest)
 
@@ -150,11 +151,11 @@ def _releases(task: Chain[Params]) -> pd.DataFrame:
 
 def _error(kept: NDArray[np.int64], setting: error_curve.Setting) -> float:
     """Return the mean squared error of the mean of the kept draws, or of the prior mean."""
-    mean = setting.theta[kept].mean(axis=0) if len(kept) else uniform_mixture.PRIOR_MEAN
+    mean = setting.theta[kept].mean(axis=0) if len(kept) else MIXTURE.prior_mean
     return summaries.errors(mean, uniform_mixture.TRUTH)[0]
 
 
-PRIOR_ERROR = math.sqrt(summaries.errors(uniform_mixture.PRIOR_MEAN, uniform_mixture.TRUTH)[0])
+PRIOR_ERROR = math.sqrt(summaries.errors(MIXTURE.prior_mean, uniform_mixture.TRUTH)[0])
 """The error without any data."""
 
 NOT_YET = "No data set is finished yet"

@@ -36,7 +36,7 @@ from abcdp_core import parameters as par
 from abcdp_core.demonstration import SparseVectorParams
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.sentences import percent, ranges
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import Array, At, Result, Rows, Run, Study, scale
 from abcdp_core.theory import false_acceptance_rate, flip, sparse_vector_run
 from abcdp_core.theory.false_acceptance_rate import Share
@@ -72,7 +72,7 @@ class Params(SparseVectorParams):
     """Sizes of the data, budgets and threshold; the chosen c is marked on the curve."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((par.EPSILON_TOTAL_DEFAULT,))
-    n: tuple[int, ...] = uniform_mixture.N.field((uniform_mixture.N_DEFAULT,))
+    n: tuple[int, ...] = MIXTURE.n.field((MIXTURE.n_default,))
     level: float = LEVEL.field(0.1)
     false_level: float = FALSE_LEVEL.field(0.2)
     data_sets: int = DATA_SETS.field(predictive.SETS)

@@ -41,7 +41,7 @@ from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.privacy import Event, statement
 from abcdp_core.sentences import amount, counted, one_in, settings_line
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import Array, At, BaseParams, Result, Rows, Run, Study, Tables, Total, choice
 from abcdp_core.theory import flip, flip_agreement
 
@@ -83,14 +83,14 @@ class Params(BaseParams):
     """Lists of n, c and epsilon_total, of which every combination is computed."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((par.EPSILON_TOTAL_DEFAULT,))
-    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
+    epsilon_abc: float = MIXTURE.epsilon_abc.field(MIXTURE.epsilon_abc_default)
     c: tuple[int, ...] = par.C.field((10,))
-    n: tuple[int, ...] = uniform_mixture.N.field((uniform_mixture.N_DEFAULT,))
+    n: tuple[int, ...] = MIXTURE.n.field((MIXTURE.n_default,))
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = SCRIPT_SENSITIVITY.field("sharp")
     distances: str = DISTANCES.field("public")
     draws: int = par.DRAWS.field(100)
-    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
+    pool_size: int = par.POOL_SIZE.field(MIXTURE.pool_size_default)
     noise_draw: int = par.NOISE_DRAW.field(0)
 
     def check_together(self) -> None:
@@ -232,7 +232,7 @@ def guarantee(result: Result) -> str:
             "published script assumes Δ = 1/N. Its noise is too small by a factor of √2."
         )
     row = main.iloc[int(main.epsilon_total.argmax())]
-    text = statement(flips.event(At(**row)), uniform_mixture.PROTECTED)
+    text = statement(flips.event(At(**row)), MIXTURE.protected)
     if len(params.epsilon_total) > 1:
         text += " This is the largest budget shown."
     if params.distances == "observed":

@@ -34,6 +34,7 @@ from abcdp_core.mechanisms import gaussian_rejection as rejection
 from abcdp_core.privacy import GaussianSeries, gaussian_series
 from abcdp_core.sentences import from_to, plain, ranges
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import At, BaseParams, Cells, Result, Study, scale
 from abcdp_core.summaries import first_of
 
@@ -61,14 +62,14 @@ BOUND = scale(
 class Params(BaseParams):
     """Lists of settings, of which every combination is computed."""
 
-    epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field(
+    epsilon_abc: tuple[float, ...] = MIXTURE.epsilon_abc.field(
         (0.01, 0.02, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
     )
     bound: tuple[float, ...] = BOUND.field((0.2, 0.5))
     sigma: tuple[float, ...] = SIGMA.field((0.1,))
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((par.EPSILON_TOTAL_DEFAULT,))
     delta: float = par.DELTA.field(1e-4)
-    n: tuple[int, ...] = uniform_mixture.N.field((uniform_mixture.N_DEFAULT,))
+    n: tuple[int, ...] = MIXTURE.n.field((MIXTURE.n_default,))
     pool_size: int = par.POOL_SIZE.field(1000)
     sensitivity: str = par.SENSITIVITY.field("sharp")
 

@@ -35,6 +35,7 @@ from abcdp_core.mechanisms import thresholds
 from abcdp_core.privacy import Event, NonPrivate, cost, statement_of_largest
 from abcdp_core.sentences import budget_name, from_to
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import At, BaseParams, Cells, Result, Study, Total, scale
 from abcdp_core.study.errors import RIVAL, LeastError, OwnData, own_pool
 from abcdp_core.summaries import first_of
@@ -62,17 +63,17 @@ class Params(BaseParams):
     """Lists of settings; within a run, all combinations share data, pool and noise."""
 
     bound_quantile: tuple[float, ...] = BOUND_QUANTILE.field((0.05, 0.2, 1.0))
-    epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field((0.05, 0.1, 0.2, 0.5))
+    epsilon_abc: tuple[float, ...] = MIXTURE.epsilon_abc.field((0.05, 0.1, 0.2, 0.5))
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field(
         (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, math.inf)
     )
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    n: int = MIXTURE.n.field(MIXTURE.n_default)
     pseudo_n: int | str = uniform_mixture.PSEUDO_N.field("same")
     pool_size: int = par.POOL_SIZE.field(1000)
     sensitivity: str = par.SENSITIVITY.field("sharp")
     accountant: str = ACCOUNTANT.field("exact")
     runs: int = par.RUNS.field(10)
-    bandwidth: float | str = par.BANDWIDTH.field(uniform_mixture.BANDWIDTH)
+    bandwidth: float | str = par.BANDWIDTH.field(MIXTURE.bandwidth)
     noise_draw: int = par.NOISE_DRAW.field(0)
 
     def check_together(self) -> None:
@@ -145,7 +146,7 @@ def guarantee(result: Result) -> str:
         events = [event(at, at.bound, params.accountant) for at in places]
         return max(events, key=lambda done: cost(done).epsilon)
 
-    asked = params.epsilon_total, dearest, uniform_mixture.PROTECTED
+    asked = params.epsilon_total, dearest, MIXTURE.protected
     return statement_of_largest(*asked, accountant=params.accountant)
 
 

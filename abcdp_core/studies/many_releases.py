@@ -61,16 +61,16 @@ def work(task: SingleTask[Params]) -> Tables:
         rng = generator(task.seed, "noise", 0, number)
         release, _ = sparse_vector.run(comparison.rho, params.epsilon_abc, event, rng)
         kept.append(demonstration.kept(params, comparison, release, release_number=number))
-        mean = release.mean(comparison.theta, source.PRIOR_MEAN)
-        errors.append((number, len(release.indices), *summaries.errors(mean, source.TRUTH)))
+        mean = release.mean(comparison.theta, source.prior_mean)
+        errors.append((number, len(release.indices), *summaries.errors(mean, source.truth)))
     plain, _ = sparse_vector.non_private(comparison.rho, params.epsilon_abc, params.c)
     low, high = np.quantile(comparison.theta, (0.005, 0.995), axis=0)
     references = {
-        "parameter": list(source.AXES),
-        "non_private": plain.mean(comparison.theta, source.PRIOR_MEAN),
+        "parameter": list(source.axes),
+        "non_private": plain.mean(comparison.theta, source.prior_mean),
         "non_private_accepted": len(plain.indices),
-        "prior": np.asarray(source.PRIOR_MEAN, dtype=float),
-        "truth": np.nan if source.TRUTH is None else source.TRUTH,
+        "prior": np.asarray(source.prior_mean, dtype=float),
+        "truth": np.nan if source.truth is None else source.truth,
         "prior_low": low,
         "prior_high": high,
     }
@@ -124,7 +124,7 @@ SPREAD, GOLDEN = 1.1, (math.sqrt(5.0) - 1.0) / 2.0
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     """Draw the means of all releases, with a strip for each parameter."""
     params, references = cast(Params, result.params), result.tables["references"]
-    axes = list(params.source.AXES.values())
+    axes = list(params.source.axes.values())
     names = "non_private", "prior", "truth"
     plain, prior, truth = (references[[name]].to_numpy(float) for name in names)
     ends = fig.shown_ends(axes, references[["prior_low", "prior_high"]].to_numpy(), truth[:, 0])

@@ -62,13 +62,13 @@ def released(run: Run[Params]) -> dict[str, Any]:
     params, public = run.params, shared.public_side(run.params, run.seed)
     mechanism = mechanisms.load(params.mechanism)
     budget = Budget(params.epsilon_total, params.delta)
-    threshold = public.scenario.EPSILON_ABC_DEFAULT
+    threshold = public.scenario.epsilon_abc_default
     asked = mechanism.chosen(c=params.c, sensitivity=params.sensitivity, epsilon_abc=threshold)
     options = trials.best(params.mechanism, public, asked, budget, run.seed)
     trial, rng = trials.own(public, 0), generator(run.seed, "noise", 0, params.noise_draw)
     release = mechanism.prepare(public, options, budget).release(trial.comparison, rng)
 
-    names, theta = public.scenario.AXES, public.theta
+    names, theta = public.scenario.axes, public.theta
     sample, prior = release.sample(theta).values, theta[: demonstration.PRIOR_SHOWN]
     shown, shares = samples.thinned(release.weights)
     even = np.full(len(prior), 1.0 / len(prior))
@@ -79,7 +79,7 @@ def released(run: Run[Params]) -> dict[str, Any]:
     worth, outside = summaries.effective_sample_size(release.weights), 0.0
     if made is not None and way != "exact":
         worth, outside = made.importance_size, made.outside
-    mean, truth = np.asarray(public.scenario.PRIOR_MEAN), trial.truth
+    mean, truth = np.asarray(public.scenario.prior_mean), trial.truth
     unit = theta.std(axis=0) if simulators.has_several_units(public.scenario) else 1.0
     truth = None if truth is None else truth / unit
     error = summaries.errors(release.mean(theta, mean) / unit, truth)
@@ -153,7 +153,7 @@ def posterior(result: Result) -> fig.CaptionedFigure:
     asked = ["epsilon_total", *{"c"}.intersection(mechanisms.load(params.mechanism).takes), "n"]
     settings = f"{fig.called(params.mechanism)}, {settings_line(params, asked)}"
     main, words = result.tables["main"], axis_words(source)
-    figure = fig.mirrored(source.AXES, source.TRUTH, main, title, settings, **words)
+    figure = fig.mirrored(source.axes, source.truth, main, title, settings, **words)
     return fig.CaptionedFigure(figure, result.summary)
 
 

@@ -29,7 +29,8 @@ from abcdp_core.mechanisms import Budget, sparse_vector
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import Event
 from abcdp_core.sentences import AXES, amount, percent
-from abcdp_core.simulators import ScenarioParams, uniform_mixture
+from abcdp_core.simulators import ScenarioParams
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import At, BaseParams, Cells, Result, Study
 from abcdp_core.study.errors import RIVAL, LeastError, OwnData
 from abcdp_core.summaries import over_runs
@@ -45,18 +46,18 @@ class Params(ScenarioParams):
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field(
         (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, math.inf)
     )
-    epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field(
-        uniform_mixture.EPSILON_ABC_DEFAULT, many=True
+    epsilon_abc: tuple[float, ...] = MIXTURE.epsilon_abc.field(
+        MIXTURE.epsilon_abc_default, many=True
     )
     c: tuple[int, ...] = par.C.field((10, 100, 1000))
-    n: tuple[int, ...] = uniform_mixture.N.field((uniform_mixture.N_DEFAULT,))
+    n: tuple[int, ...] = MIXTURE.n.field((MIXTURE.n_default,))
     pool_size: int = par.POOL_SIZE.field(10_000)
     resample: tuple[bool, ...] = par.RESAMPLE.field((False,))
     sensitivity: str = par.SENSITIVITY.field("sharp")
     runs: int = par.RUNS.field(10)
-    bandwidth: float | str = par.BANDWIDTH.field(uniform_mixture.BANDWIDTH)
+    bandwidth: float | str = par.BANDWIDTH.field(MIXTURE.bandwidth)
     noise_draw: int = par.NOISE_DRAW.field(0)
-    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
+    scenario: str = trials.SCENARIO.field(MIXTURE.name)
 
     def check_together(self) -> None:
         """Refuse too much work, more kept draws than the pool has, and an unknown truth."""

@@ -21,6 +21,7 @@ from abcdp_core import figures as fig
 from abcdp_core import pool, summaries
 from abcdp_core.sentences import amount, at_most
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import BaseParams, Result, Rows, Run, Study
 
 EXPERIMENT = "observed-data"
@@ -31,7 +32,7 @@ TITLE = "The synthetic data and their true weights"
 class Params(BaseParams):
     """Size of the data."""
 
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    n: int = MIXTURE.n.field(MIXTURE.n_default)
 
 
 PRESETS: dict[str, BaseParams] = {"p21-figure-2": Params()}
@@ -40,8 +41,8 @@ PRESETS: dict[str, BaseParams] = {"p21-figure-2": Params()}
 def shares(_: None, run: Run[Params]) -> pd.DataFrame:
     """Count the data in each interval; ``standard_errors`` is positive if the share is too high."""
     n, weight = run.params.n, uniform_mixture.TRUTH
-    data = pool.observed_data(pool.key_for(uniform_mixture.SCENARIO, n, 1, run.seed), n)
-    edges = np.linspace(*uniform_mixture.DOMAIN, len(weight) + 1)
+    data = pool.observed_data(pool.key_for(MIXTURE.name, n, 1, run.seed), n)
+    edges = np.linspace(*MIXTURE.domain, len(weight) + 1)
     count = np.histogram(data, edges)[0]
     table = pd.DataFrame({"n": n, "low": edges[:-1], "high": edges[1:], "weight": weight})
     errors = (count / n - weight) / np.sqrt(weight * (1.0 - weight) / n)

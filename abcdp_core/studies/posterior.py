@@ -68,10 +68,10 @@ def work(task: SingleTask[Params]) -> Tables:
     for name, mechanism, release in releases:
         of = {"release": name, "mechanism": mechanism}
         samples.append(demonstration.kept(params, comparison, release, **of))
-        mean = release.mean(comparison.theta, source.PRIOR_MEAN)
-        mean = source.PRIOR_MEAN if name == "prior" else mean
+        mean = release.mean(comparison.theta, source.prior_mean)
+        mean = source.prior_mean if name == "prior" else mean
         effective = summaries.effective_sample_size(release.weights)
-        error = summaries.errors(mean, source.TRUTH)
+        error = summaries.errors(mean, source.truth)
         errors.append((name, mechanism, len(release.indices), effective, *error))
     # A row for each draw that the private run looked at; after it stops there is no decision.
     rho, scale = comparison.rho[: private.stopped_at], pair.event.threshold_scale
@@ -171,7 +171,7 @@ KINDS = (
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     """Draw the kept draws of every parameter, and every decision with and without noise."""
     params, decisions = cast(Params, result.params), result.tables["decisions"]
-    axes, truth, settings = params.source.AXES, params.source.TRUTH, demonstration.settings(params)
+    axes, truth, settings = params.source.axes, params.source.truth, demonstration.settings(params)
     words = axis_words(params.source)
     kept = fig.mirrored(axes, truth, result.tables["main"], _moved(result), settings, **words)
     flipped, (_, false) = int(decisions.flipped.sum()), counts(result)
@@ -187,7 +187,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
 
 def _decided(params: Params, decisions: pd.DataFrame, layout: dict[str, Any]) -> go.Figure:
     """Draw every decision by its distance; plain dictionaries that Plotly checks only once."""
-    plain, end = params.epsilon_abc, AXIS * float(params.source.EPSILON_ABC_DEFAULT)
+    plain, end = params.epsilon_abc, AXIS * float(params.source.epsilon_abc_default)
     # No knob moves the axes until the threshold comes near.
     while end < 1.5 * plain:
         end *= 2.0

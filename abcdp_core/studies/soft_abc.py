@@ -34,6 +34,7 @@ from abcdp_core.mechanisms import soft_weights
 from abcdp_core.privacy import Event
 from abcdp_core.sentences import plain, ranges, with_budget
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import At, BaseParams, Cells, Result, Study, scale
 from abcdp_core.study.errors import RIVAL, LeastError, OwnData
 from abcdp_core.summaries import effective_sample_size
@@ -52,19 +53,19 @@ POWER = scale(
 class Params(BaseParams):
     """Lists of settings; within a run, all combinations share data, pool and noise."""
 
-    epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field(
+    epsilon_abc: tuple[float, ...] = MIXTURE.epsilon_abc.field(
         (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
     )
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field((0.5, 1.0, 10.0, math.inf))
     delta: float = par.DELTA.field(1e-4)
     power: float = POWER.field(1.0)
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    n: int = MIXTURE.n.field(MIXTURE.n_default)
     pseudo_n: int | str = uniform_mixture.PSEUDO_N.field("same")
     pool_size: int = par.POOL_SIZE.field(1000)
     sensitivity: str = par.SENSITIVITY.field("sharp")
     accountant: str = par.ACCOUNTANT.field("exact")
     runs: int = par.RUNS.field(10)
-    bandwidth: float | str = par.BANDWIDTH.field(uniform_mixture.BANDWIDTH)
+    bandwidth: float | str = par.BANDWIDTH.field(MIXTURE.bandwidth)
     noise_draw: int = par.NOISE_DRAW.field(0)
 
     def check_together(self) -> None:

@@ -57,13 +57,13 @@ def work(task: SingleTask[Params]) -> Tables:
     params, source = task.params, task.params.source
     pair = demonstration.both(params, task.seed)
     observed = pool.observed_data(demonstration.pool_key(params, task.seed), params.n)
-    tables = [_table("observed", np.array([-1]), source.COORDINATES, observed[None])]
+    tables = [_table("observed", np.array([-1]), source.coordinates, observed[None])]
     for number, release in enumerate((pair.private, pair.plain)):
         rng = generator(task.seed, "synthetic", params.noise_draw, number)
         asked = source, pair.comparison.theta[release.indices], params.n, params.data_sets
         chosen, data = simulators.simulate_round_robin(*asked, rng)
         draws = release.indices[chosen]
-        tables.append(_table(SOURCES[number], draws, source.COORDINATES, data))
+        tables.append(_table(SOURCES[number], draws, source.coordinates, data))
     main = pd.concat(tables, ignore_index=True)
     compared = main.groupby(["source", "coordinate"], sort=False).agg(
         mean=("value", "mean"),
@@ -95,7 +95,7 @@ NO_COST = "Simulating data from the release costs no further privacy."
 
 def collect(params: Params, rows: Tables) -> Result:
     """Compare the means of the last coordinate."""
-    name, compared = params.source.COORDINATES[-1], rows["compared"]
+    name, compared = params.source.coordinates[-1], rows["compared"]
     means = compared[compared.coordinate == name].set_index("source")["mean"]
     found = listed([f"{amount(mean)} {CALLED[str(source)]}" for source, mean in means.items()])
     said = f"The {MEANS.get(name, f'mean of {name}')} is {found}."
@@ -114,18 +114,18 @@ Panel = tuple[Array, dict[str, Array]]
 def is_series(source: simulators.Scenario) -> bool:
     """Return whether the data are a series, drawn by day."""
     # Records of a user's model may have a day each, and more than one number.
-    return source.COORDINATES[0] == "day" and not hasattr(source, "MODEL")
+    return source.coordinates[0] == "day" and source.model is None
 
 
 def panels(source: simulators.Scenario, main: pd.DataFrame) -> dict[str, Panel]:
     """Return the distribution of each coordinate, or the series."""
-    n, names = int(main.point.max()) + 1, source.COORDINATES
+    n, names = int(main.point.max()) + 1, source.coordinates
     values: dict[str, dict[str, Array]] = {name: {} for name in names}
     for (name, of), part in main.groupby(["coordinate", "source"], sort=False):
         values[str(name)][str(of)] = part.value.to_numpy(float).reshape(-1, n)
     if is_series(source):
         return {names[-1]: (values[names[0]][OBSERVED.name][0], values[names[-1]])}
-    return {name: _histograms(source.DOMAIN, sets) for name, sets in values.items()}
+    return {name: _histograms(source.domain, sets) for name, sets in values.items()}
 
 
 def _histograms(domain: tuple[float, float], sets: dict[str, Array]) -> Panel:
@@ -167,7 +167,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     params, main = cast(Params, result.params), result.tables["main"]
     source = params.source
     shown, series = panels(source, main), is_series(source)
-    x_title, height = source.COORDINATES[0], 150 if len(shown) > 1 else 300
+    x_title, height = source.coordinates[0], 150 if len(shown) > 1 else 300
     words = finding(shown), x_title, height, demonstration.settings(params)
     figure = fig.rows(list(shown), *words, shared=series)
     for index, (x, sets) in enumerate(shown.values()):

@@ -40,6 +40,7 @@ from abcdp_core import pool
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.sentences import amount, listed, ranges, setting, settings_line
 from abcdp_core.simulators import tuberculosis
+from abcdp_core.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
 from abcdp_core.streams import generator
 from abcdp_core.study import BaseParams, Parameter, Result, Tables, choice, columns, outbreaks
 from abcdp_core.summaries import empty_note, first_of
@@ -78,7 +79,7 @@ SENSITIVITY_OF = choice(
     "the paper's text, for a distance clipped as a whole; far too much noise here.",
     ("mean", "term"),
 )
-SIZES = dataclasses.replace(tuberculosis.N, low=100, options=(100, 1000))
+SIZES = dataclasses.replace(TUBERCULOSIS.n, low=100, options=(100, 1000))
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,10 @@ class Params(BaseParams):
     """Lists of settings, of which all combinations share the same noise, scaled."""
 
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
-    epsilon_abc: float = tuberculosis.EPSILON_ABC.field(tuberculosis.EPSILON_ABC_DEFAULT)
-    c: int = par.C.field(tuberculosis.C_DEFAULT)
+    epsilon_abc: float = TUBERCULOSIS.epsilon_abc.field(TUBERCULOSIS.epsilon_abc_default)
+    c: int = par.C.field(TUBERCULOSIS.c_default)
     n: tuple[int, ...] = SIZES.field((100, 1000))
-    pool_size: int = tuberculosis.POOL_SIZE.field(tuberculosis.POOL_SIZE_DEFAULT)
+    pool_size: int = TUBERCULOSIS.pool_size.field(TUBERCULOSIS.pool_size_default)
     resample: tuple[bool, ...] = par.RESAMPLE.field((True, False))
     observed_set: tuple[int, ...] = OBSERVED_SET.field(tuple(range(10)))
     order: str = ORDER.field("own")
@@ -102,7 +103,7 @@ class Params(BaseParams):
         """Refuse more kept draws than the pool has, or too large a result."""
         par.check_accepted(self.c, self.pool_size)
         releases = len(self.n) * len(self.resample) * len(self.observed_set)
-        par.check_rows(self.runs, releases * self.c * len(tuberculosis.AXES))
+        par.check_rows(self.runs, releases * self.c * len(TUBERCULOSIS.axes))
 
     def event(self, n: int, resample: bool) -> sparse_vector.SparseVector:
         """Return what a release of one size does with the data."""

@@ -38,6 +38,7 @@ from abcdp_core.mechanisms import soft_weights
 from abcdp_core.privacy import GaussianSeries, cost, in_digits
 from abcdp_core.sentences import overpaid, percent, setting, settings_line
 from abcdp_core.simulators import tuberculosis
+from abcdp_core.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
 from abcdp_core.streams import generator
 from abcdp_core.study import Array, BaseParams, Parameter, Result, Tables, columns, outbreaks
 from abcdp_core.summaries import effective_sample_size, first_of
@@ -73,11 +74,11 @@ INDEPENDENT = Parameter(
 class Params(BaseParams):
     """Thresholds, budget, and how many times the noise is drawn."""
 
-    epsilon_abc: tuple[float, ...] = tuberculosis.EPSILON_ABC.field((20.0, 80.0))
+    epsilon_abc: tuple[float, ...] = TUBERCULOSIS.epsilon_abc.field((20.0, 80.0))
     epsilon_total: float = par.EPSILON_TOTAL.field(4.0)
     delta: float = par.DELTA.field(1e-4)
     accountant: str = par.ACCOUNTANT.field("exact")
-    pool_size: int = tuberculosis.POOL_SIZE.field(tuberculosis.POOL_SIZE_DEFAULT)
+    pool_size: int = TUBERCULOSIS.pool_size.field(TUBERCULOSIS.pool_size_default)
     burden: str = tuberculosis.BURDEN.field("variance 30")
     independent: bool = INDEPENDENT.field(False)
     runs: int = par.RUNS.field(100)

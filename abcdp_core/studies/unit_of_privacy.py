@@ -35,7 +35,8 @@ from abcdp_core import pool, privacy, simulators, summaries, trials
 from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, private_summary
 from abcdp_core.sentences import amount, settings_line
-from abcdp_core.simulators import ScenarioParams, tuberculosis_patients
+from abcdp_core.simulators import ScenarioParams
+from abcdp_core.simulators.tuberculosis_patients import SCENARIO as PATIENTS
 from abcdp_core.streams import generator
 from abcdp_core.study import Result, Rows, Run, Study, Tables, Total, choice, scale
 from abcdp_core.study import mechanisms as shared
@@ -46,7 +47,7 @@ TITLE = "What protecting a larger unit costs"
 
 MECHANISMS = (private_summary.SUMMARY, private_summary.LARGE_UNIT)
 
-NAMED = {name: simulators.load(name) for name in simulators.names()}
+NAMED = {name: simulators.load(name) for name in simulators.with_feature("statistics")}
 SERVED = [name for name in NAMED if private_summary.statistic_of(NAMED[name], "larger")]
 SCENARIO = choice("Scenario", "Published data with a choice of two units.", SERVED)
 
@@ -56,17 +57,17 @@ class Params(ScenarioParams):
     """One budget, spent for each unit."""
 
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
-    pool_size: int = tuberculosis_patients.POOL_SIZE.field(tuberculosis_patients.POOL_SIZE_DEFAULT)
+    pool_size: int = PATIENTS.pool_size.field(PATIENTS.pool_size_default)
     runs: int = scale(
         "Releases",
         "How many times the same data are released, each time with new noise.",
         (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
     ).field(20)
-    scenario: str = SCENARIO.field(tuberculosis_patients.SCENARIO)
+    scenario: str = SCENARIO.field(PATIENTS.name)
 
     def check_together(self) -> None:
         """Refuse too much work, given the size of the published data."""
-        par.check_work(self.source.N_DEFAULT, self.pool_size)
+        par.check_work(self.source.n_default, self.pool_size)
 
 
 def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -> list[Any]:
@@ -84,7 +85,7 @@ def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -
             samples.append((release, unit, run, made.sample(public.theta)))
     rows = []
     for *of, sample in samples:
-        columns = source.AXES, sample.mean, *sample.quantile((0.05, 0.95))
+        columns = source.axes, sample.mean, *sample.quantile((0.05, 0.95))
         rows += [(*of, *each) for each in zip(*columns, strict=True)]
     return rows
 
@@ -138,10 +139,10 @@ def drawn(result: Result) -> fig.CaptionedFigure:
     marks = means.rename(columns={"mean": "value"}).reset_index()
     row = marks.unit.where(marks.unit != "", marks.release)
     marks = marks.assign(place=row.map(list(looks).index), style=row.map(looks))
-    marks = marks.assign(panel=marks.parameter.map(list(source.AXES).index))
-    measured = {name: source.UNITS[name] and f", {source.UNITS[name]}" for name in source.AXES}
-    ranges = {f"{name}{measured[name]}": ends for name, ends in source.AXES.items()}
-    whose = str(getattr(source, "PUBLISHED", "published data"))
+    marks = marks.assign(panel=marks.parameter.map(list(source.axes).index))
+    measured = {name: source.units[name] and f", {source.units[name]}" for name in source.axes}
+    ranges = {f"{name}{measured[name]}": ends for name, ends in source.axes.items()}
+    whose = source.published
     settings = settings_line(result.params, ["epsilon_total"], runs=main.run.nunique())
     words = f"Intervals are {_shares(result)}", f"Mean and 90 % interval for {whose}, {settings}"
     names = [style.name for style in looks.values()]

@@ -12,7 +12,7 @@ from abcdp_core import simulators
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.results import Result, Tables
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study.tables import At, Cells, Rows, Total, columns, of_link, table_of
 from abcdp_core.tasks import Chain, Chunk, Continuation, Run, per_run, per_value
 
@@ -63,7 +63,7 @@ class Study(Generic[P, W]):
     totals: Mapping[str, Total] = field(default_factory=dict)
     guarantee: Callable[[Result], str] | None = None
     release: Callable[[P], Event | None] | None = None
-    scenario: str = uniform_mixture.SCENARIO
+    scenario: str = MIXTURE.name
     each: tuple[str, ...] = ()
     links: Callable[[P], int] | None = None
     chains: Callable[[P, int], list[Any]] | None = None
@@ -135,7 +135,7 @@ class Study(Generic[P, W]):
         return statement_of_largest(
             vars(params)["epsilon_total"],
             lambda budget: self.done(At(**first | {"epsilon_total": budget})),
-            scenario.PROTECTED,
+            scenario.protected,
             first.get("delta", 0.0),
             first.get("accountant", "exact"),
         )

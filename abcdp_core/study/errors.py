@@ -26,6 +26,7 @@ from abcdp_core.sentences import (
     with_budget,
 )
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study.tables import Rows, Total
 from abcdp_core.tasks import Run
 
@@ -51,7 +52,7 @@ class OwnData:
         """Return the data of the scenario, at the largest size listed."""
         params, chosen = run.params, vars(run.params)
         largest = max(params.n) if isinstance(params.n, tuple) else _points(chosen, params.n)
-        scenario = chosen.get("scenario", uniform_mixture.SCENARIO)
+        scenario = chosen.get("scenario", MIXTURE.name)
         known = {name: chosen[name] for name in ("bandwidth", "distance") if name in chosen}
         key = pool.key_for(scenario, largest, params.pool_size, run.seed, run.run, **known)
         return cls(key, run)
@@ -72,15 +73,15 @@ class OwnData:
     @property
     def prior_errors(self) -> dict[str, float]:
         """Return the errors of the prior mean, as ``prior_mse`` and ``prior_mae``."""
-        prior = np.asarray(self.scenario.PRIOR_MEAN)
-        found = summaries.errors_by_metric(prior, self.scenario.TRUTH)
+        prior = np.asarray(self.scenario.prior_mean)
+        found = summaries.errors_by_metric(prior, self.scenario.truth)
         return {f"prior_{metric}": error for metric, error in found.items()}
 
     def errors(self, release: Release, n: int) -> dict[str, float]:
         """Return the squared and the absolute error of a release's estimate."""
-        prior = np.asarray(self.scenario.PRIOR_MEAN)
+        prior = np.asarray(self.scenario.prior_mean)
         estimate = release.mean(self.comparison(n).theta, prior)
-        return summaries.errors_by_metric(estimate, self.scenario.TRUTH)
+        return summaries.errors_by_metric(estimate, self.scenario.truth)
 
 
 def _points(chosen: dict[str, Any], n: int) -> int:
@@ -118,14 +119,14 @@ RIVAL = Rows("n epsilon_total run mse mae", rival)  # The table of these errors
 
 def scenario_of(result: Result) -> Any:
     """Return the scenario of a result."""
-    return simulators.load(getattr(result.params, "scenario", uniform_mixture.SCENARIO))
+    return simulators.load(getattr(result.params, "scenario", MIXTURE.name))
 
 
 def prior_error(result: Result, metric: str) -> float:
     """Return the error of the prior mean, which uses no data."""
     scenario = scenario_of(result)
-    prior = np.asarray(scenario.PRIOR_MEAN)
-    return summaries.errors_by_metric(prior, scenario.TRUTH)[metric]
+    prior = np.asarray(scenario.prior_mean)
+    return summaries.errors_by_metric(prior, scenario.truth)[metric]
 
 
 @dataclass(frozen=True)

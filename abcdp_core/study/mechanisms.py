@@ -9,7 +9,8 @@ from typing import Any
 from abcdp_core import mechanisms, pool, simulators, trials
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, regression_adjustment
-from abcdp_core.simulators import ScenarioParams, uniform_mixture
+from abcdp_core.simulators import ScenarioParams
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,8 @@ class MechanismParams(ScenarioParams):
     A study adds ``mechanism`` (one or several), ``epsilon_total``, ``c`` and ``pool_size``.
     """
 
-    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    scenario: str = trials.SCENARIO.field(MIXTURE.name)
+    n: int = MIXTURE.n.field(MIXTURE.n_default)
     delta: float = par.DELTA.field(1e-4)
     sensitivity: str = trials.SENSITIVITY.field("sharp")
     noise_draw: int = par.NOISE_DRAW.field(0)
@@ -41,7 +42,7 @@ class MechanismParams(ScenarioParams):
 
 def public_side(params: Any, seed: int) -> pool.PublicSide:
     """Return the public side of a study: the size of the data, and the pool of all runs."""
-    size = vars(params).get("n", params.source.N_DEFAULT)
+    size = vars(params).get("n", params.source.n_default)
     return pool.public_side(params.scenario, size, params.pool_size, seed)
 
 

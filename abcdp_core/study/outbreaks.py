@@ -15,6 +15,7 @@ from abcdp_core.figures import ranked
 from abcdp_core.privacy import UNPROTECTED, Event, statement
 from abcdp_core.sentences import amount, noise_cost, setting
 from abcdp_core.simulators import tuberculosis
+from abcdp_core.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
 from abcdp_core.study.tables import Array
 
 INTERVAL = (0.05, 0.95)  # Quantiles between which an interval of a parameter lies
@@ -34,7 +35,7 @@ def prior_error(burden: str) -> float:
 
 def by_parameter(values: Array, **columns: NDArray[Any]) -> pd.DataFrame:
     """Tabulate ``values (k, 4)`` with a row for each parameter, after columns ``(k,)``."""
-    names = np.array(list(tuberculosis.AXES))
+    names = np.array(list(TUBERCULOSIS.axes))
     repeated = {name: np.repeat(column, len(names)) for name, column in columns.items()}
     each = {"parameter": np.tile(names, len(values)), "value": values.ravel()}
     return pd.DataFrame(repeated | each)
@@ -43,7 +44,7 @@ def by_parameter(values: Array, **columns: NDArray[Any]) -> pd.DataFrame:
 def guarantee(event: Event, whose: str, delta: float = 0.0) -> str:
     """State the guarantee; ``whose`` begins the definition of an outbreak."""
     return (
-        f"{statement(event, tuberculosis.PROTECTED, delta)} {whose} a whole city over two years; "
+        f"{statement(event, TUBERCULOSIS.protected, delta)} {whose} a whole city over two years; "
         f"single patients are not protected. {UNPROTECTED}"
     )
 

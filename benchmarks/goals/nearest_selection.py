@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from abcdp_core import mechanisms, pool
 from abcdp_core.mechanisms import Budget
 from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 from benchmarks.goals import SEED, Measured, goal, ratio
 
@@ -60,7 +61,7 @@ def best_in_hindsight(name: str, c: int) -> Array:
 @functools.cache
 def errors(name: str, **options: Any) -> Array:
     """Return mean squared errors ``(RUNS,)``; each run has its own data and pool."""
-    keys = [pool.key_for(uniform_mixture.SCENARIO, N, POOL_SIZE, SEED, run) for run in range(RUNS)]
+    keys = [pool.key_for(MIXTURE.name, N, POOL_SIZE, SEED, run) for run in range(RUNS)]
     mechanism = mechanisms.load(name)
     asked = dataclasses.replace(mechanism.options, **options)
     ready = mechanism.prepare(pool.PublicSide(keys[0], N), asked, BUDGET)

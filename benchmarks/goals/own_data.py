@@ -24,6 +24,7 @@ from abcdp_core.release.simulated import model_of
 from abcdp_core.release.summary_posterior import Told
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
 from abcdp_core.simulators import covid_people, tuberculosis_patients, uniform_mixture
+from abcdp_core.simulators.tuberculosis_patients import SCENARIO as PATIENTS
 from abcdp_core.streams import generator
 from benchmarks.goals import SEED, Measured, alone, goal, mean, on_all_processors, share
 from tests.oracles.neighbouring_files import worst
@@ -146,7 +147,7 @@ def _case(case: str, epsilon_total: float) -> tuple[Array, Array]:
         spread = uniform_mixture.prior(generator(SEED, "own-data-prior"), 10_000).std(axis=0)
         return _scored([(*made.told.population, theta) for theta, _, made in found], spread)
     if case == "patients":
-        n, scenario = tuberculosis_patients.OWN_SIZES[1], "tuberculosis-patients"
+        n, scenario = PATIENTS.own_sizes[1], "tuberculosis-patients"
         theta, numbers = (each[:FILES_OF_SUMMARY] for each in tuberculosis_patients.held_out())
     else:
         n, scenario, rng = DAYS[case], "covid-people", generator(SEED, "own-data-people")
@@ -168,11 +169,11 @@ def own_model_coverage(model: str) -> Measured:
     Truths from the prior; 200 data sets; all parameters.
     """
     stem, n = MODELS[model]
-    source = cast(Any, registry.add_file(EXAMPLES / f"{stem}.py"))
+    source = cast(Any, registry.add_file(EXAMPLES / f"{stem}.py")).SCENARIO
     request = PrivateSummaryRequest(model, epsilon_total=1.0)
     rng = generator(SEED, "own-model-data")
     theta = source.prior(rng, FILES_OF_MODEL)
-    return mean(_by_summary(request, n, theta, source.OWN_TABLE.simulate(rng, theta, n))[1])
+    return mean(_by_summary(request, n, theta, source.own_table.simulate(rng, theta, n))[1])
 
 
 def _by_summary(
@@ -192,7 +193,7 @@ def _by_summary(
 
 def _inferred(request: PrivateSummaryRequest, n: int, z: Array) -> Told:
     """What follows from released numbers ``(k,)``; whether the model fits is not asked."""
-    public, model, event = pool_of(request, n), model_of(request.scenario, n), request.event(n)
+    public, model, event = pool_of(request, n), model_of(request.source, n), request.event(n)
     assert model is not None
     question = Question(model, law(event, len(z)), z, request.pool_seed)
     found = rounds.infer(question, Effort(simulations=request.simulations), first=public.draws)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from abcdp_core import mechanisms, planning, pool, simulators, summaries
 from abcdp_core.mechanisms import Budget
 from abcdp_core.planning import Setting
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 from benchmarks.goals import SEED, Measured, goal
 from benchmarks.measure import head, row
@@ -67,7 +67,7 @@ def within_ten_percent() -> Measured:
 def drawn() -> Iterator[Setting]:
     """Draw the settings, at least one for every mechanism."""
     rng = generator(SEED, "planner-settings")
-    serving = list(mechanisms.for_scenario(uniform_mixture))
+    serving = list(mechanisms.for_scenario(MIXTURE))
     for name in [*rng.permutation(serving), *rng.permutation(serving)][:SETTINGS]:
         values = {
             key: float(np.exp(rng.uniform(math.log(low), math.log(high))))
@@ -76,7 +76,7 @@ def drawn() -> Iterator[Setting]:
         c, epsilon_abc = round(values["c"]), values["epsilon_abc"]
         options = mechanisms.load(str(name)).chosen(c=c, epsilon_abc=epsilon_abc)
         budget, n = Budget(values["epsilon_total"], DELTA), round(values["n"])
-        yield Setting(str(name), options, budget, uniform_mixture.SCENARIO, n, POOL_SIZE)
+        yield Setting(str(name), options, budget, MIXTURE.name, n, POOL_SIZE)
 
 
 def prediction(setting: Setting, cases: int = CASES) -> planning.Estimate:
@@ -108,6 +108,6 @@ def fresh(setting: Setting, number: int) -> Array:
             truth = source.prior(rng, 1)
             data = source.simulate(rng, truth, setting.n)[0]
             comparison = pool.compare(made, data, synthetic=True)
-            estimate = ready.release(comparison, rng).mean(made.theta, source.PRIOR_MEAN)
+            estimate = ready.release(comparison, rng).mean(made.theta, source.prior_mean)
             errors.append(float(np.mean((estimate - truth[0]) ** 2)))
     return np.array(errors)

@@ -189,8 +189,8 @@ def _is_misfit(place: int, kind: str, run: int) -> bool:
 def seconds(scenario: str, n: int) -> Measured:
     """Seconds of a posterior with its fit check, on all cores; ε_total = 1."""
     request = PrivateSummaryRequest(scenario=scenario, epsilon_total=1.0)
-    public_pool(scenario, n, request.pool_seed, request.first)
-    model: Any = model_of(scenario, n)
+    public_pool(request.source, n, request.pool_seed, request.first)
+    model: Any = model_of(request.source, n)
     rng = generator(1, "posterior-seconds")
     numbers = model.simulate(rng, model.prior.theta(model.prior.draw(rng, 1)))[0]
     whole = tuple(np.rint(numbers * np.array(request.event(n).whole)).astype(int).tolist())

@@ -115,7 +115,9 @@ def test_what_is_dragged_says_the_numbers_of_the_program(page: Page) -> None:
     rho, theta = pair.comparison.rho, pair.comparison.theta
     wrong = int((rho[pair.private.indices] > params.epsilon_abc).sum())
     private, plain = (
-        summaries.errors(each.mean(theta, uniform_mixture.PRIOR_MEAN), uniform_mixture.TRUTH)[0]
+        summaries.errors(
+            each.mean(theta, uniform_mixture.SCENARIO.prior_mean), uniform_mixture.SCENARIO.truth
+        )[0]
         for each in (pair.private, pair.plain)
     )
     said = f"{wrong} of {len(pair.private.indices)} kept are wrong · error {private**0.5:.3f}, "

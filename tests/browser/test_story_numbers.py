@@ -89,7 +89,8 @@ def runs(params: ReleaseParams, event: SparseVector) -> list[tuple[list[int], in
         rng = generator(1, "noise", 0, number)
         release, _ = sparse_vector.run(table.rho, params.epsilon_abc, event, rng)
         error, _ = summaries.errors(
-            release.mean(table.theta, uniform_mixture.PRIOR_MEAN), uniform_mixture.TRUTH
+            release.mean(table.theta, uniform_mixture.SCENARIO.prior_mean),
+            uniform_mixture.SCENARIO.truth,
         )
         wrong = int((table.rho[release.indices] > params.epsilon_abc).sum())
         found.append((release.indices.tolist(), release.stopped_at, wrong, error**0.5))

@@ -196,14 +196,15 @@ def test_without_noise_nothing_is_promised_and_none_is_drawn(name: str) -> None:
 
 def values_to_try(rho: Any, **own: tuple[float, ...]) -> tuple[Any, Any]:
     """Thresholds and temperatures of a scenario with its own, for simulated distances."""
-    scenario, distances = SimpleNamespace(**own), SimpleNamespace(rho=np.array(rho))
+    scenario = SimpleNamespace(**{"thresholds": (), "temperatures": ()} | own)
+    distances = SimpleNamespace(rho=np.array(rho))
     public: Any = SimpleNamespace(scenario=scenario, simulated=lambda _: distances)
     found = thresholds.thresholds(public), thresholds.temperatures(public)
     return found[0]["epsilon_abc"], found[1]["epsilon_abc"]
 
 
 def test_values_to_try_are_the_scenario_s_or_follow_from_simulated_distances() -> None:
-    own = {"THRESHOLDS": (0.7, 0.1), "TEMPERATURES": (0.2,)}
+    own = {"thresholds": (0.7, 0.1), "temperatures": (0.2,)}
     assert values_to_try(np.ones(3), **own) == ((0.7, 0.1), (0.2,))
     found = values_to_try(np.arange(1001.0))
     assert found == ((1, 3, 10, 30, 100, 300, 600), (2.5, 5, 10, 25, 50, 100, 250, 500))

@@ -33,7 +33,9 @@ def comparison() -> DistanceTable:
     rng = np.random.default_rng(0)
     theta = uniform_mixture.prior(rng, SIZE)
     statistics = MMD.statistic(uniform_mixture.simulate(rng, theta, N))
-    statistic = MMD.statistic(uniform_mixture.simulate(rng, uniform_mixture.TRUTH[None], N)[0])
+    statistic = MMD.statistic(
+        uniform_mixture.simulate(rng, uniform_mixture.SCENARIO.truth[None], N)[0]
+    )
     rho = MMD.compare(statistics, statistic)
     return DistanceTable(theta, rho, statistic, N, MMD, True, statistics)
 

@@ -34,7 +34,7 @@ COUNTS = np.array([2.0, 0.0, 3.0, 1.0, 0.0])
 
 
 def prepared(n: int, budget: float, draws: int = 1) -> Prepared:
-    key = pool.key_for(uniform_mixture.SCENARIO, 10, 10, seed=1)
+    key = pool.key_for(uniform_mixture.SCENARIO.name, 10, 10, seed=1)
     public = pool.PublicSide(dataclasses.replace(key, largest_n=n), n)
     return MECHANISM.prepare(public, noisy_counts.Options(draws), Budget(budget))
 
@@ -218,11 +218,16 @@ def test_with_a_large_budget_it_is_the_posterior_of_the_data() -> None:
 
 def test_it_serves_what_states_such_a_model() -> None:
     served = [name for name in simulators.names() if not MECHANISM.refuses(simulators.load(name))]
-    assert served == [uniform_mixture.SCENARIO]
-    assert MECHANISM.protects(uniform_mixture) == (uniform_mixture.PROTECTED, "replace")
+    assert served == [uniform_mixture.SCENARIO.name]
+    assert MECHANISM.protects(uniform_mixture.SCENARIO) == (
+        uniform_mixture.SCENARIO.protected,
+        "replace",
+    )
     assert "are not counts" in MECHANISM.refuses(simulators.load("covid-people"))
-    joining = dataclasses.replace(uniform_mixture.STATISTICS["counts"], neighbours="add-remove")
-    other = SimpleNamespace(CONJUGATE=uniform_mixture.CONJUGATE, STATISTICS={"counts": joining})
+    joining = dataclasses.replace(
+        uniform_mixture.SCENARIO.statistics["counts"], neighbours="add-remove"
+    )
+    other = dataclasses.replace(uniform_mixture.SCENARIO, statistics={"counts": joining})
     assert "number of records is private" in MECHANISM.refuses(other)
-    assert noisy_counts.rival(uniform_mixture) == noisy_counts.RIVAL
+    assert noisy_counts.rival(uniform_mixture.SCENARIO) == noisy_counts.RIVAL
     assert noisy_counts.rival(simulators.load("tuberculosis")) == noisy_counts.NO_RIVAL

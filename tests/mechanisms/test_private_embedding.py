@@ -69,7 +69,7 @@ def observe(truth: Array, rng: np.random.Generator) -> DistanceTable:
     return DistanceTable(THETA, rho, statistic, N, MMD, True, STATISTICS)
 
 
-OBSERVED = observe(uniform_mixture.TRUTH, rng_of(1))
+OBSERVED = observe(uniform_mixture.SCENARIO.truth, rng_of(1))
 MAPS = {kind: linear_maps.fit(OBSERVED, kind, AXES) for kind in linear_maps.KINDS}
 
 
@@ -145,7 +145,7 @@ def test_an_estimate_is_the_prediction_from_the_noisy_vector() -> None:
     assert published.estimate.sum() == pytest.approx(1.0)
     assert len(published.indices) == len(published.weights) == 0
     quiet = run(prepared(selection="estimate"))
-    assert quiet.estimate == pytest.approx(uniform_mixture.TRUTH, abs=0.2)
+    assert quiet.estimate == pytest.approx(uniform_mixture.SCENARIO.truth, abs=0.2)
     with pytest.raises(ParameterError, match="map = axes: an estimate needs map = regression"):
         Options(selection="estimate", map="axes")
 

@@ -26,13 +26,13 @@ from abcdp_core.posterior.pool import FixedPool
 from abcdp_core.privacy import NonPrivate, cost
 from abcdp_core.simulators import covid_people, uniform_mixture
 from abcdp_core.simulators import tuberculosis_patients as patients
-from abcdp_core.statistic import Statistic, stated_by
+from abcdp_core.statistic import Statistic
 from tests.events import quieter
 from tests.statistics import assert_frequencies, rejects
 
 Array = NDArray[np.float64]
 
-SUMMARY = patients.STATISTICS["cluster-summary"]
+SUMMARY = patients.SCENARIO.statistics["cluster-summary"]
 SCENARIOS = ("tuberculosis-patients", "covid-people")
 
 wholes = st.none() | st.lists(st.integers(1, 12), min_size=3, max_size=3).map(tuple)
@@ -88,7 +88,7 @@ def test_no_patient_changes_any_outcome_by_more_than_the_budget(budget: float) -
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_releases_are_in_whole_steps_with_the_stated_noise(name: str) -> None:
-    chosen = next(iter(stated_by(simulators.load(name)).values()))
+    chosen = next(iter(simulators.load(name).statistics.values()))
     event = dataclasses.replace(noise_for(chosen, 18, 1.0), scale=0.8)
     whole = np.array(chosen.whole)
     values = np.zeros((40_000, len(whole))) + 7.0 / whole
@@ -138,8 +138,8 @@ def test_the_posterior_is_that_of_the_pool_given_the_released_numbers(
     name: str, scenario: str
 ) -> None:
     source, mechanism = simulators.load(scenario), mechanisms.load(name)
-    public = pool.public_side(scenario, source.N_DEFAULT, 2000, 1)
-    key = list(stated_by(source))[0 if name == "private-summary" else 1]
+    public = pool.public_side(scenario, source.n_default, 2000, 1)
+    key = list(source.statistics)[0 if name == "private-summary" else 1]
     summary = public.simulated(0).summaries[key]
     for budget in (1e-3, 1.0, math.inf):
         prepared = mechanism.prepare(public, mechanism.options, Budget(budget))
@@ -162,12 +162,12 @@ def test_the_posterior_is_that_of_the_pool_given_the_released_numbers(
 
 def test_scenarios_are_served_by_the_summaries_they_define() -> None:
     small, large = (mechanisms.load(f"private-summary{end}") for end in ("", "-large-unit"))
-    assert small.refuses(patients) == large.refuses(covid_people) == ""
-    assert small.refuses(uniform_mixture) == ""
-    assert "second, larger unit" in large.refuses(uniform_mixture)
+    assert small.refuses(patients.SCENARIO) == large.refuses(covid_people.SCENARIO) == ""
+    assert small.refuses(uniform_mixture.SCENARIO) == ""
+    assert "second, larger unit" in large.refuses(uniform_mixture.SCENARIO)
     for each in ("covid", "tuberculosis"):
         assert "defines no summary" in small.refuses(simulators.load(each))
-    assert small.protects(patients) == ("one patient", "add-remove")
-    assert large.protects(patients) == ("one outbreak", "replace")
-    assert small.protects(covid_people) == ("one person", "add-remove")
-    assert large.protects(covid_people) == ("one day", "replace")
+    assert small.protects(patients.SCENARIO) == ("one patient", "add-remove")
+    assert large.protects(patients.SCENARIO) == ("one outbreak", "replace")
+    assert small.protects(covid_people.SCENARIO) == ("one person", "add-remove")
+    assert large.protects(covid_people.SCENARIO) == ("one day", "replace")

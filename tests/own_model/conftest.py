@@ -15,6 +15,7 @@ from abcdp_core.__main__ import main
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Remove files that a test registers."""
     monkeypatch.setattr(registry, "_added", [])
+    monkeypatch.setattr(registry, "_given", {})
     monkeypatch.setattr(registry, "texts", dict(registry.texts))
     before = set(sys.modules)
     yield

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from abcdp_core.own_model import Column, Model, Parameter, contract, count, declared, mean
+from abcdp_core.simulators import Scenario
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -65,7 +65,7 @@ MODELS = {
 
 
 @functools.cache
-def scenario(name: str) -> ModuleType:
+def scenario(name: str) -> Scenario:
     return contract.scenario(MODELS[name], f"mine_{name}", "mine.py")
 
 

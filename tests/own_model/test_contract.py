@@ -33,14 +33,14 @@ from tests.own_model.models import (
 @pytest.mark.parametrize("name", MODELS)
 def test_one_record_changes_distance_and_numbers_by_at_most_their_sensitivity(name: str) -> None:
     source, model = scenario(name), MODELS[name]
-    rng, n = np.random.default_rng(3), source.N_DEFAULT
+    rng, n = np.random.default_rng(3), source.n_default
     points = source.simulate(rng, source.prior(rng, 2), n)
     other, data = points
     corners = np.stack([model.low, model.high, (model.low + model.high) / 2.0])
     neighbours = np.repeat(data[None], len(corners), axis=0)
     neighbours[:, 0] = corners
     metric = source.distance()
-    assert metric.bound == pytest.approx(source.EPSILON_ABC.high)
+    assert metric.bound == pytest.approx(source.epsilon_abc.high)
     assert metric is source.distance()
     statistics = metric.statistic(neighbours)
     rho = metric.compare(statistics, metric.statistic(other))
@@ -55,12 +55,12 @@ def test_one_record_changes_distance_and_numbers_by_at_most_their_sensitivity(na
 def test_the_distance_is_between_numbers_unless_there_are_none() -> None:
     assert isinstance(scenario("gaussian").distance(), Standardised)
     assert isinstance(scenario("by records").distance(), BoxedFeatures)
-    assert not hasattr(scenario("by records"), "STATISTICS")
+    assert scenario("by records").statistics == {}
     line = scenario("one column").distance()
     assert isinstance(line, FourierMMD)
     assert (line.low, line.high) == (-3.0, 3.0)
-    assert line.bandwidth == pytest.approx(6.0 * scenario("one column").BANDWIDTH)
-    assert scenario("gaussian").BANDWIDTH is None
+    assert line.bandwidth == pytest.approx(6.0 * scenario("one column").bandwidth)
+    assert scenario("gaussian").bandwidth is None
     assert scenario("by records").distance(0.5).bandwidth == 0.5
 
 
@@ -79,16 +79,16 @@ def test_numbers_of_parts_add_up_unless_one_is_declared_and_are_at_least_0_unles
 
 
 def test_means_of_a_prior_are_its_midpoints_or_estimated_from_draws() -> None:
-    assert scenario("gaussian").PRIOR_MEAN.tolist() == [0.0, 0.0, 1.15, 1.15, 0.0]
-    assert scenario("gaussian").TRUTH.tolist() == [0.5, -1.0, 1.0, 0.6, 0.5]
+    assert scenario("gaussian").prior_mean.tolist() == [0.0, 0.0, 1.15, 1.15, 0.0]
+    assert scenario("gaussian").truth.tolist() == [0.5, -1.0, 1.0, 0.6, 0.5]
 
     def around(middle: float, size: int) -> NDArray[np.float64]:
         return np.array(middle + 0.25 * (-1.0) ** np.arange(size))
 
     drawn = changed(prior=lambda _, size: np.stack([around(1.0, size), around(2.0, size)], axis=1))
     source = contract.scenario(drawn, "mine_drawn", "mine.py")
-    assert source.PRIOR_MEAN.tolist() == pytest.approx([1.0, 2.0])
-    assert source.TRUTH.tolist() == [1.25, 2.25]
+    assert source.prior_mean.tolist() == pytest.approx([1.0, 2.0])
+    assert source.truth.tolist() == [1.25, 2.25]
 
 
 def test_shares_alone_have_the_simplex_as_support() -> None:
@@ -99,9 +99,9 @@ def test_shares_alone_have_the_simplex_as_support() -> None:
         ((*two, *shares(("c", "d"))), False),
     ):
         source = contract.scenario(changed(parameters=parameters), "mine_shares", "mine.py")
-        assert (source.SUPPORT is transforms.SIMPLEX) == on_simplex
-        assert source.SUPPORT.contains(np.stack([source.TRUTH, source.PRIOR_MEAN])).all()
-        assert source.PRIOR_MEAN[:2] == pytest.approx([0.25, 0.75], abs=0.01)
+        assert (source.support is transforms.SIMPLEX) == on_simplex
+        assert source.support.contains(np.stack([source.truth, source.prior_mean])).all()
+        assert source.prior_mean[:2] == pytest.approx([0.25, 0.75], abs=0.01)
 
 
 def test_failed_draws_are_excluded_from_public_draws() -> None:
@@ -113,7 +113,7 @@ def test_failed_draws_are_excluded_from_public_draws() -> None:
     assert np.isfinite(contract.pilot(model)).all()
     source = contract.scenario(model, "mine_failing", "mine.py")
     assert source.failed(np.array([[[np.nan]], [[0.0]]])).tolist() == [True, False]
-    assert not hasattr(scenario("gaussian"), "failed")
+    assert scenario("gaussian").failed is None
 
 
 def test_the_distance_of_numbers_is_in_standard_deviations_of_public_draws() -> None:
@@ -150,9 +150,9 @@ def test_a_bandwidth_is_a_fraction_of_the_range() -> None:
 def test_about_one_draw_in_fifty_meets_the_threshold() -> None:
     source = scenario("gaussian")
     rng = np.random.default_rng(11)
-    points = source.simulate(rng, source.prior(rng, 300), source.N_DEFAULT)
+    points = source.simulate(rng, source.prior(rng, 300), source.n_default)
     metric, statistics = source.distance(), source.distance().statistic(points)
-    near = [metric.compare(statistics, one) <= source.EPSILON_ABC_DEFAULT for one in statistics]
+    near = [metric.compare(statistics, one) <= source.epsilon_abc_default for one in statistics]
     assert 0.005 < np.median(np.mean(near, axis=1)) < 0.06
 
 
@@ -163,34 +163,34 @@ def test_constant_data_have_scale_1_and_the_lowest_threshold_and_bandwidth() -> 
         deterministic=True,
     )
     source = contract.scenario(wide, "mine_wide", "mine.py")
-    assert source.DOMAIN == (-1.0, 9.0)
+    assert source.domain == (-1.0, 9.0)
     assert source.distance().weights == (1.0,)
-    assert source.EPSILON_ABC_DEFAULT == source.EPSILON_ABC.low == source.DISTANCE_AXIS / 2000.0
+    assert source.epsilon_abc_default == source.epsilon_abc.low == source.distance_axis / 2000.0
     by_records = dataclasses.replace(wide, name="wide-records", distance="records", statistics=())
-    assert contract.scenario(by_records, "mine_wide_records", "mine.py").BANDWIDTH == 0.05
+    assert contract.scenario(by_records, "mine_wide_records", "mine.py").bandwidth == 0.05
 
 
 @pytest.mark.usefixtures("own_registry")
 def test_a_file_becomes_a_scenario_with_its_own_fingerprint_and_cached_draws(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = registry.add_file(EXAMPLES / "gaussian.py")
+    source = registry.add_file(EXAMPLES / "gaussian.py").SCENARIO
     assert simulators.load("gaussian-2d") is source
-    assert source.MODEL.file == "gaussian.py"
+    assert source.model.file == "gaussian.py"
     assert "abcdp_plugin_gaussian" in registry.texts
     told: list[float] = []
-    drawn = contract.pilot(source.MODEL, told.append)
+    drawn = contract.pilot(source.model, told.append)
     assert told == pytest.approx(np.arange(1, 11) / 10)
     assert drawn.shape == (200, 1000, 2)
-    again = registry.add_file(EXAMPLES / "gaussian.py")
-    assert again.MODEL != source.MODEL
-    assert np.array_equal(contract.pilot(again.MODEL, told.append), drawn)
+    again = registry.add_file(EXAMPLES / "gaussian.py").SCENARIO
+    assert source.model != again.model
+    assert np.array_equal(contract.pilot(again.model, told.append), drawn)
     assert len(told) == 10
     assert len(list(empty_cache.glob("pilot-*.npz"))) == 1
     # Cached results become stale when the code of the contract changes.
-    before = fingerprint.of(again.__name__)
+    before = fingerprint.of(again.module)
     monkeypatch.setitem(fingerprint._TEXTS, "abcdp_core.own_model.contract", b"x = 1")
-    assert fingerprint.of(again.__name__) != before
+    assert fingerprint.of(again.module) != before
 
 
 FILE = """
@@ -215,7 +215,7 @@ def test_every_mechanism_that_serves_it_makes_a_release(
     file = tmp_path / "small.py"
     text = FILE.replace("NUMBERS", str(numbers)).replace("DISTANCE", distance)
     file.write_text(text, encoding="utf-8")
-    source = registry.add_file(file)
+    source = registry.add_file(file).SCENARIO
     public = pool.public_side(f"small-{numbers}-{distance}", 50, 150, 1)
     served = mechanisms.for_scenario(source)
     assert ("private-summary" in served) == (numbers > 0)
@@ -224,6 +224,6 @@ def test_every_mechanism_that_serves_it_makes_a_release(
     for name, mechanism in served.items():
         prepared = mechanism.prepare(public, mechanism.chosen(c=5), Budget(1e6, 1e-6))
         release = prepared.release(public.simulated(0), np.random.default_rng(3))
-        mean = release.mean(public.theta, np.asarray(source.PRIOR_MEAN))
+        mean = release.mean(public.theta, np.asarray(source.prior_mean))
         assert mean.shape == (2,), name
         assert abs(mean[0]) <= 2.5, name

@@ -261,4 +261,4 @@ def test_declared_numbers_are_clipped_and_rounded_as_a_whole(tmp_path: Path) -> 
         pool, summaries=pool.summaries[:1], numbers=pool.numbers[:, :1], declared=(3.0, 2.0)
     )
     assert Fraction(of_pool(single).statistic.l1(50)) == 3 + Fraction(2, GRID)
-    assert scenario_of(single).OWN_DATA == "one number of 50 records"
+    assert scenario_of(single).own_data == "one number of 50 records"

@@ -264,7 +264,7 @@ def test_a_copy_of_a_pool_verifies_and_two_of_one_name_are_refused(
     assert command(asked(file, CONTRIBUTIONS))[0] == 0
     copy = file.with_name("pool (1).toml")
     copy.write_bytes(file.read_bytes())
-    monkeypatch.setattr(registry, "_added", [])
+    monkeypatch.setattr(registry, "_given", {})
     registry.forget()
     code, said = command(verify(copy))
     assert code == 0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import registry
+from abcdp_core import registry, simulators
 from abcdp_core.parameters import ParameterError
 from abcdp_core.release import columns, people
 from abcdp_core.release.columns import RECORDS, Reading
@@ -42,7 +42,7 @@ def text(visits: Visits, head: str = "patient_id") -> str:
 def whole(visits: Visits, at_most: int) -> list[int]:
     """The whole numbers that a release of visits adds noise to."""
     how = Reading(person="patient_id", at_most=at_most)
-    values = columns.read(text(visits).encode(), "own", RECORDS, how)
+    values = columns.read(text(visits).encode(), simulators.load("own"), RECORDS, how)
     found: list[int] = request(at_most).statistic.whole_of(values)
     return found
 
@@ -180,7 +180,7 @@ def test_a_missing_person_is_refused_left_out_or_a_person_of_its_own() -> None:
 
     def read(missing: str | None) -> int:
         how = Reading(person="patient_id", at_most=1, missing_person=missing)
-        values = columns.read(text(visits).encode(), "own", RECORDS, how)
+        values = columns.read(text(visits).encode(), simulators.load("own"), RECORDS, how)
         return int(np.isfinite(values[:, 0]).sum())
 
     with pytest.raises(TableError, match="row 3 says no person: --missing-person"):
@@ -188,7 +188,7 @@ def test_a_missing_person_is_refused_left_out_or_a_person_of_its_own() -> None:
     assert (read("drop"), read("each")) == (1, 3)
     with pytest.raises(TableError, match="differ only in case"):
         columns.read(
-            text([("Ann", 1.0, 0), ("ann", 1.0, 0)]).encode(), "own", RECORDS,
+            text([("Ann", 1.0, 0), ("ann", 1.0, 0)]).encode(), simulators.load("own"), RECORDS,
             Reading(person="patient_id", at_most=1),
         )  # fmt: skip
 
@@ -201,7 +201,7 @@ def test_a_public_number_of_records_cannot_serve(tmp_path: Path) -> None:
         PrivateSummaryRequest("tuberculosis-patients", 1.0, at_most=2)
     visits = text([("a", 1.0, 0)] * 12).encode()
     with pytest.raises(TableError, match="leave one row of each person"):
-        columns.read(visits, "own", RECORDS)
+        columns.read(visits, simulators.load("own"), RECORDS)
 
 
 @pytest.mark.parametrize(

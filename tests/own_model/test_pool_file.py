@@ -81,7 +81,7 @@ def test_the_round_trip_gives_the_same_posterior(name: str, suffix: str, tmp_pat
     rng = np.random.default_rng(5)
     theta = source.prior(rng, 1200)
     n = 100 if name == "gaussian" else 60
-    numbers = source.STATISTICS["numbers"].reduce(source.simulate(rng, theta, n))
+    numbers = source.statistics["numbers"].reduce(source.simulate(rng, theta, n))
     pool, values = export.pool_of(source, theta, numbers, n, tmp_path / "pool.toml")
     export.write(pool, values, tmp_path / f"pool{suffix}")
     back = reading.read(tmp_path / "pool.toml")

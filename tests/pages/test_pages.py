@@ -150,7 +150,7 @@ def other_looks() -> Iterator[Look]:
         if scenario == "tuberculosis":
             # It has so many people that fewer are quicker.
             starts["n"] = "100"
-        says = f"rotects {simulators.load(scenario).PROTECTED}"
+        says = f"rotects {simulators.load(scenario).protected}"
         warns = "" if change_one_person.serves(scenario) else WARNS.get(view, "")
         yield Look(
             "posterior", {"scenario": scenario, "posterior.view": view, **starts}, says, warns

@@ -25,7 +25,6 @@ from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.budget import Budget
 from abcdp_core.release.columns import AS_IT_IS
 from abcdp_core.release.document import ReleaseRecord
-from abcdp_core.release.request import columns_of
 from tests.pages.app import button, documents, give, opened, pressed, settled, texts
 from ui.figures import downloads
 from ui.jobs import progress
@@ -304,7 +303,7 @@ def test_a_file_given_while_the_page_is_redrawn_is_kept(monkeypatch: pytest.Monk
 
     file.getvalue = read  # type: ignore[method-assign]
     monkeypatch.setattr(st, "session_state", session)
-    uploads.take_file("file", "uniform-mixture", columns_of("uniform-mixture")[0], AS_IT_IS)
+    uploads.take_file("file", "uniform-mixture", "values", AS_IT_IS)
     with pytest.raises(StopException):
         uploads.upload_state()
     assert not getvalue()

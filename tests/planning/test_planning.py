@@ -17,7 +17,7 @@ from abcdp_core.planning import Asked, Estimate, Goal, Setting, outcomes
 from abcdp_core.simulators import uniform_mixture
 from tests.statistics import assert_mean, assert_same_distribution, rejects
 
-MIXTURE = uniform_mixture.SCENARIO
+MIXTURE = uniform_mixture.SCENARIO.name
 
 
 def setting_of(name: str, n: int = 500, pool_size: int = 400, **options: Any) -> Setting:

@@ -73,7 +73,7 @@ def test_shares_sum_to_one_and_have_the_moments_of_their_distribution() -> None:
 
 def test_the_prior_of_tuberculosis_has_its_density() -> None:
     """Weighted draws of the product have the moments of the scenario's draws."""
-    prior = tuberculosis_patients.PRIOR
+    prior = tuberculosis_patients.SCENARIO.prior_law
     theta = prior.theta(np.random.default_rng(4).standard_normal((200_000, 4)))
     weights = np.exp(tuberculosis.log_relative(theta))
     # A share of 0.11 is inside; the error is 0.007.

@@ -26,7 +26,7 @@ from abcdp_core.privacy import (
 
 def test_a_statement_has_the_unit_of_its_scenario_and_no_other() -> None:
     for scenario in simulators.names():
-        protected = simulators.load(scenario).PROTECTED
+        protected = simulators.load(scenario).protected
         words = statement(Laplace(1.0, 2.0), protected)
         assert words.startswith(f"Protects {protected}: pure differential privacy with ε_total = 0")
         assert "point" not in words.replace(protected, "")

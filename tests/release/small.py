@@ -56,8 +56,10 @@ CASES = {
     "counts": Case(counts(), VALUES),
     "shares": Case(kept("uniform-mixture"), VALUES),
     "curve": Case(kept(), VALUES),
-    "days": Case(numbers(PEOPLE), covid_people.OBSERVED[:, 1]),
-    "patients": Case(numbers(), np.append(tuberculosis_patients.OBSERVED[:, 0], np.zeros(19_000))),
+    "days": Case(numbers(PEOPLE), covid_people.SCENARIO.observed[:, 1]),
+    "patients": Case(
+        numbers(), np.append(tuberculosis_patients.SCENARIO.observed[:, 0], np.zeros(19_000))
+    ),
 }
 """All mechanisms, and all kinds of data that they take."""
 

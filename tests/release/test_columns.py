@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from abcdp_core import simulators
 from abcdp_core.parameters import ParameterError
 from abcdp_core.release import columns
 from abcdp_core.release.columns import CumulativeError, Reading, digest_of
-from abcdp_core.release.request import columns_of, scenarios
+from abcdp_core.release.request import scenarios
 from abcdp_core.tabular import LARGEST_FILE, TableError
 from tests.release.small import PATIENTS, PEOPLE
 
@@ -23,7 +24,7 @@ CANARY = "Beijing-SIT1-48151623"
 def read(text: str, kind: str, **how: Any) -> list[float]:
     """The values in a file, without the empty rows of a report."""
     scenario = {"daily-counts": PEOPLE, "values": SHARES}.get(kind, PATIENTS)
-    values = columns.read(text.encode(), scenario, kind, Reading(**how))
+    values = columns.read(text.encode(), simulators.load(scenario), kind, Reading(**how))
     if scenario == PATIENTS:
         assert len(values) == 20_000, "the shape hides the number of clusters"
         return values[values > 0].tolist()
@@ -103,35 +104,33 @@ def test_an_error_is_one_line_without_a_value_or_a_private_size(
 
 
 def test_the_kind_must_be_named_if_only_the_data_could_decide_it() -> None:
-    assert columns.chosen(PEOPLE, None) == "daily-counts"
-    assert columns.chosen(PATIENTS, "sizes") == "sizes"
+    assert columns.chosen(simulators.load(PEOPLE), None) == "daily-counts"
+    assert columns.chosen(simulators.load(PATIENTS), "sizes") == "sizes"
     for scenario, name, sentence in (
         (PATIENTS, None, f"kind is required: for {PATIENTS} it must be labels (strain lab"),
         ("covid", "sizes", "kind = sizes: for covid it must be values (numbers, one per row)."),
     ):
         with pytest.raises(ParameterError) as caught:
-            columns.chosen(scenario, name)
+            columns.chosen(simulators.load(scenario), name)
         assert str(caught.value).startswith(sentence)
-    kinds = {kind for scenario in scenarios() for kind in columns_of(scenario)}
+    kinds = {kind for scenario in scenarios() for kind in simulators.load(scenario).own_columns}
     assert kinds <= columns.READERS.keys() <= columns.WORDS.keys()
 
 
-def test_a_register_has_its_columns_in_any_order_beside_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_register_has_its_columns_in_any_order_beside_others() -> None:
     own = SimpleNamespace(
         columns=("minutes", "smoker"), whole={"minutes"}, levels={"smoker": ("no", "yes")},
         neighbours="replace", sizes=(2, 1000), wrong=lambda _: "",
     )  # fmt: skip
-    monkeypatch.setattr(columns.simulators, "load", lambda _: SimpleNamespace(OWN_TABLE=own))
+    register: Any = SimpleNamespace(own_table=own)
     # A column that is ignored makes a few rows larger than a series may be.
     rows = [f"{'yes' if row % 2 else 'no'};{'x' * 100_000};{row}\n" for row in range(30)]
     content = ("smoker;remark;minutes\n" + "".join(rows)).encode()
     assert len(content) > LARGEST_FILE
     expected = [[row, row % 2] for row in range(30)]
-    assert columns.read(content, "register", columns.RECORDS).tolist() == expected
+    assert columns.read(content, register, columns.RECORDS).tolist() == expected
     own.neighbours = "add-remove"
-    private = columns.read(content, "register", columns.RECORDS)
+    private = columns.read(content, register, columns.RECORDS)
     assert len(private) == 1000
     assert private[:30].tolist() == expected
     assert np.isnan(private[30:]).all()
@@ -139,6 +138,9 @@ def test_a_register_has_its_columns_in_any_order_beside_others(
 
 def test_the_same_numbers_have_one_digest_in_any_layout_and_order() -> None:
     layouts = "1\n2.5\n-3\n", "x_1\n-3\n1e0\n2.5", '"-3"\n2.50\n1'
-    found = {digest_of(columns.read(text.encode(), SHARES, "values")) for text in layouts}
+    found = {
+        digest_of(columns.read(text.encode(), simulators.load(SHARES), "values"))
+        for text in layouts
+    }
     assert len(found) == 1
     assert digest_of(np.array([1.0, 2.5])) not in found

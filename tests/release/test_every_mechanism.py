@@ -25,7 +25,7 @@ from abcdp_core.posterior import fit
 from abcdp_core.privacy import cost
 from abcdp_core.release import procedure, releasable, verification
 from abcdp_core.release.budget_file import Reservation
-from abcdp_core.release.request import claim, question, scenarios, source_of
+from abcdp_core.release.request import claim, question, scenarios
 from abcdp_core.release.sparse_vector import SparseVectorRequest
 from abcdp_core.release.verification import compared, verify
 from tests.release import small
@@ -89,7 +89,7 @@ def test_a_budget_is_kept_before_noise_which_alone_decides_what_is_released(name
 def test_a_record_has_what_may_be_published_and_follows_from_its_release(name: str) -> None:
     content, request, n = content_of(name), CASES[name].request, len(CASES[name].values)
     assert set(content) == ALWAYS | OWN[request.mechanism] | ({"n"} if name == "days" else set())
-    domain = {"scenario_domain": [*source_of(request).DOMAIN]} if name in small.SERIES else {}
+    domain = {"scenario_domain": [*request.source.domain]} if name in small.SERIES else {}
     assert content["public"] == request.public() | domain
     assert type(request).from_text(request.to_text()) == request
     event = request.event(n)

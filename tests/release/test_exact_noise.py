@@ -51,9 +51,9 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Numbers = Sequence[int]
 
-CLUSTERS = tuberculosis_patients.STATISTICS["cluster-summary"]
+CLUSTERS = tuberculosis_patients.SCENARIO.statistics["cluster-summary"]
 TB = (CLUSTERS, 7, 6)
-CASES = (covid_people.STATISTICS["daily-counts"], 3, 3)
+CASES = (covid_people.SCENARIO.statistics["daily-counts"], 3, 3)
 BUDGETS = st.floats(EPSILON_TOTAL.low, EPSILON_TOTAL.high)
 BOTH = pytest.mark.parametrize("resample", [False, True])
 

@@ -69,7 +69,7 @@ def test_a_cutoff_that_one_patient_can_cross_is_found(monkeypatch: pytest.Monkey
         numbers[..., 5] = summarise(np.where(data > 80, 0.0, data))[..., 5]
         return numbers
 
-    statistics = tuberculosis_patients.STATISTICS
+    statistics = tuberculosis_patients.SCENARIO.statistics
     name = next(iter(statistics))
     monkeypatch.setitem(statistics, name, dataclasses.replace(statistics[name], reduce=cut))
     assert loss("sizes", PAIR["sizes"], 1) > 6.0

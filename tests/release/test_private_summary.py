@@ -8,13 +8,14 @@ import logging
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
+from abcdp_core import simulators
 from abcdp_core.__main__ import main
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law, noisy
 from abcdp_core.posterior import fit
@@ -32,14 +33,14 @@ from tests.release.small import PATIENTS, PEOPLE
 from tests.statistics import assert_frequencies, rejects
 
 ROWS, DAYS = 20_000, 18
-DAILY = covid_people.OBSERVED[:, 1].astype(int).tolist()
+DAILY = covid_people.SCENARIO.observed[:, 1].astype(int).tolist()
 
 
 @functools.cache
 def document_of(scenario: str, epsilon_total: float) -> PrivateSummaryRecord:
     """A release of the published numbers, with noise that happens to be 0."""
-    source: Any = tuberculosis_patients if scenario == PATIENTS else covid_people
-    released = tuple(next(iter(source.STATISTICS.values())).whole_of(source.OBSERVED))
+    source = simulators.load(scenario)
+    released = tuple(next(iter(source.statistics.values())).whole_of(cast(Any, source.observed)))
     request = small.numbers(scenario, epsilon_total=epsilon_total, draws=1000)
     return completed(request, released)
 
@@ -111,7 +112,7 @@ def test_means_intervals_and_draws_are_of_one_posterior(
     assert (told.quantiles[0] < told.mean).all()
     assert (told.mean < told.quantiles[2]).all()
     pool = summary_request.pool_of(document.request, document.n)
-    model = simulated.model_of(scenario, document.n)
+    model = simulated.model_of(document.request.source, document.n)
     assert model is not None
     prior_of = model.prior
     known = 4 * (scenario == PEOPLE)
@@ -207,7 +208,7 @@ def test_errors_to_expect_lie_between_the_noiseless_and_the_prior_errors(
 @pytest.mark.slow
 def test_intervals_hold_only_if_they_include_the_noise() -> None:
     request, count = small.numbers(epsilon_total=0.5), 150
-    event, public = request.event(ROWS), public_pool(PATIENTS, ROWS, 1)
+    event, public = request.event(ROWS), public_pool(request.source, ROWS, 1)
     theta, numbers = tuberculosis_patients.held_out()
     truths = public.told(theta[:count], numbers[:count])[:, 4]
     released = noisy(numbers[:count], event, generator(4, "held-out"))

@@ -14,6 +14,7 @@ from abcdp_core.parameters import ParameterError
 from abcdp_core.release import columns
 from abcdp_core.release.columns import DAYS, LABELS, SIZES, Reading, read
 from abcdp_core.release.request import SERIES
+from abcdp_core.simulators.covid_people import SCENARIO
 from abcdp_core.tabular import TableError
 from tests.release import small
 
@@ -30,7 +31,7 @@ def day(number: int) -> str:
 
 
 def cases(content: bytes, **how: Any) -> list[float]:
-    return list(read(content, "covid-people", DAYS, Reading(**DATED, **how)))
+    return list(read(content, SCENARIO, DAYS, Reading(**DATED, **how)))
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,9 @@ def test_a_curve_is_that_of_the_scenario_in_the_scale_of_the_series(
     )
     assert request.fitted(n).startswith("the cubic term, the quadratic term, the slope")
     # Without words of its own, a scenario keeps its names and numbers.
-    monkeypatch.delattr(covid, "own_parameters")
+    plain = dataclasses.replace(covid.SCENARIO, own_parameters=None)
+    monkeypatch.setattr(covid, "SCENARIO", plain)
+    request = small.kept(low=-10.0, high=90.0)
     assert request.fitted(n) == "a0, a1, a2 and a3"
     assert in_scale(request.own_parameters(n), theta).tolist() == theta.tolist()
 

@@ -27,7 +27,7 @@ def test_a_curve_is_the_polynomial_with_a_standard_normal_prior() -> None:
 
 def test_values_are_compared_as_in_the_paper_and_pairs_by_the_product_of_two_kernels() -> None:
     (x,) = covid.simulate(np.random.default_rng(3), np.array([[0.5, 0.1, -0.2, 1.0]]), 18)
-    y = covid.OBSERVED
+    y = covid.SCENARIO.observed
 
     def kernel(x: np.ndarray, y: np.ndarray) -> float:
         difference = (x[:, None] - y[None]) / np.array([covid.DAY_BANDWIDTH, bandwidth])
@@ -47,4 +47,4 @@ def test_the_bandwidth_is_near_the_median_distance_of_simulated_counts() -> None
     rng = np.random.default_rng(5)
     points = covid.simulate(rng, covid.prior(rng, 20_000), 18)
     first, second = np.split(points[np.arange(20_000), rng.integers(18, size=20_000), 1], 2)
-    assert np.median(np.abs(first - second)) == pytest.approx(covid.BANDWIDTH, rel=0.1)
+    assert np.median(np.abs(first - second)) == pytest.approx(covid.SCENARIO.bandwidth, rel=0.1)

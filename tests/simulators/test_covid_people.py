@@ -11,7 +11,7 @@ from tests.statistics import assert_mean_of_repeats, rejects
 
 Array = NDArray[np.float64]
 
-STATISTIC = people.STATISTICS["daily-counts"]
+STATISTIC = people.SCENARIO.statistics["daily-counts"]
 POINT = np.array([2.5, 6.5, 2.0, 0.2])
 
 
@@ -72,17 +72,19 @@ def test_an_epidemic_stays_within_the_population_at_all_corners_of_the_prior() -
 
 def test_one_person_more_or_another_count_of_a_day_changes_as_much_as_stated() -> None:
     for day in range(18):
-        more = people.OBSERVED.copy()
+        more = people.SCENARIO.observed.copy()
         more[day, 1] += 1.0
-        change = np.abs(STATISTIC.reduce(more) - STATISTIC.reduce(people.OBSERVED))
+        change = np.abs(STATISTIC.reduce(more) - STATISTIC.reduce(people.SCENARIO.observed))
         assert change.sum() == STATISTIC.l1(18) == STATISTIC.l2(18) == 1.0
         # A broken twin: all later cumulative counts change.
         cumulative = np.cumsum(STATISTIC.reduce(more)) - covid.CASES
         assert np.abs(cumulative).sum() == 18 - day
-    statistic = people.STATISTICS["daily-counts-of-a-day"]
-    neighbours = np.stack([people.OBSERVED, people.OBSERVED])
+    statistic = people.SCENARIO.statistics["daily-counts-of-a-day"]
+    neighbours = np.stack([people.SCENARIO.observed, people.SCENARIO.observed])
     neighbours[:, 0, 1], neighbours[:, 5, 1] = (0.0, 1e6), 1e6
     change = np.abs(np.diff(statistic.reduce(neighbours), axis=0))
     assert change.sum() == statistic.l1(18) == statistic.l2(18) == people.LIMIT
     # The published data are not cut.
-    assert np.array_equal(statistic.reduce(people.OBSERVED), STATISTIC.reduce(people.OBSERVED))
+    assert np.array_equal(
+        statistic.reduce(people.SCENARIO.observed), STATISTIC.reduce(people.SCENARIO.observed)
+    )

@@ -26,28 +26,26 @@ EVERY = pytest.mark.parametrize("name", [*SHIPPED, *OWN])
 @EVERY
 def test_its_statements_are_consistent_and_its_defaults_allowed(name: str) -> None:
     source = load(name)
-    needed = (*simulators.Scenario.__annotations__, "prior", "simulate", "distance")
-    assert [each for each in needed if not hasattr(source, each)] == []
     theta = source.prior(np.random.default_rng(7), 1000)
-    dimension = len(source.AXES)
+    dimension = len(source.axes)
     assert theta.shape == (1000, dimension)
-    assert source.PRIOR_MEAN.shape == (dimension,)
-    assert set(source.UNITS) == set(source.AXES)
-    middle = [source.PRIOR_MEAN] + ([] if source.TRUTH is None else [source.TRUTH])
+    assert source.prior_mean.shape == (dimension,)
+    assert set(source.units) == set(source.axes)
+    middle = [source.prior_mean] + ([] if source.truth is None else [source.truth])
     for points in (theta, np.stack(middle)):
-        for values, (low, high) in zip(points.T, source.AXES.values(), strict=True):
+        for values, (low, high) in zip(points.T, source.axes.values(), strict=True):
             assert low <= values.min() <= values.max() <= high
-        assert not hasattr(source, "SUPPORT") or source.SUPPORT.contains(points).all()
-    assert list(source.N.options) == sorted(set(source.N.options))
+        assert source.support.contains(points).all()
+    assert list(source.n.options) == sorted(set(source.n.options))
     for parameter, default in (
-        (source.N, source.N_DEFAULT),
-        (source.EPSILON_ABC, source.EPSILON_ABC_DEFAULT),
-        (source.POOL_SIZE, source.POOL_SIZE_DEFAULT),
+        (source.n, source.n_default),
+        (source.epsilon_abc, source.epsilon_abc_default),
+        (source.pool_size, source.pool_size_default),
     ):
         assert parameter.check("default", default) == default
-    assert source.POOL_SIZE.high <= POOL_SIZE.high
-    assert 1 <= source.C_DEFAULT <= source.POOL_SIZE_DEFAULT
-    assert hasattr(source, "precomputed") <= (name in SHIPPED)
+    assert source.pool_size.high <= POOL_SIZE.high
+    assert 1 <= source.c_default <= source.pool_size_default
+    assert (source.precomputed is not None) <= (name in SHIPPED)
 
 
 @EVERY
@@ -55,17 +53,17 @@ def test_its_distances_accept_its_simulated_data(name: str) -> None:
     source = load(name)
     rng = np.random.default_rng(7)
     points = source.simulate(rng, source.prior(rng, 4), 18)
-    assert points.shape == (4, 18, len(source.COORDINATES))
-    for each in source.DISTANCES:
+    assert points.shape == (4, 18, len(source.coordinates))
+    for each in source.distances:
         distance = source.distance(name=each)
         statistics = distance.statistic(points)
         rho = distance.compare(statistics, statistics[0])
         assert rho.shape == (4,)
         assert rho[0] == pytest.approx(0.0, abs=1e-6)
         assert 0.0 < rho[1:].max() <= distance.bound * (1 + 1e-12)
-        assert source.EPSILON_ABC.high <= distance.bound * (1 + 1e-12)
-        assert 0 < source.DISTANCE_AXIS <= distance.bound * (1 + 1e-12)
-    default, named = source.distance(), source.distance(name=source.DISTANCES[0])
+        assert source.epsilon_abc.high <= distance.bound * (1 + 1e-12)
+        assert 0 < source.distance_axis <= distance.bound * (1 + 1e-12)
+    default, named = source.distance(), source.distance(name=source.distances[0])
     assert (type(default), default.bound) == (type(named), named.bound)
     assert np.array_equal(default.statistic(points), named.statistic(points))
 
@@ -73,11 +71,9 @@ def test_its_distances_accept_its_simulated_data(name: str) -> None:
 @EVERY
 def test_its_statistics_if_any_keep_to_their_statements(name: str) -> None:
     source = load(name)
-    if not hasattr(source, "STATISTICS"):
-        return
     rng = np.random.default_rng(7)
-    points = source.simulate(rng, source.prior(rng, 20), source.N_DEFAULT)
-    for key, statistic in source.STATISTICS.items():
+    points = source.simulate(rng, source.prior(rng, 20), source.n_default)
+    for key, statistic in source.statistics.items():
         assert statistic.name == key
         assert statistic.neighbours in ("replace", "add-remove")
         numbers = statistic.reduce(points)
@@ -88,7 +84,7 @@ def test_its_statistics_if_any_keep_to_their_statements(name: str) -> None:
         if statistic.whole is not None:
             whole = numbers * statistic.whole
             assert whole == pytest.approx(np.rint(whole), abs=1e-9)
-        sizes = [int(size) for size in source.N.options]
+        sizes = [int(size) for size in source.n.options]
         for n in sizes:
             assert 0.0 < statistic.l2(n) <= statistic.l1(n)
         if statistic.neighbours == "add-remove":
@@ -99,16 +95,16 @@ def test_its_statistics_if_any_keep_to_their_statements(name: str) -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_it_accepts_uploaded_data_completely_or_not_at_all(name: str) -> None:
     source: Any = simulators.load(name)
-    has = {hasattr(source, name) for name in ("OWN_SIZES", "OWN_MODEL", "from_series")}
-    assert len(has) == 1
-    if has == {False}:
+    takes = source.from_series is not None
+    assert {source.own_sizes != (0, 0), source.own_model != ""} == {takes}
+    if not takes:
         return
-    low, high = source.OWN_SIZES
+    low, high = source.own_sizes
     assert 2 <= low <= high
-    least, most = source.DOMAIN
+    least, most = source.domain
     values = np.linspace(least, min(most, 1e6), low)
     points = source.from_series(values)
-    assert points.shape == (low, len(source.COORDINATES))
+    assert points.shape == (low, len(source.coordinates))
     assert np.array_equal(points[:, -1], values)
 
 

@@ -171,9 +171,9 @@ def test_marginals_of_the_prior_agree_with_the_slow_method() -> None:
 def test_mean_and_deviation_of_the_prior_are_what_is_stated() -> None:
     parts = drawn()[0][:96_000].reshape(24, 4000, 4)
     moments = np.concatenate([parts.mean(axis=1), parts.std(axis=1)], axis=1)
-    stated = np.concatenate([tuberculosis.PRIOR_MEAN, tuberculosis.PRIOR_SD])
+    stated = np.concatenate([tuberculosis.SCENARIO.prior_mean, tuberculosis.PRIOR_SD])
     assert_mean_of_repeats(moments, stated, 1e-3 * tuberculosis.PRIOR_SD.repeat(2))
-    assert np.abs(tuberculosis.PRIOR_MEAN - TRUTH).mean() == pytest.approx(4.0, abs=0.01)
+    assert np.abs(tuberculosis.SCENARIO.prior_mean - TRUTH).mean() == pytest.approx(4.0, abs=0.01)
 
 
 def test_observed_outbreaks_have_clusters_of_both_sizes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from tests.oracles.reports import Report, partitions, with_one_more
 
 Summary = Callable[[Report], tuple[Fraction, ...]]
 
-STATISTIC = patients.STATISTICS["cluster-summary"]
+STATISTIC = patients.SCENARIO.statistics["cluster-summary"]
 
 
 def summary(sizes: Report) -> tuple[Fraction, ...]:
@@ -87,7 +87,7 @@ def test_no_patient_moves_a_distance_by_more_than_is_stated() -> None:
 
 
 def test_another_outbreak_changes_no_more_than_is_stated_for_outbreaks() -> None:
-    statistic = patients.STATISTICS["cluster-summary-of-an-outbreak"]
+    statistic = patients.SCENARIO.statistics["cluster-summary-of-an-outbreak"]
     huge = np.concatenate([np.full(600, 1.0), np.full(200, 2.0), [500.0, 1.0]])
     numbers = statistic.reduce(np.array([np.zeros((802, 1)), huge[:, None]]))
     change = np.abs(numbers[1] - numbers[0])
@@ -99,9 +99,9 @@ def test_another_outbreak_changes_no_more_than_is_stated_for_outbreaks() -> None
 
 def test_rows_of_size_0_and_their_order_change_nothing() -> None:
     expected = [473.0, 326.0, 282.0, 20.0, 30.0, 20.0 / 3.0]
-    longer = np.concatenate([patients.OBSERVED, np.zeros((500, 1))])
-    shuffled = np.random.default_rng(1).permutation(patients.OBSERVED)
-    for same in (patients.OBSERVED, shuffled, longer, patients.OBSERVED[:326]):
+    longer = np.concatenate([patients.SCENARIO.observed, np.zeros((500, 1))])
+    shuffled = np.random.default_rng(1).permutation(patients.SCENARIO.observed)
+    for same in (patients.SCENARIO.observed, shuffled, longer, patients.SCENARIO.observed[:326]):
         assert STATISTIC.reduce(same) == pytest.approx(expected, rel=1e-15)
     for sizes, numbers in (
         ([], [0] * 6),
@@ -112,7 +112,7 @@ def test_rows_of_size_0_and_their_order_change_nothing() -> None:
 
 
 def test_reports_hold_the_clusters_of_the_same_outbreaks() -> None:
-    theta = np.tile(tuberculosis.TRUTH, (20, 1))
+    theta = np.tile(tuberculosis.SCENARIO.truth, (20, 1))
     reports = patients.simulate(np.random.default_rng(3), theta, 600)
     theirs = tuberculosis.simulate(np.random.default_rng(3), theta, 1)[:, 0]
     assert reports.shape == (20, 600, 1)

@@ -12,7 +12,7 @@ from tests.statistics import assert_distribution, assert_same_distribution, reje
 
 Array = NDArray[np.float64]
 
-TRUTH = uniform_mixture.TRUTH
+TRUTH = uniform_mixture.SCENARIO.truth
 UNEVEN = np.array([0.5, 0.0, 0.3, 0.2, 0.0])
 
 
@@ -46,7 +46,7 @@ def test_the_prior_is_flat_over_weights() -> None:
     assert rejects(assert_distribution, theta[:, 0], stats.beta(1.0, 5.0).cdf)
 
 
-COUNTS = uniform_mixture.STATISTICS["counts"]
+COUNTS = uniform_mixture.SCENARIO.statistics["counts"]
 
 
 def test_every_point_is_counted_once() -> None:
@@ -68,7 +68,7 @@ def test_a_replaced_point_moves_the_counts_by_at_most_the_sensitivity() -> None:
     moves = (COUNTS.reduce(others) - COUNTS.reduce(data)).reshape(-1, 5)
     assert np.abs(moves).sum(axis=1).max() == COUNTS.l1(4) == 2.0
     assert np.linalg.norm(moves, axis=1).max() <= COUNTS.l2(4) == pytest.approx(np.sqrt(2.0))
-    assert (COUNTS.neighbours, COUNTS.unit) == ("replace", uniform_mixture.PROTECTED)
+    assert (COUNTS.neighbours, COUNTS.unit) == ("replace", uniform_mixture.SCENARIO.protected)
 
 
 def statistics_of(theta: Array, n: int, sets: int, *, reduced: bool) -> tuple[Array, Array]:

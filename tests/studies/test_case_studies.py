@@ -107,7 +107,7 @@ def test_the_noise_is_thirty_times_the_largest_signal_and_leaves_half_of_the_poo
     assert (abs(errors.effective_sample_size - 500) < 80).all()
     assert abs(errors.mae.mean() - errors.pool_mae.iloc[0]) < 0.1
     theta, _ = tuberculosis.precomputed(1000, 1, 0)
-    equal = np.abs(theta.mean(axis=0) - tuberculosis.TRUTH).mean()
+    equal = np.abs(theta.mean(axis=0) - tuberculosis.SCENARIO.truth).mean()
     assert errors.pool_mae.to_numpy() == pytest.approx(equal)
     # Even ε_total = 1000 leaves noise of the size of the largest distance.
     errors = soft(epsilon_total=1000.0).tables["errors"]
@@ -149,7 +149,7 @@ def test_only_the_scripts_bandwidth_reads_the_series_and_the_result_says_so(
 
     def bandwidths() -> list[object]:
         pool.forget()
-        choices = [covid.BANDWIDTH, "median", 300.0, "script"]
+        choices = [covid.SCENARIO.bandwidth, "median", 300.0, "script"]
         settings = [dataclasses.replace(small, bandwidth=each) for each in choices]
         return [covid_fit.pool_key(params, 1).bandwidth for params in settings]
 

@@ -21,7 +21,7 @@ from tests import results
 from tests.statistics import assert_distribution, assert_mean, rejects
 
 SMALL = compare_mechanisms.Params(
-    mechanism=tuple(mechanisms.for_scenario(uniform_mixture)),
+    mechanism=tuple(mechanisms.for_scenario(uniform_mixture.SCENARIO)),
     epsilon_total=(1.0, 10.0),
     n=300,
     pool_size=1000,

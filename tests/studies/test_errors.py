@@ -110,7 +110,7 @@ def assert_releases_have_the_error(
 def test_simulated_releases_of_shares_have_this_error() -> None:
     public = pool.PublicSide(pool.key_for("uniform-mixture", 300, 300, 1), 300)
     made, found = public.simulated(1), results.changed(error_by_size, SHARES)
-    estimates = np.vstack([made.theta, uniform_mixture.PRIOR_MEAN])
+    estimates = np.vstack([made.theta, uniform_mixture.SCENARIO.prior_mean])
     truth = public.simulated_theta(1)
     assert_releases_have_the_error(found, made.rho, made.sensitivity(), estimates, truth)
     for n, is_known in ((12, True), (300, True), (301, False)):
@@ -122,7 +122,7 @@ def test_simulated_releases_of_a_curve_have_this_error_in_parts_of_the_range() -
     truth = error_by_size.within(generator(1, "curve", 1))
     days, metric = covid.days(18), covid.distance()
     every, series = covid.curves(theta, days), covid.curves(truth[None], days)[0]
-    assert covid.DOMAIN[0] <= series.min() < series.max() <= covid.DOMAIN[1]
+    assert covid.SCENARIO.domain[0] <= series.min() < series.max() <= covid.SCENARIO.domain[1]
     statistics = metric.statistic(covid.with_days(every))
     rho = metric.compare(statistics, metric.statistic(covid.with_days(series)))
     estimates, width = np.vstack([every, np.zeros(18)]), 5000.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 
@@ -74,7 +75,7 @@ REJECTION = gaussian_rejection.Params(
     n=300, pool_size=300, runs=3,
 )  # fmt: skip
 
-KEY = pool.key_for(uniform_mixture.SCENARIO, 300, 300, 1)
+KEY = pool.key_for(uniform_mixture.SCENARIO.name, 300, 300, 1)
 PUBLIC = pool.PublicSide(KEY, 300)
 SENSITIVITY = uniform_mixture.distance().sensitivity(300)
 
@@ -104,7 +105,8 @@ def test_other_private_data_change_no_bound(monkeypatch: pytest.MonkeyPatch) -> 
     pool.forget()
     gaussian_rejection.bound.cache_clear()
     results.without_private_data(monkeypatch)
-    monkeypatch.setattr(uniform_mixture, "TRUTH", np.full(5, 0.2))
+    changed = dataclasses.replace(uniform_mixture.SCENARIO, truth=np.full(5, 0.2))
+    monkeypatch.setattr(uniform_mixture, "SCENARIO", changed)
     assert bounds() == before
 
 
@@ -130,10 +132,10 @@ SOFT = soft_abc.Params(
 
 def test_without_noise_it_is_k2_abc_by_hand_and_the_power_is_of_that_curve_only() -> None:
     comparison = pool.observed_comparison(
-        pool.key_for(uniform_mixture.SCENARIO, 300, 300, 1, 1), 300
+        pool.key_for(uniform_mixture.SCENARIO.name, 300, 300, 1, 1), 300
     )
     weights = np.exp(-(comparison.rho**2) / 0.05)
-    off = weights @ comparison.theta / weights.sum() - uniform_mixture.TRUTH
+    off = weights @ comparison.theta / weights.sum() - uniform_mixture.SCENARIO.truth
     expected = np.abs(off).mean(), (off**2).mean(), summaries.effective_sample_size(weights)
     one, two = (results.changed(soft_abc, SOFT, power=power).tables["main"] for power in (1.0, 2.0))
     row = two.query("run == 1 and epsilon_abc == 0.05 and epsilon_total == inf").iloc[0]

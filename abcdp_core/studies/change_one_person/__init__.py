@@ -56,7 +56,7 @@ class Params(demonstration.ReleaseParams):
 def serves(scenario: str) -> bool:
     """Return whether a record can be replaced; for some scenarios only distances are stored."""
     source = simulators.load(scenario)
-    if hasattr(source, "precomputed"):
+    if source.precomputed is not None:
         return False
     return sparse_vector.LINEAR.protects(source)[1] == "replace"
 

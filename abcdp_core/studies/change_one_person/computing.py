@@ -52,7 +52,7 @@ def before(key: pool.PoolKey, n: int, epsilon_abc: float) -> Before:
     statistics, distance, size = public.statistics[n][near], comparison.distance, len(data)
     tried = np.linspace(0, size - 1, min(POINTS_TRIED, size)).astype(int)
     tried = np.argsort(data[:, -1])[tried]
-    values = np.linspace(*key.source.DOMAIN, VALUES_TRIED)
+    values = np.linspace(*key.source.domain, VALUES_TRIED)
     moved = []
     for point in tried:
         rest = np.delete(data, point, axis=0)
@@ -94,7 +94,7 @@ class Pair:
         """Return the scenario's data, and the same data with the record replaced."""
         params, key = run.params, demonstration.pool_key(run.params, run.seed)
         first = before(key, params.n, params.epsilon_abc)
-        low, high = params.source.DOMAIN
+        low, high = params.source.domain
         share, changed = params.moved_to, first.data.copy()
         worst = isinstance(share, str)
         changed[first.point, -1] = first.value if worst else low + share * (high - low)
@@ -218,6 +218,6 @@ def person(pair: Pair, run: Run[Any]) -> list[tuple[float, ...]]:
 
 
 def _histogram(pair: Pair, run: Run[Any]) -> tuple[Array, Array]:
-    low, high = run.params.source.DOMAIN
+    low, high = run.params.source.domain
     edges = np.linspace(low, high, BINS + 1)
     return np.histogram(pair.before.data[:, 0], edges)[0].astype(float), edges

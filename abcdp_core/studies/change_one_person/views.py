@@ -67,7 +67,7 @@ def bound_in_words(result: Result) -> str:
 def move_in_words(result: Result) -> str:
     """Report the old and the new value."""
     params, person = cast(Any, result.params), result.tables["person"].iloc[0]
-    names = params.source.COORDINATES
+    names = params.source.coordinates
     which, what = f"One of {params.n:,} values", "place"
     if len(names) > 1:
         which, what = f"The {names[-1]} of {names[0]} {person.place_before:g}", "amount"
@@ -149,9 +149,9 @@ def person(result: Result) -> fig.CaptionedFigure:
     """Draw the data, with an arrow from the old value to the new one."""
     data, spot = result.tables["data"], result.tables["person"].iloc[0]
     source = cast(Any, result.params).source
-    series = len(source.COORDINATES) > 1
-    title, y_title = move_in_words(result), source.COORDINATES[-1] if series else "values"
-    figure = fig.figure(title, source.COORDINATES[0], y_title, LOW)
+    series = len(source.coordinates) > 1
+    title, y_title = move_in_words(result), source.coordinates[-1] if series else "values"
+    figure = fig.figure(title, source.coordinates[0], y_title, LOW)
     x, y = data.place.to_numpy(float), data.amount.to_numpy(float)
     if series:
         figure.add_trace(fig.points(x, y, DATA))

@@ -46,7 +46,7 @@ import pandas as pd
 from abcdp_core import mechanisms, pool, simulators, summaries, trials
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Release
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 from abcdp_core.studies.compare_mechanisms import views
 from abcdp_core.studies.compare_mechanisms.views import SETTING, UNITS, column_of
@@ -85,7 +85,7 @@ class Params(shared.MechanismParams):
         (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
     )
     c: tuple[int, ...] = par.C.field((10,))
-    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
+    epsilon_abc: float = MIXTURE.epsilon_abc.field(MIXTURE.epsilon_abc_default)
     pool_size: int = par.POOL_SIZE.field(10_000)
     runs: int = par.RUNS.field(20)
     truths: str = choice(
@@ -161,7 +161,7 @@ def work(task: Task) -> Tables:
     tried, best = trials.tried(*asked(task)), trials.best(*asked(task))
     at = (name, budget.epsilon_total, task.params.c[0])
     grid = [(*at, getattr(options, "epsilon_abc", math.nan), score) for options, score in tried]
-    mean = np.asarray(public.scenario.PRIOR_MEAN)
+    mean = np.asarray(public.scenario.prior_mean)
     of_runs = [(run, _trial(task, run)) for run in task.pieces]
     prior = [(run, *trials.errors(mean, each.truth, public.theta)) for run, each in of_runs]
     main = _scores(task, best)
@@ -205,7 +205,7 @@ def _published(task: Task, options: BaseParams) -> pd.DataFrame:
     """Tabulate one release of the published data; done once, in the task of the first runs."""
     (name, public, _, budget, seed), rows = asked(task), []
     mechanism, source, theta = mechanisms.load(name), public.scenario, public.theta
-    has_data = task.params.truths == "prior" and source.OBSERVED is not None
+    has_data = task.params.truths == "prior" and source.observed is not None
     if has_data and mechanism.sample and task.first == 0:
         rng = generator(seed, "published-noise", task.params.noise_draw)
         prepared = mechanism.prepare(public, options, budget)
@@ -215,7 +215,7 @@ def _published(task: Task, options: BaseParams) -> pd.DataFrame:
         apart = np.abs(sample.values - mean)
         mse, mae = sample.weights @ apart**2, sample.weights @ apart
         at = (name, budget.epsilon_total, task.params.c[0], mechanism.protects(source)[0])
-        columns = (source.AXES, mean, low, high, mse, mae, mse / spread**2, mae / spread)
+        columns = (source.axes, mean, low, high, mse, mae, mse / spread**2, mae / spread)
         rows = [(*at, *each) for each in zip(*columns, strict=True)]
     # An empty table needs the kinds that it has when read from a file.
     return pd.DataFrame(rows, columns=list(COLUMNS["published"]), dtype=None if rows else "str")

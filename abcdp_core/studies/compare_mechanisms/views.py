@@ -25,7 +25,7 @@ from abcdp_core.sentences import (
     settings_line,
     with_budget,
 )
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import mechanisms as shared
 
 SETTING = ("mechanism", "c", "epsilon_total")  # Columns that identify a mark
@@ -64,7 +64,7 @@ class Errors:
     @property
     def axis(self) -> tuple[float, float]:
         """Return the ends of an axis: fixed for Five shares, else around the marks."""
-        if self.params.scenario == uniform_mixture.SCENARIO and self.column in ENDS:
+        if self.params.scenario == MIXTURE.name and self.column in ENDS:
             return ENDS[self.column]
         found = summaries.over_runs(self.table, self.column, SETTING)
         published = self.result.tables["published"].get(self.column, ())
@@ -189,8 +189,8 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     draw = Errors.rows if single else Errors.curves
     then = [noisy_counts.rival(source)]
     if len(result.tables["published"]):
-        whose = getattr(source, "PUBLISHED", "published data")
-        then.insert(0, f"Stars mark the expected error under the posterior for {whose}.")
+        whose = f"the expected error under the posterior for {source.published}"
+        then.insert(0, f"Stars mark {whose}.")
     drawn = {}
     for short in summaries.METRICS:
         best = draw(Errors(result, "main", short))

@@ -39,7 +39,8 @@ from abcdp_core import mechanisms, planning, pool, trials
 from abcdp_core import parameters as par
 from abcdp_core.parameters import ParameterError
 from abcdp_core.planning import Asked, Goal
-from abcdp_core.simulators import ScenarioParams, uniform_mixture
+from abcdp_core.simulators import ScenarioParams
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.studies.plan import computing, views
 from abcdp_core.studies.plan.computing import ELSEWHERE, KNOBS
 from abcdp_core.study import Parameter, Result, Tables, choice, scale
@@ -69,8 +70,8 @@ WANTED = scale(
 class Params(ScenarioParams):
     """The data, the budget and the goal."""
 
-    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    scenario: str = trials.SCENARIO.field(MIXTURE.name)
+    n: int = MIXTURE.n.field(MIXTURE.n_default)
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     delta: float = par.DELTA.field(1e-6)
     goal: str = choice(
@@ -99,7 +100,7 @@ class Params(ScenarioParams):
         "only show what goes wrong.",
         options=(EVERY, *trials.MECHANISM.options),
     ).field((EVERY,))
-    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
+    pool_size: int = par.POOL_SIZE.field(MIXTURE.pool_size_default)
     runs: int = scale(
         "Data sets",
         "Simulated at truths drawn from the prior. Settings are chosen on the first 16 and "
@@ -193,7 +194,7 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def _others(params: Params, knob: str) -> list[float]:
     """Return other budgets or sizes."""
-    sizes = [int(size) for size in params.source.N.options]
+    sizes = [int(size) for size in params.source.n.options]
     values = {"epsilon_total": BUDGETS, "n": sizes}[knob]
     return [value for value in values if value != getattr(params, knob)]
 
