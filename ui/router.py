@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import __version__, glossary, registry
+from abcdp_core import __version__, glossary, registry, simulators
 from abcdp_core.parameters import ParameterError
 from abcdp_core.places import ASSETS
 from ui.server import render_lock, settings, streamlit_internals
@@ -105,8 +105,8 @@ def _draw(place: DeltaGenerator) -> None:
 
 def _prepare_scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> None:
     """Wait for the simulations by which the knobs of an added model get their bounds."""
-    model = getattr(registry.module_that_added("SCENARIO", scenario), "MODEL", None)
-    if model is not None:
+    added = registry.module_that_added("SCENARIO", scenario)
+    if added is not None and (model := simulators.load(scenario).model) is not None:
         # Imported here: most servers have no added model.
         from ui.jobs import added_model
 

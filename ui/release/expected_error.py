@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, cast
 
 import streamlit as st
 
 from abcdp_core.privacy.promise import odds
 from abcdp_core.release import expectation, simulated, summary_request
 from abcdp_core.release.releasable import Expected, ReleaseMechanism, Simulated, points
-from abcdp_core.release.request import ReleaseRequest, SeriesRequest, source_of
+from abcdp_core.release.request import ReleaseRequest, SeriesRequest
 from abcdp_core.release.sparse_vector import SparseVectorRequest
 from abcdp_core.release.summary_request import PrivateSummaryRequest
 from abcdp_core.results import Result
@@ -85,7 +84,7 @@ def show(view: View, by: ReleaseMechanism, planned: int, chosen: ReleaseRequest 
 def ready(request: ReleaseRequest, n: int) -> bool:
     """Return whether the pool is there, if one is needed, for `n` values; if not, make it."""
     if isinstance(request, PrivateSummaryRequest) and not summary_request.is_ready(request, n):
-        key = request.scenario, n, request.pool_seed, request.first
+        key = request.source, n, request.pool_seed, request.first
         made = functools.partial(simulated.public_pool, *key)
         return progress.is_prepared(Preparation(key, made))
     return True
@@ -114,7 +113,7 @@ def _of_formula(view: View, request: ReleaseRequest, planned: int, formula: Expe
 def _of_pool(request: ReleaseRequest, planned: int, known: Simulated) -> str:
     """Do as :func:`show` where the public pool gives the error."""
     rows = known.rows()
-    most = known.names.index(cast(Any, source_of(request)).OWN_HEADLINE)
+    most = known.names.index(request.source.own_headline)
     name, error, plain, prior = rows[most]
     words = f": the typical error to expect. **Without noise {plain}, without any data {prior}.**"
     rest = (

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from abcdp_core import simulators
 from abcdp_core.own_model.lattice import RECORDS
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import in_digits
@@ -20,11 +21,7 @@ from abcdp_core.release.releasable import ReleaseMechanism
 from abcdp_core.release.request import (
     ReleaseRequest,
     SeriesRequest,
-    columns_of,
-    model,
-    own_sizes,
     question,
-    rows_of,
 )
 from abcdp_core.release.sparse_vector import SparseVectorRequest
 from abcdp_core.release.summary_request import AT_MOST, ROWS_ARE_PEOPLE, PrivateSummaryRequest
@@ -78,12 +75,12 @@ def chosen(view: View, by: ReleaseMechanism) -> tuple[ReleaseRequest | None, int
 
     The request is ``None`` while something is missing.
     """
-    scenario = view.scenario
-    st.markdown(model(scenario))
+    source = simulators.load(scenario := view.scenario)
+    st.markdown(source.own_model)
     of_series = issubclass(by.request, SeriesRequest)
     with st.container(horizontal=True, gap="small"):
         domain = _domain() if of_series else {}
-        planned = _planned(scenario, rows_of(scenario))
+        planned = _planned(source)
     if of_series:
         st.caption(
             "Choose the lowest and highest possible value without looking at the data, such as 0 "
@@ -113,17 +110,17 @@ def _domain() -> dict[str, float | None]:
     }
 
 
-def _planned(scenario: str, what: str) -> int:
+def _planned(source: simulators.Scenario) -> int:
     """Ask how many values or days are planned, where that number is public."""
-    smallest, largest = own_sizes(scenario)
+    smallest, largest = source.own_sizes
     if smallest == largest:
         return largest
     return st.number_input(
-        f"How many {what}",
+        f"How many {source.own_rows}",
         min_value=smallest,
         max_value=largest,
         value=min(PLANNED, largest),
-        key=f"own-planned-{scenario}",
+        key=f"own-planned-{source.name}",
         width=124,
         help="Your best guess. The expected error is computed for this number, without looking at "
         "your file.",
@@ -132,7 +129,8 @@ def _planned(scenario: str, what: str) -> int:
 
 def _options(view: View, by: ReleaseMechanism) -> dict[str, Any]:
     """Return a mechanism's own options: from the sidebar, and rarely needed ones."""
-    if by.request is PrivateSummaryRequest and columns_of(view.scenario) == (RECORDS,):
+    source = simulators.load(view.scenario)
+    if by.request is PrivateSummaryRequest and source.own_columns == (RECORDS,):
         return _people(view.scenario)
     if by.request is not SparseVectorRequest:
         st.caption("There is nothing else to choose. In the sidebar, only ε_total matters.")

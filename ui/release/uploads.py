@@ -16,12 +16,11 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.typing import UploadedFile
 
-from abcdp_core import tabular
+from abcdp_core import simulators, tabular
 from abcdp_core.own_model.lattice import RECORDS
 from abcdp_core.release import columns
 from abcdp_core.release.columns import AS_IT_IS, DAYS, LABELS, SIZES, CumulativeError, Reading
-from abcdp_core.release.request import SERIES, columns_of, own_sizes, rows_of
-from abcdp_core.release.simulated import table_for
+from abcdp_core.release.request import SERIES
 from abcdp_core.tabular import TableError
 from ui.server import streamlit_internals
 from ui.verbatim import verbatim
@@ -136,7 +135,7 @@ class UploadState:
         """Read a file for a scenario; what is wrong is said without a value."""
         self.refused = ""
         try:
-            values = columns.read(content, scenario, kind, how)
+            values = columns.read(content, simulators.load(scenario), kind, how)
             self.held, self.waiting = UploadedNumbers(values, _kind(scenario, kind, how)), None
         except CumulativeError:
             names = self.waiting.names if self.waiting else []
@@ -149,7 +148,7 @@ class UploadState:
 
 def _kind(scenario: str, column: str, how: Reading) -> str:
     """What a file holds: the same column of two scenarios is the same, a table of records not."""
-    if table_for(scenario) is None:
+    if simulators.load(scenario).own_table is None:
         return column
     return f"{column} of {scenario}, {how.at_most} of each {how.person}"
 
@@ -183,8 +182,9 @@ def ask(scenario: str, how: Reading = AS_IT_IS) -> UploadedNumbers | None:
         else:
             _choose(scenario, column, here, waiting)
         return None
-    smallest, largest = own_sizes(scenario)
-    what = f"{held.n:,} {rows_of(scenario)} are" if smallest < largest else "Your file is"
+    source = simulators.load(scenario)
+    smallest, largest = source.own_sizes
+    what = f"{held.n:,} {source.own_rows} are" if smallest < largest else "Your file is"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{what} in memory until {MINUTES} minutes after your last use of this page.")
         st.button("Forget the numbers", key="own-forget", on_click=_forget)
@@ -193,7 +193,7 @@ def ask(scenario: str, how: Reading = AS_IT_IS) -> UploadedNumbers | None:
 
 def _column(scenario: str) -> str | None:
     """What the file holds, asked for where a scenario takes several; ``None`` if nobody says."""
-    known = columns_of(scenario)
+    known = simulators.load(scenario).own_columns
     if len(known) == 1:
         return known[0]
     # Without a first choice: sizes that are read as labels are a file like any other.
@@ -277,12 +277,12 @@ def _ask(scenario: str, column: str, here: UploadState, how: Reading) -> None:
     key = f"own-file-{here.given}"
     st.file_uploader(
         f"A CSV file of at most {tabular.LARGEST_FILE // 2**20} MB, with "
-        f"{columns.content(scenario, column)}",
+        f"{columns.content(simulators.load(scenario), column)}",
         key=key,
         on_change=take_file,
         args=(key, scenario, column, how),
     )
-    if table_for(scenario) is not None:
+    if simulators.load(scenario).own_table is not None:
         st.caption(
             f"For a larger table, up to {columns.LARGEST_TABLE // 2**20} MB, use the command "
             f"`abcdp release`."
