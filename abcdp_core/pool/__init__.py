@@ -1,7 +1,10 @@
 """Public pools of draws, and distances of data sets from them.
 
+    PoolKey --making--> Pool (theta, statistics) --comparing, a data set--> DistanceTable
+
 :mod:`~abcdp_core.pool.key` identifies a pool, :mod:`~abcdp_core.pool.making` makes and keeps pools,
-and :mod:`~abcdp_core.pool.comparing` computes distances.
+and :mod:`~abcdp_core.pool.comparing` computes distances: its ``PublicSide`` is all that is public,
+its ``DistanceTable`` holds what is private. Begin with the last.
 """
 
 from abcdp_core.pool.comparing import (

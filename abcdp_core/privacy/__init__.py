@@ -1,7 +1,19 @@
 """The privacy cost of a release: events record what was done, :func:`cost` returns its ε and δ.
 
+    Budget --calibration--> noise scales --> Event --cost--> Cost (ε, δ) --> a sentence
+
 Calibration solves for the noise, rounds it up and computes the cost again. Events that several
-mechanisms share are here; the event of a single mechanism is in its file, with its cost.
+mechanisms share are in :mod:`.events`; the event of a single mechanism is in its file, with its
+cost. Begin with :mod:`.accounting`.
+
+| module | what it does |
+|---|---|
+| :mod:`.accounting` | the ε and δ of an event, and the statement of a guarantee |
+| :mod:`.composition` | the ε of k answers together, by four accountants |
+| :mod:`.gaussian_series` | the same for Gaussian noise, one answer or a sequence |
+| :mod:`.calibration` | the least noise that fits, rounded to the safe side |
+| :mod:`.discrete` | noise in whole numbers, drawn without floating point |
+| :mod:`.tradeoff`, :mod:`.promise` | what an attacker can do, and what that means to a person |
 """
 
 from abcdp_core.privacy.accounting import (

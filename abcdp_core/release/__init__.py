@@ -1,1 +1,22 @@
-"""Private releases from a person's own data: reading, request, exact noise, and record."""
+"""Private releases from a person's own data.
+
+    file --columns--> values ┐
+    settings --> request ----┴--measure--> numbers --draw--> record --infer--> posterior, report
+
+Begin with :mod:`.procedure`: it keeps the order, in which the budget is reserved before data are
+read, and kept before noise is drawn. Private data are read only in ``measure``, and noise is drawn
+only in ``draw``; a mechanism's file has both.
+
+| module | what it does |
+|---|---|
+| :mod:`.request` | public settings, their checks, the text that a person confirms |
+| :mod:`.columns`, :mod:`.people` | values from a file; at most K rows of each person |
+| :mod:`.releasable` | which mechanisms serve a scenario, the recommended one first |
+| :mod:`.noisy_counts`, :mod:`.private_summary`, :mod:`.sparse_vector` | one mechanism each |
+| :mod:`.exact_noise` | where noise is drawn, in whole numbers, with the proof |
+| :mod:`.budget`, :mod:`.budget_file` | whether releases fit; where a budget is reserved and kept |
+| :mod:`.document`, :mod:`.summary_document` | the record of a release |
+| :mod:`.verification` | a record against what follows from it |
+| :mod:`.report`, :mod:`.picture` | a page for people |
+| :mod:`.simulated`, :mod:`.expectation` | public simulations and formulas: the error to expect |
+"""
