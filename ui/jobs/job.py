@@ -68,6 +68,7 @@ class Job:
 
     Attributes:
         request: what was asked for; ``None`` for work for one session alone.
+        is_long: whether it is a study of many parts.
         limit, unasked: seconds that it may work, and that it may take before it asks.
         result, outcome: the latest result of a study; what work for one session came to.
         fraction: the part of the public pool that is made, while it is made.
@@ -82,7 +83,10 @@ class Job:
         work: Callable[[Job], object],
         limit: float | None = None,
         unasked: float = math.inf,
+        *,
+        is_long: bool = False,
     ) -> None:
+        self.is_long = is_long
         self.request, self.work, self.limit, self.unasked = request, work, limit, unasked
         self.state: State = "waiting"
         self.result: Result | None = None

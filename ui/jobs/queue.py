@@ -18,11 +18,11 @@ from ui.server import settings
 
 log = logging.getLogger(__name__)
 
-Lane = Literal["quick", "heavy", "files"]
+Lane = Literal["new", "quick", "heavy", "files"]
 
-THREADS: dict[Lane, int] = {"quick": 2, "heavy": 8, "files": 1}
-"""Jobs at a time. Heavy ones take turns at the worker processes, part by part; a file with pictures
-starts a browser of its own."""
+THREADS: dict[Lane, int] = {"new": 1, "quick": 2, "heavy": 8, "files": 1}
+"""Jobs at a time. New ones are told apart, which no page waits for; heavy ones take turns at the
+worker processes, part by part; a file with pictures starts a browser of its own."""
 
 KEPT, KEPT_BYTES = 256, 256 * 2**20
 """Finished jobs that stay in memory, and the size of their tables."""
@@ -63,12 +63,11 @@ class Queue:
             job = self._jobs.get(request)
             if job is None or self._is_over(job, unasked):
                 what = work.of(request, long=long)
-                former, job = job, Job(request, what, self.limit, unasked)
+                former, job = job, Job(request, what, self.limit, unasked, is_long=long)
                 job.result = former.result if former else None
                 self._jobs[request] = job
                 job.watch(who)
-                heavy = work.is_heavy(request, long=long, limited=self.limit is not None)
-                self._put(job, "heavy" if heavy else "quick")
+                self._put(job, "new")
             job.unasked = max(job.unasked, unasked)
             job.watch(who)
             self._jobs.move_to_end(request)
@@ -119,9 +118,19 @@ class Queue:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting[lane])
                 job = self._waiting[lane].popleft()
-            self._do(job)
+            if lane == "new":
+                self._put(job, "heavy" if self._is_heavy(job) else "quick")
+            else:
+                self._do(job)
             # A thread that waits must not keep its last job alive.
             del job
+
+    def _is_heavy(self, job: Job) -> bool:
+        assert job.request is not None, "work for one session is put where it belongs"
+        try:
+            return work.is_heavy(job.request, long=job.is_long, limited=self.limit is not None)
+        except Exception:  # noqa: BLE001 - its work ends with the same
+            return False
 
     def _do(self, job: Job) -> None:
         """Do a job to its end."""
