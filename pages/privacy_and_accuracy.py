@@ -73,7 +73,8 @@ def theorem_2(view: View) -> list[Result]:
 
 
 def draw(view: View, found: Result, pinned: compare.Pinned | None = None) -> None:
-    errors.simulated(view, found, pinned)
+    metric = params.error_metric(view)
+    blocks.figure(view, metric, found, pinned=pinned, draw=errors.by_setting)
     labels.show(found)
 
 

@@ -38,10 +38,7 @@ def choosers(view: View, *keys: str) -> None:
         for key in keys:
             fits = controls.side_by_side(view, key) or bool(locks.reason(view, key))
             with st.container(width="content" if fits else NARROW):
-                if key == view.page.view:
-                    controls.view(view)
-                else:
-                    controls.widget(view, key)
+                controls.widget(view, key)
         if view.offers_presets:
             with st.container(width=PRESETS):
                 controls.widget(view, "preset")

@@ -62,11 +62,6 @@ def by_setting(view: View, each: Result) -> CaptionedFigure:
     return charts.memoized(each, (metric, *here.values()), marked)
 
 
-def simulated(view: View, found: Result, pinned: Pinned | None = None) -> None:
-    """Show the errors of the study that simulates them."""
-    blocks.figure(view, params.error_metric(view), found, pinned=pinned, draw=by_setting)
-
-
 def of_mechanisms(
     view: View, found: Result, pinned: Pinned, tables: Sequence[str], clicked: charts.Clicked
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -125,10 +125,12 @@ SLIDER_WIDTH = 270
 """Pixels: fits a telephone."""
 
 
-def widget(
-    view: View, key: str, reason: str = "", on_change: Callable[[], None] | None = None
-) -> None:
-    """Show one knob as the widget that fits its kind.
+def _drop_preset() -> None:
+    st.session_state["preset"] = controls_spec.NO_PRESET
+
+
+def widget(view: View, key: str, reason: str = "") -> None:
+    """Show one knob as the widget that fits its kind; to choose another view drops a preset.
 
     Raises:
         NotGrantedError: it can be moved, and the page may not use it.
@@ -142,12 +144,12 @@ def widget(
             value = controls_spec.display_value(key, view.value(key))
             st.markdown(f"{controls_spec.short(key)} = **{value}** :material/lock:", help=fixed)
     else:
-        reason = _movable(view, key, reason, on_change)
+        reason = _movable(view, key, reason)
     if reason:
         st.caption(reason)
 
 
-def _movable(view: View, key: str, reason: str, on_change: Callable[[], None] | None) -> str:
+def _movable(view: View, key: str, reason: str) -> str:
     """Show the widget of a knob; return why it cannot be moved, if so."""
     knob = view.knob(key)
     parameter = knob.parameter
@@ -157,7 +159,7 @@ def _movable(view: View, key: str, reason: str, on_change: Callable[[], None] | 
         "help": parameter.help or None,
         "disabled": bool(reason),
         "bind": "query-params",
-        "on_change": on_change,
+        "on_change": _drop_preset if key == view.page.view and view.has_preset else None,
     }
     if parameter.kind == "switch":
         st.toggle(value=bool(knob.default), **shared)
@@ -205,14 +207,12 @@ def _named(
     Bound to the link, they would be in there, and old links would be lost. So the bound widget
     stays out of sight and is handed what is chosen.
     """
-    key, on_change = shared["key"], shared["on_change"]
+    key = shared["key"]
     seen = f"named-{key}"
     st.session_state[seen] = view.value(key)
 
     def hand_on() -> None:
         st.session_state[key] = st.session_state[seen]
-        if on_change is not None:
-            on_change()
 
     with st.container(key=f"unused-{key.replace('.', '-')}"):
         offered = list(knob.parameter.options)
@@ -245,14 +245,3 @@ def advanced_controls(view: View, *keys: str) -> None:
     if {*keys} - {*view.hidden}:
         with st.expander("Advanced"):
             page_controls(view, *keys)
-
-
-def view(view: View) -> None:
-    """Show the chooser of what the page shows; to choose lets go of a preset."""
-
-    def own_settings() -> None:
-        if not locks.reason(view, "preset"):
-            st.session_state["preset"] = controls_spec.NO_PRESET
-
-    with st.container(width="content"):
-        widget(view, view.page.view, on_change=own_settings)
