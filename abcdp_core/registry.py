@@ -53,6 +53,10 @@ _emptied: list[Callable[[], object]] = []
 """Functions that empty other caches than those of ``functools``."""
 
 
+MARKERS = "SCENARIO", "MECHANISMS", "EXPERIMENT", "PUBLISHED_MODEL"
+"""What a plug-in states one of; a model of one's own is made a scenario."""
+
+
 def add_file(path: str | Path) -> ModuleType:
     """Load a plug-in file in this process; it replaces an earlier one of the same file name.
 
@@ -83,10 +87,10 @@ def add_file(path: str | Path) -> ModuleType:
         raise
     is_other = texts.get(name, loader.text) != loader.text
     texts[name] = loader.text
-    if hasattr(module, "MODEL"):
+    if hasattr(module, "MODEL") and not hasattr(module, "PUBLISHED_MODEL"):
         vars(module)["SCENARIO"] = _scenario_of(module.MODEL, name, path)
-    if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISMS", "EXPERIMENT")):
-        raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISMS, EXPERIMENT, MODEL.")
+    if not any(hasattr(module, marker) for marker in MARKERS):
+        raise ValueError(f"plug-in {path}: has none of {', '.join(MARKERS)}, MODEL.")
     add_module(module)
     if is_other:
         empty_caches()

@@ -1,8 +1,9 @@
 """Infer a posterior from a noisy query that someone else released.
 
 PROBLEM.toml states the query, its noise, and the simulator or pool that explains it; the folder
-`examples` has three. This uses no privacy budget: `infer` reads no private data. It writes
-`infer.csv` (draws), `infer.summary.csv`, `infer.json` and `infer.html`, all or none.
+`examples` has three. A model of your own (`--plugin FILE`) may explain it, too. This uses no
+privacy budget: `infer` reads no private data. It writes `infer.csv` (draws), `infer.summary.csv`,
+`infer.json` and `infer.html`, all or none.
 """
 
 from __future__ import annotations
@@ -24,19 +25,24 @@ from abcdp_core.output.atomic import together
 from abcdp_core.output.files import as_json
 from abcdp_core.output.page import LIBRARY, page
 from abcdp_core.output.tables import as_csv, column_kinds
-from abcdp_core.parameters import Params
+from abcdp_core.parameters import Parameter, Params
 from abcdp_core.posterior.outcome import Posterior
 from abcdp_core.published import inference, problems, report
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
 from abcdp_core.results import Result, versions
 
+SECONDS = Parameter("real", "Seconds", low=1.0, high=1e6)
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("problem", type=arguments.path, metavar="PROBLEM.toml")
     arguments.add_workers(parser)
+    arguments.add_plugins(parser)
     arguments.add_out(parser)
+    parser.add_argument("--seconds", default="120", metavar="S",
+                        help="no round of simulations begins after so long (120)")  # fmt: skip
     parser.add_argument("--draws", type=arguments.path, metavar="FILE",
                         help=draws.HELP)  # fmt: skip
 
@@ -48,13 +54,16 @@ def run(options: argparse.Namespace) -> int:
         ParameterError: the request is not possible.
         KeyboardInterrupt, LostWorkersError, MemoryError: it did not finish; nothing is written.
     """
-    problem = problems.read(options.problem)
+    arguments.plug_in(options.plugin)
+    problem = problems.read(options.problem, _own)
     arguments.workers(options.workers, 1)
+    seconds = float(SECONDS.parse("seconds", options.seconds))
     arguments.check_writable("out", options.out)
     draws.check_place(options.draws)
     started = time.monotonic()
-    with done_by(options.workers) as each:
-        posterior = inference.infer(problem, each)
+    with done_by(options.workers, options.plugin) as each:
+        say(f"No round of simulations begins after {seconds:g} s.")
+        posterior = inference.infer(problem, each, seconds)
     taken = time.monotonic() - started
     written = _write(problem, posterior, taken, options.out)
     say(report.sentence(problem, posterior.summary))
@@ -62,6 +71,19 @@ def run(options: argparse.Namespace) -> int:
     if options.draws is not None and not posterior.summary.is_withheld:
         say(draws.write(posterior.summary.parameters, posterior.theta, options.draws))
     return 0
+
+
+def _own(name: str, records: int | None) -> Model | None:
+    """Return a model of one's own, with its statistics as the numbers."""
+    # Inside the function: most problems need neither.
+    from abcdp_core import simulators
+    from abcdp_core.release.simulated import natural_model
+
+    if name not in simulators.names():
+        return None
+    scenario = simulators.load(name)
+    found = natural_model(scenario, records or scenario.n_default)
+    return None if found is None else Model(**vars(found), title=scenario.title)
 
 
 def _write(problem: Problem, posterior: Posterior, taken: float, directory: Path) -> list[Path]:

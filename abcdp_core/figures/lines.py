@@ -232,7 +232,7 @@ class Lines:
         if isinstance(self.y, Mapping):
             return [(style, part, column) for column, style in self.y.items()]
         if not lines:
-            return [(styles([AXES[self.y]])[0], part, self.y)]
+            return [(styles([self.y_title or AXES[self.y]])[0], part, self.y)]
         values = _values(part, lines)
         plain = [value for value in values if value != math.inf]
         named = dict(zip(plain, styles([setting(lines, value) for value in plain]), strict=True))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.posterior.fit import REFUSED, Fit, evenly, fit
+from abcdp_core.posterior.model import Reported
 from abcdp_core.posterior.pool import FixedPool, Scale
 from abcdp_core.posterior.priors import Prior
 from abcdp_core.posterior.rounds import (
@@ -23,6 +24,7 @@ from abcdp_core.posterior.rounds import (
     one_by_one,
 )
 from abcdp_core.posterior.shape import Modes, combinations, modes, valleys
+from abcdp_core.sentences import amount
 from abcdp_core.summaries import weighted_mean, weighted_quantile
 
 Array = NDArray[np.float64]
@@ -53,6 +55,12 @@ class Moments:
     low: Array
     high: Array
 
+    def without(self, places: Sequence[int]) -> Moments:
+        """Return no mean and standard deviation at some places, where they do not exist."""
+        hidden = np.isin(np.arange(len(self.mean)), places)
+        mean, sd = (np.where(hidden, np.nan, each) for each in (self.mean, self.sd))
+        return dataclasses.replace(self, mean=mean, sd=sd)
+
 
 def moments(values: Array, weights: Array | None = None) -> Moments:
     """Return moments of values ``(m, d)``, of equal weight or with ``(m,)`` that sum to 1."""
@@ -65,7 +73,7 @@ def moments(values: Array, weights: Array | None = None) -> Moments:
     return Moments(mean, sd, *weighted_quantile(values, weights, ENDS))
 
 
-def of_prior(scale: Prior | Scale, draws: Draws) -> Moments:
+def of_prior(scale: Prior | Reported | Scale, draws: Draws) -> Moments:
     """Return the moments of a prior, exact if they are known and no draw ``(m, d)`` failed."""
     if isinstance(scale, Prior) and scale.is_product and draws.done.all():
         even = scale.quantiles((np.arange(EVEN) + 0.5) / EVEN)
@@ -88,6 +96,7 @@ class Summary:
         failed: number of failed simulations, which are ignored.
         differ: whether two regressions disagreed; the wider result is used.
         fit: how well the model fits; ``None`` if that was not computed.
+        medians: of the outputs whose prior has no variance, by their place.
         modes: of each parameter that has several.
         pairs: that are strongly correlated, and what is known of them (:mod:`.shape`).
     """
@@ -103,11 +112,19 @@ class Summary:
     fit: Fit | None = None
     modes: tuple[Modes, ...] = ()
     pairs: tuple[tuple[int, int, str], ...] = ()
+    medians: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def shape(self) -> list[str]:
         """State what mean and interval do not tell."""
         names = self.parameters
+        heavy = [
+            f"{names[place]}: median {amount(value)}, 90 % interval "
+            f"{amount(self.found.low[place])} to {amount(self.found.high[place])}; its "
+            "prior has no variance, and bounded numbers leave its tails, so mean and standard "
+            "deviation say nothing."
+            for place, value in self.medians.items()
+        ]
         several = [
             f"{names[each.parameter]} has {len(each.region)} modes, so its mean says little: 90 % "
             f"of its posterior is in {each.in_words}, with the shape {each.sketch}."
@@ -115,13 +132,18 @@ class Summary:
         ]
         terms = [f"({each})" if "," in each else each for each in names]
         pairs = [words.format(names[a], names[b], terms[a], terms[b]) for a, b, words in self.pairs]
-        return several + pairs
+        return heavy + several + pairs
 
     @property
     def is_withheld(self) -> bool:
         """Whether the estimate is not shown: the fit is refused, and few draws carry it."""
         carried = self.way == "weights" and self.effective >= FEW
         return self.fit is not None and self.fit.p_value < REFUSED and not carried
+
+    def without_variance(self, medians: Mapping[int, float]) -> Summary:
+        """Return medians in place of means that the prior's tails leave without a variance."""
+        found, prior = (each.without([*medians]) for each in (self.found, self.prior))
+        return dataclasses.replace(self, found=found, prior=prior, medians=medians)
 
     def renamed(self, new: Callable[[str], str]) -> Summary:
         """Return the summary with parameters and numbers renamed."""
@@ -152,7 +174,7 @@ class Posterior:
         cls,
         found: Found,
         parameters: tuple[str, ...],
-        scale: Prior | Scale,
+        scale: Prior | Reported | Scale,
         fit: Fit | None,
         size: int | None = None,
     ) -> Posterior:
@@ -222,10 +244,19 @@ def of_model(
     Raises:
         ParameterError: the simulator failed everywhere.
     """
-    found = infer(question, effort, each, first)
+    return of_found(question, infer(question, effort, each, first), each, size)
+
+
+def of_found(question: Question, found: Found, each: Each, size: int | None = None) -> Posterior:
+    """Check the fit of a posterior on the scale x, and summarize all outputs of the model."""
     model = question.model
     fitted = fit(question, found, each)
-    return Posterior.of(found, model.parameters, model.prior, fitted, size)
+    made = Posterior.of(found, model.outputs, model.scale, fitted, size)
+    if not model.heavy:
+        return made
+    middle = weighted_quantile(made.theta, made.weights, [0.5])[0]
+    medians = {place: float(middle[place]) for place in model.heavy}
+    return dataclasses.replace(made, summary=made.summary.without_variance(medians))
 
 
 def of_pool(

@@ -15,7 +15,19 @@ from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincinv, gammainc, gammainccinv, ndtr, ndtri
+from scipy.special import (
+    betainc,
+    betaincinv,
+    gammainc,
+    gammaincc,
+    gammainccinv,
+    gammaincinv,
+    log_ndtr,
+    ndtr,
+    ndtri,
+    stdtr,
+    stdtrit,
+)
 
 Array = NDArray[np.float64]
 
@@ -52,6 +64,11 @@ class Law(Protocol):
         """Distribution of each parameter by itself."""
         ...
 
+    @property
+    def has_variance(self) -> bool:
+        """Whether the variance of each is finite."""
+        ...
+
     def theta(self, x: Array) -> Array:
         """Return parameters ``(m, size)`` at standard normal ``x (m, dimensions)``."""
         ...
@@ -67,6 +84,11 @@ class _Single:
 
     size: ClassVar[int] = 1
     dimensions: ClassVar[int] = 1
+
+    @property
+    def has_variance(self) -> bool:
+        """Whether its variance is finite."""
+        return True
 
     @property
     def marginals(self) -> tuple[Self, ...]:
@@ -180,6 +202,93 @@ class Beta(_Single):
 
 
 @dataclass(frozen=True)
+class StudentT(_Single):
+    """Student's t about a center; ``half`` for its absolute value, about 0."""
+
+    degrees: float
+    center: float = 0.0
+    scale: float = 1.0
+    half: bool = False
+
+    @property
+    def natural(self) -> tuple[bool, bool]:
+        """True below, for absolute values."""
+        return self.half, False
+
+    @property
+    def has_variance(self) -> bool:
+        """True above two degrees of freedom."""
+        return self.degrees > 2.0
+
+    def theta(self, x: Array) -> Array:
+        """Return values ``(m, 1)``."""
+        if self.half:
+            # Φ(-x) keeps the digits of the upper tail.
+            return self.scale * self._beyond(0.5 * ndtr(-x))
+        return self.center + self.scale * np.sign(x) * self._beyond(ndtr(-np.abs(x)))
+
+    def _beyond(self, tail: Array) -> Array:
+        """Return the value of the standard distribution above which a probability lies."""
+        return -np.asarray(stdtrit(self.degrees, tail), dtype=np.float64)
+
+    def probability(self, theta: Array) -> Array:
+        """Return probabilities ``(m, 1)``."""
+        found = np.asarray(
+            stdtr(self.degrees, (theta - self.center * (not self.half)) / self.scale)
+        )
+        return np.asarray(2.0 * found - 1.0 if self.half else found, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class InverseGamma(_Single):
+    """The inverse of a gamma variable of a shape and of rate ``scale``; both above 0."""
+
+    natural: ClassVar[tuple[bool, bool]] = (True, False)
+
+    shape: float
+    scale: float
+
+    @property
+    def has_variance(self) -> bool:
+        """True for shapes above 2."""
+        return self.shape > 2.0
+
+    def theta(self, x: Array) -> Array:
+        """Return values ``(m, 1)`` above 0."""
+        inverse = np.asarray(gammaincinv(self.shape, ndtr(-x)), dtype=np.float64)
+        return self.scale / inverse
+
+    def probability(self, theta: Array) -> Array:
+        """Return probabilities ``(m, 1)``."""
+        return np.asarray(gammaincc(self.shape, self.scale / theta))
+
+
+@dataclass(frozen=True)
+class Weibull(_Single):
+    """A Weibull distribution; shape 1 is exponential."""
+
+    natural: ClassVar[tuple[bool, bool]] = (True, False)
+
+    shape: float
+    scale: float
+
+    def theta(self, x: Array) -> Array:
+        """Return values ``(m, 1)`` above 0."""
+        found: Array = self.scale * (-log_ndtr(-x)) ** (1.0 / self.shape)
+        return found
+
+    def probability(self, theta: Array) -> Array:
+        """Return probabilities ``(m, 1)``."""
+        found: Array = -np.expm1(-((theta / self.scale) ** self.shape))
+        return found
+
+
+def chi_square(degrees: float) -> Gamma:
+    """Return the chi-square distribution."""
+    return Gamma(degrees / 2.0, 2.0)
+
+
+@dataclass(frozen=True)
 class Gamma(_Single):
     """A gamma distribution; both parameters above 0."""
 
@@ -203,6 +312,7 @@ class Dirichlet:
     """Shares that sum to 1: each in turn takes a beta-distributed part of the rest."""
 
     natural: ClassVar[tuple[bool, bool]] = (True, True)
+    has_variance: ClassVar[bool] = True
 
     concentration: tuple[float, ...]
 

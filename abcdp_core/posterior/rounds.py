@@ -30,8 +30,9 @@ from abcdp_core.summaries import effective_sample_size, weighted_mean, weighted_
 
 Array = NDArray[np.float64]
 
-Way = Literal["weights", "regression", "nearest"]
-"""Method of a posterior: importance weights, adjusted nearest draws, or unadjusted ones."""
+Way = Literal["weights", "augmentation", "regression", "nearest"]
+"""Method of a posterior: importance weights, chains over records, adjusted nearest draws, or
+unadjusted ones."""
 
 FIRST = 10_000
 """Draws of the first round, from the prior."""

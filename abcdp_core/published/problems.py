@@ -3,6 +3,7 @@ r"""Read a problem from TOML: a noisy release by others, its noise, and a model.
 ::
 
     simulator = "linear-regression"   # or: pool = "pool.csv" (or .parquet), beside this file
+    records = 1000                    # only for a model of one's own: how many there are
     query = [-0.5514, ...]            # the released numbers, with their noise
     effective_sample_size = 2000      # wanted; optional, like the next two
     draws = 2000000                   # the most to simulate
@@ -245,6 +246,7 @@ class Stated(Schema):
 
     simulator: Text | None = None
     pool: Text | None = None
+    records: Whole | None = Field(default=None, ge=1, le=10_000_000)
     query: Several[Number]
     noise: Annotated[Several[Law], BeforeValidator(_as_list), Field(min_length=1)]
     effective_sample_size: Whole = Field(default=2000, ge=100, le=100_000)
@@ -267,15 +269,27 @@ class Stated(Schema):
         return self
 
 
-def read(file: Path) -> Problem:
+OwnModels = Callable[[str, int | None], Model | None]
+"""Returns the model of a name, for so many records, if it is one of one's own."""
+
+
+def nobodys(_name: str, _records: int | None) -> None:
+    """Know no models of one's own."""
+
+
+def read(file: Path, own: OwnModels = nobodys) -> Problem:
     """Read a problem from its file.
+
+    Args:
+        file: a TOML file.
+        own: finds models of one's own.
 
     Raises:
         ParameterError: the file cannot be read or is invalid; one line says what is wrong where.
     """
     stated = schemas.read(file, Stated)
     try:
-        return _problem(stated, file.stem, lambda name: pools.read(file.parent / name))
+        return _problem(stated, file.stem, lambda name: pools.read(file.parent / name), own)
     except ParameterError as error:
         raise ParameterError(f"{file.name}: {error}") from error
 
@@ -289,11 +303,13 @@ def parse(text: str | bytes, name: str, read_pool: Callable[[str], Pool]) -> Pro
     return _problem(schemas.parse(text, Stated), name, read_pool)
 
 
-def _problem(stated: Stated, name: str, read_pool: Callable[[str], Pool]) -> Problem:
+def _problem(
+    stated: Stated, name: str, read_pool: Callable[[str], Pool], own: OwnModels = nobodys
+) -> Problem:
     if stated.pool is not None:
         source: Model | Pool = read_pool(stated.pool)
     else:
-        source = _model(stated.simulator or "")
+        source = _model(stated.simulator or "", stated.records, own)
     query = np.array(stated.query)
     if len(query) != len(source.numbers):
         given, needed = counted(len(query), "number"), len(source.numbers)
@@ -316,10 +332,16 @@ def _problem(stated: Stated, name: str, read_pool: Callable[[str], Pool]) -> Pro
     )
 
 
-def _model(name: str) -> Model:
+def _model(name: str, records: int | None, own: OwnModels) -> Model:
     if name not in models.names():
+        if (found := own(name, records)) is not None:
+            return found
         known = ", ".join(models.names())
-        raise ParameterError(f"simulator = {shown(name)}: must be one of {known}.")
+        raise ParameterError(
+            f"simulator = {shown(name)}: must be one of {known}, or a model of --plugin FILE."
+        )
+    if records is not None:
+        raise ParameterError(f"records = {records}: {name} has its own number of them.")
     return models.load(name)
 
 

@@ -30,6 +30,7 @@ NEIGHBOURS = {"replace": "is replaced by another", "add-remove": "is added or re
 
 WAYS = {
     "weights": "importance sampling",
+    "augmentation": "chains over parameters and records",
     "regression": "regression adjustment, approximate",
     "nearest": "nearest draws, approximate",
 }
@@ -81,7 +82,7 @@ def finding(problem: Problem, posterior: Summary) -> str:
     means = ", ".join(
         f"{name} {estimate(mean, sd)}"
         for name, mean, sd in zip(posterior.parameters, found.mean, found.sd, strict=True)
-        if name not in several
+        if name not in several and np.isfinite(mean)
     )
     said = [f"Posterior mean ± standard deviation: {means}."] if means else []
     said += [*posterior.shape, how(problem, posterior)]
@@ -97,6 +98,12 @@ def how(problem: Problem, posterior: Summary) -> str:
     draws = counted(posterior.simulated, "draw")
     size, source = f"{posterior.effective:,.0f}", f"from {draws}{of_pool}"
     failed = f" {counted(posterior.failed, 'draw')} failed." if posterior.failed else ""
+    if posterior.way == "augmentation":
+        apart = " The chains differ: more sweeps are needed." if posterior.differ else ""
+        return (
+            "Computed by two chains over parameters and records (effective sample size "
+            f"{size} from {posterior.simulated:,} sweeps).{apart}"
+        )
     if posterior.way != "weights":
         wider = " Two regressions differ; the wider result is shown." if posterior.differ else ""
         way = "by regression adjustment" if posterior.way == "regression" else "from nearest draws"

@@ -7,6 +7,7 @@ predicts errors before anything is spent. Nothing in it is private.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from abcdp_core.statistic import Quantity, Statistic
 
 Array = NDArray[np.float64]
 Progress = Callable[[float], None]
+Simulate = Callable[[np.random.Generator, Array], Array]
 
 
 def statistic_of(scenario: Scenario) -> Statistic:
@@ -57,6 +59,22 @@ def model_of(scenario: Scenario, n: int) -> Model | None:
     table: Table | None = scenario.own_table
     is_pool = table is not None and table.simulate is None
     return None if is_pool else _model(scenario, _digest(scenario), n)
+
+
+def natural_model(scenario: Scenario, n: int) -> Model | None:
+    """Return the model of a scenario of one's own, with counts, means and sums as numbers."""
+    table, found = scenario.own_table, model_of(scenario, n)
+    if table is None or found is None:
+        return None
+    simulate = functools.partial(_natural, found.simulate, table, n)
+    again = natural_model, (scenario, n)
+    return dataclasses.replace(found, simulate=simulate, again=again)
+
+
+def _natural(
+    simulate: Simulate, table: Table, n: int, rng: np.random.Generator, theta: Array
+) -> Array:
+    return table.natural(simulate(rng, theta), n)
 
 
 def _digest(scenario: Scenario) -> str:

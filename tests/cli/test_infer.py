@@ -43,7 +43,8 @@ def test_a_problem_becomes_files_and_a_line(
     apart = tmp_path.with_suffix(".csv")
     assert infer(REGRESSION, tmp_path, "--draws", str(apart)) == 0
     assert {file.name for file in tmp_path.iterdir()} == FILES
-    said = capsys.readouterr().out.split("\n")[0]
+    limit, said = capsys.readouterr().out.split("\n")[:2]
+    assert limit == "No round of simulations begins after 120 s."
     assert said.startswith("Posterior mean ± standard deviation: β0 \u2212")
 
     draws, summary = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("infer", "infer.summary"))

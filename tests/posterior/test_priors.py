@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,21 +14,39 @@ from abcdp_core.posterior.priors import (
     Beta,
     Dirichlet,
     Gamma,
+    InverseGamma,
     Law,
     LogUniform,
     Normal,
     Prior,
+    StudentT,
     Uniform,
+    Weibull,
+    chi_square,
 )
 from abcdp_core.simulators import tuberculosis, tuberculosis_patients
 
-LAWS: dict[str, tuple[Law, stats.rv_continuous]] = {
+
+class HalfT:
+    """The absolute value of 2 t with three degrees of freedom."""
+
+    def ppf(self, probability: np.ndarray) -> np.ndarray:
+        upper: np.ndarray = -2.0 * stats.t(3.0).ppf((1.0 - np.asarray(probability)) / 2.0)
+        return upper
+
+
+LAWS: dict[str, tuple[Law, Any]] = {
     "uniform": (Uniform(-1.0, 3.0), stats.uniform(-1.0, 4.0)),
     "log-uniform": (LogUniform(0.01, 100.0), stats.loguniform(0.01, 100.0)),
     "normal": (Normal(1.0, 2.0), stats.norm(1.0, 2.0)),
     "cut normal": (Normal(0.0, 1.0, -2.0, 1.0), stats.truncnorm(-2.0, 1.0)),
     "beta": (Beta(0.5, 0.5), stats.beta(0.5, 0.5)),
     "gamma": (Gamma(2.0, 3.0), stats.gamma(2.0, scale=3.0)),
+    "chi-square": (chi_square(3.0), stats.chi2(3.0)),
+    "t": (StudentT(2.0, 1.0, 3.0), stats.t(2.0, 1.0, 3.0)),
+    "half t": (StudentT(3.0, scale=2.0, half=True), HalfT()),
+    "inverse gamma": (InverseGamma(2.5, 3.0), stats.invgamma(2.5, scale=3.0)),
+    "weibull": (Weibull(2.0, 1.25), stats.weibull_min(2.0, scale=1.25)),
 }
 
 X = np.linspace(-4.0, 4.0, 41)[:, None]
@@ -45,6 +64,13 @@ def test_a_parameter_is_a_quantile_at_a_normal_probability(name: str) -> None:
         assert_allclose(found[:, -1], wanted.ppf((0.05, 0.5, 0.95)), rtol=1e-9, atol=1e-12)
     assert_allclose(found[:, 1], stats.beta(3.0, 1.0).ppf((0.05, 0.5, 0.95)))
     assert not Prior((law,), lambda rng, size: rng.random((size, 1))).is_product
+
+
+def test_heavy_tails_have_no_variance_and_keep_their_digits() -> None:
+    assert [law.has_variance for law, _ in LAWS.values()].count(False) == 1
+    assert not InverseGamma(2.0, 1.0).has_variance
+    far = np.array([[9.0], [-9.0]])
+    assert_allclose(StudentT(2.0).theta(far)[:, 0] / stats.t(2.0).isf(stats.norm.sf(9.0)), [1, -1])
 
 
 def test_whole_numbers_are_equally_likely_and_go_back_to_their_middle() -> None:

@@ -1,0 +1,43 @@
+"""A model of one's own that explains noisy numbers of others, through the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from abcdp_core.__main__ import main
+from abcdp_core.places import EXAMPLES
+
+OWN = """
+simulator = "visits"
+records = 400
+query = [4000.0, 210.0, 60.0, 190.0]
+effective_sample_size = 100
+draws = 2000
+
+[noise]
+law = "laplace"
+scale = [480.0, 4.0, 4.0, 4.0]
+"""
+
+
+def test_a_model_of_ones_own_explains_what_others_released(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], own_registry: None
+) -> None:
+    problem, out = tmp_path / "visits.toml", str(tmp_path / "out")
+    problem.write_text(OWN)
+    model = ["--plugin", str(EXAMPLES / "visits.py"), "--workers", "1", "--out", out]
+    assert main(["infer", str(problem), *model]) == 0
+    table = pd.read_csv(tmp_path / "out" / "infer.summary.csv")
+    assert table.parameter.tolist() == ["mean time", "share of positive tests"]
+    # The numbers are in their own units: 4,000 minutes in 210 visits, 60 of 190 tests.
+    assert (table.low < [4000 / 210, 60 / 190]).all()
+    assert (table.high > [4000 / 210, 60 / 190]).all()
+    problem.write_text(OWN.replace('"visits"', '"unknown"'))
+    assert main(["infer", str(problem), *model]) == 2
+    assert "or a model of --plugin FILE" in capsys.readouterr().err
+    problem.write_text(OWN.replace('"visits"', '"log-linear"'))
+    assert main(["infer", str(problem), *model]) == 2
+    assert "records = 400: log-linear has its own number" in capsys.readouterr().err
