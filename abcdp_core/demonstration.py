@@ -19,7 +19,7 @@ from abcdp_core.pool.key import PoolKey, key_for
 from abcdp_core.pool.making import is_ready
 from abcdp_core.privacy import statement
 from abcdp_core.sentences import settings_line
-from abcdp_core.simulators import ScenarioParams
+from abcdp_core.simulators import Scenario, ScenarioParams
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 
@@ -60,7 +60,7 @@ class ReleaseParams(ScenarioParams):
 
 def pool_key(params: ReleaseParams, seed: int) -> PoolKey:
     """Return the key of the public pool of a release."""
-    return key_for(params.scenario, params.n, params.pool_size, seed)
+    return key_for(params.source, params.n, params.pool_size, seed)
 
 
 def missing_pools(params: ReleaseParams, seed: int) -> list[PoolKey]:
@@ -124,17 +124,17 @@ def both(params: ReleaseParams, seed: int) -> Pair:
 
 
 def kept(
-    params: ReleaseParams, comparison: DistanceTable, release: Release, /, **of: object
+    scenario: Scenario, comparison: DistanceTable, release: Release, /, **of: object
 ) -> pd.DataFrame:
     """Return a row for each parameter of each draw that a release kept.
 
     Args:
-        params: parameters of the release.
+        scenario: of the data.
         comparison: comparison of the data with the pool.
         release: the release.
         of: columns in front with one value each, such as the name of the release.
     """
-    names, count = list(params.source.axes), len(release.indices)
+    names, count = list(scenario.axes), len(release.indices)
     columns = {
         "sample": np.repeat(release.indices, len(names)),
         "parameter": np.tile(names, count),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class Setting:
 
 def event(setting: Setting, epsilon_total: float) -> sparse_vector.SparseVector:
     """Return the event of a release with a budget; ``inf`` means without noise."""
-    sensitivity = uniform_mixture.distance().sensitivity(setting.n, setting.sensitivity)
+    sensitivity = MIXTURE.distance().sensitivity(setting.n, setting.sensitivity)
     c, resample = setting.c, setting.resample
     if math.isinf(epsilon_total):
         return sparse_vector.SparseVector(sensitivity, 0.0, 0.0, c, resample)
@@ -95,8 +95,9 @@ def averaged(
 
 def kept(setting: Setting, budgets: Sequence[float]) -> Array:
     """Return :func:`mse` at each budget; cached on disk."""
-    code = fingerprint.of(__name__, uniform_mixture.__name__)
-    entry = cache.entry("error-curve", asdict(setting) | {"budgets": [*budgets]}, code)
+    code = fingerprint.of(__name__, MIXTURE.module)
+    stated = vars(setting) | {"key": setting.key.in_words(), "budgets": [*budgets]}
+    entry = cache.entry("error-curve", stated, code)
 
     def make() -> cache.Arrays:
         return {"mse": np.array([mse(setting, epsilon_total) for epsilon_total in budgets])}

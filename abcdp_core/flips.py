@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from abcdp_core import pool, predictive
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
-from abcdp_core.simulators import uniform_mixture
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 from abcdp_core.theory import flip
@@ -31,13 +30,13 @@ def event(at: Any, c: int | None = None) -> SparseVector:
         at: has ``n``, ``epsilon_total``, ``c``, ``sensitivity`` and ``resample``.
         c: replaces that of ``at``.
     """
-    sensitivity = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
+    sensitivity = MIXTURE.distance().sensitivity(at.n, at.sensitivity)
     return calibrate(at.epsilon_total, sensitivity, c or at.c, resample=at.resample)
 
 
 def pool_key(n: int, size: int, seed: int) -> pool.PoolKey:
     """Return the key of the public pool."""
-    return pool.key_for(MIXTURE.name, n, size, seed)
+    return pool.key_for(MIXTURE, n, size, seed)
 
 
 def missing_pools(

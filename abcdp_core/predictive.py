@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,5 +62,5 @@ def missing_pools(keys: Sequence[tuple[pool.PoolKey, int]], sets: int) -> list[p
 
 
 def _entry(kind: str, key: pool.PoolKey, n: int, index: int | None = None) -> cache.Entry:
-    code = fingerprint.of(__name__, key.source.module)
-    return cache.entry(kind, asdict(key) | {"n": n, "index": index}, code)
+    code = fingerprint.of(__name__, key.scenario.module)
+    return cache.entry(kind, key.in_words() | {"n": n, "index": index}, code)

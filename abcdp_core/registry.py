@@ -17,7 +17,6 @@ plug-in is left out silently.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import functools
 import importlib
 import importlib.util
@@ -111,7 +110,7 @@ def add_value(marker: str, value: Any) -> None:
         marker: of the folder that it joins.
         value: has a ``name``, and a ``module`` that no other plug-in has.
     """
-    _given[value.module] = Entry(value.module, *_told(marker, value), lambda: value)
+    _given[value.module] = Entry(value.module, *_told(marker, vars(value)), lambda: value)
     forget()
 
 
@@ -168,7 +167,7 @@ def text_of(path: Path) -> bytes:
 
 def module_that_added(marker: str, name: str) -> ModuleType | None:
     """Return the module of the added file that defines a name, or ``None``."""
-    named = (each for each in _added if _loaded(each, marker).name(marker) == name)
+    named = (each for each in _added if _loaded(each, marker).strings.get(marker) == name)
     return next((each for each in named if each.__name__ in texts), None)
 
 
@@ -217,9 +216,9 @@ class Entry:
 
     Attributes:
         module: full name of the module.
-        strings: name -> plain string that the module assigns to it; ``NAME.field`` for the plain
-            strings among the fields of a value.
-        defined: all names that the module defines, and ``NAME.field`` for fields that are stated.
+        strings: name -> plain string that the module assigns to it. If the marker holds a value,
+            its fields count as such names too, in upper case, and its ``name`` as the marker.
+        defined: all names that the module defines.
         load: import it.
     """
 
@@ -228,16 +227,12 @@ class Entry:
     defined: frozenset[str]
     load: Callable[[], Any]
 
-    def name(self, marker: str) -> str | None:
-        """Return the name under a marker."""
-        return self.strings.get(marker, self.strings.get(f"{marker}.name"))
-
 
 class PlugIns(Mapping[str, Any]):
     """Name -> module of every plug-in of one folder, imported on access."""
 
-    def __init__(self, entries: Mapping[str, Entry], marker: str) -> None:
-        self._entries, self._marker = entries, marker
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self._entries = entries
 
     def __getitem__(self, name: str) -> Any:
         return self._entries[name].load()
@@ -254,9 +249,7 @@ class PlugIns(Mapping[str, Any]):
 
     def title(self, name: str) -> str:
         """Return its title if that is a plain string, else its name; import nothing."""
-        strings = self._entries[name].strings
-        found = (strings[each] for each in (f"{self._marker}.title", "TITLE") if each in strings)
-        return next(found, name)
+        return self._entries[name].strings.get("TITLE", name)
 
     def defines(self, name: str, what: str) -> bool:
         """Return whether a plug-in defines a name, such as a function; import nothing."""
@@ -279,7 +272,7 @@ def scan(package: str, marker: str) -> PlugIns:
     """
     found: dict[str, Entry] = {}
     for entry in _entries(package, marker):
-        name = entry.name(marker)
+        name = entry.strings.get(marker)
         if name is None:
             raise ValueError(f"{entry.module}: {marker} must be a plain string.")
         if name in found and found[name].module != entry.module:
@@ -287,7 +280,7 @@ def scan(package: str, marker: str) -> PlugIns:
                 f"two plug-ins are called {name!r}: {found[name].module} and {entry.module}."
             )
         found[name] = entry
-    return PlugIns(dict(sorted(found.items())), marker)
+    return PlugIns(dict(sorted(found.items())))
 
 
 _asked: set[str] = set()
@@ -351,7 +344,7 @@ def _add_once(path: Path) -> None:
 def _entries(package: str, marker: str) -> list[Entry]:
     """List plug-ins with a marker: of a folder, of installed packages, and added files."""
     _add_from_environment(os.environ.get(PLUGINS, ""))
-    entries = [_read(package, file, file.read_bytes()) for file in _files(package)]
+    entries = [_read(package, marker, file, file.read_bytes()) for file in _files(package)]
     entries += [_loaded(point.load(), marker) for point in entry_points(group=ENTRY_POINT_GROUP)]
     entries += [_loaded(module, marker) for module in _added]
     return [entry for entry in (*entries, *_given.values()) if marker in entry.defined]
@@ -382,7 +375,7 @@ def _files(package: str) -> list[Path]:
 
 
 @functools.cache
-def _read(package: str, file: Path, text: bytes) -> Entry:
+def _read(package: str, marker: str, file: Path, text: bytes) -> Entry:
     """Describe a file by its top-level definitions; each of its texts is parsed once."""
     strings: dict[str, str] = {}
     defined: set[str] = set()
@@ -397,28 +390,28 @@ def _read(package: str, file: Path, text: bytes) -> Entry:
                 | ast.AnnAssign(target=ast.Name(id=name), value=value)
             ):
                 defined.add(name)
-                parts = value.keywords if isinstance(value, ast.Call) else []
-                stated = {f"{name}.{each.arg}": each.value for each in parts}
-                defined |= stated.keys()
-                for key, each in {name: value, **stated}.items():
-                    if isinstance(each, ast.Constant) and isinstance(each.value, str):
-                        strings[key] = each.value
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    strings[name] = value.value
+                elif name == marker and isinstance(value, ast.Call):
+                    parts = {str(each.arg): each.value for each in value.keywords}
+                    more, fields = _told(
+                        marker, {key: getattr(part, "value", part) for key, part in parts.items()}
+                    )
+                    strings, defined = strings | more, defined | fields
     module = f"{package}.{file.parent.name if file.stem == '__init__' else file.stem}"
     return Entry(module, strings, frozenset(defined), lambda: part(module))
 
 
 def _loaded(module: ModuleType, marker: str) -> Entry:
-    """Describe a module that is imported already, with its value under a marker."""
+    """Describe a module that is imported already."""
     strings = {name: value for name, value in vars(module).items() if isinstance(value, str)}
-    defined = frozenset(vars(module))
-    if dataclasses.is_dataclass(value := vars(module).get(marker)):
-        more, fields = _told(marker, value)
-        strings, defined = strings | more, defined | fields
-    return Entry(module.__name__, strings, defined, lambda: module)
+    more, fields = _told(marker, getattr(vars(module).get(marker), "__dict__", {}))
+    return Entry(module.__name__, strings | more, fields.union(vars(module)), lambda: module)
 
 
-def _told(name: str, value: Any) -> tuple[dict[str, str], frozenset[str]]:
-    """Return the strings and names of an entry that a value adds under its name."""
-    stated = {f"{name}.{key}": each for key, each in vars(value).items() if each is not None}
-    strings = {key: each for key, each in stated.items() if isinstance(each, str)}
-    return strings, frozenset({name, *stated})
+def _told(marker: str, fields: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
+    """Return the strings and names of an entry that the value of a marker adds."""
+    stated = {key: value for key, value in fields.items() if value is not None}
+    former = {marker if key == "name" else key.upper(): value for key, value in stated.items()}
+    strings = {key: value for key, value in former.items() if isinstance(value, str)}
+    return strings, frozenset({*stated, *former})

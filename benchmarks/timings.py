@@ -12,7 +12,7 @@ from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.studies import adaptive_truncation, posterior
 
-KEY = pool.PoolKey(MIXTURE.name, MIXTURE.bandwidth, 10_000, 5000, seed=1)
+KEY = pool.PoolKey(MIXTURE, MIXTURE.bandwidth, 10_000, 5000, seed=1)
 POOL = "pool of 10 000 sets of 5 000 points"
 
 OPENED = f"from abcdp_core import pool\nkey = pool.{KEY}\n"

@@ -15,10 +15,10 @@ import pytest
 from abcdp_core import fingerprint, pool
 from abcdp_core.parameters import ParameterError
 from abcdp_core.pool import PoolKey, PublicSide, making
-from abcdp_core.simulators import Later, tuberculosis_patients, uniform_mixture
+from abcdp_core.simulators import Later, Scenario, tuberculosis_patients, uniform_mixture
 from abcdp_core.streams import generator
 
-SCENARIO = uniform_mixture.SCENARIO.name
+SCENARIO = uniform_mixture.SCENARIO
 KEY = PoolKey(SCENARIO, 0.6, pool_size=130, largest_n=300, seed=1)
 OTHER = PoolKey(SCENARIO, 0.6, pool_size=60, largest_n=10, seed=2)
 
@@ -29,9 +29,9 @@ def made() -> pool.Pool:
     return pool.build(KEY)
 
 
-def change(monkeypatch: pytest.MonkeyPatch, module: Any, **fields: Any) -> None:
-    """As if a scenario stated other fields."""
-    monkeypatch.setattr(module, "SCENARIO", dataclasses.replace(module.SCENARIO, **fields))
+def with_fields(**fields: Any) -> PoolKey:
+    """The key of a pool whose scenario states other fields."""
+    return dataclasses.replace(KEY, scenario=dataclasses.replace(SCENARIO, **fields))
 
 
 def same(first: pool.Pool, second: pool.Pool) -> bool:
@@ -61,9 +61,7 @@ def test_a_pool_has_statistics_and_counts_of_the_first_points(made: pool.Pool) -
         assert np.array_equal(counts.sum(axis=1), np.full(KEY.pool_size, n))
 
 
-def test_draws_that_fail_are_replaced_by_others_of_their_part(
-    made: pool.Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_draws_that_fail_are_replaced_by_others_of_their_part(made: pool.Pool) -> None:
     simulate, limit = uniform_mixture.simulate, 0.3
 
     def failing(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
@@ -73,8 +71,8 @@ def test_draws_that_fail_are_replaced_by_others_of_their_part(
 
     further = [pool.predictive_theta(KEY, 300, index) for index in range(9)]
     failed = lambda data: np.isnan(data).any(axis=(1, 2))  # noqa: E731
-    change(monkeypatch, uniform_mixture, simulate=failing, failed=failed)
-    found, left = pool.build(KEY), made.theta[:, 0] <= limit
+    key = with_fields(simulate=failing, failed=failed)
+    found, left = pool.build(key), made.theta[:, 0] <= limit
     assert 10 < (~left).sum() < 100
     rows = np.array([np.flatnonzero((made.theta == each).all(axis=1))[0] for each in found.theta])
     assert np.array_equal(left, rows == np.arange(KEY.pool_size))
@@ -83,22 +81,20 @@ def test_draws_that_fail_are_replaced_by_others_of_their_part(
     for n, values in found.statistics.items():
         assert np.array_equal(values, made.statistics[n][rows])
     for index, before in enumerate(further):
-        after = pool.predictive_theta(KEY, 300, index)
+        after = pool.predictive_theta(key, 300, index)
         assert after[0] <= limit
         assert np.array_equal(after, before) == (before[0] <= limit)
     assert max(each[0] for each in further) > limit
     limit = -1.0
     with pytest.raises(ParameterError, match="all 50 draws of a part of a pool fail"):
-        pool.build(KEY)
+        pool.build(key)
     with pytest.raises(ParameterError, match="1,000 simulations"):
-        pool.observed_data(KEY, 300)
+        pool.observed_data(key, 300)
 
 
-def test_a_precomputed_pool_is_read_and_not_made(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    change(monkeypatch, tuberculosis_patients, simulate=None)
-    key = pool.key_for(tuberculosis_patients.SCENARIO.name, 1000, 500, seed=3)
+def test_a_precomputed_pool_is_read_and_not_made(empty_cache: Path) -> None:
+    idle: Any = dataclasses.replace(tuberculosis_patients.SCENARIO, simulate=Later(lambda: 1 / 0))
+    key = pool.key_for(idle, 1000, 500, seed=3)
     public = PublicSide(key, 1000)
     theta, numbers = tuberculosis_patients.precomputed_pool(500)
     assert np.array_equal(public.theta, theta)
@@ -159,11 +155,10 @@ def test_a_changed_simulator_never_serves_an_old_pool(
     distances, module = pool.observed_comparison(KEY, 300).rho, uniform_mixture.__name__
     changed = fingerprint._TEXTS[module] + b"# Changed."
     monkeypatch.setitem(fingerprint._TEXTS, module, changed)
-    change(monkeypatch, uniform_mixture, prior=lambda _rng, size: np.full((size, 5), 0.2))
-    assert not pool.is_ready(KEY)
-    pool.forget()
-    assert not np.array_equal(pool.observed_comparison(KEY, 300).rho, distances)
-    assert np.all(pool.open_pool(KEY).theta == 0.2)
+    key = with_fields(prior=lambda _rng, size: np.full((size, 5), 0.2))
+    assert not pool.is_ready(key)
+    assert not np.array_equal(pool.observed_comparison(key, 300).rho, distances)
+    assert np.all(pool.open_pool(key).theta == 0.2)
     assert len(list(empty_cache.glob("*.npz"))) == 2
 
 
@@ -221,27 +216,22 @@ def test_data_sets_are_nested_and_all_differ() -> None:
     assert len({points.tobytes() for points in sets}) == 12
 
 
-def test_nothing_public_reads_the_private_data(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def public() -> list[np.ndarray]:
-        pool.forget()
-        key = pool.key_for(SCENARIO, 100, 60, seed=1, bandwidth="median")
+def test_nothing_public_reads_the_private_data(empty_cache: Path) -> None:
+    def public(scenario: Scenario) -> list[np.ndarray]:
+        key = pool.key_for(scenario, 100, 60, seed=1, bandwidth="median")
         data = pool.predictive_data(key, 100, 0)
         found = pool.build(key)
         rho = pool.compare(found, data, synthetic=True).rho
         numbers = np.array([key.bandwidth, key.largest_n])
         return [numbers, *making.to_arrays(found).values(), data, rho]
 
-    before = public()
-    private = pool.observed_data(KEY, 100)
-    change(monkeypatch, uniform_mixture, truth=np.array([0.9, 0.1, 0.0, 0.0, 0.0]))
-    assert not np.array_equal(pool.observed_data(KEY, 100), private)
+    other = with_fields(truth=np.array([0.9, 0.1, 0.0, 0.0, 0.0]))
+    assert not np.array_equal(pool.observed_data(other, 100), pool.observed_data(KEY, 100))
     # Without any truth there is nothing left to read.
-    change(monkeypatch, uniform_mixture, truth=Later(lambda: 1 / 0))
-    assert all(map(np.array_equal, public(), before))
+    none = with_fields(truth=Later(lambda: 1 / 0))
+    assert all(map(np.array_equal, public(none.scenario), public(SCENARIO)))
     with pytest.raises(ZeroDivisionError):
-        pool.observed_data(KEY, 100)
+        pool.observed_data(none, 100)
 
 
 # ---------------------------------------------------------------------- executors and threads

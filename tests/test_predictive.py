@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from abcdp_core import pool, predictive
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from tests.conftest import forget
 
-KEY = pool.key_for("uniform-mixture", 10, 30, 1)
+KEY = pool.key_for(MIXTURE, 10, 30, 1)
 
 
 @pytest.mark.usefixtures("empty_cache")

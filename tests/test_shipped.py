@@ -28,7 +28,7 @@ QUICK = ("posterior", "truncation-interval")
 """Studies of which a shipped result is computed again in every run of the tests."""
 
 PARAMS = expected_error.Params()
-KEY = pool.key_for(uniform_mixture.SCENARIO.name, PARAMS.n, PARAMS.pool_size, first_view.SEED)
+KEY = pool.key_for(uniform_mixture.SCENARIO, PARAMS.n, PARAMS.pool_size, first_view.SEED)
 
 
 def loaded(request: Request) -> Result:

@@ -127,12 +127,12 @@ def _theta(draws: range, task: Task) -> tuple[Array, dict[str, int]]:
 
 def _outbreaks(theta: Array, t: int, n: int, task: Task) -> Array:
     """Simulate outbreaks ``(n, 8)`` of draw ``t`` with parameters ``(1, 4)``."""
-    return tuberculosis.simulate(generator(task.seed, "tuberculosis-outbreaks", t), theta, n)[0]
+    return TUBERCULOSIS.simulate(generator(task.seed, "tuberculosis-outbreaks", t), theta, n)[0]
 
 
 def _distances(outbreaks: Array, data: Array) -> list[float]:
     """Return distances of sets of outbreaks ``(k, n, 8)`` from a data set ``(n, 8)``."""
-    distance = tuberculosis.distance()
+    distance = TUBERCULOSIS.distance()
     compared = distance.compare(distance.statistic(outbreaks), distance.statistic(data))
     return [float(rho) for rho in compared]
 

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     beside = out.with_suffix(".toml")
     _check_place(out, beside, source.name)
     statistic = export.statistic_of(source)
-    public = pools.public_side(source.name, n, size, seed)
+    public = pools.public_side(source, n, size, seed)
     asked = 1 if options.workers is None else arguments.workers(options.workers, size)
     with (
         public_pool.made_by(asked, options.scheduler, options.plugin),

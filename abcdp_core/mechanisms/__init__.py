@@ -38,7 +38,6 @@ from abcdp_core.distances import Distance
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.privacy import Cost, Event, NonPrivate
 from abcdp_core.simulators import Scenario
-from abcdp_core.transforms import Bijector
 
 Array = NDArray[np.float64]
 Measure = Literal["pure", "approximate"]
@@ -141,7 +140,6 @@ class PublicSide(Protocol):
         n: number of records in the private data.
         pool_size: draws of the pool, T.
         distance: between data sets; knows its sensitivity and bound.
-        support: of the prior.
         theta: parameters of the pool ``(T, d)``.
         statistics: statistics of the pool ``(T, D)``; ``None`` if they were not kept.
     """
@@ -154,8 +152,6 @@ class PublicSide(Protocol):
     def pool_size(self) -> int: ...  # noqa: D102
     @property
     def distance(self) -> Distance: ...  # noqa: D102
-    @property
-    def support(self) -> Bijector: ...  # noqa: D102
     @property
     def theta(self) -> Array: ...  # noqa: D102
     @property

@@ -179,7 +179,8 @@ def select(released: Array, prepared: Prepared, theta: Array, rng: np.random.Gen
         if not isinstance(event, NonPrivate):
             images = images + draw(rng, event, fitted.dimension, (len(images),))
     fewest = minimum_pool(fitted.dimension)
-    return posterior(images - released, event, prepared.public.support, theta, fewest, size)
+    support = prepared.public.scenario.support
+    return posterior(images - released, event, support, theta, fewest, size)
 
 
 def importance_weights(distance: Array, event: Done) -> Array:

@@ -93,7 +93,6 @@ def scenario(model: Model, module: str, file: str) -> Scenario:
         units=units,
         support=transforms.SIMPLEX if on_simplex else transforms.box(low, high),
         domain=(float(model.low.min()), float(model.high.max())),
-        observed=None,
         n=par.Parameter("integer", label, help_, sizes[0], sizes[-1], options=sizes),
         n_default=_usual(model),
         epsilon_abc=dataclasses.replace(

@@ -49,12 +49,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import parameters as par
 from abcdp_core import transforms
 from abcdp_core.own_model import lattice
 from abcdp_core.own_model.parameter import Parameter
 from abcdp_core.own_model.statistics import ROUNDING, Summary, as_one
-from abcdp_core.simulators import Scenario
+from abcdp_core.simulators import Later, Scenario
 from abcdp_core.statistic import Neighbours, Statistic
 
 Array = NDArray[np.float64]
@@ -118,14 +117,14 @@ class PoolFile:
 
 
 def scenario(pool: PoolFile, statistic: Statistic, **own: Any) -> Scenario:
-    """Turn a pool into a scenario; nothing can be simulated, and there is no distance.
+    """Turn a pool into a scenario; it states nothing of :data:`UNKNOWN`.
 
     Args:
         pool: the pool.
         statistic: the numbers that are released.
         own: fields of scenarios that take a person's own data.
     """
-    draws = len(pool.theta)
+    unknown: dict[str, Any] = dict.fromkeys(UNKNOWN, Later(_unknown))
     return Scenario(
         # Named by the file, since two pools may have the same name.
         module=f"abcdp_pool_{pool.file}",
@@ -133,34 +132,24 @@ def scenario(pool: PoolFile, statistic: Statistic, **own: Any) -> Scenario:
         title=pool.title,
         protected=pool.protected,
         neighbours=pool.neighbours,
-        coordinates=tuple(each.column for each in pool.summaries),
         axes={each.name: (each.low, each.high) for each in pool.parameters},
         units={each.name: each.unit for each in pool.parameters},
-        truth=None,
-        prior_mean=pool.theta.mean(axis=0),
         support=pool.support,
-        domain=(-math.inf, math.inf),
-        observed=None,
-        n=par.Parameter("integer", "Records", low=pool.n, high=pool.n, options=(pool.n,)),
-        n_default=pool.n,
-        epsilon_abc=par.EPSILON_ABC_MMD,
-        epsilon_abc_default=par.EPSILON_ABC_MMD.high,
-        c_default=draws,
-        pool_size=par.Parameter("integer", "Draws", low=1, high=draws),
-        pool_size_default=draws,
-        distances=(),
-        bandwidth=None,
-        distance_axis=math.inf,
         statistics={statistic.name: statistic},
-        prior=_unknown,
-        simulate=_unknown,
-        distance=_unknown,
-        **own,
+        **unknown | own,
     )
 
 
-def _unknown(*_: Any) -> Any:
-    raise NotImplementedError("A pool has no simulator and no distance.")
+UNKNOWN = (
+    "coordinates", "prior_mean", "domain", "n", "n_default", "epsilon_abc", "epsilon_abc_default",
+    "c_default", "pool_size", "pool_size_default", "distances", "distance_axis", "prior",
+    "simulate", "distance",
+)  # fmt: skip
+"""Fields about simulated data sets and their distances."""
+
+
+def _unknown() -> None:
+    raise AttributeError("A pool has no simulator and no distance.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,23 +161,17 @@ class Side:
         n: number of private records.
         theta: parameters of the pool ``(T, d)``.
         numbers: numbers of the pool ``(T, k)``.
-        support: support of the prior.
     """
 
     scenario: Scenario
     n: int
     theta: Array = field(repr=False)
     numbers: Array = field(repr=False)
-    support: transforms.Bijector = field(repr=False)
 
     @property
     def pool_size(self) -> int:
         """Draws T in the pool."""
         return len(self.theta)
-
-    def statistic(self, name: str) -> Statistic:
-        """Return the unit of the numbers and their sensitivity."""
-        return self.scenario.statistics[name]
 
     def summaries(self, name: str) -> Array:
         """Return the numbers ``(T, k)``."""
@@ -206,4 +189,4 @@ def side(pool: PoolFile, rows: NDArray[np.int64] | None = None) -> Side:
     """Return the public side of a pool, or of some of its rows."""
     chosen = slice(None) if rows is None else rows
     public = scenario(pool, pool.statistic())
-    return Side(public, pool.n, pool.theta[chosen], pool.numbers[chosen], pool.support)
+    return Side(public, pool.n, pool.theta[chosen], pool.numbers[chosen])

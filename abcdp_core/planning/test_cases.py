@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from abcdp_core import pool, simulators
 from abcdp_core.distances import Distance
 from abcdp_core.simulators import Scenario
-from abcdp_core.statistic import DirichletCounts, Statistic
+from abcdp_core.statistic import DirichletCounts
 from abcdp_core.streams import generator
-from abcdp_core.transforms import Bijector
 from abcdp_core.trials import Case
 
 Array = NDArray[np.float64]
@@ -52,11 +51,6 @@ class Reduced:
         return self.scenario.distance()
 
     @property
-    def support(self) -> Bijector:
-        """Where the prior's draws can lie."""
-        return self.scenario.support
-
-    @property
     def theta(self) -> Array:
         """Parameters of the pool ``(T, d)``."""
         return _drawn(self)[0]
@@ -65,10 +59,6 @@ class Reduced:
     def statistics(self) -> Array:
         """Statistics of the pool ``(T, D)``."""
         return _drawn(self)[1]
-
-    def statistic(self, name: str) -> Statistic:
-        """Return one of the scenario's statistics."""
-        return self.scenario.statistics[name]
 
     def summaries(self, name: str) -> Array:
         """Return a statistic's numbers ``(T, k)`` of each data set in the pool."""
@@ -125,7 +115,7 @@ def public_side(
     """Return the public side of a case; its pool is drawn or opened on first use."""
     if has_own_pools(scenario):
         return Reduced(scenario, n, pool_size, seed, index)
-    return pool.public_side(scenario, n, pool_size, seed)
+    return pool.public_side(simulators.load(scenario), n, pool_size, seed)
 
 
 def has_own_pools(scenario: str) -> bool:

@@ -15,9 +15,7 @@ from abcdp_core.distances import Distance
 from abcdp_core.parameters import ParameterError
 from abcdp_core.pool.key import PoolKey, key_for, median_of_simulated
 from abcdp_core.pool.making import Pool, build, close_all, is_ready, open_pool
-from abcdp_core.statistic import Statistic
 from abcdp_core.streams import generator
-from abcdp_core.transforms import Bijector
 
 Array = NDArray[np.float64]
 
@@ -77,7 +75,7 @@ class PublicSide:
     @property
     def scenario(self) -> simulators.Scenario:
         """The scenario."""
-        return self.key.source
+        return self.key.scenario
 
     @property
     def pool_size(self) -> int:
@@ -90,11 +88,6 @@ class PublicSide:
         return self.key.metric()
 
     @property
-    def support(self) -> Bijector:
-        """The support of the prior."""
-        return self.scenario.support
-
-    @property
     def theta(self) -> Array:
         """Parameters of the pool ``(T, d)``."""
         return open_pool(self.key).theta
@@ -103,14 +96,6 @@ class PublicSide:
     def statistics(self) -> Array:
         """Statistics of the pool ``(T, D)``."""
         return open_pool(self.key).statistics[self.pseudo_n or self.n]
-
-    def statistic(self, name: str) -> Statistic:
-        """Return one of the scenario's statistics.
-
-        Raises:
-            KeyError: there is no such statistic.
-        """
-        return self.key.statistics[name]
 
     def summaries(self, name: str) -> Array:
         """Return a statistic ``(T, k)`` of each data set in the pool."""
@@ -133,11 +118,11 @@ def _simulated(public: PublicSide, index: int) -> DistanceTable:
     return replace(made, statistics=None)
 
 
-def public_side(scenario: str, n: int, pool_size: int, seed: int) -> PublicSide:
+def public_side(scenario: simulators.Scenario, n: int, pool_size: int, seed: int) -> PublicSide:
     """Return the public side of data of ``n`` points of a scenario.
 
     Args:
-        scenario: its name.
+        scenario: the scenario.
         n: points of the data.
         pool_size: number of draws T.
         seed: root seed of the pool.
@@ -158,7 +143,7 @@ def order(seed: int, run: int, pool_size: int) -> NDArray[np.int64]:
 
 def observed_data(key: PoolKey, n: int) -> Array:
     """Return the data ``(n, p)`` of a run: published, or simulated at the true parameters."""
-    source = key.source
+    source = key.scenario
     if source.observed is not None:
         return source.observed
     if source.precomputed_data is not None:
@@ -172,14 +157,14 @@ def observed_data(key: PoolKey, n: int) -> Array:
 
 def predictive_theta(key: PoolKey, n: int, index: int) -> Array:
     """Return the ``index``-th prior draw ``(d,)`` beyond the pool, for data of ``n`` points."""
-    again = unfailed(key.source, functools.partial(_predictive, key, n, index))
+    again = unfailed(key.scenario, functools.partial(_predictive, key, n, index))
     return _further_draw(key, index, *again)[0]
 
 
 def predictive_data(key: PoolKey, n: int, index: int) -> Array:
     """Return public data ``(n, p)`` simulated at the ``index``-th prior draw beyond the pool."""
     predictive = functools.partial(_predictive, key, n, index)
-    return predictive(*unfailed(key.source, predictive))
+    return predictive(*unfailed(key.scenario, predictive))
 
 
 def _predictive(key: PoolKey, n: int, index: int, *again: int) -> Array:
@@ -189,7 +174,7 @@ def _predictive(key: PoolKey, n: int, index: int, *again: int) -> Array:
 
 def _further_draw(key: PoolKey, index: int, *again: int) -> Array:
     rng = generator(key.seed, "predictive-prior", key.run, index, *again)
-    return key.source.prior(rng, 1)
+    return key.scenario.prior(rng, 1)
 
 
 TRIES = 1000
@@ -215,7 +200,7 @@ def unfailed(source: simulators.Scenario, draw: Callable[..., Array]) -> tuple[i
 
 def _data(key: PoolKey, n: int, role: str, address: tuple[int, ...], theta: Array) -> Array:
     """Simulate a data set in layers, so that a smaller one is the beginning of a larger one."""
-    simulate = key.source.simulate
+    simulate = key.scenario.simulate
     layers = [
         simulate(generator(key.seed, role, *address, layer), theta[None], high - low)[0]
         for layer, (low, high) in enumerate(itertools.pairwise([0, *key.layers(n)]))
@@ -241,7 +226,7 @@ def compare(
     statistic = distance.statistic(data)
     statistics = pool.statistics[pseudo_n or len(data)]
     rho = distance.compare(statistics, statistic)
-    summaries = {name: each.reduce(data) for name, each in pool.key.statistics.items()}
+    summaries = {name: each.reduce(data) for name, each in pool.key.scenario.statistics.items()}
     return DistanceTable(
         pool.theta, rho, statistic, len(data), distance, synthetic, statistics, summaries
     )
@@ -260,7 +245,7 @@ def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Di
         pseudo_n: points of each simulated data set; as many as the data if ``None``.
     """
     distance = key.metric()
-    precomputed = key.source.precomputed
+    precomputed = key.scenario.precomputed
     if precomputed is not None:
         theta, rho = precomputed(key.pool_size, n, key.run)
         return DistanceTable(theta, rho, np.empty(0), n, distance, synthetic=True)
@@ -274,7 +259,7 @@ def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Di
         n,
         distance,
         synthetic=True,
-        summaries={name: arrays[f"summary {n} {name}"] for name in key.statistics},
+        summaries={name: arrays[f"summary {n} {name}"] for name in key.scenario.statistics},
     )
 
 

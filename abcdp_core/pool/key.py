@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from abcdp_core import cache, fingerprint, simulators
+from abcdp_core import cache, fingerprint
 from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.parameters import WORK_LIMIT, check_work
-from abcdp_core.statistic import Statistic
+from abcdp_core.simulators import Scenario
 from abcdp_core.streams import generator
 
 CHUNK = 50
@@ -28,7 +29,7 @@ class PoolKey:
     A size of data that is not among the scenario's sizes has its own pool.
     """
 
-    scenario: str
+    scenario: Scenario
     bandwidth: float | None
     pool_size: int
     largest_n: int
@@ -37,40 +38,34 @@ class PoolKey:
     distance: str | None = None
 
     @property
-    def source(self) -> simulators.Scenario:
-        """The scenario."""
-        return simulators.load(self.scenario)
-
-    @property
     def is_shipped(self) -> bool:
         """Whether the pool is shipped with its scenario, the same for every seed and run."""
-        return self.source.precomputed_pool is not None
-
-    @property
-    def statistics(self) -> dict[str, Statistic]:
-        """Name -> statistic that the pool keeps besides those of the distance."""
-        return dict(self.source.statistics)
+        return self.scenario.precomputed_pool is not None
 
     def metric(self) -> Distance:
         """Return the distance between data sets."""
-        return self.source.distance(self.bandwidth, self.distance)
+        return self.scenario.distance(self.bandwidth, self.distance)
 
     def layers(self, largest: int) -> list[int]:
         """Return the ends of a stream's layers: the scenario's sizes up to ``largest``.
 
         A size that the scenario does not have is a single layer.
         """
-        options = [int(size) for size in self.source.n.options]
+        options = [int(size) for size in self.scenario.n.options]
         return [size for size in options if size <= largest] if largest in options else [largest]
 
     def entry(self, kind: str, **more: int | None) -> cache.Entry:
         """Return a cache entry of the pool, valid for this package and the scenario's code."""
-        code = fingerprint.of(str(__package__), self.source.module)
-        return cache.entry(kind, asdict(self) | more, code)
+        code = fingerprint.of(str(__package__), self.scenario.module)
+        return cache.entry(kind, self.in_words() | more, code)
+
+    def in_words(self) -> dict[str, Any]:
+        """Return the key with the scenario's name, as results are labeled on disk."""
+        return vars(self) | {"scenario": self.scenario.name}
 
 
 def key_for(
-    scenario: str,
+    scenario: Scenario,
     n: int,
     pool_size: int,
     seed: int,
@@ -81,7 +76,7 @@ def key_for(
     """Return the key of the pool for data sets of ``n`` points or fewer.
 
     Args:
-        scenario: its name.
+        scenario: the scenario.
         n: points of a data set, a size that the scenario allows.
         pool_size: number of draws T.
         seed: root seed of all its random numbers.
@@ -93,16 +88,15 @@ def key_for(
     Raises:
         ParameterError: ``n * pool_size`` is above the limit.
     """
-    source = simulators.load(scenario)
     check_work(n, pool_size)
     # For your own model, larger data sets may take unknown time.
-    reach = n if source.model is not None else max(n, KEPT_SIZE)
-    within = [int(size) for size in source.n.options if float(size) <= reach]
+    reach = n if scenario.model is not None else max(n, KEPT_SIZE)
+    within = [int(size) for size in scenario.n.options if float(size) <= reach]
     largest = max(size for size in within if size == n or size * pool_size <= WORK_LIMIT)
     if bandwidth == "median":
         bandwidth = median_of_simulated(scenario, seed)
     elif bandwidth is None:
-        bandwidth = source.bandwidth
+        bandwidth = scenario.bandwidth
     return PoolKey(
         scenario,
         None if bandwidth is None else float(bandwidth),
@@ -110,16 +104,15 @@ def key_for(
         largest,
         seed,
         run,
-        None if distance == source.distances[0] else distance,
+        None if distance == scenario.distances[0] else distance,
     )
 
 
 @functools.cache
-def median_of_simulated(scenario: str, seed: int) -> float:
+def median_of_simulated(scenario: Scenario, seed: int) -> float:
     """Return the bandwidth by the median heuristic (MATH M6) on values of 2000 data sets."""
-    source, rng = simulators.load(scenario), generator(seed, "bandwidth")
-    size = int(source.n.options[0])
-    values = source.simulate(rng, source.prior(rng, 2000), size)[..., -1]
+    rng, size = generator(seed, "bandwidth"), int(scenario.n.options[0])
+    values = scenario.simulate(rng, scenario.prior(rng, 2000), size)[..., -1]
     chosen = values[np.arange(2000), rng.integers(size, size=2000), None]
     # Simulations that failed are NaN.
     return median_bandwidth(chosen[~np.isnan(chosen[:, 0])])

@@ -114,7 +114,7 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
 
 def shipped(key: PoolKey) -> Pool:
     """Return the pool that is shipped with a scenario."""
-    source = key.source
+    source = key.scenario
     assert source.precomputed_pool is not None
     assert source.from_numbers is not None
     theta, numbers = source.precomputed_pool(key.pool_size)
@@ -137,7 +137,7 @@ WORTH_KEEPING = 1.0
 
 def _chunk(key: PoolKey, start: int) -> cache.Arrays:
     """Make one chunk of draws; cache a slow one, so that a stopped pool can resume."""
-    if key.source.model is None:
+    if key.scenario.model is None:
         return simulate_chunk(key, start)
     entry = key.entry("chunk", start=start)
     if (kept := cache.load(entry)) is not None:
@@ -158,14 +158,14 @@ def simulate_chunk(key: PoolKey, start: int) -> cache.Arrays:
     Raises:
         ParameterError: all draws fail.
     """
-    source, distance = key.source, key.metric()
+    source, distance = key.scenario, key.metric()
     address = (key.run, start)
     size = min(CHUNK, key.pool_size - start)
     # Always a full chunk of prior draws, so that a larger pool begins with a smaller one.
     theta = source.prior(generator(key.seed, "prior", *address), CHUNK)[:size]
     arrays: cache.Arrays = {"theta": theta}
     reductions = {DISTANCE: (distance.statistic, distance.combine)} | {
-        name: (each.reduce, each.combine) for name, each in key.statistics.items()
+        name: (each.reduce, each.combine) for name, each in source.statistics.items()
     }
     kept: cache.Arrays = {}
     failing, failed = source.failed, np.zeros(size, dtype=bool)
@@ -175,7 +175,9 @@ def simulate_chunk(key: PoolKey, start: int) -> cache.Arrays:
         if failing is not None:
             failed |= failing(points)
             if failed.all():
-                raise ParameterError(f"{key.scenario}: all {size} draws of a part of a pool fail.")
+                raise ParameterError(
+                    f"{key.scenario.name}: all {size} draws of a part of a pool fail."
+                )
             # Any valid numbers, so that statistics need not handle failures.
             points[failed] = points[np.argmin(failed)]
         for name, (reduce, combine) in reductions.items():
@@ -262,7 +264,7 @@ def is_kept(key: PoolKey) -> bool:
 
 def is_ready(key: PoolKey) -> bool:
     """Return whether the comparison with the scenario's own data needs no new pool."""
-    shipped = key.source.precomputed is not None or cache.holds(key.entry("comparison"))
+    shipped = key.scenario.precomputed is not None or cache.holds(key.entry("comparison"))
     return shipped or is_kept(key)
 
 

@@ -52,11 +52,6 @@ def scenarios() -> list[str]:
     return sorted(simulators.with_feature("from_series"), key=lambda name: name in of_users)
 
 
-def title(scenario: str) -> str:
-    """Return the title of a scenario."""
-    return simulators.title(scenario)
-
-
 SERIES = "values"
 """Kind of column that a scenario takes unless it says otherwise: any numbers."""
 

@@ -162,7 +162,7 @@ def pool_key(request: SparseVectorRequest, n: int) -> pool.PoolKey:
     """Return the key of the public pool for ``n`` values, which is not stored."""
     default = request.source.distances[0]
     return pool.PoolKey(
-        scenario=request.scenario,
+        scenario=request.source,
         bandwidth=None if isinstance(request.bandwidth, str) else request.bandwidth,
         pool_size=request.pool_size,
         largest_n=n,

@@ -35,6 +35,10 @@ class Later:
     compute: Callable[[], Any]
 
 
+def _none() -> None:
+    """Return a default that, unlike a class attribute, does not hide what is computed later."""
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Scenario:
     """Contract of a scenario; its module ends with ``SCENARIO = Scenario(...)``.
@@ -118,13 +122,12 @@ class Scenario:
     units: Mapping[str, str]
     axis_names: Mapping[str, str] = field(default_factory=dict)
     axis_title: str = ""
-    truth: Array | None
+    truth: Array | None = field(default_factory=_none)
     prior_mean: Array
-    # A class attribute, such as a default, would hide that it is computed later.
-    prior_law: Prior | None = field(default_factory=lambda: None)
+    prior_law: Prior | None = field(default_factory=_none)
     support: Bijector = ALL_REALS
     domain: tuple[float, float]
-    observed: Array | None
+    observed: Array | None = None
     published: str = "published data"
     is_series: bool = False
     n: Parameter
@@ -137,7 +140,7 @@ class Scenario:
     thresholds: tuple[float, ...] = ()
     temperatures: tuple[float, ...] = ()
     distances: tuple[str, ...]
-    bandwidth: float | None
+    bandwidth: float | None = field(default_factory=_none)
     distance_axis: float
     statistics: Mapping[str, Statistic] = field(default_factory=dict)
     conjugate: DirichletCounts | None = None
@@ -313,8 +316,7 @@ def title(name: str) -> str:
 def with_feature(feature: str) -> list[str]:
     """List the scenarios that state an optional field, without importing them."""
     found = registry.scan(__name__, "SCENARIO")
-    stated = (f"SCENARIO.{feature}", _old(feature))
-    return [name for name in found if any(found.defines(name, each) for each in stated)]
+    return [name for name in found if found.defines(name, _old(feature))]
 
 
 def load(name: str) -> Scenario:

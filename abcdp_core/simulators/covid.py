@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import parameters as par
-from abcdp_core import transforms
 from abcdp_core.distances import Distance
 from abcdp_core.distances.columns import Columns
 from abcdp_core.distances.kernel import median_bandwidth
@@ -110,9 +109,7 @@ SCENARIO = Scenario(
     coordinates=("day", "value"),
     axes={f"a{i}": (-4.0, 4.0) for i in range(4)},
     units={"a0": "cases/day³", "a1": "cases/day²", "a2": "cases/day", "a3": "cases"},
-    truth=None,
     prior_mean=np.zeros(4),
-    support=transforms.ALL_REALS,
     domain=DOMAIN,
     observed=with_days(CASES),
     n=Parameter(

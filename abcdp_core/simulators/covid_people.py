@@ -148,7 +148,6 @@ SCENARIO = Scenario(
     coordinates=("day", "new cases"),
     axes=dict(zip(UNITS, zip(LOW.tolist(), HIGH.tolist(), strict=True), strict=True)),
     units=UNITS,
-    truth=None,
     prior_mean=(LOW + HIGH) / 2.0,
     prior_law=Prior(tuple(Uniform(low, high) for low, high in zip(LOW, HIGH, strict=True))),
     support=transforms.box(LOW, HIGH),
@@ -178,7 +177,6 @@ SCENARIO = Scenario(
     pool_size=par.POOL_SIZE,
     pool_size_default=20_000,
     distances=("clipped-counts",),
-    bandwidth=None,
     distance_axis=DISTANCE_AXIS,
     statistics={
         "daily-counts": counts(

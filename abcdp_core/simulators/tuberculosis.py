@@ -351,7 +351,6 @@ SCENARIO = Scenario(
     truth=TRUTH,
     prior_mean=PRIOR_MEAN,
     domain=(0.0, math.inf),
-    observed=None,
     n=Parameter(
         kind="integer",
         label="N · outbreaks",
@@ -381,7 +380,6 @@ SCENARIO = Scenario(
     ),
     pool_size_default=1000,
     distances=("clipped-summaries",),
-    bandwidth=None,
     distance_axis=200.0,
     prior=prior,
     simulate=simulate,

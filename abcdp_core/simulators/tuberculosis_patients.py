@@ -217,7 +217,6 @@ SCENARIO = Scenario(
     coordinates=("patients in the cluster",),
     axes=tuberculosis.SCENARIO.axes,
     units=tuberculosis.SCENARIO.units,
-    truth=None,
     prior_mean=tuberculosis.SCENARIO.prior_mean,
     prior_law=Prior(tuberculosis.PROPOSAL, tuberculosis.prior, tuberculosis.log_relative),
     support=transforms.box(np.array([1.0, 0.0, 0.0, 0.0]), np.array([20.0, 30.0, 1.0, 400.0])),
@@ -252,7 +251,6 @@ SCENARIO = Scenario(
     ),
     pool_size_default=POOL_SIZE_DEFAULT,
     distances=("clipped-summaries",),
-    bandwidth=None,
     distance_axis=DISTANCE_AXIS,
     statistics={
         "cluster-summary": numbers(

@@ -219,7 +219,6 @@ SCENARIO = Scenario(
     prior_mean=np.full(5, 0.2),
     support=transforms.SIMPLEX,
     domain=DOMAIN,
-    observed=None,
     n=N,
     n_default=5000,
     epsilon_abc=par.EPSILON_ABC_MMD,

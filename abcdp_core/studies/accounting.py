@@ -97,7 +97,7 @@ def prepared(
 
     It is fitted to a pool only if its noise depends on the fit.
     """
-    public = pool.public_side(params.scenario, params.n, params.pool_size, POOL_SEED)
+    public = pool.public_side(params.source, params.n, params.pool_size, POOL_SEED)
     options = mechanism.chosen(epsilon_abc=params.epsilon_abc, c=params.c)
     fitted = mechanism.fit(public, options) if mechanism.noise_needs_fitted else None
     budget = Budget(epsilon_total, params.delta)

@@ -95,7 +95,7 @@ def pool_key(params: Params, seed: int) -> pool.PoolKey:
     """Return the key of the pool; the script's bandwidth makes its comparison non-private."""
     bandwidth = covid.script_bandwidth() if params.bandwidth == "script" else params.bandwidth
     size, n = params.pool_size, COVID.n_default
-    return pool.key_for(COVID.name, n, size, seed, 0, bandwidth, params.distance)
+    return pool.key_for(COVID, n, size, seed, 0, bandwidth, params.distance)
 
 
 def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
@@ -106,7 +106,7 @@ def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
 
 def event(at: At) -> sparse_vector.SparseVector:
     """Return the privacy event of a fit with a finite budget; reads no data."""
-    sensitivity = covid.distance().sensitivity(COVID.n_default, at.sensitivity)
+    sensitivity = COVID.distance().sensitivity(COVID.n_default, at.sensitivity)
     return sparse_vector.calibrate(at.epsilon_total, sensitivity, at.c, resample=at.resample)
 
 

@@ -41,7 +41,6 @@ from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.distances.random_features import RandomFeatures
 from abcdp_core.figures.lines import Lines
 from abcdp_core.sentences import amount, counted, plain
-from abcdp_core.simulators import uniform_mixture
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 from abcdp_core.study import Array, BaseParams, Chain, Continuation, Result, Study, scale
@@ -103,16 +102,16 @@ def _pairs(params: Params, seed: int) -> list[tuple[Array, Array]]:
     rng = generator(seed, "pairs")
     pairs = []
     for number in range(params.pairs):
-        theta, other = uniform_mixture.prior(rng, 2)
+        theta, other = MIXTURE.prior(rng, 2)
         near = theta + CLOSENESS[number % len(CLOSENESS)] * (other - theta)
-        first, second = uniform_mixture.simulate(rng, np.stack([theta, near]), params.points)
+        first, second = MIXTURE.simulate(rng, np.stack([theta, near]), params.points)
         pairs.append((first, second))
     return pairs
 
 
 def _forms(bandwidth: float, seed: int) -> dict[str, Distance | None]:
     """Return form -> distance; ``None`` for the linear-time form."""
-    exact = uniform_mixture.distance(bandwidth)
+    exact = MIXTURE.distance(bandwidth)
     forms: dict[str, Distance | None] = {"definition": QuadraticMMD(bandwidth), "exact": exact}
     for count in FEATURES:
         for name, paired in (("paired features", True), ("shifted features", False)):
@@ -145,7 +144,7 @@ def _compared(params: Params, seed: int, numbers: range) -> pd.DataFrame:
 
 
 def _sensitivities(params: Params) -> pd.DataFrame:
-    exact = uniform_mixture.distance(params.bandwidth)
+    exact = MIXTURE.distance(params.bandwidth)
     forms: dict[str, Callable[[int], float]] = {
         "exact, sharp": exact.sensitivity,
         "exact, as published": partial(exact.sensitivity, which="published"),
@@ -159,14 +158,13 @@ def _sensitivities(params: Params) -> pd.DataFrame:
 
 def _bandwidths(params: Params, seed: int) -> pd.DataFrame:
     """Tabulate for each bandwidth how well it separates draws, and the error of the nearest."""
-    scenario = MIXTURE.name
-    median = pool.key_for(scenario, params.n, DRAWS, seed, bandwidth="median").bandwidth
+    median = pool.key_for(MIXTURE, params.n, DRAWS, seed, bandwidth="median").bandwidth
     rng = generator(seed, "bandwidths")
-    theta = uniform_mixture.prior(rng, DATA_SETS)
-    points = uniform_mixture.simulate(rng, theta, params.points)
+    theta = MIXTURE.prior(rng, DATA_SETS)
+    points = MIXTURE.simulate(rng, theta, params.points)
     rows = []
     for bandwidth in sorted({*BANDWIDTHS, cast(float, median)}):
-        public = pool.build(pool.PoolKey(scenario, bandwidth, DRAWS, params.points, seed))
+        public = pool.build(pool.PoolKey(MIXTURE, bandwidth, DRAWS, params.points, seed))
         spreads, errors = [], []
         for data, truth in zip(points, theta, strict=True):
             rho = pool.compare(public, data, synthetic=True).rho

@@ -86,7 +86,7 @@ def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
 
 
 def _key(params: Params, n: int, seed: int) -> pool.PoolKey:
-    return pool.key_for(MIXTURE.name, n, params.pool_size, seed)
+    return pool.key_for(MIXTURE, n, params.pool_size, seed)
 
 
 def far_enough(scenario: str, planned: int, pool_size: int) -> int:
@@ -126,10 +126,10 @@ def _shares(run: Run[Params], n: int) -> Compared:
 
 
 def _curve(run: Run[Params], n: int) -> Compared:
-    metric, days, root = covid.distance(), covid.days(n), curve_root(n)
+    metric, days, root = COVID.distance(), covid.days(n), curve_root(n)
     # Far more draws than a run looks at, as some 8 % are close at the usual threshold.
     draws = min(run.params.pool_size, max(2000, 40 * run.params.c))
-    theta = covid.prior(generator(run.seed, "curves"), draws)
+    theta = COVID.prior(generator(run.seed, "curves"), draws)
     truth = within(generator(run.seed, "curve", run.run))
     statistics = metric.statistic(covid.with_days(covid.curves(theta, days)))
     series = covid.with_days(covid.curves(truth[None], days)[0])
@@ -141,7 +141,7 @@ def within(rng: np.random.Generator) -> Array:
     """Draw parameters ``(4,)`` from the prior until the curve stays in the possible range."""
     low, high = COVID.domain
     while True:
-        theta = covid.prior(rng, 200)
+        theta = COVID.prior(rng, 200)
         curves = covid.curves(theta, covid.days(COVID.own_sizes[1]))
         fits = ((low <= curves) & (curves <= high)).all(axis=1)
         if fits.any():

@@ -123,7 +123,7 @@ def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], An
 
 
 def _setting(params: Params, c: int, run: int, seed: int) -> error_curve.Setting:
-    key = pool.key_for(MIXTURE.name, params.n, params.pool_size, seed)
+    key = pool.key_for(MIXTURE, params.n, params.pool_size, seed)
     rest = params.epsilon_abc, c, params.resample, params.sensitivity
     return error_curve.Setting(key, params.n, run, *rest)
 

@@ -33,7 +33,6 @@ from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import gaussian_rejection as rejection
 from abcdp_core.privacy import GaussianSeries, gaussian_series
 from abcdp_core.sentences import from_to, plain, ranges
-from abcdp_core.simulators import uniform_mixture
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import At, BaseParams, Cells, Result, Study, scale
 from abcdp_core.summaries import first_of
@@ -76,7 +75,7 @@ class Params(BaseParams):
 
 def losses(_: None, at: At) -> dict[str, float]:
     """Return Δ, ε of one decision by both accounts, and the Rényi divergence of one weight."""
-    change = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
+    change = MIXTURE.distance().sensitivity(at.n, at.sensitivity)
     decision = rejection.GaussianRejection(change, at.bound, at.epsilon_abc, at.sigma, 1)
     mu = gaussian_series.joint_mu(GaussianSeries(change / at.epsilon_abc, at.sigma, 1))
     found = {each: rejection.decision_epsilon(decision, each) for each in rejection.ACCOUNTANTS}
@@ -85,7 +84,7 @@ def losses(_: None, at: At) -> dict[str, float]:
 
 def scales(_: None, at: At) -> dict[str, float]:
     """Return the noise on a distance, for decisions and for weights by both accounts."""
-    change = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
+    change = MIXTURE.distance().sensitivity(at.n, at.sensitivity)
 
     def weight(change: float, account: str) -> float:
         asked = at.epsilon_total, at.delta, at.pool_size, change, account

@@ -117,7 +117,7 @@ def event(at: At, clipped_to: float, accountant: str) -> Event:
     """Return what a release does with the data; public."""
     if math.isinf(at.epsilon_total):
         return NonPrivate()
-    change = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
+    change = MIXTURE.distance().sensitivity(at.n, at.sensitivity)
     asked = at.epsilon_total, change, clipped_to, at.epsilon_abc, at.pool_size
     return mechanism.calibrate(*asked, accountant)
 

@@ -60,7 +60,7 @@ def work(task: SingleTask[Params]) -> Tables:
     for number in range(params.noise_draw, params.noise_draw + params.releases):
         rng = generator(task.seed, "noise", 0, number)
         release, _ = sparse_vector.run(comparison.rho, params.epsilon_abc, event, rng)
-        kept.append(demonstration.kept(params, comparison, release, release_number=number))
+        kept.append(demonstration.kept(source, comparison, release, release_number=number))
         mean = release.mean(comparison.theta, source.prior_mean)
         errors.append((number, len(release.indices), *summaries.errors(mean, source.truth)))
     plain, _ = sparse_vector.non_private(comparison.rho, params.epsilon_abc, params.c)

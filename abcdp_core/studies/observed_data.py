@@ -41,7 +41,7 @@ PRESETS: dict[str, BaseParams] = {"p21-figure-2": Params()}
 def shares(_: None, run: Run[Params]) -> pd.DataFrame:
     """Count the data in each interval; ``standard_errors`` is positive if the share is too high."""
     n, weight = run.params.n, uniform_mixture.TRUTH
-    data = pool.observed_data(pool.key_for(MIXTURE.name, n, 1, run.seed), n)
+    data = pool.observed_data(pool.key_for(MIXTURE, n, 1, run.seed), n)
     edges = np.linspace(*MIXTURE.domain, len(weight) + 1)
     count = np.histogram(data, edges)[0]
     table = pd.DataFrame({"n": n, "low": edges[:-1], "high": edges[1:], "weight": weight})

@@ -67,7 +67,7 @@ def work(task: SingleTask[Params]) -> Tables:
     samples, errors = [], []
     for name, mechanism, release in releases:
         of = {"release": name, "mechanism": mechanism}
-        samples.append(demonstration.kept(params, comparison, release, **of))
+        samples.append(demonstration.kept(source, comparison, release, **of))
         mean = release.mean(comparison.theta, source.prior_mean)
         mean = source.prior_mean if name == "prior" else mean
         effective = summaries.effective_sample_size(release.weights)
@@ -171,9 +171,9 @@ KINDS = (
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     """Draw the kept draws of every parameter, and every decision with and without noise."""
     params, decisions = cast(Params, result.params), result.tables["decisions"]
-    axes, truth, settings = params.source.axes, params.source.truth, demonstration.settings(params)
-    words = axis_words(params.source)
-    kept = fig.mirrored(axes, truth, result.tables["main"], _moved(result), settings, **words)
+    source, settings = params.source, demonstration.settings(params)
+    main, words = result.tables["main"], axis_words(source)
+    kept = fig.mirrored(source.axes, source.truth, main, _moved(result), settings, **words)
     flipped, (_, false) = int(decisions.flipped.sum()), counts(result)
     title = f"Noise wrongly kept {counted(false, 'draw')} and wrongly rejected {flipped - false:,}"
     layout = fig.layout(title, "distance without noise", "distance with noise", 440, settings)

@@ -86,7 +86,7 @@ PRESETS: dict[str, BaseParams] = {
 
 def event(at: At) -> Event:
     """Return what a release does with the data; public."""
-    sensitivity = uniform_mixture.distance().sensitivity(at.n, at.sensitivity)
+    sensitivity = MIXTURE.distance().sensitivity(at.n, at.sensitivity)
     asked = at.epsilon_total, at.delta, sensitivity, at.epsilon_abc, at.pool_size
     return soft_weights.calibrate(*asked, at.accountant)
 

@@ -107,7 +107,7 @@ class Params(BaseParams):
 
     def event(self, n: int, resample: bool) -> sparse_vector.SparseVector:
         """Return what a release of one size does with the data."""
-        distance = tuberculosis.distance()
+        distance = TUBERCULOSIS.distance()
         sensitivity = distance.sensitivity(n if self.sensitivity_of == "mean" else 1)
         return sparse_vector.calibrate(self.epsilon_total, sensitivity, self.c, resample=resample)
 

@@ -105,7 +105,7 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def event_of(params: Params, epsilon_abc: float) -> GaussianSeries:
     """Return what a release with one threshold does with the data; public."""
-    change = tuberculosis.distance().sensitivity(1)
+    change = TUBERCULOSIS.distance().sensitivity(1)
     asked = params.epsilon_total, params.delta, change, epsilon_abc, params.pool_size
     return soft_weights.calibrate(*asked, params.accountant)
 
@@ -157,8 +157,8 @@ def _draws(task: Task) -> tuple[Array, Array]:
         generator(task.seed, f"san-francisco-{part}", task.first) for part in ("prior", "outbreaks")
     )
     theta = tuberculosis.prior(prior, params.pool_size, deviation)
-    metric = tuberculosis.distance()
-    simulated = metric.statistic(tuberculosis.simulate(outcomes, theta, 1))
+    metric = TUBERCULOSIS.distance()
+    simulated = metric.statistic(TUBERCULOSIS.simulate(outcomes, theta, 1))
     return theta, metric.compare(simulated, metric.statistic(tuberculosis.SAN_FRANCISCO))
 
 

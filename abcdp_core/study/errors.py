@@ -25,7 +25,7 @@ from abcdp_core.sentences import (
     runs_in_words,
     with_budget,
 )
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators import Scenario, uniform_mixture
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study.tables import Rows, Total
 from abcdp_core.tasks import Run
@@ -52,15 +52,15 @@ class OwnData:
         """Return the data of the scenario, at the largest size listed."""
         params, chosen = run.params, vars(run.params)
         largest = max(params.n) if isinstance(params.n, tuple) else _points(chosen, params.n)
-        scenario = chosen.get("scenario", MIXTURE.name)
+        scenario = params.source if "scenario" in chosen else MIXTURE
         known = {name: chosen[name] for name in ("bandwidth", "distance") if name in chosen}
         key = pool.key_for(scenario, largest, params.pool_size, run.seed, run.run, **known)
         return cls(key, run)
 
     @property
-    def scenario(self) -> Any:
+    def scenario(self) -> Scenario:
         """Return the scenario of the data."""
-        return self.key.source
+        return self.key.scenario
 
     def public(self, n: int) -> PublicSide:
         """Return the public side of data with n records."""

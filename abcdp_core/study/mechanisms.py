@@ -42,8 +42,9 @@ class MechanismParams(ScenarioParams):
 
 def public_side(params: Any, seed: int) -> pool.PublicSide:
     """Return the public side of a study: the size of the data, and the pool of all runs."""
-    size = vars(params).get("n", params.source.n_default)
-    return pool.public_side(params.scenario, size, params.pool_size, seed)
+    source = params.source
+    size = vars(params).get("n", source.n_default)
+    return pool.public_side(source, size, params.pool_size, seed)
 
 
 def common(params: Any, c: int) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def best_in_hindsight(name: str, c: int) -> Array:
 @functools.cache
 def errors(name: str, **options: Any) -> Array:
     """Return mean squared errors ``(RUNS,)``; each run has its own data and pool."""
-    keys = [pool.key_for(MIXTURE.name, N, POOL_SIZE, SEED, run) for run in range(RUNS)]
+    keys = [pool.key_for(MIXTURE, N, POOL_SIZE, SEED, run) for run in range(RUNS)]
     mechanism = mechanisms.load(name)
     asked = dataclasses.replace(mechanism.options, **options)
     ready = mechanism.prepare(pool.PublicSide(keys[0], N), asked, BUDGET)

@@ -93,7 +93,7 @@ def fresh(setting: Setting, number: int) -> Array:
     source, mechanism = simulators.load(setting.scenario), mechanisms.load(setting.mechanism)
     errors = []
     for run in range(POOLS):
-        own = pool.key_for(setting.scenario, setting.n, POOL_SIZE, SEED + 1 + number, run)
+        own = pool.key_for(source, setting.n, POOL_SIZE, SEED + 1 + number, run)
         key = dataclasses.replace(own, largest_n=setting.n)
         pool.forget()
         # All pools together would take gigabytes.

@@ -32,7 +32,7 @@ def public_of(name: str, seed: int = 1) -> PublicSide:
     """The public side of a scenario that a mechanism serves."""
     mechanism = mechanisms.load(name)
     scenario = next(each for each in SIZES if not mechanism.refuses(simulators.load(each)))
-    return pool.public_side(scenario, SIZES[scenario], 400, seed)
+    return pool.public_side(simulators.load(scenario), SIZES[scenario], 400, seed)
 
 
 def prepared(name: str, epsilon_total: float) -> Prepared:

@@ -34,7 +34,7 @@ COUNTS = np.array([2.0, 0.0, 3.0, 1.0, 0.0])
 
 
 def prepared(n: int, budget: float, draws: int = 1) -> Prepared:
-    key = pool.key_for(uniform_mixture.SCENARIO.name, 10, 10, seed=1)
+    key = pool.key_for(uniform_mixture.SCENARIO, 10, 10, seed=1)
     public = pool.PublicSide(dataclasses.replace(key, largest_n=n), n)
     return MECHANISM.prepare(public, noisy_counts.Options(draws), Budget(budget))
 

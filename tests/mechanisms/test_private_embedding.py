@@ -91,7 +91,8 @@ def prepared(
         event = calibrated(OBSERVED, asked, fitted, budget, accountant)  # type: ignore[arg-type]
         assert isinstance(event, Gaussian if delta else NormNoise)
         assert event.sensitivity == fitted.sensitivity
-    return Prepared(NEAREST, SimpleNamespace(support=support), asked, fitted, event)  # type: ignore[arg-type]
+    public: Any = SimpleNamespace(scenario=SimpleNamespace(support=support))
+    return Prepared(NEAREST, public, asked, fitted, event)
 
 
 def run(asked: Prepared, seed: int = 2, data: DistanceTable = OBSERVED) -> Release:

@@ -138,7 +138,7 @@ def test_the_posterior_is_that_of_the_pool_given_the_released_numbers(
     name: str, scenario: str
 ) -> None:
     source, mechanism = simulators.load(scenario), mechanisms.load(name)
-    public = pool.public_side(scenario, source.n_default, 2000, 1)
+    public = pool.public_side(source, source.n_default, 2000, 1)
     key = list(source.statistics)[0 if name == "private-summary" else 1]
     summary = public.simulated(0).summaries[key]
     for budget in (1e-3, 1.0, math.inf):
@@ -153,7 +153,7 @@ def test_the_posterior_is_that_of_the_pool_given_the_released_numbers(
         assert np.array_equal(again.weights, release.weights)
         sample = release.sample(public.theta).values
         np.testing.assert_allclose(fixed.scale.theta(again.x), sample, rtol=1e-9)
-        assert public.support.contains(sample).all()
+        assert public.scenario.support.contains(sample).all()
         assert release.made is not None
         is_wide = budget <= (1e-3 if name == "private-summary" else 1.0)
         assert release.made.way == ("weighted" if is_wide else "moved")

@@ -16,6 +16,7 @@ from abcdp_core.mechanisms.soft_weights import weights_of
 from abcdp_core.pool import public_side
 from abcdp_core.privacy import GaussianSeries, composition
 from abcdp_core.privacy.gaussian_series import gaussian_delta
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 
 Array = NDArray[np.float64]
 
@@ -46,7 +47,7 @@ def test_weights_sum_to_one_and_fall_with_the_distance(distances: Array) -> None
 
 @pytest.mark.parametrize("accountant", ["exact", "linear"])
 def test_the_sensitivity_in_units_of_the_threshold_is_rounded_up(accountant: str) -> None:
-    public = public_side("uniform-mixture", 100, 60, 1)
+    public = public_side(MIXTURE, 100, 60, 1)
     exact = Fraction(public.distance.sensitivity(100))
     for k in range(1, 20):
         options = MECHANISM.chosen(epsilon_abc=k / 30.0)
@@ -58,7 +59,7 @@ def test_the_sensitivity_in_units_of_the_threshold_is_rounded_up(accountant: str
 
 
 def test_noise_by_shares_spends_all_of_epsilon_and_delta() -> None:
-    public, options = public_side("uniform-mixture", 100, 60, 1), MECHANISM.chosen(epsilon_abc=0.2)
+    public, options = public_side(MIXTURE, 100, 60, 1), MECHANISM.chosen(epsilon_abc=0.2)
     for accountant, each, rest in (
         ("linear", 1.0 / 60, 0.0),
         ("advanced", composition.largest_per_query_epsilon(1.0, 60, 5e-7, "advanced"), 5e-7),

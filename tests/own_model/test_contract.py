@@ -216,7 +216,7 @@ def test_every_mechanism_that_serves_it_makes_a_release(
     text = FILE.replace("NUMBERS", str(numbers)).replace("DISTANCE", distance)
     file.write_text(text, encoding="utf-8")
     source = registry.add_file(file).SCENARIO
-    public = pool.public_side(f"small-{numbers}-{distance}", 50, 150, 1)
+    public = pool.public_side(source, 50, 150, 1)
     served = mechanisms.for_scenario(source)
     assert ("private-summary" in served) == (numbers > 0)
     assert "noisy-counts" not in served

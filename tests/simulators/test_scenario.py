@@ -15,6 +15,7 @@ from abcdp_core.simulators import Later, tuberculosis, uniform_mixture
 from tests.sources import ROOT
 
 CASES = ROOT / "examples" / "netherlands_daily_cases.csv"
+SPENT = "--epsilon-total 1 --out out.json --yes --workers 1"
 
 
 def test_it_travels_as_its_name() -> None:
@@ -63,18 +64,18 @@ def test_a_module_of_the_former_contract_says_what_it_lacks(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("given", "most"),
     [
-        (f"release covid-people --data {CASES}", 10),
-        ("release uniform-mixture --data data.csv --domain 0,9", 10),
+        (f"release covid-people --data {CASES} {SPENT}", 10),
+        (f"release uniform-mixture --data data.csv --domain 0,9 {SPENT}", 10),
+        ("run posterior --set n=100 --set pool_size=100 --out results", 10),
     ],
 )
 def test_names_are_looked_up_where_text_comes_in(
-    given: str, most: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    given: str, most: int, empty_cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     found: list[str] = []
     load = simulators.load
     monkeypatch.setattr(simulators, "load", lambda name: found.append(name) or load(name))
     monkeypatch.chdir(tmp_path)
     Path("data.csv").write_text("1\n2\n3\n4\n" * 5)
-    more = "--epsilon-total 1 --out out.json --yes --workers 1"
-    assert main([*given.split(), *more.split()]) == 0
+    assert main(given.split()) == 0
     assert 0 < len(found) <= most

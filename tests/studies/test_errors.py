@@ -14,6 +14,7 @@ from abcdp_core import error_curve, error_gaps, pool
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.results import Result
 from abcdp_core.simulators import covid, uniform_mixture
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 from abcdp_core.studies import error_bound, error_by_size, expected_error, mse_curves
 from abcdp_core.study.errors import LeastError
@@ -108,7 +109,7 @@ def assert_releases_have_the_error(
 
 
 def test_simulated_releases_of_shares_have_this_error() -> None:
-    public = pool.PublicSide(pool.key_for("uniform-mixture", 300, 300, 1), 300)
+    public = pool.PublicSide(pool.key_for(MIXTURE, 300, 300, 1), 300)
     made, found = public.simulated(1), results.changed(error_by_size, SHARES)
     estimates = np.vstack([made.theta, uniform_mixture.SCENARIO.prior_mean])
     truth = public.simulated_theta(1)

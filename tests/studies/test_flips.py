@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from abcdp_core import flips, pool, predictive
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.studies import flip_guideline, flip_probability
 from abcdp_core.study import At, Run
 from abcdp_core.theory import flip
@@ -37,7 +38,7 @@ def test_the_guideline_is_the_crossing_of_the_table() -> None:
 def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
     found = guideline(level=0.05)
     largest = int(found.tables["guideline"].largest_c.iloc[0])
-    rho = predictive.paired_distances(pool.key_for("uniform-mixture", 1000, 100, 1), 1000)
+    rho = predictive.paired_distances(pool.key_for(MIXTURE, 1000, 100, 1), 1000)
 
     def median(c: int) -> float:
         scale = flips.event(AT, c).threshold_scale

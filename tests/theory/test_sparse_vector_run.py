@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from abcdp_core import pool
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
+from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.theory import false_acceptance_rate
 from abcdp_core.theory import sparse_vector_run as theory
 from abcdp_core.theory.false_acceptance_rate import Share
@@ -143,7 +144,7 @@ def test_more_nodes_change_nothing_that_is_shown(c: int, resample: bool) -> None
 @pytest.mark.slow
 def test_shares_of_the_toy_data_are_those_of_the_prototype() -> None:
     # MATH F3's check values within their Monte Carlo error.
-    key = pool.key_for("uniform-mixture", 5000, 10_000, 1)
+    key = pool.key_for(MIXTURE, 5000, 10_000, 1)
     comparison = pool.observed_comparison(key, 5000)
     close = int((comparison.rho <= 0.1).sum())
     for c, share in {10: 0.14, 50: 0.61, 100: 0.86, 275: 0.97}.items():

@@ -52,7 +52,7 @@ def before(key: pool.PoolKey, n: int, epsilon_abc: float) -> Before:
     statistics, distance, size = public.statistics[n][near], comparison.distance, len(data)
     tried = np.linspace(0, size - 1, min(POINTS_TRIED, size)).astype(int)
     tried = np.argsort(data[:, -1])[tried]
-    values = np.linspace(*key.source.domain, VALUES_TRIED)
+    values = np.linspace(*key.scenario.domain, VALUES_TRIED)
     moved = []
     for point in tried:
         rest = np.delete(data, point, axis=0)

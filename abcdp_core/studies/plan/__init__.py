@@ -201,7 +201,7 @@ def _others(params: Params, knob: str) -> list[float]:
 
 def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
     """Return the public pool if all data sets share one that must be made first."""
-    key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
+    key = pool.key_for(params.source, params.n, params.pool_size, seed)
     return [] if planning.has_own_pools(params.scenario) or pool.is_kept(key) else [key]
 
 
