@@ -25,7 +25,7 @@ from abcdp_core.planning.estimates import Estimate, average, quantile, share
 from abcdp_core.planning.goal import HONEST, METRICS, Goal, other_half, per_case
 from abcdp_core.planning.sample_size import NAMES, enough, least
 from abcdp_core.planning.simulated_releases import Setting, outcomes
-from abcdp_core.planning.test_cases import case, has_own_pools, ideal, prior
+from abcdp_core.planning.test_cases import case, ideal, prior
 from abcdp_core.planning.tuning import (
     NOISES,
     TRIED,

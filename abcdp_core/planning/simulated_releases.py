@@ -19,6 +19,7 @@ from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.parameters import Params
 from abcdp_core.planning.test_cases import Prior, case, prior, public_side
 from abcdp_core.privacy import Event
+from abcdp_core.simulators import Scenario
 from abcdp_core.streams import generator
 from abcdp_core.trials import Case
 
@@ -38,7 +39,7 @@ class Setting:
     mechanism: str
     options: Params
     budget: Budget
-    scenario: str
+    scenario: Scenario
     n: int
     pool_size: int
 
@@ -65,7 +66,7 @@ class Outcome(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def settings(
-    mechanism: str, budget: Budget, scenario: str, n: int, pool_size: int, seed: int
+    mechanism: str, budget: Budget, scenario: Scenario, n: int, pool_size: int, seed: int
 ) -> tuple[Setting, ...]:
     """Return every public setting of a mechanism that is worth trying.
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from abcdp_core import pool, simulators
 from abcdp_core.distances import Distance
 from abcdp_core.simulators import Scenario
-from abcdp_core.statistic import DirichletCounts
 from abcdp_core.streams import generator
 from abcdp_core.trials import Case
 
@@ -34,16 +33,11 @@ PRIOR_DRAWS = 100_000
 class Reduced:
     """The public side of a case whose pool is drawn as T = ``pool_size`` reduced data sets."""
 
-    name: str
+    scenario: Scenario
     n: int
     pool_size: int
     seed: int
     index: int
-
-    @property
-    def scenario(self) -> Scenario:
-        """The scenario."""
-        return simulators.load(self.name)
 
     @property
     def distance(self) -> Distance:
@@ -102,25 +96,20 @@ def _data(of: Reduced, index: int) -> tuple[Array, Mapping[str, Array]]:
 
 
 @functools.lru_cache(maxsize=4)
-def case(scenario: str, n: int, pool_size: int, seed: int, index: int) -> Case:
+def case(scenario: Scenario, n: int, pool_size: int, seed: int, index: int) -> Case:
     """Return the ``index``-th case, from 0, with ``n`` points per data set."""
     public = public_side(scenario, n, pool_size, seed, index)
-    which = DATA if has_own_pools(scenario) else OF_PLANS + index
+    which = DATA if scenario.reduced is not None else OF_PLANS + index
     return Case(public, public.simulated(which), public.simulated_theta(which))
 
 
 def public_side(
-    scenario: str, n: int, pool_size: int, seed: int, index: int
+    scenario: Scenario, n: int, pool_size: int, seed: int, index: int
 ) -> Reduced | pool.PublicSide:
     """Return the public side of a case; its pool is drawn or opened on first use."""
-    if has_own_pools(scenario):
+    if scenario.reduced is not None:
         return Reduced(scenario, n, pool_size, seed, index)
-    return pool.public_side(simulators.load(scenario), n, pool_size, seed)
-
-
-def has_own_pools(scenario: str) -> bool:
-    """Return whether every case of a scenario has its own pool, at any n."""
-    return simulators.load(scenario).reduced is not None
+    return pool.public_side(scenario, n, pool_size, seed)
 
 
 @dataclass(frozen=True)
@@ -148,12 +137,11 @@ class Prior:
 
 
 @functools.lru_cache(maxsize=16)
-def prior(scenario: str) -> Prior:
+def prior(scenario: Scenario) -> Prior:
     """Estimate a scenario's prior from :data:`PRIOR_DRAWS` draws."""
-    source = simulators.load(scenario)
-    draws = source.prior(generator(0, "plan-prior"), PRIOR_DRAWS)
-    mean = np.asarray(source.prior_mean, dtype=float)
-    several = simulators.has_several_units(source)
+    draws = scenario.prior(generator(0, "plan-prior"), PRIOR_DRAWS)
+    mean = np.asarray(scenario.prior_mean, dtype=float)
+    several = simulators.has_several_units(scenario)
     unit = draws.std(axis=0) if several else np.ones(len(mean))
     apart = (draws - mean) / unit
     each = np.column_stack([np.mean(apart**2, axis=1), np.mean(np.abs(apart), axis=1)])
@@ -174,16 +162,16 @@ class Ideal:
     expected_mse: float
 
 
-def ideal(scenario: str, at: Case) -> Ideal:
+def ideal(at: Case) -> Ideal:
     """Return the ideal error in a case; NaN unless the scenario states a model of counts.
 
     A share with concentration a, of the sum A, has prior variance a (A − a) / (A² (A + 1)). Given N
     points, A / (A + N) of it remains on average.
     """
-    model: DirichletCounts | None = at.public.scenario.conjugate
+    model = at.public.scenario.conjugate
     if model is None:
         return Ideal(math.nan, math.nan)
-    known, alpha = prior(scenario), np.array(model.concentration)
+    known, alpha = prior(at.public.scenario), np.array(model.concentration)
     counts, total = at.comparison.summaries[model.statistic], float(alpha.sum())
     mse, _ = known.errors((alpha + counts) / (total + counts.sum()), at.truth)
     variance = alpha * (total - alpha) / (total**2 * (total + 1.0)) / known.unit**2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from abcdp_core import cache, fingerprint, mechanisms
 from abcdp_core.mechanisms import Budget
 from abcdp_core.planning.simulated_releases import Outcome, Setting, outcomes, settings
 from abcdp_core.planning.test_cases import case, ideal, prior
+from abcdp_core.simulators import Scenario
 
 INTERVAL_SCORE = "interval_score"
 """Score for choosing settings if the goal is about intervals."""
@@ -51,7 +52,7 @@ class Asked:
         score: column of outcomes; the best setting has the least mean.
     """
 
-    scenario: str
+    scenario: Scenario
     n: int
     epsilon_total: float
     delta: float
@@ -83,7 +84,8 @@ def tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
 def kept(asked: Asked, seed: int, index: int) -> pd.DataFrame:
     """Return the outcomes of :func:`tried`, cached on disk, from which settings are chosen."""
     code = fingerprint.of(__name__, folders=LOOKED_UP)
-    entry = cache.entry("plan-tried", asdict(asked) | {"seed": seed, "index": index}, code)
+    stated = vars(asked) | {"scenario": asked.scenario.name, "seed": seed, "index": index}
+    entry = cache.entry("plan-tried", stated, code)
 
     def make() -> cache.Arrays:
         rows = tried(asked, seed, index)
@@ -122,7 +124,7 @@ def table(
     any_of = every[0][1]
     known = prior(any_of.scenario)
     at = case(any_of.scenario, any_of.n, any_of.pool_size, seed, index)
-    best_there_is = ideal(any_of.scenario, at)
+    best_there_is = ideal(at)
     controls = *known.errors(known.mean, at.truth), best_there_is.mse, best_there_is.expected_mse
     rows = []
     for place, setting in every:

@@ -49,13 +49,13 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, pool, simulators, trials
+from abcdp_core import mechanisms, pool, trials
 from abcdp_core import parameters as par
 from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, Mechanism, Prepared
 from abcdp_core.privacy import tradeoff
 from abcdp_core.sentences import ROUNDING, percent, settings_line
-from abcdp_core.simulators import ScenarioParams
+from abcdp_core.simulators import Scenario, ScenarioParams
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import Result, Rows, Run, Study
 
@@ -84,9 +84,9 @@ class Params(ScenarioParams):
     scenario: str = trials.SCENARIO.field(MIXTURE.name)
 
 
-def compared(scenario: str = MIXTURE.name) -> list[Mechanism]:
+def compared(scenario: Scenario = MIXTURE) -> list[Mechanism]:
     """Return the mechanisms that this study compares for a scenario."""
-    served = mechanisms.for_scenario(simulators.load(scenario)).values()
+    served = mechanisms.for_scenario(scenario).values()
     return [each for each in served if EXPERIMENT in each.shown_in]
 
 
@@ -109,13 +109,13 @@ def prepared(
 def at_first_budget(run: Run[Params]) -> list[Prepared]:
     """Calibrate each mechanism to the first budget with its own accountant."""
     params = run.params
-    return [prepared(each, params, params.epsilon_total[0]) for each in compared(params.scenario)]
+    return [prepared(each, params, params.epsilon_total[0]) for each in compared(params.source)]
 
 
 def scales(_: list[Prepared], run: Run[Params]) -> list[Any]:
     """Tabulate the noise that each accountant calls for at every budget."""
     params, rows = run.params, []
-    for each in compared(params.scenario):
+    for each in compared(params.source):
         # Accountants of plug-ins come last.
         names = sorted(each.accountants, key=lambda name: (*ACCOUNTANTS, name).index(name))
         for accountant in names:

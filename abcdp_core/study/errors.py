@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from abcdp_core import pool, simulators, summaries
+from abcdp_core import pool, summaries
 from abcdp_core.figures.lines import Lines
 from abcdp_core.pool import DistanceTable, PublicSide
 from abcdp_core.results import Result, Tables
@@ -119,7 +119,8 @@ RIVAL = Rows("n epsilon_total run mse mae", rival)  # The table of these errors
 
 def scenario_of(result: Result) -> Any:
     """Return the scenario of a result."""
-    return simulators.load(getattr(result.params, "scenario", MIXTURE.name))
+    params: Any = result.params
+    return params.source if "scenario" in vars(params) else MIXTURE
 
 
 def prior_error(result: Result, metric: str) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import mechanisms, planning, pool, simulators, summaries
+from abcdp_core import mechanisms, planning, pool, summaries
 from abcdp_core.mechanisms import Budget
 from abcdp_core.planning import Setting
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
@@ -76,7 +76,7 @@ def drawn() -> Iterator[Setting]:
         c, epsilon_abc = round(values["c"]), values["epsilon_abc"]
         options = mechanisms.load(str(name)).chosen(c=c, epsilon_abc=epsilon_abc)
         budget, n = Budget(values["epsilon_total"], DELTA), round(values["n"])
-        yield Setting(str(name), options, budget, MIXTURE.name, n, POOL_SIZE)
+        yield Setting(str(name), options, budget, MIXTURE, n, POOL_SIZE)
 
 
 def prediction(setting: Setting, cases: int = CASES) -> planning.Estimate:
@@ -90,7 +90,7 @@ def prediction(setting: Setting, cases: int = CASES) -> planning.Estimate:
 
 def fresh(setting: Setting, number: int) -> Array:
     """Return mean squared errors ``(POOLS * RUNS,)`` of releases from simulated points."""
-    source, mechanism = simulators.load(setting.scenario), mechanisms.load(setting.mechanism)
+    source, mechanism = setting.scenario, mechanisms.load(setting.mechanism)
     errors = []
     for run in range(POOLS):
         own = pool.key_for(source, setting.n, POOL_SIZE, SEED + 1 + number, run)

@@ -14,10 +14,10 @@ from scipy import stats
 from abcdp_core import mechanisms, planning
 from abcdp_core.mechanisms import Budget
 from abcdp_core.planning import Asked, Estimate, Goal, Setting, outcomes
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators import covid_people, uniform_mixture
 from tests.statistics import assert_mean, assert_same_distribution, rejects
 
-MIXTURE = uniform_mixture.SCENARIO.name
+MIXTURE = uniform_mixture.SCENARIO
 
 
 def setting_of(name: str, n: int = 500, pool_size: int = 400, **options: Any) -> Setting:
@@ -53,7 +53,7 @@ def test_the_error_of_the_prior_mean_is_that_of_the_prior_s_moments() -> None:
     # A weight of five has variance 0.2 * 0.8 / 6.
     assert known.mse == pytest.approx(0.16 / 6.0, rel=0.01)
     assert (known.unit == 1.0).all()
-    assert planning.prior("covid-people").mse == pytest.approx(1.0, rel=0.01)
+    assert planning.prior(covid_people.SCENARIO).mse == pytest.approx(1.0, rel=0.01)
 
 
 def test_the_exact_error_is_the_mean_over_the_noise() -> None:
@@ -109,9 +109,7 @@ def test_settings_are_chosen_and_predicted_on_different_cases(
 
 
 def test_the_ideal_error_has_its_stated_mean() -> None:
-    each = [
-        planning.ideal(MIXTURE, planning.case(MIXTURE, 30, 1, 5, index)) for index in range(400)
-    ]
+    each = [planning.ideal(planning.case(MIXTURE, 30, 1, 5, index)) for index in range(400)]
     expected = each[0].expected_mse
     assert expected == pytest.approx(0.16 / 6.0 * 5.0 / 35.0)
     assert_mean(np.array([one.mse for one in each]), expected, 0.0, 0.04)

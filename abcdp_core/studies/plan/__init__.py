@@ -35,7 +35,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from abcdp_core import mechanisms, planning, pool, trials
+from abcdp_core import mechanisms, planning, pool, simulators, trials
 from abcdp_core import parameters as par
 from abcdp_core.parameters import ParameterError
 from abcdp_core.planning import Asked, Goal
@@ -113,7 +113,7 @@ class Params(ScenarioParams):
         """Return the usual one, with any N within bounds if data of any size can be simulated."""
         known = super().specification(scenario)
         is_known = scenario in known["scenario"].options
-        if scenario is None or (is_known and planning.has_own_pools(scenario)):
+        if scenario is None or (is_known and simulators.load(scenario).reduced):
             steps = tuple(float(size) for size in known["n"].options)
             known["n"] = dataclasses.replace(known["n"], options=(), steps=steps)
         return known
@@ -121,7 +121,7 @@ class Params(ScenarioParams):
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
         """Return the scenario's own size and pool, and an eighth of the prior's error as goal."""
-        few = float(f"{math.sqrt(planning.prior(scenario).mse) / 8.0:.1g}")
+        few = float(f"{math.sqrt(planning.prior(simulators.load(scenario)).mse) / 8.0:.1g}")
         return super().defaults(scenario) | {"wanted": min(max(few, WANTED.low), WANTED.high)}
 
     @property
@@ -202,13 +202,13 @@ def _others(params: Params, knob: str) -> list[float]:
 def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
     """Return the public pool if all data sets share one that must be made first."""
     key = pool.key_for(params.source, params.n, params.pool_size, seed)
-    return [] if planning.has_own_pools(params.scenario) or pool.is_kept(key) else [key]
+    return [] if key.scenario.reduced or pool.is_kept(key) else [key]
 
 
 def asked(params: Params) -> Asked:
     """Return what settings are chosen for."""
     there_is = params.n, params.epsilon_total, params.delta
-    return Asked(params.scenario, *there_is, params.planned, params.pool_size, params.wish.score)
+    return Asked(params.source, *there_is, params.planned, params.pool_size, params.wish.score)
 
 
 def work(task: Task) -> Tables:

@@ -71,7 +71,7 @@ def tables(params: Params, outcomes: pd.DataFrame, others: Mapping[str, Sequence
         outcomes: of all data sets so far.
         others: knob -> its other values to try.
     """
-    goal, known = params.wish, planning.prior(params.scenario)
+    goal, known = params.wish, planning.prior(params.source)
     found = _found(params, outcomes)
     rows: dict[str, list[Row]] = {"main": [], "goal": [], "intervals": []}
     for name, each in found.items():
@@ -112,7 +112,7 @@ def _table(name: str, rows: list[Row]) -> pd.DataFrame:
 
 def _found(params: Params, outcomes: pd.DataFrame) -> dict[str, Found]:
     """Return the predictions for mechanisms that have outcomes, the best first."""
-    goal, known, found = params.wish, planning.prior(params.scenario), {}
+    goal, known, found = params.wish, planning.prior(params.source), {}
     for name in params.planned:
         own = outcomes[outcomes.mechanism == name]
         rows, tried = (own[own.part == part] for part in ("predicted", "tried"))

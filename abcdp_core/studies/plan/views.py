@@ -45,7 +45,7 @@ def advice(result: Result) -> str:
     texts = [f"{title(result)} at N = {params.n:,} and ε_total = {params.epsilon_total:,g}."]
     if math.isfinite(best.value):
         value = amount(best.value, 2)
-        prior = goal.of_prior(planning.prior(params.scenario))
+        prior = goal.of_prior(planning.prior(params.source))
         reference = f"the prior mean's is {amount(prior, 2)}"
         if params.has_goal:
             reference = f"the goal is at most {amount(params.wanted, 6)}"
@@ -120,7 +120,7 @@ def _ranked(result: Result) -> fig.CaptionedFigure:
     words = title(result), f"{wish.quantity}{shared.in_units(params)}", settings
     rows = goal.assign(open=~main.meets)
     wanted = [(params.wanted, fig.GUIDE, "goal")] * params.has_goal
-    prior = None if wish.intervals else wish.of_prior(planning.prior(params.scenario))
+    prior = None if wish.intervals else wish.of_prior(planning.prior(params.source))
     figure = _rows(rows, ("value", "no draws"), words, wanted, prior)
     units = {str(name): mechanisms.load(name).protects(source)[0] for name in main.mechanism}
     others = {name: unit for name, unit in units.items() if unit != units[main.mechanism[0]]}
