@@ -251,28 +251,29 @@ class Options(Params):
     draws: int = DRAWS.field(1000)
 
 
-def _statistic(scenario: Scenario) -> Statistic:
-    """Return the counts of a scenario that has a model of them."""
-    return scenario.statistics[_model(scenario).statistic]
-
-
-def _model(scenario: Scenario) -> DirichletCounts:
+def model_of(scenario: Scenario) -> DirichletCounts:
+    """Return the model of the counts of a scenario that is served."""
     assert scenario.conjugate is not None
     return scenario.conjugate
+
+
+def statistic_of(scenario: Scenario) -> Statistic:
+    """Return the counts themselves."""
+    return scenario.statistics[model_of(scenario).statistic]
 
 
 def refuses(scenario: Scenario) -> str:
     """Refuse scenarios without a model of counts, or with a private number of records."""
     if scenario.conjugate is None:
         return "Its data are not counts in cells with unknown shares: no exact posterior is known."
-    if _statistic(scenario).neighbours != "replace":
+    if statistic_of(scenario).neighbours != "replace":
         return "Its number of records is private, and this posterior uses that number."
     return ""
 
 
 def protects(scenario: Scenario) -> tuple[str, str]:
     """Return protected unit and neighbors of the counts."""
-    statistic = _statistic(scenario)
+    statistic = statistic_of(scenario)
     return statistic.unit, statistic.neighbours
 
 
@@ -284,13 +285,13 @@ def calibrated(
     accountant: str,
 ) -> SummaryNoise:
     """Return the noise of the counts."""
-    return noise_for(_statistic(public.scenario), public.n, budget.epsilon_total)
+    return noise_for(statistic_of(public.scenario), public.n, budget.epsilon_total)
 
 
 def released(prepared: Prepared, comparison: Any, rng: np.random.Generator) -> Release:
     """Release the counts of a comparison, and their posterior."""
     public, draws = prepared.public, prepared.options.draws
-    model = _model(public.scenario)
+    model = model_of(public.scenario)
     noised = noisy(comparison.summaries[model.statistic], prepared.event, rng)
     concentration = np.array(model.concentration)
     return posterior(noised, prepared.event, public.n, concentration, draws, rng)

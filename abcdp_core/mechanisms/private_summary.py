@@ -164,29 +164,22 @@ class Options(Params):
     unit: str = UNIT.field("default")
 
 
-def statistic_of(scenario: Scenario, unit: str) -> Statistic | None:
-    """Return the statistic that protects such a unit; ``None`` if the scenario has none."""
-    stated = list(scenario.statistics.values())
-    place = UNIT.options.index(unit)
-    return stated[place] if place < len(stated) else None
-
-
-def _served(scenario: Scenario, unit: str) -> Statistic:
-    """Return the same for a scenario that is known to have it."""
-    return cast(Statistic, statistic_of(scenario, unit))
+def statistic_of(scenario: Scenario, unit: str) -> Statistic:
+    """Return the statistic that protects such a unit, unless :func:`refuses` says why not."""
+    return [*scenario.statistics.values()][UNIT.options.index(unit)]
 
 
 def calibrated(
     public: PublicSide, options: Options, fitted: None, budget: Budget, accountant: str
 ) -> SummaryNoise:
     """Return the noise of the numbers."""
-    return noise_for(_served(public.scenario, options.unit), public.n, budget.epsilon_total)
+    return noise_for(statistic_of(public.scenario, options.unit), public.n, budget.epsilon_total)
 
 
 def released(prepared: Prepared, comparison: Any, rng: np.random.Generator) -> Release:
     """Release the numbers of a comparison, and their posterior."""
     public, event = prepared.public, prepared.event
-    name = _served(public.scenario, prepared.options.unit).name
+    name = statistic_of(public.scenario, prepared.options.unit).name
     pool = _pool(public, name, event)
     found = pool.given(noisy(comparison.summaries[name], event, rng))
     samples = pool.scale.theta(found.x) if found.way == "regression" else None
@@ -223,7 +216,7 @@ def parts_of_release(prepared: Prepared, paid: str, free: str, size: int) -> tup
 
 def refuses(unit: str, scenario: Scenario) -> str:
     """Refuse scenarios that state no numbers for a unit."""
-    if statistic_of(scenario, unit) is not None:
+    if UNIT.options.index(unit) < len(scenario.statistics):
         return ""
     if unit == "default":
         return "It defines no summary that one unit can change only by a bounded amount."
@@ -232,13 +225,13 @@ def refuses(unit: str, scenario: Scenario) -> str:
 
 def protects(unit: str, scenario: Scenario) -> tuple[str, str]:
     """Return protected unit and neighbors of the statistic."""
-    statistic = _served(scenario, unit)
+    statistic = statistic_of(scenario, unit)
     return statistic.unit, statistic.neighbours
 
 
 def smallest_pool(unit: str, scenario: Scenario) -> int:
     """Return the smallest pool whose draws are moved, given the numbers of a unit."""
-    return minimum_pool(len(_served(scenario, unit).names))
+    return minimum_pool(len(statistic_of(scenario, unit).names))
 
 
 def of_unit(unit: str) -> dict[str, Any]:

@@ -30,14 +30,14 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import pool
-from abcdp_core.mechanisms.noisy_counts import counts_given, shares
+from abcdp_core.mechanisms.noisy_counts import counts_given, model_of, shares, statistic_of
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release.budget_file import Reservation
 from abcdp_core.release.document import LEVEL, ReleaseRecord, in_scale, unit_of, whole_numbers
@@ -47,7 +47,6 @@ from abcdp_core.release.releasable import Expected, ReleaseMechanism
 from abcdp_core.release.request import DRAWS, POOL_SEED, SeriesRequest
 from abcdp_core.sentences import plain
 from abcdp_core.simulators import Scenario
-from abcdp_core.statistic import DirichletCounts, Statistic
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -78,7 +77,7 @@ class NoisyCountsRequest(SeriesRequest):
         """Return whether a scenario has a model of counts of the sensitivity used here."""
         if scenario.conjugate is None:
             return False
-        statistic = _statistic(scenario)
+        statistic = statistic_of(scenario)
         return statistic.neighbours == "replace" and statistic.l1(1) <= SENSITIVITY
 
     def event(self, n: int) -> CountNoise:
@@ -106,14 +105,9 @@ class NoisyCountsRequest(SeriesRequest):
         )
 
 
-def _statistic(source: Scenario) -> Statistic:
-    return source.statistics[cast(DirichletCounts, source.conjugate).statistic]
-
-
 def _concentration(request: NoisyCountsRequest) -> Array:
     """α of the prior ``(K,)``."""
-    source = request.source
-    return np.array(cast(DirichletCounts, source.conjugate).concentration)
+    return np.array(model_of(request.source).concentration)
 
 
 def _total(request: NoisyCountsRequest) -> float:
@@ -302,7 +296,7 @@ def measure(
 ) -> tuple[int, ...]:
     """Return the number of values in each cell; private."""
     data = request.data_points(values)
-    return tuple(int(count) for count in _statistic(request.source).reduce(data))
+    return tuple(int(count) for count in statistic_of(request.source).reduce(data))
 
 
 def draw(

@@ -41,7 +41,6 @@ from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 
-PRIOR_SD = tuberculosis.PRIOR_SD
 ROWS = 1000
 """Rows of a simulated report. No report of the 23 000 in the pool has more than 574 clusters."""
 

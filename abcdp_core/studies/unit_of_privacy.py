@@ -48,7 +48,7 @@ TITLE = "What protecting a larger unit costs"
 MECHANISMS = (private_summary.SUMMARY, private_summary.LARGE_UNIT)
 
 NAMED = {name: simulators.load(name) for name in simulators.with_feature("statistics")}
-SERVED = [name for name in NAMED if private_summary.statistic_of(NAMED[name], "larger")]
+SERVED = [name for name in NAMED if not private_summary.refuses("larger", NAMED[name])]
 SCENARIO = choice("Scenario", "Published data with a choice of two units.", SERVED)
 
 

@@ -109,7 +109,9 @@ SYNTHETIC = synthetic_data.Params(n=1000, pool_size=500, epsilon_total=100.0, c=
 
 def test_data_sets_take_the_kept_draws_in_turn() -> None:
     theta = np.arange(12.0).reshape(3, 4)
-    chosen, data = simulators.simulate_round_robin(covid, theta, 18, 7, np.random.default_rng(1))
+    chosen, data = simulators.simulate_round_robin(
+        covid.SCENARIO, theta, 18, 7, np.random.default_rng(1)
+    )
     assert chosen.tolist() == [0, 1, 2, 0, 1, 2, 0]
     assert data[3] == pytest.approx(covid.with_days(covid.curves(theta[:1], covid.days(18)))[0])
 
