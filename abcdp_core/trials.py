@@ -23,6 +23,7 @@ from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.parameters import Parameter, ParameterError, Params, choice
 from abcdp_core.pool import PublicSide
 from abcdp_core.sentences import listed
+from abcdp_core.simulators import Scenario
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.streams import generator
 
@@ -95,43 +96,40 @@ SENSITIVITY = dataclasses.replace(
 def able(parameter: Parameter, scenario: str) -> Parameter:
     """Return a choice of mechanisms without those that cannot serve a scenario."""
     names = tuple(str(name) for name in parameter.options)
-    return dataclasses.replace(parameter, options=serving(names, scenario))
+    return dataclasses.replace(parameter, options=serving(names, simulators.load(scenario)))
 
 
-def serving(names: tuple[str, ...], scenario: str) -> tuple[str, ...]:
+def serving(names: tuple[str, ...], scenario: Scenario) -> tuple[str, ...]:
     """Return those of some mechanisms that can serve a scenario."""
-    served = mechanisms.for_scenario(simulators.load(scenario))
+    served = mechanisms.for_scenario(scenario)
     return tuple(name for name in names if name in served)
 
 
-def check_truths(scenario: str, truths: str) -> None:
+def check_truths(scenario: Scenario, truths: str) -> None:
     """Refuse a scenario's own data if their true parameters are unknown.
 
     Raises:
         ParameterError: they are unknown.
     """
-    if truths == "own" and not knows_truth(simulators.load(scenario)):
+    if truths == "own" and not knows_truth(scenario):
         raise ParameterError(
-            f"truths = own: the true parameters of {scenario}'s data are unknown; "
+            f"truths = own: the true parameters of {scenario.name}'s data are unknown; "
             f"use truths = prior."
         )
 
 
-def check_mechanisms(scenario: str, names: tuple[str, ...]) -> None:
+def check_mechanisms(scenario: Scenario, names: tuple[str, ...]) -> None:
     """Refuse mechanisms that cannot serve a scenario.
 
     Raises:
         ParameterError: one cannot; the message says why.
     """
-    source = simulators.load(scenario)
     for name in names:
-        if reason := mechanisms.load(name).refuses(source):
-            raise ParameterError(f"mechanism = {name}: cannot serve {scenario}. {reason}")
+        if reason := mechanisms.load(name).refuses(scenario):
+            raise ParameterError(f"mechanism = {name}: cannot serve {scenario.name}. {reason}")
 
 
-def guarantees(
-    names: tuple[str, ...], budget: Budget, scenario: simulators.Scenario, budgets: int = 1
-) -> str:
+def guarantees(names: tuple[str, ...], budget: Budget, scenario: Scenario, budgets: int = 1) -> str:
     """Return the guarantee of one release by each mechanism, equal guarantees together.
 
     Args:
@@ -155,7 +153,7 @@ def guarantees(
     return " ".join([*texts, *largest, privacy.ADDS_UP])
 
 
-def knows_truth(scenario: simulators.Scenario) -> bool:
+def knows_truth(scenario: Scenario) -> bool:
     """Return whether the scenario's own data are simulated at known parameters."""
     return scenario.truth is not None and scenario.observed is None
 

@@ -30,14 +30,16 @@ class MechanismParams(ScenarioParams):
     def defaults(cls, scenario: str) -> dict[str, Any]:
         """Return the defaults of a scenario, and the mechanisms that support it."""
         usual = vars(cls)["mechanism"]
-        serving = {} if isinstance(usual, str) else {"mechanism": trials.serving(usual, scenario)}
-        return super().defaults(scenario) | serving
+        if isinstance(usual, str):
+            return super().defaults(scenario)
+        serving = trials.serving(usual, simulators.load(scenario))
+        return super().defaults(scenario) | {"mechanism": serving}
 
     def check_together(self) -> None:
         """Refuse too much work, too many draws to keep, and mechanisms that do not fit."""
         super().check_together()
         names = vars(self)["mechanism"]
-        trials.check_mechanisms(self.scenario, (names,) if isinstance(names, str) else names)
+        trials.check_mechanisms(self.source, (names,) if isinstance(names, str) else names)
 
 
 def public_side(params: Any, seed: int) -> pool.PublicSide:

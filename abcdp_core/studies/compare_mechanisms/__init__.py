@@ -103,7 +103,7 @@ class Params(shared.MechanismParams):
     def check_together(self) -> None:
         """Refuse too much work, too many draws to keep, and unknown truths."""
         super().check_together()
-        trials.check_truths(self.scenario, self.truths)
+        trials.check_truths(self.source, self.truths)
 
 
 SELECTIONS = ("sparse-vector", "nearest-selection")

@@ -130,7 +130,7 @@ class Params(ScenarioParams):
         if EVERY not in self.mechanism:
             return self.mechanism
         names = tuple(name for name in mechanisms.names() if name not in NOT_ADVISED)
-        return trials.serving(names, self.scenario)
+        return trials.serving(names, self.source)
 
     @property
     def has_goal(self) -> bool:
@@ -148,7 +148,7 @@ class Params(ScenarioParams):
     def check_together(self) -> None:
         """Refuse a pool that is too large, and mechanisms that cannot serve scenario or goal."""
         par.check_work(self.n, self.pool_size)
-        trials.check_mechanisms(self.scenario, self.planned)
+        trials.check_mechanisms(self.source, self.planned)
         sampling = any(mechanisms.load(name).sample for name in self.planned)
         if self.goal == INTERVAL and not sampling:
             names = ", ".join(self.mechanism)
