@@ -18,7 +18,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from abcdp_core import libraries
+from abcdp_core.base import former, libraries
 
 __version__ = "0.3.0"
 
@@ -29,11 +29,17 @@ libraries.choose(os.environ, Path(__file__).parent)
 os.environ.update(libraries.ONE_THREAD | os.environ)
 
 
+former.provide()
+
+
 def __getattr__(name: str) -> Any:
     """Import :func:`.inference_data.to_inference_data` once it is asked for.
 
-    An import statement would make every cached pool depend on the code behind it.
+    An import statement would make every cached pool depend on the code behind it. Modules are found
+    by their former names, too.
     """
+    if name in former.NAMES:
+        return importlib.import_module(former.now(f"{__name__}.{name}"))
     if name == "to_inference_data":
-        return importlib.import_module("abcdp_core.inference_data").to_inference_data
+        return importlib.import_module("abcdp_core.release.inference_data").to_inference_data
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
 from typing import Any, NoReturn
 
-from abcdp_core import interruption, registry
+from abcdp_core.base import interruption, registry
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.cli import ending
 from abcdp_core.output.formats import ExportError
-from abcdp_core.parameters import ParameterError
 
 FAILED = 1
 IMPOSSIBLE = 2

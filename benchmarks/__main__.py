@@ -6,7 +6,7 @@ import argparse
 import os
 import tempfile
 
-from abcdp_core.results import versions
+from abcdp_core.run.results import versions
 from benchmarks import timings
 from benchmarks.measure import TIMED, fresh, head, here, machine, timed
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from abcdp_core.workers import processor_count
+from abcdp_core.run.workers import processor_count
 from benchmarks.server import ROOT
 
 TIMED = ("", "median", "min-max", "unit", "runs", "goal")

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from ui import router
 from ui.figures import blocks, captions, downloads, labels
 from ui.jobs import progress

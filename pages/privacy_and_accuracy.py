@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from ui import router
 from ui.figures import blocks, downloads, errors, labels
 from ui.jobs import progress

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from ui import router
 from ui.figures import blocks, downloads, labels
 from ui.release import published_problem

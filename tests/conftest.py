@@ -12,9 +12,12 @@ import hypothesis
 import pytest
 from hypothesis.internal.conjecture import providers
 
-from abcdp_core import pool, predictive, registry, runner, workers
+from abcdp_core import pool
+from abcdp_core.base import registry
+from abcdp_core.evaluation import predictive
 from abcdp_core.posterior import fit
 from abcdp_core.posterior import pool as fixed_pool
+from abcdp_core.run import runner, workers
 
 # The same examples on every run and machine; the first call of a compiled function is slow.
 hypothesis.settings.register_profile(

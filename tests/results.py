@@ -9,9 +9,11 @@ from typing import Any
 import filelock
 import pytest
 
-from abcdp_core import cache, pool, runner, studies
-from abcdp_core.parameters import Params
-from abcdp_core.results import Result
+from abcdp_core import pool, studies
+from abcdp_core.base import cache
+from abcdp_core.base.parameters import Params
+from abcdp_core.run import runner
+from abcdp_core.run.results import Result
 from abcdp_core.studies import Experiment
 
 

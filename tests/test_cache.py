@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abcdp_core import cache
+from abcdp_core.base import cache
 
 ARRAYS = {
     "theta": np.arange(50.0).reshape(25, 2),

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from abcdp_core import libraries
+from abcdp_core.base import libraries
 
 CODE = Path(libraries.__file__).parent
 

@@ -102,7 +102,7 @@ def test_the_quickstart_prints_what_the_page_shows(capsys: pytest.CaptureFixture
     found = re.search(r"```python\n(.*?)```\n\nprints\n\n((?: {4}.*\n)+)\nwhere", text, re.DOTALL)
     assert found is not None
     code, printed = found.groups()
-    assert len([line for line in code.splitlines() if line]) == 10
+    assert len([line for line in code.splitlines() if line]) == 11
     namespace: dict[str, Any] = {}
     exec(code, namespace)
     assert capsys.readouterr().out.split() == printed.split()

@@ -9,7 +9,9 @@ from types import ModuleType
 
 import pytest
 
-from abcdp_core import fingerprint, registry, store, studies
+from abcdp_core import studies
+from abcdp_core.base import fingerprint, registry
+from abcdp_core.run import store
 
 CURVES = "abcdp_core.studies.mse_curves"
 THEORY = "abcdp_core.claims.truncation_theory"
@@ -21,7 +23,7 @@ def of_pool(scenario: str = MIXTURE) -> str:
 
 
 def of_study(study: str = CURVES) -> str:
-    return fingerprint.of("abcdp_core.store", study, folders=store.LOOKED_UP)
+    return fingerprint.of("abcdp_core.run.store", study, folders=store.LOOKED_UP)
 
 
 def of_theory() -> str:
@@ -34,12 +36,20 @@ def change(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
 
 
 CASES: list[tuple[Callable[[], str], bool, str]] = [
-    (of_pool, True, "pool simulators.uniform_mixture distances.fourier streams cache simulators"),
-    (of_pool, False, "simulators.covid mechanisms.sparse_vector runner figures __main__"),
+    (
+        of_pool,
+        True,
+        "pool simulators.uniform_mixture distances.fourier base.streams base.cache simulators",
+    ),
+    (of_pool, False, "simulators.covid mechanisms.sparse_vector run.runner figures __main__"),
     # The last two are found by their names, not imported.
-    (of_study, True, "studies.mse_curves studies pool privacy.composition store summaries"),
+    (
+        of_study,
+        True,
+        "studies.mse_curves studies pool privacy.composition run.store base.summaries",
+    ),
     (of_study, True, "simulators.tuberculosis mechanisms.linear_maps"),
-    (of_study, False, "studies.soft_abc claims claims.truncation_theory output.files workers"),
+    (of_study, False, "studies.soft_abc claims claims.truncation_theory output.files run.workers"),
     (of_theory, False, "simulators.uniform_mixture"),
 ]
 """Fingerprint, whether modules change it, and their names."""
@@ -77,7 +87,7 @@ def test_every_module_that_a_loaded_study_uses_is_in_its_fingerprint() -> None:
     """Parsing the source finds what the loaded modules hold."""
     for name in studies.names():
         study = studies.load(name).__name__
-        reached = fingerprint._reached(["abcdp_core.store", study], store.LOOKED_UP)
+        reached = fingerprint._reached(["abcdp_core.run.store", study], store.LOOKED_UP)
         for each in reached.keys() & sys.modules.keys():
             assert owners_in(sys.modules[each]) <= reached.keys(), each
 
@@ -114,5 +124,5 @@ def test_a_plug_in_counts_with_its_text_when_it_was_added_where_it_may_be_looked
     registry.add_file(file)
     second = of_pool(name)
     assert second != first
-    change(monkeypatch, "abcdp_core.transforms")
+    change(monkeypatch, "abcdp_core.base.transforms")
     assert of_pool(name) != second

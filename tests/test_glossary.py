@@ -1,7 +1,7 @@
 """Words are explained once where they occur, and the documentation prints what pages show."""
 
-from abcdp_core import glossary
-from abcdp_core.places import ROOT
+from abcdp_core.base import glossary
+from abcdp_core.base.places import ROOT
 
 
 def test_a_word_is_explained_where_it_occurs_first_and_text_stays_text() -> None:
@@ -14,4 +14,5 @@ def test_a_word_is_explained_where_it_occurs_first_and_text_stays_text() -> None
 
 def test_the_documentation_prints_the_glossary() -> None:
     printed = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-    assert printed == glossary.as_markdown(), "run python -m abcdp_core.glossary > docs/glossary.md"
+    remake = "run python -m abcdp_core.base.glossary > docs/glossary.md"
+    assert printed == glossary.as_markdown(), remake

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from abcdp_core import interruption
-from abcdp_core.interruption import Stopped, held, like_ctrl_c
+from abcdp_core.base import interruption
+from abcdp_core.base.interruption import Stopped, held, like_ctrl_c
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 

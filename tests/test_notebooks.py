@@ -11,11 +11,12 @@ import plotly.graph_objects as go
 import pytest
 
 from abcdp_core import figures as fig
-from abcdp_core import lessons, runner
+from abcdp_core import lessons
+from abcdp_core.base.parameters import Params
 from abcdp_core.lessons import numbers
 from abcdp_core.lessons.step import Step
-from abcdp_core.parameters import Params
-from abcdp_core.results import Result
+from abcdp_core.run import runner
+from abcdp_core.run.results import Result
 from abcdp_core.studies import Experiment
 from tests import notebooks, results
 from tests.notebooks import Cell

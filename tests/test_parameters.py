@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdp_core import parameters as par
-from abcdp_core.parameters import LONGEST_LIST, Parameter, ParameterError, Params, shown
+from abcdp_core.base import parameters as par
+from abcdp_core.base.parameters import LONGEST_LIST, Parameter, ParameterError, Params, shown
 
 REAL = Parameter(kind="real", label="real", low=0.5, high=2.0)
 REAL_OR_INF = Parameter(kind="real", label="real", low=0.5, high=2.0, special=(math.inf,))

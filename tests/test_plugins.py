@@ -67,3 +67,20 @@ def test_the_mechanism_is_labeled_and_its_budget_is_split_into_parts(out: Path) 
     assert 3 * part.cost == pytest.approx(1.0)
     curves = pd.read_csv(out / "accounting.tradeoff.csv")
     assert set(curves[curves.mechanism == "report-noisy-max"].kind) == {"bound"}
+
+
+FORMER = """
+import importlib
+from abcdp_core.base import former
+for old, new in former.NAMES.items():
+    found = importlib.import_module(f"abcdp_core.{old}")
+    assert found is importlib.import_module(f"abcdp_core.{new}"), old
+    assert found.__name__ == f"abcdp_core.{new}"
+from abcdp_core import trials
+assert trials.own.__module__ == "abcdp_core.evaluation.cases"
+"""
+
+
+def test_modules_are_found_by_their_former_names() -> None:
+    # A process of its own: the package keeps what was imported under another name.
+    subprocess.run([sys.executable, "-c", FORMER], check=True)

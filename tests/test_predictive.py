@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from abcdp_core import pool, predictive
+from abcdp_core import pool
+from abcdp_core.evaluation import predictive
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from tests.conftest import forget
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import mechanisms, registry, simulators
+from abcdp_core import mechanisms, simulators
+from abcdp_core.base import registry
 from abcdp_core.privacy import NonPrivate
 
 pytestmark = pytest.mark.usefixtures("no_plug_ins_left")

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from abcdp_core import runner, workers
-from abcdp_core.results import Result, Tables
-from abcdp_core.studies import Chunk
+from abcdp_core.run import runner, workers
+from abcdp_core.run.results import Result, Tables
+from abcdp_core.run.tasks import Chunk
 from tests import toy_chain, toy_experiment
 from tests.toy_experiment import Params, Task
 from tests.toys import CHAIN, TOY, assert_same, chain_with, chains_alone, last, place, toy_with

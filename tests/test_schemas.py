@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, Self
 import pytest
 from pydantic import BeforeValidator, Field, model_validator
 
-from abcdp_core import schemas
-from abcdp_core.parameters import ParameterError
-from abcdp_core.schemas import Schema, Several
+from abcdp_core.base import schemas
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.schemas import Schema, Several
 
 
 class Unknown(Schema):

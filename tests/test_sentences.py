@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from abcdp_core import sentences as s
+from abcdp_core.base import sentences as s
 
 WORDS: dict[Callable[..., str], dict[tuple[object, ...], str]] = {
     s.counted: {(0, "run"): "0 runs", (1, "person", "people"): "1 person"},

@@ -9,9 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import cache, error_curve, lessons, pool, runner, store, studies
+from abcdp_core import lessons, pool, studies
+from abcdp_core.base import cache
+from abcdp_core.evaluation import error_curve
 from abcdp_core.pool import making
-from abcdp_core.results import Result, Tables
+from abcdp_core.run import runner, store
+from abcdp_core.run.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.studies import expected_error
 from tests.reference.kept import RELATIVE, TOLERANCE

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from abcdp_core.statistic import Statistic, added, largest_length, largest_sum
+from abcdp_core.base.statistic import Statistic, added, largest_length, largest_sum
 
 THIRD, TENTH = Fraction(1, 3), Fraction(1, 10)
 

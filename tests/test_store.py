@@ -8,9 +8,10 @@ from typing import cast
 
 import pytest
 
-from abcdp_core import registry, runner
-from abcdp_core.results import Tables
-from abcdp_core.store import Store
+from abcdp_core.base import registry
+from abcdp_core.run import runner
+from abcdp_core.run.results import Tables
+from abcdp_core.run.store import Store
 from abcdp_core.studies import Experiment
 from tests import toy_chain, toy_experiment
 from tests.toy_experiment import Params, Task

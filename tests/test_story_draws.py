@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import demonstration
+from abcdp_core.evaluation import one_release
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.output.story import DRAWS
 from abcdp_core.pool.comparing import observed_data
@@ -50,8 +50,8 @@ def test_the_file_is_current() -> None:
 @pytest.mark.slow
 def test_nobody_moves_close_distances_more_and_the_threshold_tells() -> None:
     told, arrays = unpacked(DRAWS.read_bytes())
-    table = demonstration.comparison_of(SHOWN, SEED)
-    pool = open_pool(demonstration.pool_key(SHOWN, SEED))
+    table = one_release.comparison_of(SHOWN, SEED)
+    pool = open_pool(one_release.pool_key(SHOWN, SEED))
     close = table.rho <= SHOWN.epsilon_abc
     statistics, people = pool.statistics[SHOWN.n][close], observed_data(pool.key, SHOWN.n)[::25]
     most = np.abs(arrays["moved"][close] * told["step"]).mean()

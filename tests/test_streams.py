@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from abcdp_core.streams import SEED_LIMIT, generator
+from abcdp_core.base.streams import SEED_LIMIT, generator
 from tests.statistics import assert_distribution
 
 

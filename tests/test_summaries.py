@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from abcdp_core import summaries
-from abcdp_core.streams import generator
+from abcdp_core.base import summaries
+from abcdp_core.base.streams import generator
 
 
 def test_the_effective_sample_size_of_equal_weights_is_their_number() -> None:

@@ -5,7 +5,7 @@ from unittest import mock
 
 import pytest
 
-from abcdp_core import syntax
+from abcdp_core.base import syntax
 
 
 def test_source_is_parsed_and_an_error_names_it() -> None:

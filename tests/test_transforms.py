@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.transforms import ALL_REALS, NEAREST, SIMPLEX, Bijector, box
+from abcdp_core.base.transforms import ALL_REALS, NEAREST, SIMPLEX, Bijector, box
 
 Array = NDArray[np.float64]
 

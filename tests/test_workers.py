@@ -18,10 +18,12 @@ import psutil
 import pytest
 from distributed import KilledWorker, default_client
 
-from abcdp_core import cluster as dask
-from abcdp_core import fingerprint, interruption, registry, runner, studies, workers
-from abcdp_core.parameters import ParameterError
-from abcdp_core.workers import executor_for
+from abcdp_core import studies
+from abcdp_core.base import fingerprint, interruption, registry
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.run import cluster as dask
+from abcdp_core.run import runner, workers
+from abcdp_core.run.workers import executor_for
 from tests import toy_chain, toy_experiment
 from tests.sources import ROOT
 from tests.toy_experiment import Params

@@ -9,11 +9,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
+from abcdp_core.base.parameters import Parameter
+from abcdp_core.base.parameters import Params as BaseParams
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.results import Result, Tables
-from abcdp_core.studies import Chunk
+from abcdp_core.run.results import Result, Tables
+from abcdp_core.run.tasks import Chunk
 
 EXPERIMENT = "toy-chain"
 TITLE = "Sums of whole numbers, one after the other"

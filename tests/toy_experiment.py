@@ -11,10 +11,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
+from abcdp_core.base.parameters import Parameter
+from abcdp_core.base.parameters import Params as BaseParams
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.results import Result, Tables
+from abcdp_core.run.results import Result, Tables
 
 EXPERIMENT = "toy"
 TITLE = "Squares of whole numbers"

@@ -9,9 +9,10 @@ from typing import Any, cast
 
 from pandas.testing import assert_frame_equal
 
-from abcdp_core import runner
-from abcdp_core.results import Result
-from abcdp_core.studies import Chunk, Experiment
+from abcdp_core.run import runner
+from abcdp_core.run.results import Result
+from abcdp_core.run.tasks import Chunk
+from abcdp_core.studies import Experiment
 from tests import toy_chain, toy_experiment
 
 TOY = cast(Experiment, toy_experiment)

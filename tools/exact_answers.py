@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core.places import EXAMPLES
+from abcdp_core.base.places import EXAMPLES
+from abcdp_core.base.streams import generator
 from abcdp_core.published import problems
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
 from abcdp_core.published.reference import FILE
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

@@ -3,12 +3,12 @@
 ``python -m tools.first_view`` makes the files in ``assets/first`` again (under a minute): what
 a cache holds once the first page was drawn with nothing moved. Arrays and labels are apart, because
 a change of code makes new labels far more often than new numbers. A file of other code than what
-runs is as if it were not there (:mod:`abcdp_core.cache`), so after a change of the scenario, its
-distance, the pool or the sparse vector the command has to be run again; a test says so.
+runs is as if it were not there (:mod:`abcdp_core.base.cache`), so after a change of the scenario,
+its distance, the pool or the sparse vector the command has to be run again; a test says so.
 
 ``python -m tools.first_view results`` makes the files that ``assets/results`` lacks (all: fifteen
 minutes): whole results of what pages ask for with nothing moved, in every view, and of what the
-steps of lessons need (:mod:`abcdp_core.store`). Files that nothing asks for are removed.
+steps of lessons need (:mod:`abcdp_core.run.store`). Files that nothing asks for are removed.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from pathlib import Path
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core import __version__, cache, lessons, runner, store, studies, workers
-from abcdp_core.parameters import EPSILON_TOTAL_DEFAULT
-from abcdp_core.places import ROOT
-from abcdp_core.tasks import with_values
+from abcdp_core import __version__, lessons, studies
+from abcdp_core.base import cache
+from abcdp_core.base.parameters import EPSILON_TOTAL_DEFAULT
+from abcdp_core.base.places import ROOT
+from abcdp_core.run import runner, store, workers
+from abcdp_core.run.tasks import with_values
 from ui.jobs import progress, queue
 from ui.jobs.job import Request
 from ui.parts.lesson_print import requests_of

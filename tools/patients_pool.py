@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from abcdp_core.places import ASSETS
+from abcdp_core.base.places import ASSETS
 from abcdp_core.simulators.tuberculosis_patients import CHUNK, DRAWS, POOL, draw
 
 

@@ -174,12 +174,12 @@ FAULTS: dict[str, dict[str, Change]] = {
         "second word taken by ui.poll.hall:Hall.take": takes_twice,
     },
     "tests/test_summaries.py tests/test_statistic.py tests/test_cache.py": {
-        "ends exchanged by summaries:binomial_interval": found(lambda ends: ends[::-1]),
-        "weights ignored by summaries:weighted_quantile": given(
+        "ends exchanged by base.summaries:binomial_interval": found(lambda ends: ends[::-1]),
+        "weights ignored by base.summaries:weighted_quantile": given(
             lambda values, weights, at: (values, 0 * weights + 1 / len(weights), at)
         ),
-        "one row of two by statistic:largest_sum": half,
-        "no lock of cache:filelock": instead(SimpleNamespace(FileLock=Unlocked)),
+        "one row of two by base.statistic:largest_sum": half,
+        "no lock of base.cache:filelock": instead(SimpleNamespace(FileLock=Unlocked)),
     },
     "tests/own_model tests/distances tests/tabular tests/posterior tests/studies": {
         "one cell of two by own_model.lattice:moved": given(lambda of, _: (of, "add-remove")),

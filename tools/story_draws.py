@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import demonstration
-from abcdp_core import parameters as par
-from abcdp_core.demonstration import ReleaseParams
+from abcdp_core.base import parameters as par
+from abcdp_core.base.places import ASSETS
+from abcdp_core.evaluation import one_release
+from abcdp_core.evaluation.one_release import ReleaseParams
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.places import ASSETS
 from abcdp_core.pool.comparing import DistanceTable, observed_data
 from abcdp_core.pool.making import Pool, open_pool
 from abcdp_core.simulators import uniform_mixture
@@ -48,10 +48,10 @@ def main() -> None:
 
 def packed() -> bytes:
     """Return the file's content."""
-    tables = {n: demonstration.comparison_of(ReleaseParams(n=n), SEED) for n in SIZES}
+    tables = {n: one_release.comparison_of(ReleaseParams(n=n), SEED) for n in SIZES}
     shown = tables[SHOWN.n]
     plain, _ = sparse_vector.non_private(shown.rho, SHOWN.epsilon_abc, SHOWN.c)
-    pool = open_pool(demonstration.pool_key(SHOWN, SEED))
+    pool = open_pool(one_release.pool_key(SHOWN, SEED))
     said, instead, other = most_telling(pool, shown)
     step = shown.sensitivity() / 32_767
     simulated = pool.summaries["counts"][SHOWN.n][: plain.stopped_at, :4]
@@ -112,7 +112,7 @@ def telling_threshold(rho: Array, other: Array, c: int) -> float:
 
 
 def _counts(n: int) -> list[int]:
-    data = observed_data(demonstration.pool_key(ReleaseParams(n=n), SEED), n)
+    data = observed_data(one_release.pool_key(ReleaseParams(n=n), SEED), n)
     return [int(count) for count in uniform_mixture.count(data)]
 
 

@@ -21,16 +21,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import runner, workers
-from abcdp_core import tasks as cut
+from abcdp_core.base.parameters import Parameter, scale
+from abcdp_core.base.parameters import Params as BaseParams
+from abcdp_core.base.places import ASSETS
+from abcdp_core.base.streams import generator
 from abcdp_core.output import files
-from abcdp_core.parameters import Parameter, scale
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.places import ASSETS
-from abcdp_core.results import Result, Tables
+from abcdp_core.run import runner, workers
+from abcdp_core.run import tasks as cut
+from abcdp_core.run.results import Result, Tables
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

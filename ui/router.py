@@ -16,9 +16,10 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import __version__, glossary, registry, simulators
-from abcdp_core.parameters import ParameterError
-from abcdp_core.places import ASSETS
+from abcdp_core import __version__, simulators
+from abcdp_core.base import glossary, registry
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.places import ASSETS
 from ui.server import render_lock, settings, streamlit_internals
 from ui.verbatim import LONGEST_BLAME, verbatim
 from ui.view import page_table, session

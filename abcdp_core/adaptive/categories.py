@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaln, gammaln
 
 from abcdp_core.adaptive.poll import CHANCES, EPSILON, Answer, chances
-from abcdp_core.parameters import ParameterError
-from abcdp_core.streams import generator
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.streams import generator
 
 Array = NDArray[np.float64]
 

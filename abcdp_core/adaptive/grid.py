@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from abcdp_core import summaries
 from abcdp_core.adaptive.particles import History, Response, normalised
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.response import Kind, log_likelihood
+from abcdp_core.base import summaries
 
 Array = NDArray[np.float64]
 

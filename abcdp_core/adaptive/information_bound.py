@@ -16,7 +16,7 @@ import math
 
 import pandas as pd
 
-from abcdp_core.places import ASSETS
+from abcdp_core.base.places import ASSETS
 
 FILE = ASSETS / "ceiling" / "bounds.csv"
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.adaptive.families import FAMILIES
 from abcdp_core.adaptive.information import NOISES, monte_carlo
-from abcdp_core.streams import generator
+from abcdp_core.base.streams import generator
 
 Array = NDArray[np.float64]
 

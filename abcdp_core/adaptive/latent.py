@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import summaries
 from abcdp_core.adaptive.noise import NoiseFamily
 from abcdp_core.adaptive.particles import History, Particles, Response, threads
 from abcdp_core.adaptive.prior import Prior
@@ -38,6 +37,7 @@ from abcdp_core.adaptive.simd_rng import (
     relative,
     streams,
 )
+from abcdp_core.base import summaries
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -11,7 +11,6 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abcdp_core import parameters as par
 from abcdp_core.adaptive import best_channel, channels, contraction, intervals, noise
 from abcdp_core.adaptive.channels import Channel, Symbols, Table, Truncation, separate
 from abcdp_core.adaptive.families import FAMILIES
@@ -22,10 +21,11 @@ from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.response import Kind
 from abcdp_core.adaptive.smc import Smc
 from abcdp_core.adaptive.stream import Sampler, Stream
-from abcdp_core.parameters import Parameter, ParameterError, Params, choice, scale
+from abcdp_core.base import parameters as par
+from abcdp_core.base.parameters import Parameter, ParameterError, Params, choice, scale
+from abcdp_core.base.sentences import estimate
+from abcdp_core.base.streams import generator
 from abcdp_core.privacy import Gaussian, Laplace, statement_of_largest
-from abcdp_core.sentences import estimate
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.adaptive.resampling import ancestors, evenly
-from abcdp_core.libraries import available_threads
+from abcdp_core.base.libraries import available_threads
 
 Array = NDArray[np.float64]
 

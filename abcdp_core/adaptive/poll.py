@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from abcdp_core.adaptive.robust import Robust, sampled
-from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.base.parameters import Parameter, ParameterError
 from abcdp_core.privacy import Event, cost
 from abcdp_core.privacy.accounting import Cost
 

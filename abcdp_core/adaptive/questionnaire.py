@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from abcdp_core.adaptive.categories import Choice, ChoicePoll
 from abcdp_core.adaptive.poll import Design, Poll
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.parameters import ParameterError
 
 MOST = 10
 """Questions that may be prepared for one class."""

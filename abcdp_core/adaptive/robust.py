@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtr
 
-from abcdp_core.streams import generator
+from abcdp_core.base.streams import generator
 
 Array = NDArray[np.float64]
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import summaries
 from abcdp_core.adaptive import chebyshev
 from abcdp_core.adaptive.particles import History, Particles, Response, threads
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.resampling import RESAMPLING
 from abcdp_core.adaptive.response import Kind, log_likelihood
+from abcdp_core.base import summaries
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core.adaptive.parameters import StreamParams
-from abcdp_core.places import ASSETS
-from abcdp_core.sentences import amount, counted
+from abcdp_core.base.places import ASSETS
+from abcdp_core.base.sentences import amount, counted
 
 FILE = ASSETS / "typical" / "streams.csv"
 

@@ -18,9 +18,9 @@ from typing import Annotated, Literal, get_args
 import pandas as pd
 from pydantic import StringConstraints
 
+from abcdp_core.base.schemas import Schema, Several
 from abcdp_core.claims.contrasts import NotTestableError, Outcome, select
 from abcdp_core.claims.rules import LEVEL, AnyRule
-from abcdp_core.schemas import Schema, Several
 
 Standing = Literal["paper", "implied", "ours"]
 STANDINGS: tuple[Standing, ...] = get_args(Standing)

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
-from abcdp_core.sentences import SYMBOLS, counted
+from abcdp_core.base.sentences import SYMBOLS, counted
 
 Array = NDArray[np.float64]
 Outcome = Literal["agrees", "agrees in direction", "does not", "undecided", "not testable"]

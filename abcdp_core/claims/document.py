@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from abcdp_core import documents
 from abcdp_core import figures as fig
+from abcdp_core.base.sentences import counted
 from abcdp_core.claims import OUTCOMES, Ledger
 from abcdp_core.claims.report import (
     WHOSE,
@@ -23,8 +23,8 @@ from abcdp_core.claims.report import (
     total_words,
 )
 from abcdp_core.figures import CaptionedFigure
+from abcdp_core.output import documents
 from abcdp_core.output.page import part_of_page
-from abcdp_core.sentences import counted
 
 PAPERS = {
     "P22": "Park and Jitkrittum, ABC meets differential privacy",

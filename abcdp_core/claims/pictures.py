@@ -11,11 +11,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import figures
+from abcdp_core.base.sentences import counted
 from abcdp_core.claims.contrasts import Outcome
 from abcdp_core.claims.report import MARKS, counts, in_words, measured, rounded
 from abcdp_core.figures import Style
 from abcdp_core.figures.ranked import AROUND
-from abcdp_core.sentences import counted
 
 Array = NDArray[np.float64]
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from abcdp_core import schemas
+from abcdp_core.base import schemas
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.places import ASSETS
+from abcdp_core.base.schemas import Schema, Several
 from abcdp_core.claims import Claim, Ledger, Retired, Run, Untested
-from abcdp_core.parameters import ParameterError
-from abcdp_core.places import ASSETS
-from abcdp_core.schemas import Schema, Several
 
 FOLDER = ASSETS / "claims"
 

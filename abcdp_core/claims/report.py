@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from abcdp_core import workers
+from abcdp_core.base.places import ASSETS
+from abcdp_core.base.sentences import counted
 from abcdp_core.claims import OUTCOMES, STANDINGS, Claim, Ledger, Untested
 from abcdp_core.claims.contrasts import Outcome
 from abcdp_core.claims.reproduction import CHECKS, Computed, Judged, Plan
 from abcdp_core.claims.rules import LEVEL, Rule
 from abcdp_core.output.settings import command_of
-from abcdp_core.places import ASSETS
-from abcdp_core.results import versions
-from abcdp_core.sentences import counted
+from abcdp_core.run import workers
+from abcdp_core.run.results import versions
 
 FOLDER = ASSETS / "reproduction"
 """The report that comes with the program."""

@@ -16,11 +16,13 @@ from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
-from abcdp_core import cache, claims, runner, studies
+from abcdp_core import claims, studies
+from abcdp_core.base import cache
+from abcdp_core.base.parameters import ParameterError, Params
 from abcdp_core.claims import Claim, Ledger, Run, Untested, Verdict
 from abcdp_core.claims.contrasts import Outcome
-from abcdp_core.parameters import ParameterError, Params
-from abcdp_core.results import Result
+from abcdp_core.run import runner
+from abcdp_core.run.results import Result
 from abcdp_core.studies import Experiment
 
 NOT_FINISHED = "its run was not finished"

@@ -19,7 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
-from abcdp_core import summaries
+from abcdp_core.base import summaries
+from abcdp_core.base.schemas import Schema, Several
 from abcdp_core.claims.contrasts import (
     Contrast,
     Finding,
@@ -34,7 +35,6 @@ from abcdp_core.claims.contrasts import (
     select,
     somewhere,
 )
-from abcdp_core.schemas import Schema, Several
 
 Array = NDArray[np.float64]
 Scalar = int | float | bool | str

@@ -35,8 +35,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import optimize
 
-from abcdp_core import parameters as par
-from abcdp_core import tasks as cut
 from abcdp_core.adaptive import information, intervals, noise
 from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive.channels import Truncation
@@ -45,11 +43,13 @@ from abcdp_core.adaptive.latent import Latent
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.response import log_density_laplace, score_laplace
 from abcdp_core.adaptive.stream import Stream
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.parameters import scale
-from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import runs_in_words
-from abcdp_core.streams import generator
+from abcdp_core.base import parameters as par
+from abcdp_core.base.parameters import Params as BaseParams
+from abcdp_core.base.parameters import scale
+from abcdp_core.base.sentences import runs_in_words
+from abcdp_core.base.streams import generator
+from abcdp_core.run import tasks as cut
+from abcdp_core.run.results import Result, Tables
 
 Array = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ import socket
 import sys
 from typing import NoReturn
 
-from abcdp_core.parameters import Parameter
-from abcdp_core.places import ROOT
+from abcdp_core.base.parameters import Parameter
+from abcdp_core.base.places import ROOT
 
 PORT = Parameter(kind="integer", label="Port", low=1, high=65_535)
 

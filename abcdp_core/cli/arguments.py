@@ -11,8 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from abcdp_core import registry, studies
-from abcdp_core.parameters import Parameter, ParameterError, Params, shown
+from abcdp_core import studies
+from abcdp_core.base import registry
+from abcdp_core.base.parameters import Parameter, ParameterError, Params, shown
 
 if TYPE_CHECKING:
     from abcdp_core.own_model.pool_file import PoolFile
@@ -168,7 +169,7 @@ def seed(text: str) -> int:
     Raises:
         ParameterError: the text is not a seed.
     """
-    from abcdp_core.streams import SEED_LIMIT
+    from abcdp_core.base.streams import SEED_LIMIT
 
     if not (text.isascii() and text.isdecimal()) or len(text) > 19 or int(text) >= SEED_LIMIT:
         raise ParameterError(f"seed = {text}: must be a whole number from 0 to {SEED_LIMIT - 1}.")
@@ -193,7 +194,7 @@ def workers(text: str | None, tasks: int) -> int:
     Raises:
         ParameterError: ``text`` is not a number of workers.
     """
-    from abcdp_core.workers import processor_count
+    from abcdp_core.run.workers import processor_count
 
     asked = processor_count() if text is None else int(WORKERS.parse("workers", text))
     return max(1, min(asked, tasks))

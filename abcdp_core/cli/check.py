@@ -28,24 +28,24 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import mechanisms, pool, simulators, studies
-from abcdp_core.cli import arguments, progress, public_pool
-from abcdp_core.cli.ending import say
-from abcdp_core.cli.layout import between, folded, number, table, tell
-from abcdp_core.cli.run import compute
-from abcdp_core.own_model import Model, contract, examination, validation
-from abcdp_core.own_model.user_errors import OwnError
-from abcdp_core.parameters import (
+from abcdp_core.base.parameters import (
     EPSILON_TOTAL,
     EPSILON_TOTAL_DEFAULT,
     Parameter,
     ParameterError,
     most_draws,
 )
+from abcdp_core.base.sentences import amount, counted, duration, plain
+from abcdp_core.cli import arguments, progress, public_pool
+from abcdp_core.cli.ending import say
+from abcdp_core.cli.layout import between, folded, number, table, tell
+from abcdp_core.cli.run import compute
+from abcdp_core.own_model import Model, contract, examination, validation
+from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.posterior.fit import REPLICATES
 from abcdp_core.posterior.pool import minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
-from abcdp_core.results import Tables
-from abcdp_core.sentences import amount, counted, duration, plain
+from abcdp_core.run.results import Tables
 from abcdp_core.simulators import Scenario
 
 RUNS = Parameter("integer", "Data sets", low=2, high=1000, special=(0.0,))

@@ -8,7 +8,7 @@ import os
 import sys
 from unicodedata import category
 
-from abcdp_core.parameters import cut
+from abcdp_core.base.parameters import cut
 
 UNHEARD = {errno.EPIPE: 141}
 """Error of standard output -> exit code; 141 is what shells report after SIGPIPE."""

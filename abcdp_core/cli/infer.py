@@ -17,20 +17,20 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
+from abcdp_core.base.atomic import together
+from abcdp_core.base.parameters import Parameter, Params
 from abcdp_core.cli import arguments
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.output import citation, draws
-from abcdp_core.output.atomic import together
 from abcdp_core.output.files import as_json
 from abcdp_core.output.page import LIBRARY, page
 from abcdp_core.output.tables import as_csv, column_kinds
-from abcdp_core.parameters import Parameter, Params
 from abcdp_core.posterior.outcome import Posterior
 from abcdp_core.published import inference, problems, report
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
-from abcdp_core.results import Result, versions
+from abcdp_core.run.results import Result, versions
 
 SECONDS = Parameter("real", "Seconds", low=1.0, high=1e6)
 

@@ -17,16 +17,16 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import studies
+from abcdp_core.base.parameters import EPSILON_TOTAL_DEFAULT, ParameterError
+from abcdp_core.base.sentences import amount, counted, listed
 from abcdp_core.cli import arguments
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.layout import between, folded, number, table
 from abcdp_core.cli.run import compute, ended
 from abcdp_core.output import files
-from abcdp_core.parameters import EPSILON_TOTAL_DEFAULT, ParameterError
 from abcdp_core.release import releasable
 from abcdp_core.release.request import scenarios
-from abcdp_core.results import Result
-from abcdp_core.sentences import amount, counted, listed
+from abcdp_core.run.results import Result
 
 STUDY, FORMATS = "plan", ("csv", "json", "html")
 

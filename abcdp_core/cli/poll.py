@@ -12,11 +12,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from abcdp_core.base.atomic import together
+from abcdp_core.base.sentences import counted
 from abcdp_core.cli import arguments
 from abcdp_core.cli.ending import say
 from abcdp_core.output import poll_file, poll_page
-from abcdp_core.output.atomic import together
-from abcdp_core.sentences import counted
 from abcdp_core.studies.poll import tables_of
 
 

@@ -18,11 +18,11 @@ from typing import Any
 
 from abcdp_core import pool as pools
 from abcdp_core import simulators
+from abcdp_core.base.atomic import together
+from abcdp_core.base.parameters import Parameter, ParameterError
 from abcdp_core.cli import arguments, progress, public_pool
 from abcdp_core.cli.ending import say
-from abcdp_core.output.atomic import together
 from abcdp_core.own_model import export
-from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.tabular.pools import ENDINGS
 
 

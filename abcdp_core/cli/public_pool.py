@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from abcdp_core import pool
-from abcdp_core.workers import executor_for, with_plug_ins
+from abcdp_core.run.workers import executor_for, with_plug_ins
 
 
 @contextmanager

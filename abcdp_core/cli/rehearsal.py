@@ -13,12 +13,14 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.atomic import replace
+from abcdp_core.base.parameters import Parameter, ParameterError
+from abcdp_core.base.sentences import duration, plain
+from abcdp_core.base.streams import generator
 from abcdp_core.cli import arguments, layout, progress
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.simulations import done_by
-from abcdp_core.output.atomic import replace
 from abcdp_core.output.page import figure_page, part_of_page
-from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.posterior.fit import REPLICATES
 from abcdp_core.posterior.model import Model
 from abcdp_core.release import private_summary
@@ -28,8 +30,6 @@ from abcdp_core.release.request import ReleaseRequest
 from abcdp_core.release.simulated import has_pool, model_of, public_pool
 from abcdp_core.release.summary_document import PrivateSummaryRecord, fit_figure
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
-from abcdp_core.sentences import duration, plain
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

@@ -12,16 +12,18 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from abcdp_core import interruption, runner, studies
+from abcdp_core import studies
+from abcdp_core.base import interruption
+from abcdp_core.base.parameters import ParameterError, Params
 from abcdp_core.cli import arguments, progress
 from abcdp_core.cli.ending import say
 from abcdp_core.output import files, images
 from abcdp_core.output.formats import FORMATS, STATIC, ExportError, chosen_formats
-from abcdp_core.parameters import ParameterError, Params
-from abcdp_core.results import Result
-from abcdp_core.store import Store
+from abcdp_core.run import runner
+from abcdp_core.run.results import Result
+from abcdp_core.run.store import Store
+from abcdp_core.run.workers import LostWorkersError, executor_for
 from abcdp_core.studies import Experiment
-from abcdp_core.workers import LostWorkersError, executor_for
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

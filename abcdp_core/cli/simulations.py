@@ -11,10 +11,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from abcdp_core.base.interruption import held
 from abcdp_core.cli import arguments, progress
-from abcdp_core.interruption import held
 from abcdp_core.posterior.rounds import Draws, Each
-from abcdp_core.workers import LostWorkersError, executor_for, width, with_plug_ins
+from abcdp_core.run.workers import LostWorkersError, executor_for, width, with_plug_ins
 
 AHEAD = 2
 """Tasks submitted ahead for each worker."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from abcdp_core.base.atomic import replace
 from abcdp_core.cli import arguments
 from abcdp_core.cli.ending import say
 from abcdp_core.output import story
-from abcdp_core.output.atomic import replace
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import argparse
 
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.cli import arguments
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.simulations import done_by
-from abcdp_core.parameters import ParameterError
 from abcdp_core.release import verification
 
 

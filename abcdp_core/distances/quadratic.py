@@ -16,8 +16,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.libraries import available_threads
 from abcdp_core.distances import kernel
-from abcdp_core.libraries import available_threads
 
 Array = NDArray[np.float64]
 

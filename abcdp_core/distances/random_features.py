@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.streams import generator
 from abcdp_core.distances.kernel import MeanEmbedding
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

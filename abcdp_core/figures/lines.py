@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from abcdp_core import summaries
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import AXES, setting, settings_line
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.figures.builders import (
     ABOVE,
@@ -36,8 +37,7 @@ from abcdp_core.figures.statistics import (
     named_once,
     run_line,
 )
-from abcdp_core.results import Result
-from abcdp_core.sentences import AXES, setting, settings_line
+from abcdp_core.run.results import Result
 
 BEYOND = 4.0  # Times the largest budget where the results without noise are drawn
 

@@ -13,6 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core.base.sentences import SYMBOLS
 from abcdp_core.figures.builders import Array, band, hollow, line, panel
 from abcdp_core.figures.looks import (
     CATEGORIES,
@@ -23,7 +24,6 @@ from abcdp_core.figures.looks import (
     OLIVE,
     Style,
 )
-from abcdp_core.sentences import SYMBOLS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,7 @@ def run_line(
     """A line of means over runs with its 95 % band; marks are open where runs accepted nothing.
 
     Args:
-        statistics: of one line, by :func:`abcdp_core.summaries.over_runs`.
+        statistics: of one line, by :func:`abcdp_core.base.summaries.over_runs`.
         along: the column along the axis.
         style: of the line.
         index: number of its panel.

@@ -34,7 +34,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from abcdp_core.places import ASSETS
+from abcdp_core.base.places import ASSETS
 
 if TYPE_CHECKING:
     from abcdp_core.lessons.reading import Lesson

@@ -17,7 +17,7 @@ that ± is never too small. The interval depends on the number:
 
 * one row with ``COLUMN_low`` and ``COLUMN_high`` beside the value: the study's own interval;
 * a mean over runs, data sets or releases, one row each: the bootstrap interval that studies draw
-  (:func:`abcdp_core.summaries.mean_interval`, with the same resamples);
+  (:func:`abcdp_core.base.summaries.mean_interval`, with the same resamples);
 * computed (``= ...``) from one of these: the expression at both ends, if it is monotonic;
 * computed from several means over the same repeats, such as a ratio: the bootstrap interval of the
   expression. Repeats are resampled together, because one that is hard for the numerator is hard for
@@ -38,10 +38,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import summaries
+from abcdp_core.base import summaries
+from abcdp_core.base.streams import generator
 from abcdp_core.lessons import LessonError
 from abcdp_core.lessons.step import Step
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from abcdp_core import __version__, documents
+from abcdp_core import __version__
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.lessons import numbers
 from abcdp_core.lessons.reading import Lesson
 from abcdp_core.lessons.step import Question, Step
-from abcdp_core.output import citation, images
+from abcdp_core.output import citation, documents, images
 from abcdp_core.output.formats import ExportError
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from abcdp_core import schemas
+from abcdp_core.base import schemas
 from abcdp_core.lessons import STEP, LessonError, name_of, numbers
 from abcdp_core.lessons.step import Step
 

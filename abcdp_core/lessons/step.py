@@ -8,8 +8,8 @@ from typing import Any
 import pydantic
 
 from abcdp_core import studies
-from abcdp_core.parameters import Params, Scalar, text_of
-from abcdp_core.schemas import Schema, Several
+from abcdp_core.base.parameters import Params, Scalar, text_of
+from abcdp_core.base.schemas import Schema, Several
 
 
 class Run(Schema):

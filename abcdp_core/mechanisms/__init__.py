@@ -33,9 +33,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import registry, summaries
+from abcdp_core.base import registry, summaries
+from abcdp_core.base.parameters import ParameterError, Params
 from abcdp_core.distances import Distance
-from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.privacy import Cost, Event, NonPrivate
 from abcdp_core.simulators import Scenario
 

@@ -50,9 +50,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from abcdp_core import parameters as par
+from abcdp_core.base import parameters as par
+from abcdp_core.base.parameters import Params
 from abcdp_core.mechanisms import Budget, Distances, Mechanism, Part, Prepared, PublicSide, Release
-from abcdp_core.parameters import Params
 from abcdp_core.privacy import Cost, Event, NonPrivate, composition, cost, tradeoff
 from abcdp_core.privacy.calibration import (
     check_counts,

@@ -48,6 +48,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, special
 
+from abcdp_core.base.parameters import Params, scale
+from abcdp_core.base.statistic import DirichletCounts, Statistic
 from abcdp_core.mechanisms import (
     Budget,
     Mechanism,
@@ -63,10 +65,8 @@ from abcdp_core.mechanisms.private_summary import (
     noisy,
     parts_of_release,
 )
-from abcdp_core.parameters import Params, scale
 from abcdp_core.privacy import Event
 from abcdp_core.simulators import Scenario
-from abcdp_core.statistic import DirichletCounts, Statistic
 
 Array = NDArray[np.float64]
 

@@ -1,7 +1,7 @@
 r"""Release a few numbers once, then infer with their noise (MATH E5, M9).
 
 A scenario may state numbers $s(Y^*) \in \mathbb{R}^k$ of its data that one unit moves by at most
-$\Delta_1$ in sum (:class:`~abcdp_core.statistic.Statistic`): counts, or bounded contributions.
+$\Delta_1$ in sum (:class:`~abcdp_core.base.statistic.Statistic`): counts, or bounded contributions.
 Only their one release, $z = s(Y^*) + \nu$, costs privacy.
 
 **Noise.** Number $j$ is a multiple of $1/w_j$, and so is its noise:
@@ -42,6 +42,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.parameters import Params, choice
+from abcdp_core.base.statistic import Statistic
 from abcdp_core.mechanisms import (
     Budget,
     Mechanism,
@@ -51,13 +53,11 @@ from abcdp_core.mechanisms import (
     PublicSide,
     Release,
 )
-from abcdp_core.parameters import Params, choice
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise, NoNoise
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.privacy import Cost, Event, cost
 from abcdp_core.privacy.calibration import check_positive, round_up, scale_for
 from abcdp_core.simulators import Scenario
-from abcdp_core.statistic import Statistic
 
 Array = NDArray[np.float64]
 

@@ -3,7 +3,7 @@ r"""Move draws near a released vector to it by a local-linear regression (MATH E
 The nearest draws of a pool are not at the released vector. So their parameters are moved along a
 plane fitted through them with Epanechnikov weights (Beaumont, Zhang & Balding, Genetics 162, 2002).
 The regression works on the unconstrained scale of the prior's support
-(:mod:`abcdp_core.transforms`), so no draw leaves the support.
+(:mod:`abcdp_core.base.transforms`), so no draw leaves the support.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.summaries import weighted_variance
+from abcdp_core.base.transforms import Bijector
 from abcdp_core.mechanisms import PosteriorInfo, Release
 from abcdp_core.mechanisms.nearest_selection import nearest
 from abcdp_core.posterior.regression import less_slope
 from abcdp_core.privacy import Event
-from abcdp_core.summaries import weighted_variance
-from abcdp_core.transforms import Bijector
 
 Array = NDArray[np.float64]
 

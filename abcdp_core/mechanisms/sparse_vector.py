@@ -30,10 +30,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import parameters as par
+from abcdp_core.base import parameters as par
+from abcdp_core.base.parameters import Params, choice
 from abcdp_core.mechanisms import Budget, Distances, Mechanism, Part, Prepared, PublicSide, Release
 from abcdp_core.mechanisms.thresholds import EPSILON_ABC, thresholds
-from abcdp_core.parameters import Params, choice
 from abcdp_core.privacy import (
     Cost,
     Event,

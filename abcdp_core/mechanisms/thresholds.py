@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import parameters as par
+from abcdp_core.base import parameters as par
+from abcdp_core.base.parameters import Parameter, Params
 from abcdp_core.mechanisms import PublicSide
-from abcdp_core.parameters import Parameter, Params
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from abcdp_core.output.files import write_text
 from abcdp_core.output.formats import ExportError
 from abcdp_core.output.images import Figures, Image, caption, draw, images_of, title_of
 from abcdp_core.output.settings import command
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 
 
 def zip_bytes(results: Sequence[tuple[Result, Figures]], formats: Sequence[str]) -> bytes:

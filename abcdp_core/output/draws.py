@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core.output.atomic import part_of
-from abcdp_core.parameters import ParameterError
-from abcdp_core.sentences import counted
+from abcdp_core.base.atomic import part_of
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.sentences import counted
 from abcdp_core.tabular import pools
 
 HELP = f"also write draws of equal weight, shuffled (a new {' or '.join(pools.ENDINGS)} file)"

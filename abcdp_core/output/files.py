@@ -12,14 +12,14 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from abcdp_core import studies
-from abcdp_core.output.atomic import together
+from abcdp_core.base.atomic import together
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.output.formats import ExportError, table_file
 from abcdp_core.output.images import Figures, draw, images_of
 from abcdp_core.output.page import LIBRARY, page
 from abcdp_core.output.settings import event_from_json, params_from_json, settings_of
 from abcdp_core.output.tables import as_csv, read_csv
-from abcdp_core.parameters import ParameterError
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 
 
 def write(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.parameters import ParameterError
 
 FORMATS = ("csv", "json", "html", "svg", "png", "pdf")
 STATIC = ("svg", "png", "pdf")

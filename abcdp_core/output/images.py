@@ -16,7 +16,7 @@ from abcdp_core import figures as fig
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.output import browser, citation
 from abcdp_core.output.formats import STATIC, ExportError
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 
 T = TypeVar("T")
 

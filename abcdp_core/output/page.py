@@ -9,12 +9,11 @@ import plotly.io
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs_version
 
-from abcdp_core import documents
 from abcdp_core import figures as fig
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.output import citation
+from abcdp_core.output import citation, documents
 from abcdp_core.output.images import title_of
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 
 LIBRARY = f"plotly-{get_plotlyjs_version()}.min.js"
 """Script that draws the figures of all pages in a folder; its name has the version, so that older

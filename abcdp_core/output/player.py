@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.adaptive.channels import Table
-from abcdp_core.results import Result
-from abcdp_core.sentences import percent
+from abcdp_core.base.sentences import percent
+from abcdp_core.run.results import Result
 from abcdp_core.studies import adaptive_truncation as study
 
 Array = NDArray[np.float64]

@@ -14,12 +14,13 @@ from typing import Annotated, Any
 
 import pydantic
 
-from abcdp_core import __version__, schemas
+from abcdp_core import __version__
 from abcdp_core.adaptive.categories import Choice
 from abcdp_core.adaptive.poll import Design, Question
 from abcdp_core.adaptive.questionnaire import Item, Questionnaire
-from abcdp_core.parameters import ParameterError
-from abcdp_core.schemas import Schema, Several
+from abcdp_core.base import schemas
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.schemas import Schema, Several
 
 
 class Record(Schema):

@@ -15,10 +15,10 @@ from abcdp_core import figures as fig
 from abcdp_core.adaptive.categories import Choice, ChoicePoll, movers
 from abcdp_core.adaptive.poll import CHANCES, Poll, chances
 from abcdp_core.adaptive.questionnaire import Item, Questionnaire
-from abcdp_core.places import ASSETS
+from abcdp_core.base.places import ASSETS
+from abcdp_core.base.sentences import amount, counted
 from abcdp_core.privacy.accounting import in_digits
 from abcdp_core.privacy.promise import odds
-from abcdp_core.sentences import amount, counted
 
 FEWEST = 5
 """Answers from which on there is a picture: fewer would be read as people."""

@@ -8,12 +8,12 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from abcdp_core import registry
+from abcdp_core.base import registry
+from abcdp_core.base.parameters import Params, text_of
 from abcdp_core.output import citation
 from abcdp_core.output.tables import column_kinds
-from abcdp_core.parameters import Params, text_of
 from abcdp_core.privacy import Event
-from abcdp_core.results import Result, versions
+from abcdp_core.run.results import Result, versions
 
 
 def command(result: Result, folder: str = "") -> str:

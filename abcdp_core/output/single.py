@@ -15,7 +15,7 @@ from abcdp_core.output.files import as_json
 from abcdp_core.output.images import caption, draw, images_of, title_of
 from abcdp_core.output.page import page
 from abcdp_core.output.settings import settings_of
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 
 MIME = {
     "html": "text/html",

@@ -11,8 +11,8 @@ from typing import Any
 
 from abcdp_core import __version__
 from abcdp_core import figures as fig
+from abcdp_core.base.places import ASSETS
 from abcdp_core.output.scripts import joined
-from abcdp_core.places import ASSETS
 
 FOLDER = ASSETS / "story"
 DRAWS = FOLDER / "draws.bin"

@@ -23,8 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, fingerprint, transforms
-from abcdp_core import parameters as par
+from abcdp_core.base import cache, fingerprint, transforms
+from abcdp_core.base import parameters as par
+from abcdp_core.base.statistic import Statistic, added, whole_only
+from abcdp_core.base.streams import generator
 from abcdp_core.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.kernel import median_bandwidth
@@ -34,8 +36,6 @@ from abcdp_core.own_model.model import Model
 from abcdp_core.own_model.statistics import KEY, as_one
 from abcdp_core.own_model.user_errors import TWICE, OwnError
 from abcdp_core.simulators import Later, Scenario
-from abcdp_core.statistic import Statistic, added, whole_only
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

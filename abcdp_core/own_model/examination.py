@@ -22,12 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.streams import generator
 from abcdp_core.own_model.model import Model
 from abcdp_core.own_model.model_table import check_alone, check_reproducible, numbers
 from abcdp_core.own_model.statistics import OwnStatistic
 from abcdp_core.own_model.user_errors import TWICE, OwnError, call, place_of
 from abcdp_core.posterior.rounds import FIRST as FIRST_DRAWS
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 Progress = Callable[[float], None]

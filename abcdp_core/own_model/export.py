@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from abcdp_core.base.statistic import Statistic
 from abcdp_core.own_model.model import Model
 from abcdp_core.own_model.model_table import summaries_of
 from abcdp_core.own_model.parameter import Parameter
@@ -17,7 +18,6 @@ from abcdp_core.own_model.pool_file import PoolFile
 from abcdp_core.own_model.statistics import Summary
 from abcdp_core.own_model.user_errors import OwnError
 from abcdp_core.simulators import Scenario
-from abcdp_core.statistic import Statistic
 from abcdp_core.tabular import pools
 
 Array = NDArray[np.float64]

@@ -56,8 +56,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.statistic import Neighbours, Statistic
 from abcdp_core.own_model.statistics import Summary
-from abcdp_core.statistic import Neighbours, Statistic
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

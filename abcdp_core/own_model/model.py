@@ -16,11 +16,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.parameters import most_draws
 from abcdp_core.own_model.parameter import Law, LogDensity, Parameter
 from abcdp_core.own_model.statistics import OwnStatistic, check_text, refuse, take_numbers
 from abcdp_core.own_model.time_limit import limited
 from abcdp_core.own_model.user_errors import OwnError, call, described
-from abcdp_core.parameters import most_draws
 from abcdp_core.posterior import priors
 from abcdp_core.posterior.normalizing import PriorError, log_constant
 
@@ -132,7 +132,7 @@ class Model:
     file: str = field(default="model", compare=False)
 
     SCENARIO_MADE_BY: ClassVar[str] = "abcdp_core.own_model.contract"
-    """Module whose ``scenario`` turns the model into one, for :mod:`abcdp_core.registry`."""
+    """Module whose ``scenario`` turns the model into one, for :mod:`abcdp_core.base.registry`."""
 
     def __post_init__(self) -> None:
         for name in ("name", "title", "unit"):

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import registry
+from abcdp_core.base import registry
+from abcdp_core.base.streams import generator
 from abcdp_core.own_model import lattice
 from abcdp_core.own_model.lattice import Table, Whole, steps, whole_numbers
 from abcdp_core.own_model.model import Model
@@ -21,7 +22,6 @@ from abcdp_core.own_model.user_errors import (
     check_again,
     place_of,
 )
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

@@ -49,12 +49,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import transforms
+from abcdp_core.base import transforms
+from abcdp_core.base.statistic import Neighbours, Statistic
 from abcdp_core.own_model import lattice
 from abcdp_core.own_model.parameter import Parameter
 from abcdp_core.own_model.statistics import ROUNDING, Summary, as_one
 from abcdp_core.simulators import Later, Scenario
-from abcdp_core.statistic import Neighbours, Statistic
 
 Array = NDArray[np.float64]
 

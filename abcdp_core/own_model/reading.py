@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
-from abcdp_core import schemas
+from abcdp_core.base import schemas
+from abcdp_core.base.schemas import Schema
 from abcdp_core.own_model.model import NAME
 from abcdp_core.own_model.parameter import Parameter
 from abcdp_core.own_model.pool_file import PoolFile
 from abcdp_core.own_model.statistics import AS_HTML, HTML, LARGEST, SMALLEST, Summary
 from abcdp_core.own_model.user_errors import OwnError
-from abcdp_core.schemas import Schema
 from abcdp_core.tabular import pools
 
 Array = NDArray[np.float64]

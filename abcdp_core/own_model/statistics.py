@@ -34,9 +34,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.parameters import shown
-from abcdp_core.sentences import exact
-from abcdp_core.statistic import Neighbours, Statistic, whole_only
+from abcdp_core.base.parameters import shown
+from abcdp_core.base.sentences import exact
+from abcdp_core.base.statistic import Neighbours, Statistic, whole_only
 
 Array = NDArray[np.float64]
 Records = Callable[[Array], NDArray[np.generic]]
@@ -214,7 +214,7 @@ def as_one(
     """Combine numbers into one statistic, each in its unit.
 
     Args:
-        unit, neighbours, reduce, combine: as for :class:`~abcdp_core.statistic.Statistic`.
+        unit, neighbours, reduce, combine: as for :class:`~abcdp_core.base.statistic.Statistic`.
         numbers: the k numbers.
         moves: L1 and L2 sensitivity of all together.
     """

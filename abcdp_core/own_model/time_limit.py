@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from types import FrameType
 
-from abcdp_core.parameters import Parameter
+from abcdp_core.base.parameters import Parameter
 
 VARIABLE = "ABCDP_SECONDS_PER_RUN"
 """Variable of the environment with the limit, so that worker processes have it too."""

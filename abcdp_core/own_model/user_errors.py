@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.parameters import ParameterError
 
 TWICE = 2
 """Draws simulated twice to check reproducibility before any other use."""

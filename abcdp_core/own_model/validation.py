@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import summaries
+from abcdp_core.base import summaries
+from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms import Budget, private_summary
 from abcdp_core.own_model.pool_file import Numbers, PoolFile, side
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ The flow, all of it public::
     Setting, case, noises ──outcomes──► errors and intervals of a few runs, exact if possible
     outcomes over many cases ──average, quantile──► an estimate with its 95 % interval
 
-- A *case* (:mod:`.test_cases`) has a data set simulated at a draw from the prior, which takes the
+- A *case* (:mod:`.cases`) has a data set simulated at a draw from the prior, which takes the
   place of private data, and a public pool. If a scenario can draw reduced data sets (``reduced``),
   every case has its own pool, at any n, in about 20 ms. Otherwise all cases share the scenario's
   pool, and its chance is in every prediction.
@@ -21,11 +21,12 @@ The flow, all of it public::
   correct the averages of squared errors (control variates).
 """
 
+from abcdp_core.evaluation.cases import Case
+from abcdp_core.planning.cases import case, ideal, prior
 from abcdp_core.planning.estimates import Estimate, average, quantile, share
 from abcdp_core.planning.goal import HONEST, METRICS, Goal, other_half, per_case
 from abcdp_core.planning.sample_size import NAMES, enough, least
 from abcdp_core.planning.simulated_releases import Setting, outcomes
-from abcdp_core.planning.test_cases import case, ideal, prior
 from abcdp_core.planning.tuning import (
     NOISES,
     TRIED,
@@ -37,4 +38,3 @@ from abcdp_core.planning.tuning import (
     table,
     tried,
 )
-from abcdp_core.trials import Case

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from abcdp_core import summaries
+from abcdp_core.base import summaries
 
 Array = NDArray[np.float64]
 

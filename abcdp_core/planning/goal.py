@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from abcdp_core.planning.cases import Prior
 from abcdp_core.planning.estimates import Estimate, average, quantile
-from abcdp_core.planning.test_cases import Prior
 from abcdp_core.planning.tuning import HONEST_OF_FEW, INTERVAL_SCORE, best
 
 METRICS = {"rmse": "root mean squared error", "mae": "mean absolute error"}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import sentences
+from abcdp_core.base import sentences
 from abcdp_core.planning.estimates import Estimate
 
 Array = NDArray[np.float64]

@@ -13,15 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import error_curve, mechanisms
+from abcdp_core import mechanisms
+from abcdp_core.base.parameters import Params
+from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import error_curve
+from abcdp_core.evaluation.cases import Case
 from abcdp_core.mechanisms import Budget, Prepared, PublicSide, Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.parameters import Params
-from abcdp_core.planning.test_cases import Prior, case, prior, public_side
+from abcdp_core.planning.cases import Prior, case, prior, public_side
 from abcdp_core.privacy import Event
 from abcdp_core.simulators import Scenario
-from abcdp_core.streams import generator
-from abcdp_core.trials import Case
 
 Array = NDArray[np.float64]
 

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import cache, fingerprint, mechanisms
+from abcdp_core import mechanisms
+from abcdp_core.base import cache, fingerprint
 from abcdp_core.mechanisms import Budget
+from abcdp_core.planning.cases import case, ideal, prior
 from abcdp_core.planning.simulated_releases import Outcome, Setting, outcomes, settings
-from abcdp_core.planning.test_cases import case, ideal, prior
 from abcdp_core.simulators import Scenario
 
 INTERVAL_SCORE = "interval_score"

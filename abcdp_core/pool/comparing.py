@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, registry, simulators
+from abcdp_core import simulators
+from abcdp_core.base import cache, registry
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.streams import generator
 from abcdp_core.distances import Distance
-from abcdp_core.parameters import ParameterError
 from abcdp_core.pool.key import PoolKey, key_for, median_of_simulated
 from abcdp_core.pool.making import Pool, build, close_all, is_ready, open_pool
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from abcdp_core import cache, fingerprint
+from abcdp_core.base import cache, fingerprint
+from abcdp_core.base.parameters import WORK_LIMIT, check_work
+from abcdp_core.base.streams import generator
 from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
-from abcdp_core.parameters import WORK_LIMIT, check_work
 from abcdp_core.simulators import Scenario
-from abcdp_core.streams import generator
 
 CHUNK = 50
 """Draws that share a generator: 4 MB of points at n = 10 000."""

@@ -21,11 +21,11 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, libraries
-from abcdp_core.interruption import held
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base import cache, libraries
+from abcdp_core.base.interruption import held
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.streams import generator
 from abcdp_core.pool.key import CHUNK, PoolKey
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 Progress = Callable[[float], None]

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from abcdp_core.base.streams import generator
+from abcdp_core.base.summaries import autocorrelation_time
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Gaussian, IndependentNoise, Laplace, Noise
 from abcdp_core.posterior.rounds import Draws, Each, Found, Question, one_by_one
-from abcdp_core.streams import generator
-from abcdp_core.summaries import autocorrelation_time
 
 Array = NDArray[np.float64]
 

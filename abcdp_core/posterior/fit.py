@@ -21,12 +21,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.sentences import counted, listed
+from abcdp_core.base.streams import generator
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Noise
 from abcdp_core.posterior.priors import Edges
 from abcdp_core.posterior.rounds import Draws, Each, Found, Question, one_by_one, simulated_at
-from abcdp_core.sentences import counted, listed
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

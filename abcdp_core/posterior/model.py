@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.posterior.priors import Edges, Prior
 
 Array = NDArray[np.float64]

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
-from abcdp_core.parameters import ParameterError, shown
-from abcdp_core.sentences import counted
+from abcdp_core.base.parameters import ParameterError, shown
+from abcdp_core.base.sentences import counted
 
 Array = NDArray[np.float64]
 

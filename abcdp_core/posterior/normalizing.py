@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import kolmogorov, logsumexp, ndtri
 
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.streams import generator
+from abcdp_core.base.summaries import effective_sample_size
 from abcdp_core.posterior.priors import NEAREST, Prior, log_of_product
 from abcdp_core.posterior.proposals import FREEDOM, Component, mixture
-from abcdp_core.streams import generator
-from abcdp_core.summaries import effective_sample_size
 
 Array = NDArray[np.float64]
 

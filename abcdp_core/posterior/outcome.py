@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.sentences import amount
+from abcdp_core.base.summaries import weighted_mean, weighted_quantile
 from abcdp_core.posterior.fit import REFUSED, Fit, evenly, fit
 from abcdp_core.posterior.model import Reported
 from abcdp_core.posterior.pool import FixedPool, Scale
@@ -24,8 +26,6 @@ from abcdp_core.posterior.rounds import (
     one_by_one,
 )
 from abcdp_core.posterior.shape import Modes, combinations, modes, valleys
-from abcdp_core.sentences import amount
-from abcdp_core.summaries import weighted_mean, weighted_quantile
 
 Array = NDArray[np.float64]
 

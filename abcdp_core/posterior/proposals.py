@@ -16,8 +16,8 @@ from scipy.cluster.vq import kmeans2
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, logsumexp
 
+from abcdp_core.base.summaries import effective_sample_size
 from abcdp_core.posterior.priors import Prior
-from abcdp_core.summaries import effective_sample_size
 
 Array = NDArray[np.float64]
 

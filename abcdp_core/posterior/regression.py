@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.summaries import weighted_quantile, weighted_variance
+from abcdp_core.base.summaries import weighted_quantile, weighted_variance
 
 Array = NDArray[np.float64]
 

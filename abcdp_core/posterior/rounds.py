@@ -13,7 +13,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.streams import generator
+from abcdp_core.base.summaries import effective_sample_size, weighted_mean, weighted_variance
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Noise
 from abcdp_core.posterior.proposals import (
@@ -25,8 +27,6 @@ from abcdp_core.posterior.proposals import (
     together,
 )
 from abcdp_core.posterior.regression import OF_ROUNDS, Regression
-from abcdp_core.streams import generator
-from abcdp_core.summaries import effective_sample_size, weighted_mean, weighted_variance
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.sentences import amount, decimals, estimate, fixed
+from abcdp_core.base.sentences import amount, decimals, estimate, fixed
 
 Array = NDArray[np.float64]
 

@@ -11,6 +11,7 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from abcdp_core.base.sentences import overpaid
 from abcdp_core.privacy.calibration import ratio
 from abcdp_core.privacy.events import (
     Event,
@@ -20,7 +21,6 @@ from abcdp_core.privacy.events import (
     NonPrivate,
     NormNoise,
 )
-from abcdp_core.sentences import overpaid
 
 Array = NDArray[np.float64]
 

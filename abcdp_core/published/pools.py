@@ -14,9 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import tabular
+from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.own_model import reading
 from abcdp_core.own_model.statistics import AS_HTML, HTML
-from abcdp_core.parameters import ParameterError, shown
 
 Array = NDArray[np.float64]
 

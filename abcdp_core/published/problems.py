@@ -55,15 +55,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from abcdp_core import schemas
-from abcdp_core.parameters import ParameterError, shown
+from abcdp_core.base import schemas
+from abcdp_core.base.parameters import ParameterError, shown
+from abcdp_core.base.schemas import Schema, Several
+from abcdp_core.base.sentences import counted
+from abcdp_core.base.streams import SEED_LIMIT
 from abcdp_core.posterior import noise
 from abcdp_core.published import models, pools
 from abcdp_core.published.models import Model
 from abcdp_core.published.pools import Pool
-from abcdp_core.schemas import Schema, Several
-from abcdp_core.sentences import counted
-from abcdp_core.streams import SEED_LIMIT
 
 Array = NDArray[np.float64]
 

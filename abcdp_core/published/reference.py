@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from abcdp_core.places import ASSETS
+from abcdp_core.base.places import ASSETS
 
 FILE = ASSETS / "published" / "reference.csv"
 

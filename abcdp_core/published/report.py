@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
+from abcdp_core.base.sentences import counted, estimate
 from abcdp_core.figures import CaptionedFigure, ranked
 from abcdp_core.figures.replicates import replicates
 from abcdp_core.posterior.fit import ONLY_IF_RIGHT, Fit
@@ -17,7 +18,6 @@ from abcdp_core.posterior.outcome import WITHHELD, Posterior, Summary
 from abcdp_core.privacy import in_digits
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
-from abcdp_core.sentences import counted, estimate
 
 Array = NDArray[np.float64]
 

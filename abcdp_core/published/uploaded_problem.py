@@ -10,7 +10,7 @@ import dataclasses
 import io
 
 from abcdp_core import tabular
-from abcdp_core.parameters import ParameterError, shown
+from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.published import pools, problems
 from abcdp_core.published.pools import Pool
 from abcdp_core.published.problems import Problem

@@ -37,8 +37,8 @@ from typing import Any
 import platformdirs
 from filelock import FileLock, Timeout
 
-from abcdp_core.interruption import held
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.interruption import held
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.release.budget import NEIGHBOURS, Budget, Claim, fits, left
 
 PLACE = "ABCDP_LEDGER"

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import tabular
+from abcdp_core.base.parameters import Parameter, ParameterError, number_in, shown
 from abcdp_core.own_model import lattice
 from abcdp_core.own_model.lattice import RECORDS
-from abcdp_core.parameters import Parameter, ParameterError, number_in, shown
 from abcdp_core.release import people
 from abcdp_core.release.request import SERIES
 from abcdp_core.simulators import Scenario

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import simulators
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.output.settings import event_in_json
-from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import Event, cost, statement
 from abcdp_core.release import picture
 from abcdp_core.release.budget_file import Reservation
@@ -28,7 +28,7 @@ from abcdp_core.release.request import (
     SeriesRequest,
     to_domain,
 )
-from abcdp_core.results import versions
+from abcdp_core.run.results import versions
 
 Array = NDArray[np.float64]
 

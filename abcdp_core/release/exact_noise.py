@@ -12,7 +12,7 @@ $$\log \frac{P(z \mid y)}{P(z \mid y')} \le \sum_j \frac{w_j |s_j(y) - s_j(y')|}
 = \frac{1}{b} \sum_j |s_j(y) - s_j(y')| \le \frac{\Delta_1}{b} .$$
 
 * *Sensitivity.* The scenario states in fractions how far one unit moves each number
-  (:mod:`~abcdp_core.statistic`); the float for $\Delta_1$ is rounded up. If units are added or
+  (:mod:`~abcdp_core.base.statistic`); the float for $\Delta_1$ is rounded up. If units are added or
   removed, their number is in none of the formulas, and is read only as one of the noisy numbers.
 * *Counts.* Each value is clipped and compared with the edges by itself, and is in exactly one of K
   cells, however floating point rounds. Another value in its place moves two counts by 1, or none:
@@ -47,13 +47,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from abcdp_core.base.statistic import Statistic
 from abcdp_core.mechanisms import Distances, Release
 from abcdp_core.mechanisms.private_summary import SummaryNoise
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.privacy import Cost, Event, cost
 from abcdp_core.privacy.calibration import round_up
 from abcdp_core.privacy.discrete import RandBelow, deviation, laplace
-from abcdp_core.statistic import Statistic
 
 PARTS = 2**20
 """Noise scales are multiples of 1 over this."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core import sentences
+from abcdp_core.base import sentences
 from abcdp_core.release import releasable
 from abcdp_core.release.releasable import Expected
 from abcdp_core.release.request import ReleaseRequest

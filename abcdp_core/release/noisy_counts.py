@@ -37,6 +37,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import pool
+from abcdp_core.base.sentences import plain
+from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms.noisy_counts import counts_given, model_of, shares, statistic_of
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release.budget_file import Reservation
@@ -45,9 +47,7 @@ from abcdp_core.release.exact_noise import SENSITIVITY, CountNoise, count_noise,
 from abcdp_core.release.picture import ESTIMATE, INTERVAL, PRIOR, Marks
 from abcdp_core.release.releasable import Expected, ReleaseMechanism
 from abcdp_core.release.request import DRAWS, POOL_SEED, SeriesRequest
-from abcdp_core.sentences import plain
 from abcdp_core.simulators import Scenario
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from abcdp_core.output.atomic import sync
+from abcdp_core.base.atomic import sync
 
 Keep = Callable[[bytes], None]
 """Writes the whole content at once; raises ``OSError`` if it cannot."""

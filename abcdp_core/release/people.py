@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import tabular
-from abcdp_core.parameters import shown
-from abcdp_core.statistic import Statistic
+from abcdp_core.base.parameters import shown
+from abcdp_core.base.statistic import Statistic
 from abcdp_core.tabular import TableError
 from abcdp_core.tabular.table import Column, Table
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from abcdp_core import documents
-from abcdp_core.output import citation
-from abcdp_core.parameters import shown
+from abcdp_core.base.parameters import shown
+from abcdp_core.base.sentences import amount, exact
+from abcdp_core.output import citation, documents
 from abcdp_core.privacy.promise import odds, presence_in_short, promise_in_short
 from abcdp_core.release import picture, releasable
 from abcdp_core.release.document import (
@@ -32,7 +32,6 @@ from abcdp_core.release.document import (
 from abcdp_core.release.picture import PRIOR
 from abcdp_core.release.request import ends
 from abcdp_core.release.verification import cannot_be_known
-from abcdp_core.sentences import amount, exact
 
 
 def page(document: ReleaseRecord, file: bytes, name: str = "release.json", about: str = "") -> str:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, fingerprint
+from abcdp_core.base import cache, fingerprint
+from abcdp_core.base.statistic import Quantity, Statistic
 from abcdp_core.own_model.lattice import Table
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Noise, NoNoise
@@ -24,7 +25,6 @@ from abcdp_core.posterior.pool import FixedPool
 from abcdp_core.posterior.proposals import Proposal
 from abcdp_core.posterior.rounds import FIRST, Draws, Each, Question, many, one_by_one, tasks_of
 from abcdp_core.simulators import Scenario
-from abcdp_core.statistic import Quantity, Statistic
 
 Array = NDArray[np.float64]
 Progress = Callable[[float], None]

@@ -16,11 +16,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import parameters as par
 from abcdp_core import pool, simulators
+from abcdp_core.base import parameters as par
+from abcdp_core.base.parameters import Parameter, ParameterError
+from abcdp_core.base.sentences import counted
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.pool import DistanceTable
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release.budget_file import Reservation
@@ -40,7 +41,6 @@ from abcdp_core.release.request import (
     OwnParameter,
     SeriesRequest,
 )
-from abcdp_core.sentences import counted
 
 Array = NDArray[np.float64]
 

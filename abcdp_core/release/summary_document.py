@@ -11,6 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
+from abcdp_core.base.sentences import amount, counted, decimals, fixed
+from abcdp_core.base.statistic import Question
 from abcdp_core.figures.replicates import replicates
 from abcdp_core.posterior.fit import ONLY_IF_RIGHT
 from abcdp_core.posterior.outcome import WITHHELD
@@ -23,8 +25,6 @@ from abcdp_core.release.picture import Marks, Row
 from abcdp_core.release.simulated import names_of
 from abcdp_core.release.summary_posterior import Inferred, Inverse
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
-from abcdp_core.sentences import amount, counted, decimals, fixed
-from abcdp_core.statistic import Question
 
 Array = NDArray[np.float64]
 

@@ -9,11 +9,11 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.summaries import weighted_mean, weighted_quantile
 from abcdp_core.posterior.fit import Fit, in_proportion
 from abcdp_core.posterior.outcome import Posterior, Summary
 from abcdp_core.release.document import LEVEL
 from abcdp_core.release.summary_request import PrivateSummaryRequest
-from abcdp_core.summaries import weighted_mean, weighted_quantile
 
 Array = NDArray[np.float64]
 

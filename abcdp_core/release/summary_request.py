@@ -13,10 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.parameters import Parameter, ParameterError
+from abcdp_core.base.sentences import decimals, fixed
+from abcdp_core.base.statistic import Statistic
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law
 from abcdp_core.own_model import lattice
 from abcdp_core.own_model.lattice import Table
-from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
 from abcdp_core.release import people
@@ -37,9 +39,7 @@ from abcdp_core.release.simulated import (
     size_of,
     statistic_of,
 )
-from abcdp_core.sentences import decimals, fixed
 from abcdp_core.simulators import Scenario
-from abcdp_core.statistic import Statistic
 
 Array = NDArray[np.float64]
 

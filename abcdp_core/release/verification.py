@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.output.settings import params_from_json
-from abcdp_core.parameters import ParameterError, shown
 from abcdp_core.posterior.rounds import Each, one_by_one
 from abcdp_core.privacy.accounting import NEIGHBOURS
 from abcdp_core.release import procedure, releasable

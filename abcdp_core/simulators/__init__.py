@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import registry
+from abcdp_core.base import registry
+from abcdp_core.base.parameters import Parameter, Params, check_accepted, check_work
+from abcdp_core.base.statistic import DirichletCounts, Neighbours, Quantity, Question, Statistic
+from abcdp_core.base.transforms import ALL_REALS, Bijector
 from abcdp_core.distances import Distance
-from abcdp_core.parameters import Parameter, Params, check_accepted, check_work
-from abcdp_core.statistic import DirichletCounts, Neighbours, Quantity, Question, Statistic
-from abcdp_core.transforms import ALL_REALS, Bijector
 
 if TYPE_CHECKING:
     from abcdp_core.posterior.priors import Prior
@@ -72,7 +72,7 @@ class Scenario:
         distances: names of its distances, the default one first.
         bandwidth: default bandwidth of their kernel; ``None`` without a kernel.
         distance_axis: largest distance on an axis.
-        statistics: name -> numbers that may be released, with their unit and sensitivity, the
+        statistics: name -> numbers to be released, with their unit and sensitivity, the
             default first. Several may state the same numbers for other units.
         conjugate: for a known likelihood.
         model: :class:`~abcdp_core.own_model.Model` of one's own from which it is made; that part
@@ -104,7 +104,7 @@ class Scenario:
         own_data, own_hidden, own_repeated: the data, with ``{n}`` rows; what of their size is
             protected; and whose protection is weaker.
         own_names: parameter name -> name in words.
-        own_quantities, own_questions: further results (:mod:`abcdp_core.statistic`).
+        own_quantities, own_questions: further results (:mod:`abcdp_core.base.statistic`).
         own_headline, own_finding: name of the first result, and a sentence on its interval from
             ``{low}`` to ``{high}``.
         own_jagged: what a series is that jumps more than the model's; empty if nobody looks.

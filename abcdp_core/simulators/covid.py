@@ -17,12 +17,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import parameters as par
+from abcdp_core.base import parameters as par
+from abcdp_core.base.parameters import Parameter
 from abcdp_core.distances import Distance
 from abcdp_core.distances.columns import Columns
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.distances.quadratic import QuadraticMMD
-from abcdp_core.parameters import Parameter
 from abcdp_core.simulators import Scenario
 
 Array = NDArray[np.float64]

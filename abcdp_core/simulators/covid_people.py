@@ -34,14 +34,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import parameters as par
-from abcdp_core import transforms
+from abcdp_core.base import parameters as par
+from abcdp_core.base import transforms
+from abcdp_core.base.parameters import Parameter
+from abcdp_core.base.statistic import Quantity, Question, Statistic, largest_length
 from abcdp_core.distances import Distance
 from abcdp_core.distances.summaries import ClippedSummaries
-from abcdp_core.parameters import Parameter
 from abcdp_core.posterior.priors import Prior, Uniform
 from abcdp_core.simulators import Scenario, covid
-from abcdp_core.statistic import Quantity, Question, Statistic, largest_length
 
 Array = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
-from abcdp_core.parameters import ParameterError
-from abcdp_core.places import ASSETS
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.places import ASSETS
 
 DIGESTS = {
     "tuberculosis/standard-deviation-30/tuberculosis-distances.counts.csv": "825912d3327d27a2",

@@ -25,12 +25,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from abcdp_core.base.parameters import Parameter, choice, scale
+from abcdp_core.base.streams import generator
 from abcdp_core.distances import Distance
 from abcdp_core.distances.outbreaks import ClippedOutbreaks
-from abcdp_core.parameters import Parameter, choice, scale
 from abcdp_core.posterior.priors import Normal, Uniform
 from abcdp_core.simulators import Scenario, outbreak, shipped
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

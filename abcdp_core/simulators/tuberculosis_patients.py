@@ -30,14 +30,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import transforms
+from abcdp_core.base import transforms
+from abcdp_core.base.parameters import Parameter, scale
+from abcdp_core.base.statistic import Quantity, Question, Statistic, largest_length
+from abcdp_core.base.streams import generator
 from abcdp_core.distances import Distance
 from abcdp_core.distances.summaries import ClippedSummaries
-from abcdp_core.parameters import Parameter, scale
 from abcdp_core.posterior.priors import Prior
 from abcdp_core.simulators import Scenario, shipped, tuberculosis
-from abcdp_core.statistic import Quantity, Question, Statistic, largest_length
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

@@ -16,13 +16,13 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import parameters as par
-from abcdp_core import transforms
+from abcdp_core.base import parameters as par
+from abcdp_core.base import transforms
+from abcdp_core.base.parameters import Parameter
+from abcdp_core.base.statistic import DirichletCounts, Statistic, added
 from abcdp_core.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.distances.fourier import FourierMMD
-from abcdp_core.parameters import Parameter
 from abcdp_core.simulators import Scenario
-from abcdp_core.statistic import DirichletCounts, Statistic, added
 
 Array = NDArray[np.float64]
 

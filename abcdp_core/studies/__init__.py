@@ -1,63 +1,20 @@
 """Studies, one in each module, found by scanning this folder.
 
-A module provides the attributes of :class:`Experiment`. Its docstring is the theory that its page
-shows. ``tasks`` are plain data, about half a second of work each. ``work`` turns a task into
-tables, or into a :class:`Chunk` of a chain. ``collect`` turns the tables of the finished tasks into
-a result. ``figures`` draws a result, without further input.
+A module provides the attributes of :class:`~abcdp_core.run.experiment.Experiment`. Its docstring is
+the theory that its page shows. ``tasks`` are plain data, about half a second of work each. ``work``
+turns a task into tables, or into a :class:`~abcdp_core.run.tasks.Chunk` of a chain. ``collect``
+turns the tables of the finished tasks into a result. ``figures`` draws a result, without further
+input.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, cast
 
-from abcdp_core import registry
-from abcdp_core.parameters import ParameterError
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.tasks import Chunk
-
-if TYPE_CHECKING:
-    # Not imported for a list of names, since these modules load slowly.
-    from abcdp_core.figures import CaptionedFigure
-    from abcdp_core.results import Result, Tables
-
-
-class Experiment(Protocol):
-    """The attributes of a module in this folder.
-
-    Attributes:
-        EXPERIMENT: name of the study.
-        TITLE: the question in a few words.
-        Params: the parameters.
-        PRESETS: name -> parameters; optional. Figures of papers are named by paper and number.
-        COLUMNS: table -> names of its columns.
-
-    Also optional: ``missing_pools(params, seed)`` returns the keys of public pools to make first.
-    ``MAY_BE_LONG = True`` declares that some legal settings give a task of many seconds; a server
-    with a work limit runs such tasks in other processes.
-    """
-
-    __name__: str
-    EXPERIMENT: str
-    TITLE: str
-    Params: type[BaseParams]
-    PRESETS: dict[str, BaseParams]
-    COLUMNS: dict[str, tuple[str, ...]]
-
-    def tasks(self, params: BaseParams, seed: int) -> list[Any]:
-        """Return the work to do, as frozen dataclasses of plain values."""
-        ...
-
-    def work(self, task: Any) -> Tables | Chunk:
-        """Do one task, or one link of a chain."""
-        ...
-
-    def collect(self, params: BaseParams, rows: Tables) -> Result:
-        """Return the result so far, from the rows of the finished tasks in order."""
-        ...
-
-    def figures(self, result: Result) -> dict[str, CaptionedFigure]:
-        """Return the figures of a result with their captions, the main one first."""
-        ...
+from abcdp_core.base import registry
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.parameters import Params as BaseParams
+from abcdp_core.run.experiment import Experiment
 
 
 def names() -> list[str]:

@@ -49,12 +49,13 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, pool, trials
-from abcdp_core import parameters as par
+from abcdp_core import mechanisms, pool
+from abcdp_core.base import parameters as par
+from abcdp_core.base.sentences import ROUNDING, percent, settings_line
+from abcdp_core.evaluation import cases
 from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, Mechanism, Prepared
 from abcdp_core.privacy import tradeoff
-from abcdp_core.sentences import ROUNDING, percent, settings_line
 from abcdp_core.simulators import Scenario, ScenarioParams
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import Result, Rows, Run, Study
@@ -81,7 +82,7 @@ class Params(ScenarioParams):
     n: int = MIXTURE.n.field(MIXTURE.n_default)
     pool_size: int = par.POOL_SIZE.field(MIXTURE.pool_size_default)
     epsilon_abc: float = MIXTURE.epsilon_abc.field(MIXTURE.epsilon_abc_default)
-    scenario: str = trials.SCENARIO.field(MIXTURE.name)
+    scenario: str = cases.SCENARIO.field(MIXTURE.name)
 
 
 def compared(scenario: Scenario = MIXTURE) -> list[Mechanism]:

@@ -43,10 +43,18 @@ from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive.particles import picture
 from abcdp_core.adaptive.resampling import evenly
 from abcdp_core.adaptive.stream import Answer
-from abcdp_core.sentences import ALIKE, amount, counted, estimate, interval, listed, settings_line
+from abcdp_core.base.sentences import (
+    ALIKE,
+    amount,
+    counted,
+    estimate,
+    interval,
+    listed,
+    settings_line,
+)
+from abcdp_core.run.tasks import with_values
 from abcdp_core.study import Chain, Continuation, Result, Study
 from abcdp_core.study.estimates import SYMBOL, ask
-from abcdp_core.tasks import with_values
 
 EXPERIMENT = "adaptive-truncation"
 TITLE = "Intervals that follow the answers, person by person"

@@ -40,12 +40,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, pool, simulators, summaries
-from abcdp_core import parameters as par
-from abcdp_core.figures import ranked
-from abcdp_core.mechanisms import Budget, PosteriorInfo, Release
-from abcdp_core.privacy import UNPROTECTED, NonPrivate
-from abcdp_core.sentences import (
+from abcdp_core import mechanisms, pool, simulators
+from abcdp_core.base import parameters as par
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import (
     amount,
     budget_name,
     counted,
@@ -54,12 +52,15 @@ from abcdp_core.sentences import (
     ranges,
     settings_line,
 )
+from abcdp_core.base.streams import generator
+from abcdp_core.figures import ranked
+from abcdp_core.mechanisms import Budget, PosteriorInfo, Release
+from abcdp_core.privacy import UNPROTECTED, NonPrivate
+from abcdp_core.run.tasks import Part, in_parts
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.streams import generator
 from abcdp_core.study import Array, BaseParams, Parameter, Result, Tables, choice, columns, scale
 from abcdp_core.study import mechanisms as shared
-from abcdp_core.tasks import Part, in_parts
 
 EXPERIMENT = "coverage"
 TITLE = "How often private intervals contain the truth"

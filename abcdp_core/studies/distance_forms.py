@@ -36,13 +36,13 @@ import pandas as pd
 
 from abcdp_core import figures as fig
 from abcdp_core import pool
+from abcdp_core.base.sentences import amount, counted, plain
+from abcdp_core.base.streams import generator
 from abcdp_core.distances import Distance, linear_time
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.distances.random_features import RandomFeatures
 from abcdp_core.figures.lines import Lines
-from abcdp_core.sentences import amount, counted, plain
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.streams import generator
 from abcdp_core.study import Array, BaseParams, Chain, Continuation, Result, Study, scale
 
 EXPERIMENT = "distance-forms"

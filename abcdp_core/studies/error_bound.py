@@ -26,16 +26,16 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
-from abcdp_core.demonstration import SparseVectorParams
+from abcdp_core.base import parameters as par
+from abcdp_core.base.sentences import counted, plain
+from abcdp_core.base.streams import generator
+from abcdp_core.base.summaries import binomial_interval
+from abcdp_core.evaluation.one_release import SparseVectorParams
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.sentences import counted, plain
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.streams import generator
 from abcdp_core.study import Result, Rows, Run, Study
 from abcdp_core.study.errors import OwnData, own_pool
-from abcdp_core.summaries import binomial_interval
 from abcdp_core.theory.error_bound import expected_error, largest_norm, probability_within
 
 EXPERIMENT = "error-bound"

@@ -30,16 +30,18 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from abcdp_core import error_curve, pool, summaries
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
+from abcdp_core import pool
+from abcdp_core.base import parameters as par
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import amount, counted, from_to, noise_cost
+from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import error_curve
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.sentences import amount, counted, from_to, noise_cost
 from abcdp_core.simulators import ScenarioParams, covid
 from abcdp_core.simulators.covid import SCENARIO as COVID
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.streams import generator
 from abcdp_core.study import Array, Parameter, Result, Rows, Run, Study, choice, scale
 
 EXPERIMENT = "error-by-size"

@@ -9,7 +9,7 @@ averaged over a few data sets, each compared with the same public pool. The data
 source of chance; the band is the 95 % interval.
 
 Single releases are simulated to show how much they vary. With ``noises``, releases are simulated
-at every budget to check the computed errors (:mod:`abcdp_core.error_gaps`).
+at every budget to check the computed errors (:mod:`abcdp_core.evaluation.error_gaps`).
 """
 
 from __future__ import annotations
@@ -24,17 +24,19 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import error_curve, error_gaps, pool, summaries
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
-from abcdp_core.demonstration import SparseVectorParams
+from abcdp_core import pool
+from abcdp_core.base import parameters as par
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import amount, counted, from_to, noise_cost, settings_line
+from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import error_curve, error_gaps
+from abcdp_core.evaluation.one_release import SparseVectorParams
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.sentences import amount, counted, from_to, noise_cost, settings_line
+from abcdp_core.run.tasks import per_run
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.streams import generator
 from abcdp_core.study import Chain, Continuation, Result, Study, Total, scale
-from abcdp_core.tasks import per_run
 
 EXPERIMENT = "expected-error"
 TITLE = "Error against the privacy budget, exact over the noise"

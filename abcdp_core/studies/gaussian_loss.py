@@ -28,14 +28,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
+from abcdp_core.base import parameters as par
+from abcdp_core.base.sentences import from_to, plain, ranges
+from abcdp_core.base.summaries import first_of
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import gaussian_rejection as rejection
 from abcdp_core.privacy import GaussianSeries, gaussian_series
-from abcdp_core.sentences import from_to, plain, ranges
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import At, BaseParams, Cells, Result, Study, scale
-from abcdp_core.summaries import first_of
 
 EXPERIMENT = "gaussian-loss"
 TITLE = "What a noisy distance reveals, by its threshold"

@@ -19,15 +19,16 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from abcdp_core import demonstration, summaries
 from abcdp_core import figures as fig
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import against_no_noise, budget_name, counted, ranges
+from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import one_release
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import against_no_noise, budget_name, counted, ranges
+from abcdp_core.run.results import Result, Tables
+from abcdp_core.run.tasks import SingleTask, single_task
 from abcdp_core.simulators import axis_words
-from abcdp_core.streams import generator
 from abcdp_core.study import Array, columns, scale
-from abcdp_core.tasks import SingleTask, single_task
 
 EXPERIMENT = "many-releases"
 TITLE = "Many releases of the same data"
@@ -42,25 +43,25 @@ RELEASES = scale("Releases", "How many times the data are released, each with ne
 
 
 @dataclass(frozen=True)
-class Params(demonstration.ReleaseParams):
+class Params(one_release.ReleaseParams):
     """A release's parameters, and how many of them; ``noise_draw`` is the number of the first."""
 
     releases: int = RELEASES.field(30)
 
 
-missing_pools, tasks = demonstration.missing_pools, single_task
+missing_pools, tasks = one_release.missing_pools, single_task
 
 
 def work(task: SingleTask[Params]) -> Tables:
     """Release the same data again and again."""
     params, source = task.params, task.params.source
-    event = demonstration.event_of(params)
-    comparison = demonstration.comparison_of(params, task.seed)
+    event = one_release.event_of(params)
+    comparison = one_release.comparison_of(params, task.seed)
     kept, errors = [], []
     for number in range(params.noise_draw, params.noise_draw + params.releases):
         rng = generator(task.seed, "noise", 0, number)
         release, _ = sparse_vector.run(comparison.rho, params.epsilon_abc, event, rng)
-        kept.append(demonstration.kept(source, comparison, release, release_number=number))
+        kept.append(one_release.kept(source, comparison, release, release_number=number))
         mean = release.mean(comparison.theta, source.prior_mean)
         errors.append((number, len(release.indices), *summaries.errors(mean, source.truth)))
     plain, _ = sparse_vector.non_private(comparison.rho, params.epsilon_abc, params.c)
@@ -88,10 +89,10 @@ def collect(params: Params, rows: Tables) -> Result:
     said = f"Over {made}, the mean absolute error {ranges(errors.mae)}."
     if errors.mae.isna().all():
         said = f"Shows {made}. The true parameters are unknown, so there is no error to report."
-    privacy = demonstration.privacy_of(params)
+    privacy = one_release.privacy_of(params)
     if params.releases > 1:
         privacy += f" All {params.releases} together would spend {budget_name(total)}."
-    said, event = said + summaries.empty_note(errors.accepted), demonstration.event_of(params)
+    said, event = said + summaries.empty_note(errors.accepted), one_release.event_of(params)
     return Result(EXPERIMENT, params, rows, said, privacy, event)
 
 
@@ -128,7 +129,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     names = "non_private", "prior", "truth"
     plain, prior, truth = (references[[name]].to_numpy(float) for name in names)
     ends = fig.shown_ends(axes, references[["prior_low", "prior_high"]].to_numpy(), truth[:, 0])
-    figure = fig.figure(finding(result), "", "", settings=demonstration.settings(params))
+    figure = fig.figure(finding(result), "", "", settings=one_release.settings(params))
     words = axis_words(params.source).get("names", {})
     rows = [words.get(name, name) for name in references.parameter]
     figure.update_layout(fig.strips(rows, ends, "mean of the kept draws", 66))

@@ -25,13 +25,15 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from abcdp_core import demonstration, mechanisms, privacy, simulators, summaries, trials
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
+from abcdp_core import mechanisms, privacy, simulators
+from abcdp_core.base import parameters as par
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import amount, budget_name, counted, little, percent, settings_line
+from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import cases, one_release
 from abcdp_core.mechanisms import Budget, Release
-from abcdp_core.sentences import amount, budget_name, counted, little, percent, settings_line
 from abcdp_core.simulators import axis_words
-from abcdp_core.streams import generator
 from abcdp_core.study import Parameter, Result, Run, Study, samples
 from abcdp_core.study import mechanisms as shared
 
@@ -43,7 +45,7 @@ TITLE = "Posterior from one release by a chosen mechanism"
 class Params(shared.MechanismParams):
     """One release by one mechanism."""
 
-    mechanism: str = trials.MECHANISM.field("private-embedding")
+    mechanism: str = cases.MECHANISM.field("private-embedding")
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     c: int = par.C.field(10)
     pool_size: int = par.POOL_SIZE.field(10_000)
@@ -54,7 +56,7 @@ class Params(shared.MechanismParams):
         general = super().specification(scenario)
         if scenario is None or scenario not in general["scenario"].options:
             return general
-        return general | {"mechanism": trials.able(general["mechanism"], scenario)}
+        return general | {"mechanism": cases.able(general["mechanism"], scenario)}
 
 
 def released(run: Run[Params]) -> dict[str, Any]:
@@ -64,12 +66,12 @@ def released(run: Run[Params]) -> dict[str, Any]:
     budget = Budget(params.epsilon_total, params.delta)
     threshold = public.scenario.epsilon_abc_default
     asked = mechanism.chosen(c=params.c, sensitivity=params.sensitivity, epsilon_abc=threshold)
-    options = trials.best(params.mechanism, public, asked, budget, run.seed)
-    trial, rng = trials.own(public, 0), generator(run.seed, "noise", 0, params.noise_draw)
+    options = cases.best(params.mechanism, public, asked, budget, run.seed)
+    trial, rng = cases.own(public, 0), generator(run.seed, "noise", 0, params.noise_draw)
     release = mechanism.prepare(public, options, budget).release(trial.comparison, rng)
 
     names, theta = public.scenario.axes, public.theta
-    sample, prior = release.sample(theta).values, theta[: demonstration.PRIOR_SHOWN]
+    sample, prior = release.sample(theta).values, theta[: one_release.PRIOR_SHOWN]
     shown, shares = samples.thinned(release.weights)
     even = np.full(len(prior), 1.0 / len(prior))
     of = {"release": "private", "mechanism": params.mechanism}

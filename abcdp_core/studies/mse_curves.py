@@ -23,17 +23,18 @@ import numpy as np
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
-from abcdp_core import simulators, trials
+from abcdp_core import simulators
+from abcdp_core.base import parameters as par
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.sentences import AXES, amount, percent
+from abcdp_core.base.summaries import over_runs
+from abcdp_core.evaluation import cases
 from abcdp_core.mechanisms import Budget, sparse_vector
-from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import Event
-from abcdp_core.sentences import AXES, amount, percent
 from abcdp_core.simulators import ScenarioParams
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import At, BaseParams, Cells, Result, Study
 from abcdp_core.study.errors import RIVAL, LeastError, OwnData
-from abcdp_core.summaries import over_runs
 
 EXPERIMENT = "mse-curves"
 TITLE = "Error of the private posterior against the privacy budget"
@@ -57,12 +58,12 @@ class Params(ScenarioParams):
     runs: int = par.RUNS.field(10)
     bandwidth: float | str = par.BANDWIDTH.field(MIXTURE.bandwidth)
     noise_draw: int = par.NOISE_DRAW.field(0)
-    scenario: str = trials.SCENARIO.field(MIXTURE.name)
+    scenario: str = cases.SCENARIO.field(MIXTURE.name)
 
     def check_together(self) -> None:
         """Refuse too much work, more kept draws than the pool has, and an unknown truth."""
         super().check_together()
-        if not trials.knows_truth(self.source):
+        if not cases.knows_truth(self.source):
             raise ParameterError(
                 f"scenario = {self.scenario}: the true parameters of its data are unknown, so no "
                 f"error can be measured."

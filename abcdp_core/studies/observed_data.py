@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import pool, summaries
-from abcdp_core.sentences import amount, at_most
+from abcdp_core import pool
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import amount, at_most
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import BaseParams, Result, Rows, Run, Study

@@ -23,10 +23,10 @@ from abcdp_core import figures as fig
 from abcdp_core.adaptive.categories import Choice, ChoicePoll
 from abcdp_core.adaptive.poll import EPSILON, Design, Poll, answered, sent
 from abcdp_core.adaptive.questionnaire import Item
-from abcdp_core.parameters import Parameter
+from abcdp_core.base.parameters import Parameter
+from abcdp_core.base.sentences import amount, settings_line
+from abcdp_core.base.streams import generator
 from abcdp_core.privacy import statement
-from abcdp_core.sentences import amount, settings_line
-from abcdp_core.streams import generator
 from abcdp_core.study import BaseParams, Result, Rows, Run, Study, scale
 
 EXPERIMENT = "poll"

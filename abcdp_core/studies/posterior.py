@@ -28,15 +28,16 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from abcdp_core import demonstration, summaries
 from abcdp_core import figures as fig
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import against_no_noise, amount, counted
+from abcdp_core.evaluation import one_release
 from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
-from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import against_no_noise, amount, counted
+from abcdp_core.run.results import Result, Tables
+from abcdp_core.run.tasks import SingleTask, single_task
 from abcdp_core.simulators import axis_words
 from abcdp_core.study import Array, columns
-from abcdp_core.tasks import SingleTask, single_task
 from abcdp_core.theory import flip
 
 EXPERIMENT = "posterior"
@@ -48,16 +49,16 @@ COLUMNS = columns(
     errors="release mechanism accepted effective_sample_size mse mae",
 )
 
-Params = demonstration.ReleaseParams
-missing_pools, tasks = demonstration.missing_pools, single_task
+Params = one_release.ReleaseParams
+missing_pools, tasks = one_release.missing_pools, single_task
 
 
 def work(task: SingleTask[Params]) -> Tables:
     """Run with and without noise over the same pool."""
     params, source = task.params, task.params.source
-    pair = demonstration.both(params, task.seed)
+    pair = one_release.both(params, task.seed)
     comparison, private, trace = pair.comparison, pair.private, pair.trace
-    size = min(len(comparison.theta), demonstration.PRIOR_SHOWN)
+    size = min(len(comparison.theta), one_release.PRIOR_SHOWN)
     prior = Release(np.arange(size), np.full(size, 1.0 / size), size, NonPrivate())
     releases = (
         ("prior", "prior", prior),
@@ -67,7 +68,7 @@ def work(task: SingleTask[Params]) -> Tables:
     samples, errors = [], []
     for name, mechanism, release in releases:
         of = {"release": name, "mechanism": mechanism}
-        samples.append(demonstration.kept(source, comparison, release, **of))
+        samples.append(one_release.kept(source, comparison, release, **of))
         mean = release.mean(comparison.theta, source.prior_mean)
         mean = source.prior_mean if name == "prior" else mean
         effective = summaries.effective_sample_size(release.weights)
@@ -94,8 +95,8 @@ def work(task: SingleTask[Params]) -> Tables:
 
 def collect(params: Params, rows: Tables) -> Result:
     """Add the summary and what the release guarantees."""
-    privacy = f"{demonstration.privacy_of(params)} {UNPROTECTED}"
-    event = demonstration.event_of(params)
+    privacy = f"{one_release.privacy_of(params)} {UNPROTECTED}"
+    event = one_release.event_of(params)
     return Result(EXPERIMENT, params, rows, _summary(params, rows), privacy, event)
 
 
@@ -171,7 +172,7 @@ KINDS = (
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     """Draw the kept draws of every parameter, and every decision with and without noise."""
     params, decisions = cast(Params, result.params), result.tables["decisions"]
-    source, settings = params.source, demonstration.settings(params)
+    source, settings = params.source, one_release.settings(params)
     main, words = result.tables["main"], axis_words(source)
     kept = fig.mirrored(source.axes, source.truth, main, _moved(result), settings, **words)
     flipped, (_, false) = int(decisions.flipped.sum()), counts(result)

@@ -34,8 +34,9 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
+from abcdp_core.base.places import EXAMPLES
+from abcdp_core.base.sentences import at_most, counted, percent
 from abcdp_core.figures import ranked
-from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior import fit
 from abcdp_core.posterior.outcome import Moments, Posterior, Summary
 from abcdp_core.posterior.parts import Simulated
@@ -43,7 +44,6 @@ from abcdp_core.posterior.rounds import Question
 from abcdp_core.published import inference, pools, problems, reference, report
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
-from abcdp_core.sentences import at_most, counted, percent
 from abcdp_core.study import (
     BaseParams,
     Chain,

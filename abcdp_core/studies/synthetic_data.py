@@ -18,14 +18,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import demonstration, pool, simulators
 from abcdp_core import figures as fig
+from abcdp_core import pool, simulators
+from abcdp_core.base.sentences import against_no_noise, amount, listed
+from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import one_release
 from abcdp_core.privacy import UNPROTECTED
-from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import against_no_noise, amount, listed
-from abcdp_core.streams import generator
+from abcdp_core.run.results import Result, Tables
+from abcdp_core.run.tasks import SingleTask, single_task
 from abcdp_core.study import Array, columns, scale
-from abcdp_core.tasks import SingleTask, single_task
 
 EXPERIMENT = "synthetic-data"
 TITLE = "Synthetic data from a private posterior"
@@ -43,20 +44,20 @@ SETS = scale("Data sets", "How many are simulated, each from one kept draw.", (1
 
 
 @dataclass(frozen=True)
-class Params(demonstration.ReleaseParams):
+class Params(one_release.ReleaseParams):
     """A release's parameters, and how many data sets are simulated from it."""
 
     data_sets: int = SETS.field(3)
 
 
-missing_pools, tasks = demonstration.missing_pools, single_task
+missing_pools, tasks = one_release.missing_pools, single_task
 
 
 def work(task: SingleTask[Params]) -> Tables:
     """Release with and without noise, and simulate data from the kept draws."""
     params, source = task.params, task.params.source
-    pair = demonstration.both(params, task.seed)
-    observed = pool.observed_data(demonstration.pool_key(params, task.seed), params.n)
+    pair = one_release.both(params, task.seed)
+    observed = pool.observed_data(one_release.pool_key(params, task.seed), params.n)
     tables = [_table("observed", np.array([-1]), source.coordinates, observed[None])]
     for number, release in enumerate((pair.private, pair.plain)):
         rng = generator(task.seed, "synthetic", params.noise_draw, number)
@@ -99,8 +100,8 @@ def collect(params: Params, rows: Tables) -> Result:
     means = compared[compared.coordinate == name].set_index("source")["mean"]
     found = listed([f"{amount(mean)} {CALLED[str(source)]}" for source, mean in means.items()])
     said = f"The {MEANS.get(name, f'mean of {name}')} is {found}."
-    privacy = f"{demonstration.privacy_of(params)} {NO_COST} {UNPROTECTED}"
-    event = demonstration.event_of(params)
+    privacy = f"{one_release.privacy_of(params)} {NO_COST} {UNPROTECTED}"
+    event = one_release.event_of(params)
     return Result(EXPERIMENT, params, rows, said, privacy, event)
 
 
@@ -168,7 +169,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     source = params.source
     shown, series = panels(source, main), is_series(source)
     x_title, height = source.coordinates[0], 150 if len(shown) > 1 else 300
-    words = finding(shown), x_title, height, demonstration.settings(params)
+    words = finding(shown), x_title, height, one_release.settings(params)
     figure = fig.rows(list(shown), *words, shared=series)
     for index, (x, sets) in enumerate(shown.values()):
         traces = []

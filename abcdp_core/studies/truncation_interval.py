@@ -39,12 +39,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
 from abcdp_core.adaptive import best_channel, information, intervals, noise
 from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive.families import FAMILIES
-from abcdp_core.figures.lines import Lines
-from abcdp_core.sentences import (
+from abcdp_core.base import parameters as par
+from abcdp_core.base.sentences import (
     AXES,
     amount,
     budget_name,
@@ -55,6 +54,7 @@ from abcdp_core.sentences import (
     plain,
     settings_line,
 )
+from abcdp_core.figures.lines import Lines
 from abcdp_core.study import Array, At, BaseParams, Cells, Result, Rows, Run, Study, choice, scale
 
 EXPERIMENT = "truncation-interval"

@@ -26,15 +26,15 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
 from abcdp_core.adaptive import contraction
 from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive.particles import picture
 from abcdp_core.adaptive.stream import Answer
-from abcdp_core.sentences import budget_name, counted, estimate, exact, listed
+from abcdp_core.base import parameters as par
+from abcdp_core.base.sentences import budget_name, counted, estimate, exact, listed
+from abcdp_core.run.tasks import per_value
 from abcdp_core.study import BaseParams, Chain, Continuation, Result, Study, scale
 from abcdp_core.study.estimates import ASKED, SYMBOL, ask, contrast
-from abcdp_core.tasks import per_value
 
 EXPERIMENT = "truncation-streams"
 TITLE = "The same people asked at several budgets, in adaptive and fixed intervals"

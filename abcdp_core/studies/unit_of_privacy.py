@@ -30,17 +30,19 @@ from typing import Any, cast
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
-from abcdp_core import pool, privacy, simulators, summaries, trials
+from abcdp_core import pool, privacy, simulators
+from abcdp_core.base import parameters as par
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import amount, settings_line
+from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import cases
 from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, private_summary
-from abcdp_core.sentences import amount, settings_line
+from abcdp_core.run.tasks import SingleTask, single_task
 from abcdp_core.simulators import ScenarioParams
 from abcdp_core.simulators.tuberculosis_patients import SCENARIO as PATIENTS
-from abcdp_core.streams import generator
 from abcdp_core.study import Result, Rows, Run, Study, Tables, Total, choice, scale
 from abcdp_core.study import mechanisms as shared
-from abcdp_core.tasks import SingleTask, single_task
 
 EXPERIMENT = "unit-of-privacy"
 TITLE = "What protecting a larger unit costs"
@@ -77,7 +79,7 @@ def intervals(public: pool.PublicSide, task: Run[Params] | SingleTask[Params]) -
     private = ("private", params.epsilon_total, params.runs)
     ways = [(MECHANISMS[0], "", "non-private", math.inf, 1)]
     ways += [(each, each.protects(source)[0], *private) for each in MECHANISMS]
-    comparison = trials.own(public, 0).comparison
+    comparison = cases.own(public, 0).comparison
     for mechanism, unit, release, epsilon_total, runs in ways:
         prepared = mechanism.prepare(public, mechanism.options, Budget(epsilon_total))
         for run in range(runs):

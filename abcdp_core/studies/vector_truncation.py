@@ -37,14 +37,14 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
 from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive import vectors
 from abcdp_core.adaptive.families import NORMAL
+from abcdp_core.base import parameters as par
+from abcdp_core.base.sentences import budget_name, counted, listed, percent
+from abcdp_core.base.streams import generator
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.privacy import statement
-from abcdp_core.sentences import budget_name, counted, listed, percent
-from abcdp_core.streams import generator
 from abcdp_core.study import Array, Chain, Continuation, Result, Study, Total, scale
 from abcdp_core.study.estimates import Errors, least_error
 

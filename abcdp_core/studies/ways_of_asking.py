@@ -37,17 +37,25 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
 from abcdp_core.adaptive import best_channel, channels, information_bound, intervals
 from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive.families import FAMILIES
+from abcdp_core.base import parameters as par
+from abcdp_core.base.places import ASSETS
+from abcdp_core.base.sentences import (
+    amount,
+    budget_name,
+    compared,
+    factor,
+    interval,
+    percent,
+    setting,
+)
 from abcdp_core.figures import ranked
 from abcdp_core.figures.lines import Curve, Lines
-from abcdp_core.places import ASSETS
-from abcdp_core.results import Tables
-from abcdp_core.sentences import amount, budget_name, compared, factor, interval, percent, setting
+from abcdp_core.run.results import Tables
+from abcdp_core.run.tasks import with_values
 from abcdp_core.study import Array, BaseParams, Chain, Continuation, Result, Study, Total
-from abcdp_core.tasks import with_values
 
 EXPERIMENT = "ways-of-asking"
 TITLE = "The question whose private answer carries most information"

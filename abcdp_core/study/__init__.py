@@ -15,9 +15,9 @@ A study is a module of :mod:`abcdp_core.studies`. It defines
 can also define its own ``work`` and use the rest.
 """
 
-from abcdp_core.parameters import Parameter, choice, scale
-from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.results import Result, Tables
+from abcdp_core.base.parameters import Parameter, choice, scale
+from abcdp_core.base.parameters import Params as BaseParams
+from abcdp_core.run.results import Result, Tables
+from abcdp_core.run.tasks import Chain, Continuation, Run
 from abcdp_core.study.engine import Study
 from abcdp_core.study.tables import Array, At, Cells, Rows, Total, columns
-from abcdp_core.tasks import Chain, Continuation, Run

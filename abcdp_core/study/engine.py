@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from abcdp_core import simulators
-from abcdp_core.parameters import Params
+from abcdp_core.base.parameters import Params
 from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
-from abcdp_core.results import Result, Tables
+from abcdp_core.run.results import Result, Tables
+from abcdp_core.run.tasks import Chain, Chunk, Continuation, Run, per_run, per_value
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study.tables import At, Cells, Rows, Total, columns, of_link, table_of
-from abcdp_core.tasks import Chain, Chunk, Continuation, Run, per_run, per_value
 
 if TYPE_CHECKING:
     # Plotly loads slowly, so only drawing imports it.

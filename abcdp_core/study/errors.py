@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from abcdp_core import pool, summaries
-from abcdp_core.figures.lines import Lines
-from abcdp_core.pool import DistanceTable, PublicSide
-from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import (
+from abcdp_core import pool
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import (
     AXES,
     amount,
     budget_name,
@@ -25,10 +23,13 @@ from abcdp_core.sentences import (
     runs_in_words,
     with_budget,
 )
+from abcdp_core.figures.lines import Lines
+from abcdp_core.pool import DistanceTable, PublicSide
+from abcdp_core.run.results import Result, Tables
+from abcdp_core.run.tasks import Run
 from abcdp_core.simulators import Scenario, uniform_mixture
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study.tables import Rows, Total
-from abcdp_core.tasks import Run
 
 if TYPE_CHECKING:
     from abcdp_core.mechanisms import Release
@@ -108,9 +109,9 @@ def rival(world: OwnData, run: Run[Any]) -> pd.DataFrame:
     address = (run.seed, run.run, run.params.noise_draw)
     budgets = run.params.epsilon_total
     # Imported here, so that the first page loads no further mechanism.
-    from abcdp_core import trials
+    from abcdp_core.evaluation import cases
 
-    tables = [trials.rival(world.public(n), world.comparison(n), budgets, address) for n in sizes]
+    tables = [cases.rival(world.public(n), world.comparison(n), budgets, address) for n in sizes]
     return pd.concat(tables, ignore_index=True)
 
 

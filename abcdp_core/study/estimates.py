@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from abcdp_core import summaries
 from abcdp_core.adaptive.stream import Answer
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import amount, plain
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.figures.looks import Style
 from abcdp_core.figures.statistics import way_of_asking
-from abcdp_core.results import Result
-from abcdp_core.sentences import amount, plain
+from abcdp_core.run.results import Result
+from abcdp_core.run.tasks import Run
 from abcdp_core.study.tables import Array, At
-from abcdp_core.tasks import Run
 
 Key = tuple[str, ...]
 

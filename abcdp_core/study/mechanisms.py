@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from abcdp_core import mechanisms, pool, simulators, trials
-from abcdp_core import parameters as par
+from abcdp_core import mechanisms, pool, simulators
+from abcdp_core.base import parameters as par
+from abcdp_core.evaluation import cases
 from abcdp_core.mechanisms import Budget, regression_adjustment
 from abcdp_core.simulators import ScenarioParams
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
@@ -20,10 +21,10 @@ class MechanismParams(ScenarioParams):
     A study adds ``mechanism`` (one or several), ``epsilon_total``, ``c`` and ``pool_size``.
     """
 
-    scenario: str = trials.SCENARIO.field(MIXTURE.name)
+    scenario: str = cases.SCENARIO.field(MIXTURE.name)
     n: int = MIXTURE.n.field(MIXTURE.n_default)
     delta: float = par.DELTA.field(1e-4)
-    sensitivity: str = trials.SENSITIVITY.field("sharp")
+    sensitivity: str = cases.SENSITIVITY.field("sharp")
     noise_draw: int = par.NOISE_DRAW.field(0)
 
     @classmethod
@@ -32,14 +33,14 @@ class MechanismParams(ScenarioParams):
         usual = vars(cls)["mechanism"]
         if isinstance(usual, str):
             return super().defaults(scenario)
-        serving = trials.serving(usual, simulators.load(scenario))
+        serving = cases.serving(usual, simulators.load(scenario))
         return super().defaults(scenario) | {"mechanism": serving}
 
     def check_together(self) -> None:
         """Refuse too much work, too many draws to keep, and mechanisms that do not fit."""
         super().check_together()
         names = vars(self)["mechanism"]
-        trials.check_mechanisms(self.source, (names,) if isinstance(names, str) else names)
+        cases.check_mechanisms(self.source, (names,) if isinstance(names, str) else names)
 
 
 def public_side(params: Any, seed: int) -> pool.PublicSide:
@@ -64,7 +65,7 @@ def each_release(params: Any) -> str:
     """State the guarantee of each release at the largest budget."""
     budget = Budget(max(params.epsilon_total), params.delta)
     source = params.source
-    return trials.guarantees(params.mechanism, budget, source, len(params.epsilon_total))
+    return cases.guarantees(params.mechanism, budget, source, len(params.epsilon_total))
 
 
 def small_pool(params: Any, names: Iterable[str]) -> str:

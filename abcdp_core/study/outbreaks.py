@@ -11,9 +11,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
+from abcdp_core.base.sentences import amount, noise_cost, setting
 from abcdp_core.figures import ranked
 from abcdp_core.privacy import UNPROTECTED, Event, statement
-from abcdp_core.sentences import amount, noise_cost, setting
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
 from abcdp_core.study.tables import Array

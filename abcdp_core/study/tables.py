@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core.results import Tables
-from abcdp_core.streams import generator
-from abcdp_core.tasks import Run
+from abcdp_core.base.streams import generator
+from abcdp_core.run.results import Tables
+from abcdp_core.run.tasks import Run
 
 W = TypeVar("W")
 

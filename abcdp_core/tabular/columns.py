@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core.parameters import LONGEST_NUMBER, NUMBER
+from abcdp_core.base.parameters import LONGEST_NUMBER, NUMBER
 from abcdp_core.tabular.table import Column, TableError
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core.parameters import shown
+from abcdp_core.base.parameters import shown
 from abcdp_core.tabular.table import TableError, separator_of
 
 Array = NDArray[np.float64]

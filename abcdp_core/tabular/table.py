@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from abcdp_core.parameters import LONGEST_NUMBER, ParameterError, shown
+from abcdp_core.base.parameters import LONGEST_NUMBER, ParameterError, shown
 
 LARGEST_FILE = 2 * 2**20
 """Bytes; a larger file is refused unread. The longest series, of 20,000 values, takes less."""

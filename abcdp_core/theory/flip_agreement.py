@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import summaries
+from abcdp_core.base import summaries
 from abcdp_core.theory import flip
 
 Array = NDArray[np.float64]

@@ -31,8 +31,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abcdp_core import parameters, runner, studies, summaries, workers
-from abcdp_core.results import Result
+from abcdp_core import studies
+from abcdp_core.base import parameters, summaries
+from abcdp_core.run import runner, workers
+from abcdp_core.run.results import Result
 
 FILE = Path(__file__).resolve().parents[1] / "goals.csv"
 """The committed table."""

@@ -12,9 +12,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import summaries
 from abcdp_core.adaptive.parameters import StreamParams
-from abcdp_core.streams import generator
+from abcdp_core.base import summaries
+from abcdp_core.base.streams import generator
 from benchmarks.goals import SEED, Measured, goal, on_all_processors, ratio, share, study
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.adaptive.poll import Design, Poll, answered
-from abcdp_core.streams import generator
+from abcdp_core.base.streams import generator
 from benchmarks.goals import SEED, Measured, goal, share
 
 Array = NDArray[np.float64]

@@ -13,9 +13,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import registry
+from abcdp_core.base import registry
+from abcdp_core.base.places import EXAMPLES
+from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms.private_summary import law, noisy
-from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.rounds import Effort, Question
 from abcdp_core.release import procedure
@@ -25,7 +26,6 @@ from abcdp_core.release.summary_posterior import Told
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
 from abcdp_core.simulators import covid_people, tuberculosis_patients, uniform_mixture
 from abcdp_core.simulators.tuberculosis_patients import SCENARIO as PATIENTS
-from abcdp_core.streams import generator
 from benchmarks.goals import SEED, Measured, alone, goal, mean, on_all_processors, share
 from tests.oracles.neighbouring_files import worst
 

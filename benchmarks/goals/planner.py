@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import mechanisms, planning, pool, summaries
+from abcdp_core import mechanisms, planning, pool
+from abcdp_core.base import summaries
+from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms import Budget
 from abcdp_core.planning import Setting
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.streams import generator
 from benchmarks.goals import SEED, Measured, goal
 from benchmarks.measure import head, row
 

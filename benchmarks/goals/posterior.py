@@ -15,6 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from abcdp_core.base.streams import generator
+from abcdp_core.base.summaries import weighted_quantile
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.posterior import outcome, rounds
 from abcdp_core.posterior.rounds import Effort, Question
@@ -22,8 +24,6 @@ from abcdp_core.release import private_summary
 from abcdp_core.release.simulated import model_of, public_pool
 from abcdp_core.release.summary_document import PrivateSummaryRecord
 from abcdp_core.release.summary_request import PrivateSummaryRequest
-from abcdp_core.streams import generator
-from abcdp_core.summaries import weighted_quantile
 from benchmarks.goals import Measured, alone, goal, on_all_processors, share
 from tests.oracles.exact_posteriors import FAMILIES, released
 from tests.oracles.misfits import CASES

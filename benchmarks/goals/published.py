@@ -10,8 +10,9 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.places import EXAMPLES
+from abcdp_core.base.streams import generator
 from abcdp_core.cli.simulations import done_by
-from abcdp_core.places import EXAMPLES
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.outcome import Posterior, Summary
 from abcdp_core.posterior.proposals import Proposal
@@ -19,7 +20,6 @@ from abcdp_core.posterior.rounds import Draws, Effort, Question
 from abcdp_core.published import inference, problems, reference
 from abcdp_core.published.models import Model, sir_epidemic
 from abcdp_core.published.problems import Problem
-from abcdp_core.streams import generator
 from benchmarks.goals import SEED, Measured, alone, goal, on_all_processors, share
 
 Array = NDArray[np.float64]

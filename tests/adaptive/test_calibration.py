@@ -20,7 +20,7 @@ from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.resampling import multinomial
 from abcdp_core.adaptive.smc import Smc
 from abcdp_core.adaptive.stream import Stream
-from abcdp_core.streams import generator
+from abcdp_core.base.streams import generator
 from tests.statistics import FALSE_ALARM, assert_distribution, rejects
 
 Array = NDArray[np.float64]

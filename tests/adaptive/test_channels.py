@@ -19,8 +19,8 @@ from abcdp_core.adaptive.best_channel import best
 from abcdp_core.adaptive.channels import Table, answer, sign
 from abcdp_core.adaptive.families import FAMILIES, NORMAL
 from abcdp_core.adaptive.noise import NoiseFamily
+from abcdp_core.base.streams import generator
 from abcdp_core.privacy import Gaussian, Laplace, cost
-from abcdp_core.streams import generator
 from tests.statistics import assert_distribution, assert_frequencies, rejects
 
 Array = NDArray[np.float64]

@@ -17,7 +17,7 @@ from abcdp_core.adaptive.gradient import Gradient, State, asymptotic_variance
 from abcdp_core.adaptive.particles import Response
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.response import log_likelihood
-from abcdp_core.streams import generator
+from abcdp_core.base.streams import generator
 from tests.statistics import assert_mean_of_repeats, rejects
 
 Array = NDArray[np.float64]

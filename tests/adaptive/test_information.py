@@ -13,7 +13,7 @@ from abcdp_core.adaptive import information, intervals
 from abcdp_core.adaptive.families import FAMILIES, NORMAL, Family
 from abcdp_core.adaptive.information import LAPLACE, NOISES, Noise
 from abcdp_core.adaptive.intervals import best
-from abcdp_core.streams import generator
+from abcdp_core.base.streams import generator
 from tests.statistics import assert_distribution, rejects
 
 EVERY = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())

@@ -21,7 +21,7 @@ from abcdp_core.adaptive.particles import (
 )
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.resampling import RESAMPLING, ancestors, multinomial, systematic
-from abcdp_core.streams import generator
+from abcdp_core.base.streams import generator
 from tests.statistics import assert_distribution, assert_frequencies, rejects
 
 Array = NDArray[np.float64]

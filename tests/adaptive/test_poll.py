@@ -11,7 +11,7 @@ from scipy import stats
 
 from abcdp_core.adaptive import poll
 from abcdp_core.adaptive.poll import CHANCES, Design, Poll, Question
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.privacy import cost
 from tests.statistics import assert_frequencies, rejects
 

@@ -22,7 +22,7 @@ from abcdp_core.adaptive.response import (
     log_likelihood,
     score_laplace,
 )
-from abcdp_core.streams import generator
+from abcdp_core.base.streams import generator
 
 Array = NDArray[np.float64]
 

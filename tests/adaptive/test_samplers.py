@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import summaries
 from abcdp_core.adaptive import latent, noise, smc
 from abcdp_core.adaptive.batch import Batch
 from abcdp_core.adaptive.channels import Truncation, answer
@@ -30,7 +29,8 @@ from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.response import log_likelihood
 from abcdp_core.adaptive.smc import Smc
 from abcdp_core.adaptive.stream import Sampler, Stream
-from abcdp_core.streams import generator
+from abcdp_core.base import summaries
+from abcdp_core.base.streams import generator
 from tests.statistics import assert_mean_of_repeats, rejects
 
 Array = NDArray[np.float64]

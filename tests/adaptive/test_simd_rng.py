@@ -13,7 +13,7 @@ from scipy import special, stats
 
 from abcdp_core.adaptive import simd_rng
 from abcdp_core.adaptive.simd_rng import LANES
-from abcdp_core.streams import generator
+from abcdp_core.base.streams import generator
 from tests.statistics import (
     assert_distribution,
     assert_frequencies,

@@ -23,7 +23,7 @@ from abcdp_core.adaptive.particles import Response
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.smc import Smc
 from abcdp_core.adaptive.stream import Answer, Sampler, Stream
-from abcdp_core.streams import generator
+from abcdp_core.base.streams import generator
 
 Array = NDArray[np.float64]
 

@@ -20,8 +20,8 @@ from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive.channels import Channel, Truncation, sign
 from abcdp_core.adaptive.families import NORMAL
 from abcdp_core.adaptive.vectors import Plan, shares, some, split, told
+from abcdp_core.base.streams import generator
 from abcdp_core.privacy import cost
-from abcdp_core.streams import generator
 from tests.statistics import assert_frequencies, rejects
 
 Array = NDArray[np.float64]

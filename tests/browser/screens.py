@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from playwright.sync_api import Locator
 
-from abcdp_core.parameters import text_of
+from abcdp_core.base.parameters import text_of
 from tests.browser.visit import SIZE, Visit
 from ui.view import controls_spec, page_table
 

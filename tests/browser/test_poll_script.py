@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from abcdp_core.adaptive.poll import CHANCES, chances
-from abcdp_core.places import ASSETS
+from abcdp_core.base.places import ASSETS
 from tests.statistics import assert_frequencies, rejects
 
 PAGE = """<main>%s</main><script type="module">

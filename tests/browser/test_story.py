@@ -10,9 +10,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from abcdp_core import demonstration, summaries
 from abcdp_core.__main__ import main
-from abcdp_core.demonstration import ReleaseParams
+from abcdp_core.base import summaries
+from abcdp_core.evaluation import one_release
+from abcdp_core.evaluation.one_release import ReleaseParams
 from abcdp_core.simulators import uniform_mixture
 from tests.browser.visit import SIZE, Visit
 
@@ -71,7 +72,7 @@ def test_each_scene_says_what_the_program_finds_and_nothing_is_for_axe(page: Pag
     assert "5 of 10 are wrong, kept only because of noise" in live(page)
     assert "0.047 instead of 0.023" in live(page)
     page.get_by_label("Drag through the run").fill("174")
-    pair = demonstration.both(ReleaseParams(), 1)
+    pair = one_release.both(ReleaseParams(), 1)
     rho, noisy = pair.comparison.rho[173], pair.trace.noisy_distance[173]
     said = f"Guess 174: {rho:.3f} is kicked to {noisy:.3f}, kept. 2 of 10 kept."
     expect(page.locator(".live")).to_have_text(said)
@@ -111,7 +112,7 @@ def test_what_is_dragged_says_the_numbers_of_the_program(page: Page) -> None:
             )
     page.get_by_role("button", name="New noise").click()
     params = ReleaseParams(epsilon_total=1.0, c=100, n=3000, noise_draw=1)
-    pair = demonstration.both(params, 1)
+    pair = one_release.both(params, 1)
     rho, theta = pair.comparison.rho, pair.comparison.theta
     wrong = int((rho[pair.private.indices] > params.epsilon_abc).sum())
     private, plain = (

@@ -11,14 +11,15 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 from scipy import integrate
 
-from abcdp_core import demonstration, summaries
-from abcdp_core.demonstration import ReleaseParams
+from abcdp_core.base import summaries
+from abcdp_core.base.places import ASSETS
+from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import one_release
+from abcdp_core.evaluation.one_release import ReleaseParams
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.places import ASSETS
 from abcdp_core.privacy.promise import ends
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.streams import generator
 
 PAGE = """<script type="module">
   import { unpackedDraws } from "/story/draws.js";
@@ -78,13 +79,13 @@ def in_browser(params: ReleaseParams) -> dict[str, Any]:
     return {
         **{"epsilonTotal": params.epsilon_total, "epsilonAbc": params.epsilon_abc, "c": params.c},
         **{"n": params.n, "redrawn": params.resample},
-        "delta": demonstration.event_of(params).sensitivity,
+        "delta": one_release.event_of(params).sensitivity,
     }
 
 
 def runs(params: ReleaseParams, event: SparseVector) -> list[tuple[list[int], int, int, float]]:
     """What the program keeps, where it stops, how many are wrong, and the error, run by run."""
-    found, table = [], demonstration.comparison_of(params, 1)
+    found, table = [], one_release.comparison_of(params, 1)
     for number in range(RUNS):
         rng = generator(1, "noise", 0, number)
         release, _ = sparse_vector.run(table.rho, params.epsilon_abc, event, rng)
@@ -100,7 +101,7 @@ def runs(params: ReleaseParams, event: SparseVector) -> list[tuple[list[int], in
 @pytest.mark.parametrize("changed", SETTINGS, ids=str)
 def test_two_hundred_runs_are_the_programs(page: Page, changed: dict[str, Any]) -> None:
     params = ReleaseParams(**changed)
-    event = demonstration.event_of(params)
+    event = one_release.event_of(params)
     setting = in_browser(params)
     theirs = page.evaluate("([setting, count]) => runs(setting, count)", [setting, RUNS])
     scale = page.evaluate("scales", setting)
@@ -124,8 +125,8 @@ def test_noise_is_numpys(page: Page) -> None:
 @pytest.mark.parametrize("epsilon_total", [0.2, 2.0, 20.0])
 def test_a_spy_believes_what_bayes_rule_says(page: Page, epsilon_total: float) -> None:
     params = ReleaseParams(epsilon_total=epsilon_total)
-    event = demonstration.event_of(params)
-    rho = demonstration.comparison_of(params, 1).rho
+    event = one_release.event_of(params)
+    rho = one_release.comparison_of(params, 1).rho
     other = np.array(page.evaluate("[...draws.other]"))
     believed, kept, stop = page.evaluate("setting => believed(setting, 0)", in_browser(params))
     is_kept = np.isin(np.arange(stop), kept)

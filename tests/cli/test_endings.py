@@ -29,11 +29,11 @@ import pytest
 
 from abcdp_core import studies
 from abcdp_core.__main__ import INTERRUPTED, main
+from abcdp_core.base.places import EXAMPLES
 from abcdp_core.output import files
-from abcdp_core.places import EXAMPLES
 from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.noisy_counts import NoisyCountsRequest
-from abcdp_core.workers import LostWorkersError
+from abcdp_core.run.workers import LostWorkersError
 from tests import toy_experiment
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

@@ -7,10 +7,10 @@ from collections.abc import Collection
 import numpy as np
 import pytest
 
+from abcdp_core.base.transforms import ALL_REALS, Bijector, box
 from abcdp_core.mechanisms import PosteriorInfo, Release
 from abcdp_core.mechanisms.regression_adjustment import caution, posterior
 from abcdp_core.privacy import NonPrivate
-from abcdp_core.transforms import ALL_REALS, Bijector, box
 
 ZERO_TO_TEN = box(np.zeros(1), np.full(1, 10.0))
 

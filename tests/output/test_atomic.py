@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from pandas.testing import assert_frame_equal
 
-from abcdp_core import runner, studies
+from abcdp_core import studies
+from abcdp_core.base.atomic import PART, together
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.output import files
-from abcdp_core.output.atomic import PART, together
-from abcdp_core.parameters import ParameterError
-from abcdp_core.results import Result
+from abcdp_core.run import runner
+from abcdp_core.run.results import Result
 from tests import toy_experiment
 from tests.toy_experiment import figures
 
@@ -119,7 +120,7 @@ def no_file_larger_than(size: int) -> Iterator[None]:
 PROCESS = """
 import sys
 from pathlib import Path
-from abcdp_core.output.atomic import together
+from abcdp_core.base.atomic import together
 
 for turn in range(20):
     with together(Path(sys.argv[1])) as folder:

@@ -19,7 +19,7 @@ from abcdp_core.output import citation, files
 from abcdp_core.output.formats import STATIC
 from abcdp_core.output.images import caption
 from abcdp_core.output.single import file_of
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from tests.toy_experiment import figures
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from abcdp_core.output import player
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from abcdp_core.studies import adaptive_truncation
 from abcdp_core.studies.adaptive_truncation import PLACED, SYMBOLS, WAYS
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from abcdp_core import registry
 from abcdp_core.__main__ import main
+from abcdp_core.base import registry
 
 
 @pytest.fixture

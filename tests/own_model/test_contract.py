@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import fingerprint, mechanisms, pool, registry, simulators, transforms
+from abcdp_core import mechanisms, pool, simulators
+from abcdp_core.base import fingerprint, registry, transforms
+from abcdp_core.base.statistic import added, whole_only
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.distances.standardised import Standardised
 from abcdp_core.mechanisms import Budget
 from abcdp_core.own_model import Column, contract, histogram, model_table, shares, total
-from abcdp_core.statistic import added, whole_only
 from tests.own_model.models import (
     ADDED,
     EXAMPLES,

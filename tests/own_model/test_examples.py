@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "own_model.md").read_text(encoding="utf-8")
 
 RUN = """
 import sys
-from abcdp_core import registry
+from abcdp_core.base import registry
 from abcdp_core.__main__ import main
 from abcdp_core.own_model import examination
 from abcdp_core.posterior import fit, pool

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from abcdp_core.__main__ import main
-from abcdp_core.places import EXAMPLES
+from abcdp_core.base.places import EXAMPLES
 
 OWN = """
 simulator = "visits"

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import registry
 from abcdp_core.__main__ import INTERRUPTED
+from abcdp_core.base import registry
+from abcdp_core.base.sentences import amount
 from abcdp_core.own_model import lattice
 from abcdp_core.posterior import pool as fixed_pool
 from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.budget import Budget
-from abcdp_core.sentences import amount
 from tests.own_model import pools
 from tests.own_model.conftest import Command
 from tests.own_model.models import KINDS, rewritten, written

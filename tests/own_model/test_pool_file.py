@@ -14,10 +14,10 @@ import pytest
 from abcdp_core import pool as pools
 from abcdp_core import tabular
 from abcdp_core.__main__ import INTERRUPTED, main
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.mechanisms import Budget, private_summary
 from abcdp_core.own_model import export, pool_file, reading, validation
 from abcdp_core.own_model.pool_file import Numbers
-from abcdp_core.parameters import ParameterError
 from abcdp_core.pool import making
 from tests.own_model.models import GAUSSIAN, SIR, from_example, scenario
 from tests.own_model.pools import ADDED, DECLARED, TOGETHER, TOML, made, table

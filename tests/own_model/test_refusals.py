@@ -260,7 +260,10 @@ SAYS = "`plan gaussian-2d` says what to expect from releases with your model."
         ("check {}/wrong.py", "wrong.py: cannot be loaded (line 18: ValueError: model gaussian-2d"),
         ("check {}/fails.py --n 100", "line 14: NameError: name 'boom' is not defined"),
         ("check {}/syntax.py", "cannot be loaded (line 18: SyntaxError: '(' was never closed)"),
-        ("check {}/no_model.py", "has none of SCENARIO, MECHANISMS, EXPERIMENT, PUBLISHED_MODEL, MODEL"),
+        (
+            "check {}/no_model.py",
+            "has none of SCENARIO, MECHANISMS, EXPERIMENT, PUBLISHED_MODEL, MODEL",
+        ),
         ("check {}/others.py", "has no MODEL, so there is nothing to check"),
         (f"check {GAUSSIAN} --n 7", "n = 7: must be one of 100, 300"),
         (f"check {GAUSSIAN} --runs 1", "runs = 1: must be a whole number from 2 to 1000 or 0."),

@@ -12,11 +12,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
-from abcdp_core import pool, studies, workers
-from abcdp_core.parameters import ParameterError, Params
+from abcdp_core import pool, studies
+from abcdp_core.base.parameters import ParameterError, Params
 from abcdp_core.pool import making
-from abcdp_core.results import Result
-from abcdp_core.workers import LostWorkersError
+from abcdp_core.run import workers
+from abcdp_core.run.results import Result
+from abcdp_core.run.workers import LostWorkersError
 from tests.pages.app import settled
 from ui.jobs import job as one_job
 from ui.jobs import queue, work

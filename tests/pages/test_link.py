@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from abcdp_core import __version__, studies
-from abcdp_core.parameters import text_of
+from abcdp_core.base.parameters import text_of
 from ui.server.settings import ServerSettings
 from ui.view import controls_spec, link, page_table
 from ui.view.view import View

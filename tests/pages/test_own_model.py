@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import registry
+from abcdp_core.base import registry
 from abcdp_core.own_model import Model, contract
 from abcdp_core.posterior.rounds import Draws
 from abcdp_core.release import simulated, summary_request

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdp_core import syntax
+from abcdp_core.base import syntax
 from tests.sources import ROOT, files_of
 from ui.verbatim import LONGEST, UNSHOWABLE, verbatim
 from ui.view import controls_spec, link

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from abcdp_core import parameters as par
+from abcdp_core.base import parameters as par
+from abcdp_core.base.parameters import Parameter
 from abcdp_core.distances import maximum_mean_discrepancy
-from abcdp_core.parameters import Parameter
 
 SCENARIO = "gaussian-mean"
 TITLE = "Mean of normal data"

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from abcdp_core import parameters as par
+from abcdp_core.base import parameters as par
+from abcdp_core.base.parameters import Params
 from abcdp_core.mechanisms import Mechanism, Part, Release
-from abcdp_core.parameters import Params
 from abcdp_core.privacy import Cost, Event, cost
 
 

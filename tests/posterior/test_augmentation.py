@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.posterior import augmentation, outcome
 from abcdp_core.posterior.model import Model, Records
 from abcdp_core.posterior.noise import DiscreteLaplace, Gaussian, IndependentNoise, Laplace, Noise

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from abcdp_core.base.summaries import weighted_mean, weighted_variance
 from abcdp_core.posterior import outcome
 from abcdp_core.posterior.fit import in_proportion
 from abcdp_core.posterior.noise import Laplace, NoNoise
 from abcdp_core.posterior.pool import FixedPool, Scale, minimum_pool
-from abcdp_core.summaries import weighted_mean, weighted_variance
 
 Array = Any
 

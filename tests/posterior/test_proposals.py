@@ -7,10 +7,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from abcdp_core.base.summaries import effective_sample_size
 from abcdp_core.posterior import proposals
 from abcdp_core.posterior.priors import Normal, Prior
 from abcdp_core.posterior.proposals import FREEDOM, PRIOR_SHARE, Component, Proposal
-from abcdp_core.summaries import effective_sample_size
 from tests.statistics import assert_distribution, rejects
 
 Array = NDArray[np.float64]

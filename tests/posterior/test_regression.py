@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from abcdp_core.base.summaries import weighted_mean, weighted_variance
 from abcdp_core.posterior import regression
 from abcdp_core.posterior.noise import Gaussian
 from abcdp_core.posterior.regression import (
@@ -15,7 +16,6 @@ from abcdp_core.posterior.regression import (
     Regression,
     Shares,
 )
-from abcdp_core.summaries import weighted_mean, weighted_variance
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from abcdp_core.parameters import EPSILON_TOTAL
+from abcdp_core.base.parameters import EPSILON_TOTAL
 from abcdp_core.privacy import promise
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.parameters import ParameterError
-from abcdp_core.places import EXAMPLES
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.places import EXAMPLES
 from abcdp_core.posterior.noise import (
     BinomialSample,
     DiscreteGaussian,

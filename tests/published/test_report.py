@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from abcdp_core import figures as fig
-from abcdp_core.places import EXAMPLES
+from abcdp_core.base.places import EXAMPLES
 from abcdp_core.posterior.fit import Edge, Fit, Number
 from abcdp_core.posterior.outcome import Moments, Posterior, Summary, moments
 from abcdp_core.published import problems, report

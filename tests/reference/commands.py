@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from abcdp_core import runner, studies
+from abcdp_core import studies
 from abcdp_core.figures import CaptionedFigure
+from abcdp_core.run import runner
 
 FOLDER = Path(__file__).parent
 

@@ -4,8 +4,8 @@ import functools
 
 import pytest
 
-from abcdp_core import results
 from abcdp_core.release import document
+from abcdp_core.run import results
 
 VERSIONS = functools.cache(results.versions)
 

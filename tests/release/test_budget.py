@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.privacy import composition
 from abcdp_core.release import budget_file, output_file
 from abcdp_core.release.budget import Budget, Claim, fits, largest_rho, left, pure

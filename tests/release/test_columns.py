@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from abcdp_core import simulators
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.release import columns
 from abcdp_core.release.columns import CumulativeError, Reading, digest_of
 from abcdp_core.release.request import scenarios

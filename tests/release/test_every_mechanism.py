@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.output.settings import event_in_json
-from abcdp_core.parameters import ParameterError
 from abcdp_core.posterior import fit
 from abcdp_core.privacy import cost
 from abcdp_core.release import procedure, releasable, verification

@@ -24,8 +24,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from abcdp_core.base.parameters import EPSILON_TOTAL
 from abcdp_core.mechanisms.sparse_vector import calibrate
-from abcdp_core.parameters import EPSILON_TOTAL
 from abcdp_core.privacy import cost
 from abcdp_core.privacy.discrete import laplace
 from abcdp_core.release.exact_noise import (

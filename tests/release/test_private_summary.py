@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from abcdp_core import simulators
 from abcdp_core.__main__ import main
+from abcdp_core.base.streams import generator
+from abcdp_core.base.summaries import weighted_quantile
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law, noisy
 from abcdp_core.posterior import fit
 from abcdp_core.posterior import pool as fixed_pool
@@ -26,8 +28,6 @@ from abcdp_core.release.summary_document import PrivateSummaryRecord
 from abcdp_core.release.summary_posterior import TAILS, Inverse
 from abcdp_core.release.summary_request import PrivateSummaryRequest, expected
 from abcdp_core.simulators import covid_people, tuberculosis_patients
-from abcdp_core.streams import generator
-from abcdp_core.summaries import weighted_quantile
 from tests.release import small
 from tests.release.small import PATIENTS, PEOPLE
 from tests.statistics import assert_frequencies, rejects

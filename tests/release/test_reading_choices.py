@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from abcdp_core.__main__ import main
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.own_model.lattice import RECORDS
-from abcdp_core.parameters import ParameterError
 from abcdp_core.release import columns
 from abcdp_core.release.columns import DAYS, LABELS, SIZES, Reading, read
 from abcdp_core.release.request import SERIES

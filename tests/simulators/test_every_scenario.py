@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from abcdp_core import simulators, studies
-from abcdp_core.parameters import POOL_SIZE, ParameterError
+from abcdp_core.base.parameters import POOL_SIZE, ParameterError
 from abcdp_core.simulators import ScenarioParams
 from tests.own_model import models
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.simulators import shipped
 
 

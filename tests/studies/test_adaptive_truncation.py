@@ -13,7 +13,8 @@ from scipy import integrate
 
 from abcdp_core import privacy
 from abcdp_core.adaptive import intervals
-from abcdp_core.streams import generator
+from abcdp_core.base.streams import generator
+from abcdp_core.run.tasks import Chain
 from abcdp_core.studies import (
     adaptive_truncation,
     estimation_accuracy,
@@ -22,7 +23,6 @@ from abcdp_core.studies import (
 )
 from abcdp_core.studies.estimation_accuracy import computing, drawing
 from abcdp_core.study.estimates import least_error
-from abcdp_core.tasks import Chain
 from tests import results
 
 SMALL = adaptive_truncation.Params(n=25, particles=50, epsilon_total=2.0)

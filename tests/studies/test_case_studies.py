@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import demonstration, parameters, pool, runner, studies
-from abcdp_core.parameters import ParameterError
-from abcdp_core.results import Result
+from abcdp_core import pool, studies
+from abcdp_core.base import parameters
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import one_release
+from abcdp_core.run import runner
+from abcdp_core.run.results import Result
 from abcdp_core.simulators import covid, tuberculosis
-from abcdp_core.streams import generator
 from abcdp_core.studies import (
     covid_fit,
     posterior,
@@ -61,11 +64,11 @@ def test_san_francisco_is_one_outbreak_and_its_noise_hides_everything() -> None:
     params = posterior.Params(
         scenario="tuberculosis", n=1, pool_size=1000, epsilon_abc=150.0, epsilon_total=1.0
     )
-    comparison = demonstration.comparison_of(params, 1)
+    comparison = one_release.comparison_of(params, 1)
     assert comparison.rho.max() <= 200.0
     assert comparison.sensitivity() == pytest.approx(200.0, rel=1e-9)
-    assert demonstration.event_of(params).threshold_scale > 2000.0
-    data = pool.observed_data(demonstration.pool_key(params, 1), 1)
+    assert one_release.event_of(params).threshold_scale > 2000.0
+    data = pool.observed_data(one_release.pool_key(params, 1), 1)
     assert np.array_equal(data, tuberculosis.SAN_FRANCISCO)
     first = tuberculosis._shipped("variance 30")[2]
     by_hand = tuberculosis.distance().compare(first, tuberculosis.SAN_FRANCISCO[0])

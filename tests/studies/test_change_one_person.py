@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import demonstration
+from abcdp_core.evaluation import one_release
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.studies import change_one_person
 from abcdp_core.studies.change_one_person import computing, views
@@ -22,7 +22,7 @@ result_of = functools.partial(results.changed, change_one_person, SMALL)
 
 
 def test_the_person_is_the_one_who_is_drawn_and_moves_no_distance_by_more_than_allowed() -> None:
-    before = computing.before(demonstration.pool_key(SMALL, 1), SMALL.n, SMALL.epsilon_abc)
+    before = computing.before(one_release.pool_key(SMALL, 1), SMALL.n, SMALL.epsilon_abc)
     tables = result_of().tables
     person, movement = tables["person"].iloc[0], tables["movement"]
     worst = movement.movement.abs().max()
@@ -64,7 +64,7 @@ def counted(
     share: float,
 ) -> NDArray[np.int64]:
     """Count how many of 3000 runs with a share of their noise fall into each class."""
-    event, rng = demonstration.event_of(params), np.random.default_rng(2)
+    event, rng = one_release.event_of(params), np.random.default_rng(2)
     ended = len(highs) - 1
     counts = np.zeros(ended + 1, dtype=np.int64)
     for _ in range(3000):

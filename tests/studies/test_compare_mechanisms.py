@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from abcdp_core import mechanisms, summaries, trials
+from abcdp_core import mechanisms
+from abcdp_core.base import summaries
+from abcdp_core.evaluation import cases
 from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.privacy import NonPrivate, cost
 from abcdp_core.privacy.gaussian_series import joint_mu
@@ -52,8 +54,8 @@ def test_thresholds_are_chosen_without_the_data_that_are_scored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def choices() -> list[object]:
-        trials.tried.cache_clear()
-        return [trials.best(*compare_mechanisms.asked(task_of(name))) for name in SMALL.mechanism]
+        cases.tried.cache_clear()
+        return [cases.best(*compare_mechanisms.asked(task_of(name))) for name in SMALL.mechanism]
 
     before = choices()
     results.without_private_data(monkeypatch)

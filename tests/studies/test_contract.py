@@ -22,13 +22,16 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from abcdp_core import cache, registry, runner, studies
+from abcdp_core import studies
+from abcdp_core.base import cache, registry
+from abcdp_core.base.parameters import ParameterError, Params
 from abcdp_core.figures import CaptionedFigure, one_line
 from abcdp_core.output import files
 from abcdp_core.output.tables import column_kinds
-from abcdp_core.parameters import ParameterError, Params
-from abcdp_core.results import Result, Tables
-from abcdp_core.studies import Chunk, Experiment
+from abcdp_core.run import runner
+from abcdp_core.run.results import Result, Tables
+from abcdp_core.run.tasks import Chunk
+from abcdp_core.studies import Experiment
 from tests import results
 from tests.study import own_study
 

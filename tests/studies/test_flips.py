@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import flips, pool, predictive
+from abcdp_core import pool
+from abcdp_core.evaluation import flips, predictive
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.studies import flip_guideline, flip_probability
 from abcdp_core.study import At, Run

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from abcdp_core import pool, summaries
+from abcdp_core import pool
+from abcdp_core.base import summaries
 from abcdp_core.mechanisms.gaussian_rejection import calibrate
 from abcdp_core.privacy import cost
 from abcdp_core.simulators import uniform_mixture

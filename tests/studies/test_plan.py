@@ -11,7 +11,7 @@ import pytest
 
 from abcdp_core import mechanisms
 from abcdp_core.planning import TRIED
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from abcdp_core.studies import plan
 
 FEW = ("sparse-vector", "noisy-counts", "nearest-selection-approximate")

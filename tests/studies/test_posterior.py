@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import demonstration, pool, simulators
-from abcdp_core.sentences import amount
+from abcdp_core import pool, simulators
+from abcdp_core.base.sentences import amount
+from abcdp_core.evaluation import one_release
 from abcdp_core.simulators import covid
 from abcdp_core.studies import posterior, synthetic_data
 from abcdp_core.study import samples
@@ -28,7 +29,7 @@ def test_decisions_end_at_the_stop_and_flips_are_disagreements() -> None:
     assert int(decisions.private.sum()) == 20
     assert ((decisions.non_private != decisions.private) == decisions.flipped).all()
     assert (decisions.non_private == (decisions.rho <= 0.2)).all()
-    scale = demonstration.event_of(SMALL).threshold_scale
+    scale = one_release.event_of(SMALL).threshold_scale
     expected = flip.flip_probability(decisions.rho, 0.2, scale)
     np.testing.assert_allclose(decisions.flip_probability, expected, rtol=1e-15)
 
@@ -46,8 +47,8 @@ def test_new_noise_leaves_everything_public_unchanged() -> None:
 def test_the_event_depends_on_nothing_private(monkeypatch: pytest.MonkeyPatch) -> None:
     results.without_private_data(monkeypatch)
     pool.forget()
-    assert demonstration.event_of(SMALL).c == 20
-    assert "ε_total = 50" in demonstration.privacy_of(SMALL)
+    assert one_release.event_of(SMALL).c == 20
+    assert "ε_total = 50" in one_release.privacy_of(SMALL)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_data_sets_take_the_kept_draws_in_turn() -> None:
 
 def test_a_private_data_set_follows_the_mixture_of_a_kept_draw() -> None:
     main = results.changed(synthetic_data, SYNTHETIC).tables["main"]
-    theta = demonstration.comparison_of(SYNTHETIC, 1).theta
+    theta = one_release.comparison_of(SYNTHETIC, 1).theta
     # The draw is one that the page of the posterior shows.
     fields = {name: getattr(SYNTHETIC, name) for name in posterior.Params.__dataclass_fields__}
     shown = results.changed(posterior, posterior.Params(**fields)).tables["main"]

@@ -11,7 +11,7 @@ import pytest
 
 from abcdp_core.adaptive import best_channel, channels, information_bound
 from abcdp_core.adaptive.families import FAMILIES
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from abcdp_core.studies import truncation_interval, ways_of_asking
 from tests import results
 from tools import information_bounds

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from abcdp_core import registry
+from abcdp_core.base import registry
 from tests.reference.commands import commands, computed
 from tests.study import own_study
 

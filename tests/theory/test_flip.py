@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, stats
 
-from abcdp_core import summaries
+from abcdp_core.base import summaries
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.theory import error_bound, flip, flip_agreement
 from tests.oracles.sparse_vector import log_probability

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas as pd
 import streamlit as st
 
-from abcdp_core import glossary, studies
+from abcdp_core import studies
+from abcdp_core.base import glossary
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from ui.figures import charts, downloads
 from ui.view import controls_spec, locks
 from ui.view.view import View

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from abcdp_core import flips, mechanisms
-from abcdp_core.results import Result
+from abcdp_core import mechanisms
+from abcdp_core.evaluation import flips
+from abcdp_core.run.results import Result
 from abcdp_core.studies import distance_forms, flip_guideline
 
 

@@ -20,7 +20,7 @@ from abcdp_core import figures as fig
 from abcdp_core import studies
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.figures.medium import Medium
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from ui.jobs import progress
 from ui.view.view import View
 

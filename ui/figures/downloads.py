@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from ui.figures import charts
 from ui.jobs import progress, queue
 from ui.jobs.job import Job, RefusedError

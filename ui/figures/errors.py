@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from ui.figures import blocks, charts
 from ui.view import controls_spec, params
 from ui.view.view import View

@@ -7,7 +7,7 @@ import streamlit as st
 from abcdp_core import privacy
 from abcdp_core.privacy import Event, Gaussian, Laplace
 from abcdp_core.privacy.accounting import NEIGHBOURS
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from ui.server import settings
 from ui.verbatim import verbatim
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from abcdp_core import workers
-from abcdp_core.parameters import Params
-from abcdp_core.results import Result
+from abcdp_core.base.parameters import Params
+from abcdp_core.run import workers
+from abcdp_core.run.results import Result
 
 State = Literal["waiting", "running", "done", "stopped", "asks", "failed"]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import streamlit as st
 
-from abcdp_core.results import Result
-from abcdp_core.sentences import duration
+from abcdp_core.base.sentences import duration
+from abcdp_core.run.results import Result
 from ui.jobs import queue
 from ui.jobs.job import UNASKED, Job, Preparation, Request
 from ui.server import render_lock

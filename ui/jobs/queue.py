@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Literal
 
 from abcdp_core import pool
-from abcdp_core.parameters import ParameterError
-from abcdp_core.workers import LostWorkersError
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.run.workers import LostWorkersError
 from ui.jobs import work
 from ui.jobs.job import Job, Preparation, RefusedError, Request, UnaskedError, UnwantedError
 from ui.server import settings

@@ -2,7 +2,7 @@
 
 The link names lesson and step. Coming to a step opens its page with the knobs as the step sets
 them; from there everything may be moved. Guesses are kept in the session alone. All numbers come
-from results that are shipped (:mod:`abcdp_core.store`), so nobody waits for an answer.
+from results that are shipped (:mod:`abcdp_core.run.store`), so nobody waits for an answer.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import Any
 
 import streamlit as st
 
-from abcdp_core import lessons, store, studies
+from abcdp_core import lessons, studies
+from abcdp_core.base.parameters import text_of
 from abcdp_core.lessons import numbers
 from abcdp_core.lessons.reading import Lesson
 from abcdp_core.lessons.step import Step
-from abcdp_core.parameters import text_of
+from abcdp_core.run import store
 from ui.view import controls_spec, locks, page_table, session, steps
 from ui.view.page import Page
 from ui.view.view import View

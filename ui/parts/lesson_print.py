@@ -8,14 +8,15 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from abcdp_core import lessons, store, studies
+from abcdp_core import lessons, studies
+from abcdp_core.base.parameters import Scalar
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.lessons import numbers, printed
 from abcdp_core.lessons.printed import Picture, Sheet
 from abcdp_core.lessons.reading import Lesson
 from abcdp_core.lessons.step import Step
-from abcdp_core.parameters import Scalar
-from abcdp_core.results import Result
+from abcdp_core.run import store
+from abcdp_core.run.results import Result
 from ui.figures import charts, downloads
 from ui.jobs.job import Request
 from ui.parts import lesson

@@ -11,7 +11,7 @@ from typing import Any, cast
 import streamlit as st
 
 from abcdp_core.output.player import Runs, frames
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from abcdp_core.studies import adaptive_truncation as study
 from ui.figures import blocks
 from ui.view.view import View

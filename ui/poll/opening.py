@@ -10,8 +10,8 @@ import streamlit as st
 from abcdp_core.adaptive.categories import Choice, standard_deviation
 from abcdp_core.adaptive.poll import Design
 from abcdp_core.adaptive.questionnaire import MOST, Item, Questionnaire, needed
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.output import poll_file
-from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy.accounting import in_digits
 from abcdp_core.privacy.promise import odds
 from ui.poll.hall import HALL, PEOPLE, PollError

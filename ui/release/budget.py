@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.release import budget_file
 from abcdp_core.release.budget import Budget, fits
 from abcdp_core.release.budget_file import Account, Taken

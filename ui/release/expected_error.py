@@ -12,7 +12,7 @@ from abcdp_core.release.releasable import Expected, ReleaseMechanism, Simulated,
 from abcdp_core.release.request import ReleaseRequest, SeriesRequest
 from abcdp_core.release.sparse_vector import SparseVectorRequest
 from abcdp_core.release.summary_request import PrivateSummaryRequest
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from abcdp_core.studies import error_by_size
 from ui.figures import blocks, charts
 from ui.jobs import progress

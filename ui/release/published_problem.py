@@ -14,8 +14,8 @@ from typing import Any, cast
 import streamlit as st
 
 from abcdp_core import studies
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.parameters import ParameterError
 from abcdp_core.posterior.fit import REPLICATES, Fit
 from abcdp_core.posterior.outcome import WITHHELD, Posterior
 from abcdp_core.published import inference, report, uploaded_problem

@@ -1,7 +1,7 @@
 """Read how the app is served from the environment: to whom, with which limits, and by whom.
 
 This table is all there is, besides the plug-ins in ``ABCDP_PLUGINS``, which
-:mod:`abcdp_core.registry` reads, and the folder of polls in ``ABCDP_POLLS``
+:mod:`abcdp_core.base.registry` reads, and the folder of polls in ``ABCDP_POLLS``
 (:mod:`ui.poll.journal`).
 
 ========================  =============================================================

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from abcdp_core import lessons, simulators, studies
-from abcdp_core.parameters import Parameter, ParameterError, Scalar, text_of
+from abcdp_core.base.parameters import Parameter, ParameterError, Scalar, text_of
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
 MORE = ("noise_draw", "resample", "sensitivity", "pool_size", "seed")

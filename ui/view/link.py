@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from abcdp_core import __version__, studies
-from abcdp_core.parameters import ParameterError, Scalar, text_of
+from abcdp_core.base.parameters import ParameterError, Scalar, text_of
 from ui.verbatim import verbatim
 from ui.view import controls_spec
 from ui.view.controls_spec import Knob

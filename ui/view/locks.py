@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from abcdp_core.parameters import Scalar
+from abcdp_core.base.parameters import Scalar
 from ui.view import controls_spec
 from ui.view.view import View
 

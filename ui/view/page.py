@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Mapping
 
 from abcdp_core import studies
-from abcdp_core.parameters import Scalar
+from abcdp_core.base.parameters import Scalar
 from ui.view import controls_spec
 from ui.view.controls_spec import SHARED, Knob
 

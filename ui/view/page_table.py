@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from pathlib import Path
 
-from abcdp_core.places import ROOT
+from abcdp_core.base.places import ROOT
 from ui.server import settings
 from ui.view import controls_spec
 from ui.view.page import Page

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from abcdp_core import figures, studies
-from abcdp_core.parameters import ParameterError, Scalar
+from abcdp_core.base.parameters import ParameterError, Scalar
 from ui.jobs.job import Request
 from ui.verbatim import verbatim
 from ui.view import controls_spec

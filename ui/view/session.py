@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from abcdp_core import __version__
-from abcdp_core.parameters import ParameterError, Scalar, text_of
+from abcdp_core.base.parameters import ParameterError, Scalar, text_of
 from ui.server import streamlit_internals
 from ui.view import controls_spec, link, page_table
 from ui.view.controls_spec import FIRST_SCENARIO, HIDE, LOCK, NO_PRESET

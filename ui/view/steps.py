@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.lessons.step import Step
-from abcdp_core.parameters import ParameterError
 from ui.jobs.job import Request
 from ui.view import controls_spec
 from ui.view.page import Page

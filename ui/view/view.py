@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from abcdp_core import lessons, studies
-from abcdp_core.parameters import ParameterError, Params, Scalar
+from abcdp_core.base.parameters import ParameterError, Params, Scalar
 from ui.view import controls_spec, page_table
 from ui.view.controls_spec import NO_LESSON, NO_PRESET
 from ui.view.page import Page

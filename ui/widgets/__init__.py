@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
+from abcdp_core.base.places import ASSETS
 from abcdp_core.output.scripts import joined
-from abcdp_core.places import ASSETS
 
 
 @functools.cache

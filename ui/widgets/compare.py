@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from abcdp_core.base.parameters import ParameterError, Scalar
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.parameters import ParameterError, Scalar
-from abcdp_core.results import Result
+from abcdp_core.run.results import Result
 from ui.figures import charts, labels
 from ui.jobs import progress
 from ui.jobs.job import Job, Request

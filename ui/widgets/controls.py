@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from abcdp_core.parameters import Scalar, text_of
+from abcdp_core.base.parameters import Scalar, text_of
 from ui.figures import labels
 from ui.view import controls_spec, locks, session
 from ui.view.controls_spec import FOUR, MORE, SHARED

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 import segno
 import streamlit as st
 
-from abcdp_core.parameters import Scalar
+from abcdp_core.base.parameters import Scalar
 from ui.server import settings
 from ui.server.settings import ServerSettings
 from ui.view import link, page_table

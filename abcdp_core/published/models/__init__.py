@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from abcdp_core import registry
+from abcdp_core.base import registry
 from abcdp_core.posterior import model
 
 

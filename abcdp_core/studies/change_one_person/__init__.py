@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from abcdp_core import demonstration, simulators
+from abcdp_core import simulators
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.evaluation import one_release
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.parameters import ParameterError
 from abcdp_core.studies.change_one_person import computing, views
 from abcdp_core.study import Rows, Study, scale
 
@@ -40,7 +41,7 @@ MOVED_TO = scale(
 
 
 @dataclass(frozen=True)
-class Params(demonstration.ReleaseParams):
+class Params(one_release.ReleaseParams):
     """The parameters of a release, and the person's new value as a share of the range."""
 
     moved_to: float | str = MOVED_TO.field(WORST)
@@ -61,7 +62,7 @@ def serves(scenario: str) -> bool:
     return sparse_vector.LINEAR.protects(source)[1] == "replace"
 
 
-missing_pools = demonstration.missing_pools
+missing_pools = one_release.missing_pools
 
 STUDY = Study(
     EXPERIMENT,
@@ -85,8 +86,8 @@ STUDY = Study(
         "person": Rows("place_before amount_before place_after amount_after", computing.person),
     },
     says=views.summary,
-    privacy=demonstration.privacy_of,
-    release=demonstration.event_of,
+    privacy=one_release.privacy_of,
+    release=one_release.event_of,
     views={"outcomes": views.outcomes, "movement": views.movement, "person": views.person},
 )
 COLUMNS, tasks, work, collect, figures = STUDY.contract()

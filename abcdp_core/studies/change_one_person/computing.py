@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import demonstration, pool
-from abcdp_core.streams import generator
+from abcdp_core import pool
+from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import one_release
 from abcdp_core.study import Array, Run
 from abcdp_core.theory import sparse_vector_run as theory
 
@@ -92,14 +93,14 @@ class Pair:
     @classmethod
     def of(cls, run: Run[Any]) -> Pair:
         """Return the scenario's data, and the same data with the record replaced."""
-        params, key = run.params, demonstration.pool_key(run.params, run.seed)
+        params, key = run.params, one_release.pool_key(run.params, run.seed)
         first = before(key, params.n, params.epsilon_abc)
         low, high = params.source.domain
         share, changed = params.moved_to, first.data.copy()
         worst = isinstance(share, str)
         changed[first.point, -1] = first.value if worst else low + share * (high - low)
         after = pool.compare(pool.open_pool(key), changed, synthetic=True)
-        rule = theory.Run.of(demonstration.event_of(params), params.epsilon_abc)
+        rule = theory.Run.of(one_release.event_of(params), params.epsilon_abc)
         stops = stops_before(key, params.n, rule), theory.stopping_time(after.rho, rule)
         return cls(first, changed, after, stops)
 
@@ -182,7 +183,7 @@ def movement(pair: Pair, run: Run[Any]) -> pd.DataFrame:
     """Tabulate every distance before and after the change."""
     first, second = pair.before.comparison.rho, pair.after.rho
     table = pd.DataFrame({"t": np.arange(len(first)), "rho": first, "rho_neighbour": second})
-    sensitivity = demonstration.event_of(run.params).sensitivity
+    sensitivity = one_release.event_of(run.params).sensitivity
     return table.assign(movement=second - first, sensitivity=sensitivity)
 
 
@@ -191,7 +192,7 @@ def decisions(pair: Pair, run: Run[Any]) -> pd.DataFrame:
     accepted = []
     for comparison in (pair.before.comparison, pair.after):
         rng = generator(run.seed, "noise", 0, run.params.noise_draw)
-        accepted.append(demonstration.release(run.params, comparison, rng)[0].indices)
+        accepted.append(one_release.release(run.params, comparison, rng)[0].indices)
     either = np.union1d(*accepted)
     original, neighbour = (np.isin(either, each) for each in accepted)
     return pd.DataFrame({"t": either, "original": original, "neighbour": neighbour})

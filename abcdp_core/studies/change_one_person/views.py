@@ -9,9 +9,17 @@ import numpy as np
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
+from abcdp_core.base.sentences import (
+    LARGE,
+    amount,
+    at_most,
+    counted,
+    factor,
+    percent,
+    settings_line,
+)
 from abcdp_core.figures import ranked
-from abcdp_core.results import Result
-from abcdp_core.sentences import LARGE, amount, at_most, counted, factor, percent, settings_line
+from abcdp_core.run.results import Result
 
 
 def summary(result: Result) -> str:

@@ -43,16 +43,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from abcdp_core import mechanisms, pool, simulators, summaries, trials
-from abcdp_core import parameters as par
+from abcdp_core import mechanisms, pool, simulators
+from abcdp_core.base import parameters as par
+from abcdp_core.base import summaries
+from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import cases
 from abcdp_core.mechanisms import Budget, Release
+from abcdp_core.run.tasks import Part, in_parts, with_values
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.streams import generator
 from abcdp_core.studies.compare_mechanisms import views
 from abcdp_core.studies.compare_mechanisms.views import SETTING, UNITS, column_of
 from abcdp_core.study import BaseParams, Result, Tables, choice, columns
 from abcdp_core.study import mechanisms as shared
-from abcdp_core.tasks import Part, in_parts, with_values
 
 EXPERIMENT = "compare-mechanisms"
 TITLE = "Error of every mechanism at equal privacy"
@@ -80,7 +82,7 @@ SHOWN = tuple(name for name, each in mechanisms.every().items() if EXPERIMENT in
 class Params(shared.MechanismParams):
     """Settings; every combination of the lists is scored on the same data and noise."""
 
-    mechanism: tuple[str, ...] = trials.MECHANISM.field(SHOWN)
+    mechanism: tuple[str, ...] = cases.MECHANISM.field(SHOWN)
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(
         (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
     )
@@ -97,13 +99,13 @@ class Params(shared.MechanismParams):
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
         """Return the defaults, with truths from the prior if the scenario's are unknown."""
-        known = trials.knows_truth(simulators.load(scenario))
+        known = cases.knows_truth(simulators.load(scenario))
         return super().defaults(scenario) | {"truths": "own" if known else "prior"}
 
     def check_together(self) -> None:
         """Refuse too much work, too many draws to keep, and unknown truths."""
         super().check_together()
-        trials.check_truths(self.source, self.truths)
+        cases.check_truths(self.source, self.truths)
 
 
 SELECTIONS = ("sparse-vector", "nearest-selection")
@@ -158,12 +160,12 @@ def asked(task: Task) -> tuple[str, pool.PublicSide, BaseParams, Budget, int]:
 def work(task: Task) -> Tables:
     """Choose the best public setting, then score it, and the common one, on every run."""
     name, public, common, budget, _ = asked(task)
-    tried, best = trials.tried(*asked(task)), trials.best(*asked(task))
+    tried, best = cases.tried(*asked(task)), cases.best(*asked(task))
     at = (name, budget.epsilon_total, task.params.c[0])
     grid = [(*at, getattr(options, "epsilon_abc", math.nan), score) for options, score in tried]
     mean = np.asarray(public.scenario.prior_mean)
     of_runs = [(run, _trial(task, run)) for run in task.pieces]
-    prior = [(run, *trials.errors(mean, each.truth, public.theta)) for run, each in of_runs]
+    prior = [(run, *cases.errors(mean, each.truth, public.theta)) for run, each in of_runs]
     main = _scores(task, best)
     return {
         "main": main,
@@ -174,14 +176,14 @@ def work(task: Task) -> Tables:
     }
 
 
-def _trial(task: Task, run: int) -> trials.Case:
+def _trial(task: Task, run: int) -> cases.Case:
     public = shared.public_side(task.params, task.seed)
     if task.params.truths == "own":
-        return trials.own(public, run)
-    return trials.simulated(public, trials.HELD_OUT + run)
+        return cases.own(public, run)
+    return cases.simulated(public, cases.HELD_OUT + run)
 
 
-def releases(task: Task, options: BaseParams) -> Iterator[tuple[int, trials.Case, Release]]:
+def releases(task: Task, options: BaseParams) -> Iterator[tuple[int, cases.Case, Release]]:
     """Yield each run of a task with its data and its release."""
     name, public, _, budget, seed = asked(task)
     prepared = mechanisms.load(name).prepare(public, options, budget)
@@ -197,7 +199,7 @@ def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
     threshold, rows = getattr(options, "epsilon_abc", math.nan), []
     for run, trial, release in releases(task, options):
         accepted = math.nan if release.estimate is not None else len(release.weights)
-        rows.append((*at, threshold, run, accepted, *trials.scores(trial, release)))
+        rows.append((*at, threshold, run, accepted, *cases.scores(trial, release)))
     return pd.DataFrame(rows, columns=list(COLUMNS["main"]))
 
 
@@ -209,7 +211,7 @@ def _published(task: Task, options: BaseParams) -> pd.DataFrame:
     if has_data and mechanism.sample and task.first == 0:
         rng = generator(seed, "published-noise", task.params.noise_draw)
         prepared = mechanism.prepare(public, options, budget)
-        release = prepared.release(trials.own(public, 0).comparison, rng)
+        release = prepared.release(cases.own(public, 0).comparison, rng)
         sample, spread = release.sample(theta), theta.std(axis=0)
         mean, (low, high) = sample.mean, sample.quantile([0.05, 0.95])
         apart = np.abs(sample.values - mean)

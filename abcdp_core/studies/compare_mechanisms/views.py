@@ -9,12 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, simulators, summaries
-from abcdp_core.figures import ranked
-from abcdp_core.figures.lines import Lines
-from abcdp_core.mechanisms import noisy_counts, private_summary
-from abcdp_core.results import Result
-from abcdp_core.sentences import (
+from abcdp_core import mechanisms, simulators
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import (
     ALIKE,
     amount,
     budget_name,
@@ -25,6 +22,10 @@ from abcdp_core.sentences import (
     settings_line,
     with_budget,
 )
+from abcdp_core.figures import ranked
+from abcdp_core.figures.lines import Lines
+from abcdp_core.mechanisms import noisy_counts, private_summary
+from abcdp_core.run.results import Result
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.study import mechanisms as shared
 

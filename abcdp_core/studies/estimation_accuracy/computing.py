@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from abcdp_core import parameters as par
-from abcdp_core import summaries
 from abcdp_core.adaptive import contraction
 from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive.batch import Batch
 from abcdp_core.adaptive.channels import answer
-from abcdp_core.parameters import ParameterError
-from abcdp_core.streams import generator
+from abcdp_core.base import parameters as par
+from abcdp_core.base import summaries
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.streams import generator
+from abcdp_core.run.tasks import with_values
 from abcdp_core.study import Array, Chain, Continuation, choice, scale
 from abcdp_core.study.estimates import ask
-from abcdp_core.tasks import with_values
 
 BATCH = ("mhaar", "mh")
 SAMPLER = choice(

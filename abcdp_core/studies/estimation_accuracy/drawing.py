@@ -11,13 +11,11 @@ import pandas as pd
 from scipy import special
 
 from abcdp_core import figures as fig
-from abcdp_core import summaries
 from abcdp_core.adaptive import contraction, information
 from abcdp_core.adaptive import parameters as online
 from abcdp_core.adaptive.families import FAMILIES
-from abcdp_core.figures.lines import Curve
-from abcdp_core.results import Result
-from abcdp_core.sentences import (
+from abcdp_core.base import summaries
+from abcdp_core.base.sentences import (
     AXES,
     NEGLIGIBLE,
     amount,
@@ -26,6 +24,8 @@ from abcdp_core.sentences import (
     runs_in_words,
     settings_line,
 )
+from abcdp_core.figures.lines import Curve
+from abcdp_core.run.results import Result
 from abcdp_core.studies.estimation_accuracy.computing import BATCH, Params
 from abcdp_core.study import Array
 from abcdp_core.study.estimates import ASKED, SYMBOL, Errors, least_error

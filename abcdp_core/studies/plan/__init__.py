@@ -35,16 +35,17 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from abcdp_core import mechanisms, planning, pool, simulators, trials
-from abcdp_core import parameters as par
-from abcdp_core.parameters import ParameterError
+from abcdp_core import mechanisms, planning, pool, simulators
+from abcdp_core.base import parameters as par
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.evaluation import cases
 from abcdp_core.planning import Asked, Goal
+from abcdp_core.run.tasks import with_values
 from abcdp_core.simulators import ScenarioParams
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.studies.plan import computing, views
 from abcdp_core.studies.plan.computing import ELSEWHERE, KNOBS
 from abcdp_core.study import Parameter, Result, Tables, choice, scale
-from abcdp_core.tasks import with_values
 
 EXPERIMENT = "plan"
 TITLE = "Which mechanism to run for N people and a budget"
@@ -70,7 +71,7 @@ WANTED = scale(
 class Params(ScenarioParams):
     """The data, the budget and the goal."""
 
-    scenario: str = trials.SCENARIO.field(MIXTURE.name)
+    scenario: str = cases.SCENARIO.field(MIXTURE.name)
     n: int = MIXTURE.n.field(MIXTURE.n_default)
     epsilon_total: float = par.EPSILON_TOTAL.field(par.EPSILON_TOTAL_DEFAULT)
     delta: float = par.DELTA.field(1e-6)
@@ -95,10 +96,10 @@ class Params(ScenarioParams):
         tuple(planning.METRICS),
     ).field("rmse")
     mechanism: tuple[str, ...] = dataclasses.replace(
-        trials.MECHANISM,
+        cases.MECHANISM,
         help="The mechanisms to compare. every: all that serve the scenario, except those that "
         "only show what goes wrong.",
-        options=(EVERY, *trials.MECHANISM.options),
+        options=(EVERY, *cases.MECHANISM.options),
     ).field((EVERY,))
     pool_size: int = par.POOL_SIZE.field(MIXTURE.pool_size_default)
     runs: int = scale(
@@ -130,7 +131,7 @@ class Params(ScenarioParams):
         if EVERY not in self.mechanism:
             return self.mechanism
         names = tuple(name for name in mechanisms.names() if name not in NOT_ADVISED)
-        return trials.serving(names, self.source)
+        return cases.serving(names, self.source)
 
     @property
     def has_goal(self) -> bool:
@@ -148,7 +149,7 @@ class Params(ScenarioParams):
     def check_together(self) -> None:
         """Refuse a pool that is too large, and mechanisms that cannot serve scenario or goal."""
         par.check_work(self.n, self.pool_size)
-        trials.check_mechanisms(self.source, self.planned)
+        cases.check_mechanisms(self.source, self.planned)
         sampling = any(mechanisms.load(name).sample for name in self.planned)
         if self.goal == INTERVAL and not sampling:
             names = ", ".join(self.mechanism)

@@ -12,7 +12,7 @@ import pandas as pd
 from abcdp_core import mechanisms, planning
 from abcdp_core.mechanisms import Budget
 from abcdp_core.planning import HONEST, Estimate
-from abcdp_core.results import Tables
+from abcdp_core.run.results import Tables
 from abcdp_core.study import columns
 
 if TYPE_CHECKING:

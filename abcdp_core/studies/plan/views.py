@@ -11,10 +11,18 @@ import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
 from abcdp_core import mechanisms, planning, privacy
+from abcdp_core.base.sentences import (
+    above,
+    amount,
+    counted,
+    from_to,
+    percent,
+    setting,
+    settings_line,
+)
 from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, noisy_counts
-from abcdp_core.results import Result
-from abcdp_core.sentences import above, amount, counted, from_to, percent, setting, settings_line
+from abcdp_core.run.results import Result
 from abcdp_core.study import mechanisms as shared
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from abcdp_core import registry, syntax
+from abcdp_core.base import former, registry, syntax
 
-ROOT = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 
 
 def _read(root: Path) -> dict[str, bytes]:
@@ -119,6 +119,7 @@ def _imported(text: bytes) -> frozenset[str]:
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    names = {former.now(name) for name in names} | names
     return frozenset(names).union(*(_packages(name) for name in names))
 
 

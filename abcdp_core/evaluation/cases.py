@@ -17,15 +17,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import mechanisms, pool, privacy, simulators, summaries
-from abcdp_core import parameters as par
+from abcdp_core import mechanisms, pool, privacy, simulators
+from abcdp_core.base import parameters as par
+from abcdp_core.base import summaries
+from abcdp_core.base.parameters import Parameter, ParameterError, Params, choice
+from abcdp_core.base.sentences import listed
+from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms import Budget, Release
-from abcdp_core.parameters import Parameter, ParameterError, Params, choice
 from abcdp_core.pool import PublicSide
-from abcdp_core.sentences import listed
 from abcdp_core.simulators import Scenario
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 

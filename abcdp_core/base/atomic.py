@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from abcdp_core.interruption import held
+from abcdp_core.base.interruption import held
 
 PART = ".files-being-written"
 

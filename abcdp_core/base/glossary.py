@@ -1,6 +1,6 @@
 """The words of this program: what each means, read from ``assets/glossary.toml``.
 
-``python -m abcdp_core.glossary > docs/glossary.md`` prints them.
+``python -m abcdp_core.base.glossary > docs/glossary.md`` prints them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from abcdp_core.places import ASSETS
+from abcdp_core.base.places import ASSETS
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from abcdp_core import sentences
+from abcdp_core.base import sentences
 
 COLUMNS = ("c", "epsilon_total", "releases", "mse", "low", "high", "expected_mse", "gap")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from abcdp_core import figures as fig
-from abcdp_core.places import ASSETS
+from abcdp_core.base.places import ASSETS
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abcdp_core.streams import generator
+from abcdp_core.base.streams import generator
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from abcdp_core import fingerprint, registry
-from abcdp_core.interruption import LostWorkersError, held
-from abcdp_core.parameters import ParameterError
+from abcdp_core.base import fingerprint, registry
+from abcdp_core.base.interruption import LostWorkersError, held
+from abcdp_core.base.parameters import ParameterError
 
 
 class Cluster(Executor):

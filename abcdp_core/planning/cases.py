@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import pool, simulators
+from abcdp_core.base.streams import generator
 from abcdp_core.distances import Distance
+from abcdp_core.evaluation.cases import Case
 from abcdp_core.simulators import Scenario
-from abcdp_core.streams import generator
-from abcdp_core.trials import Case
 
 Array = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from abcdp_core.parameters import Params
+from abcdp_core.base.parameters import Params
 
 if TYPE_CHECKING:
-    from abcdp_core.results import Tables
+    from abcdp_core.run.results import Tables
 
 
 @dataclass(frozen=True)

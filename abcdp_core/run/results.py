@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from abcdp_core import __version__
-from abcdp_core.parameters import Params
+from abcdp_core.base.parameters import Params
 from abcdp_core.privacy import Event
 
 Tables = Mapping[str, pd.DataFrame]

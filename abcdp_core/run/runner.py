@@ -20,13 +20,14 @@ from typing import Any
 
 import pandas as pd
 
-from abcdp_core import workers
-from abcdp_core.interruption import held
-from abcdp_core.parameters import ParameterError, Params
-from abcdp_core.results import Result, Tables
-from abcdp_core.store import Store
-from abcdp_core.studies import Chunk, Experiment
-from abcdp_core.workers import executor_for
+from abcdp_core.base.interruption import held
+from abcdp_core.base.parameters import ParameterError, Params
+from abcdp_core.run import workers
+from abcdp_core.run.experiment import Experiment
+from abcdp_core.run.results import Result, Tables
+from abcdp_core.run.store import Store
+from abcdp_core.run.tasks import Chunk
+from abcdp_core.run.workers import executor_for
 
 __all__ = ["Store", "executor_for", "joined", "run", "run_to_end"]
 

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import pool, predictive
+from abcdp_core import pool
+from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import predictive
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.streams import generator
 from abcdp_core.theory import flip
 
 Array = NDArray[np.float64]

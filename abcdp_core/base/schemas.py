@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 import pydantic
 from pydantic_core import PydanticCustomError
 
-from abcdp_core.parameters import ParameterError, shown
+from abcdp_core.base.parameters import ParameterError, shown
 
 T = TypeVar("T")
 S = TypeVar("S", bound="Schema")

@@ -25,11 +25,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import cache, fingerprint
-from abcdp_core.parameters import Params
-from abcdp_core.places import ASSETS
-from abcdp_core.results import Result, Tables
-from abcdp_core.studies import Experiment
+from abcdp_core.base import cache, fingerprint
+from abcdp_core.base.parameters import Params
+from abcdp_core.base.places import ASSETS
+from abcdp_core.run.experiment import Experiment
+from abcdp_core.run.results import Result, Tables
 
 LOOKED_UP = ("abcdp_core.simulators", "abcdp_core.mechanisms")
 """Packages whose modules a study may look up by name instead of importing them."""

@@ -34,8 +34,8 @@ import filelock
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import syntax
-from abcdp_core.places import ASSETS, cache_folder
+from abcdp_core.base import syntax
+from abcdp_core.base.places import ASSETS, cache_folder
 
 Arrays = dict[str, NDArray[Any]]
 

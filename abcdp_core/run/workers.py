@@ -24,11 +24,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from abcdp_core import interruption, libraries, registry
-from abcdp_core.interruption import LostWorkersError as LostWorkersError
-from abcdp_core.interruption import held
-from abcdp_core.parameters import ParameterError
-from abcdp_core.studies import Chunk
+from abcdp_core.base import interruption, libraries, registry
+from abcdp_core.base.interruption import LostWorkersError as LostWorkersError
+from abcdp_core.base.interruption import held
+from abcdp_core.base.parameters import ParameterError
+from abcdp_core.run.tasks import Chunk
 
 # ------------------------------------------------------------------ processes
 
@@ -177,7 +177,7 @@ def executor_for(workers: int, address: str | None = None) -> Iterator[Executor 
     """
     if address is not None:
         # Inside the function, because most runs need no cluster.
-        from abcdp_core.cluster import scheduler
+        from abcdp_core.run.cluster import scheduler
 
         with scheduler(address) as cluster:
             yield cluster
@@ -208,7 +208,7 @@ def can_replace(executor: Executor) -> bool:
 
 def described(executor: Executor, error: BaseException) -> BaseException:
     """Return the error to raise for the error of a task."""
-    from abcdp_core.cluster import NO_SCHEDULER, Cluster
+    from abcdp_core.run.cluster import NO_SCHEDULER, Cluster
 
     on_cluster = isinstance(executor, Cluster)
     if is_loss(error):

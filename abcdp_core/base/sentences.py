@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from abcdp_core.parameters import Params
+    from abcdp_core.base.parameters import Params
 
 
 ROUNDING = 1e-6

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import platformdirs
 
-_BESIDE = Path(__file__).resolve().parents[1]
+_BESIDE = Path(__file__).resolve().parents[2]
 
 ROOT = _BESIDE / "abcdp_app" if (_BESIDE / "abcdp_app").is_dir() else _BESIDE
 """Folder of ``app.py``, ``pages``, ``ui``, ``assets`` and ``examples``."""

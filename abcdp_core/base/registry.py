@@ -32,7 +32,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from abcdp_core import syntax
+from abcdp_core.base import syntax
 
 ENTRY_POINT_GROUP = "abcdp_explorer"
 
@@ -135,7 +135,7 @@ def has(file: str, text: bytes) -> bool:
 
 def empty_caches() -> None:
     """Empty all caches in memory: their keys are names, whose source may have changed."""
-    package = f"{__package__}."
+    package = f"{__package__.partition('.')[0]}."
     for module in [module for name, module in sys.modules.items() if name.startswith(package)]:
         for value in list(vars(module).values()):
             if isinstance(value, CACHED):

@@ -16,7 +16,7 @@ import time
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from abcdp_core.places import cache_folder
+from abcdp_core.base.places import cache_folder
 
 FOLDER = "NUMBA_CACHE_DIR"
 """Environment variable that numba reads on import."""

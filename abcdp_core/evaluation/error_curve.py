@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, fingerprint, pool
+from abcdp_core import pool
+from abcdp_core.base import cache, fingerprint
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE

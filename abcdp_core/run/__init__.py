@@ -1,0 +1,5 @@
+"""Execute, stop and repeat tasks: executors and kept results, without knowing any study.
+
+Tasks go in, tables come out. Begin with :mod:`.tasks` (one task, and its continuation), then
+:mod:`.runner`.
+"""
