@@ -11,7 +11,7 @@ import pytest
 
 from abcdp_core.base import libraries
 
-CODE = Path(libraries.__file__).parent
+CODE = Path(libraries.__file__).parents[1]
 
 
 def chosen(code: Path, **environment: str) -> str:
