@@ -15,7 +15,7 @@ import streamlit as st
 
 from abcdp_core.adaptive.categories import Choice
 from abcdp_core.adaptive.poll import Question
-from abcdp_core.adaptive.questionnaire import Item
+from abcdp_core.adaptive.questionnaire import Item, Questionnaire
 from abcdp_core.output import poll_file, poll_page
 from abcdp_core.privacy.accounting import in_digits
 from abcdp_core.studies.poll import rehearsed, tables_of
@@ -49,9 +49,10 @@ def show(view: View, code: str, secret: str) -> None:
     @st.fragment(run_every=EVERY)
     def looks() -> None:
         _stage(view, live, seen)
+        _results(live)
 
     looks()
-    _results(live)
+    st.button("Leave", on_click=st.query_params.clear, type="tertiary")
 
 
 def _stage(view: View, live: LivePoll, seen: dict[int, int]) -> None:
@@ -213,22 +214,25 @@ def _said(do: Callable[..., None], *about: Any) -> None:
 
 
 def _results(live: LivePoll) -> None:
-    """Offer what has come by the time of the click, as the page above shows it."""
+    """Offer what has come so far; the tables take a while, so they are made on a click."""
     st.header("Results")
-    makers: dict[str, Callable[[LivePoll], str | bytes]] = {
-        "poll.toml": lambda live: poll_file.written(live.questionnaire()),
-        "poll.html": lambda live: poll_page.page(live.questionnaire()),
-        "poll.zip": _tables,
+    found: dict[str, str | Callable[[], bytes]] = {
+        **_texts(live.questionnaire()),
+        "poll.zip": functools.partial(_tables, live),
     }
     if live.seats:
-        makers["seats.html"] = lambda live: poll_page.seats(live.seats)
+        found["seats.html"] = poll_page.seats(live.seats)
     with st.container(horizontal=True):
-        for name, make in makers.items():
-            kept = functools.partial(make, live)
-            st.download_button(f"Save {name}", kept, name, on_click="ignore")
-        st.button("Leave", on_click=st.query_params.clear, type="tertiary")
+        for name, text in found.items():
+            st.download_button(f"Save {name}", text, name, on_click="ignore")
     st.markdown("This command computes tables and page again from `poll.toml`, byte for byte:")
     st.code("abcdp poll poll.toml --out results", language="bash")
+
+
+@functools.lru_cache(maxsize=16)
+def _texts(asked: Questionnaire) -> dict[str, str]:
+    """Return the texts of a poll, by the names of their files."""
+    return {"poll.toml": poll_file.written(asked), "poll.html": poll_page.page(asked)}
 
 
 def _tables(live: LivePoll) -> bytes:
