@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import pickle
 import shlex
 import time
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from abcdp_core.base.atomic import together
-from abcdp_core.base.parameters import Parameter, Params
+from abcdp_core.base.parameters import Parameter, ParameterError, Params
 from abcdp_core.cli import arguments
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.simulations import done_by
@@ -56,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
     """
     arguments.plug_in(options.plugin)
     problem = problems.read(options.problem, _own)
+    _check_sendable(problem)
     arguments.workers(options.workers, 1)
     seconds = float(SECONDS.parse("seconds", options.seconds))
     arguments.check_writable("out", options.out)
@@ -71,6 +73,17 @@ def run(options: argparse.Namespace) -> int:
     if options.draws is not None and not posterior.summary.is_withheld:
         say(draws.write(posterior.summary.parameters, posterior.theta, options.draws))
     return 0
+
+
+def _check_sendable(problem: Problem) -> None:
+    """Refuse a model whose functions cannot be sent to workers."""
+    try:
+        pickle.dumps(problem.source)
+    except (AttributeError, pickle.PicklingError) as error:
+        raise ParameterError(
+            f"simulator = {problem.simulator}: cannot be sent to workers; write its functions with "
+            "def in the file, not as lambda."
+        ) from error
 
 
 def _own(name: str, records: int | None) -> Model | None:

@@ -41,3 +41,46 @@ def test_a_model_of_ones_own_explains_what_others_released(
     problem.write_text(OWN.replace('"visits"', '"log-linear"'))
     assert main(["infer", str(problem), *model]) == 2
     assert "records = 400: log-linear has its own number" in capsys.readouterr().err
+
+
+SHARE = """
+from abcdp_core.posterior.priors import Beta, Prior
+from abcdp_core.published.models import Model
+
+PUBLISHED_MODEL = "share"
+N = 50
+
+
+def simulate(rng, theta):
+    return 1.0 * rng.binomial(N, theta[:, :1])
+
+
+MODEL = Model(("share",), ("positive",), Prior((Beta(1.0, 1.0),)), simulate, title="A share",
+              report={"odds": lambda theta: theta[:, 0] / (1.0 - theta[:, 0])})
+"""
+
+RELEASED = """
+simulator = "share"
+query = [20.0]
+effective_sample_size = 100
+draws = 2000
+
+[noise]
+law = "laplace"
+scale = 1.0
+"""
+
+
+def test_a_file_of_numbers_reports_what_it_computes_and_its_functions_have_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], own_registry: None
+) -> None:
+    problem, plugin = tmp_path / "share.toml", tmp_path / "share.py"
+    problem.write_text(RELEASED)
+    plugin.write_text(SHARE)
+    line = ["infer", str(problem), "--plugin", str(plugin), "--out", str(tmp_path / "out")]
+    assert main([*line, "--workers", "1"]) == 0
+    table = pd.read_csv(tmp_path / "out" / "infer.summary.csv")
+    assert table.parameter.tolist() == ["share", "odds"]
+    plugin.write_text(SHARE.replace("simulate, title", "lambda rng, theta: theta, title"))
+    assert main(line) == 2
+    assert "write its functions with def in the file" in capsys.readouterr().err
