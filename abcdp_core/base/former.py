@@ -47,7 +47,7 @@ NAMES = {
 
 
 class Former(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds a module by its former name."""
+    """Find modules by their former names."""
 
     def find_spec(self, name: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
         """Return where a former name leads, if it is one."""
@@ -58,7 +58,7 @@ class Former(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.import_module(now(spec.name))
 
     def exec_module(self, module: ModuleType) -> None:
-        """It has run."""
+        """Do nothing: the module at its place was executed when it was imported."""
 
 
 def now(name: str) -> str:

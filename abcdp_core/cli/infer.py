@@ -87,7 +87,7 @@ def _check_sendable(problem: Problem) -> None:
 
 
 def _own(name: str, records: int | None) -> Model | None:
-    """Return a model of one's own, with its statistics as the numbers."""
+    """Return the user's model, with its statistics as the numbers."""
     # Inside the function: most problems need neither.
     from abcdp_core import simulators
     from abcdp_core.release.simulated import natural_model

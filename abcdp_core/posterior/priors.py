@@ -15,19 +15,7 @@ from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import (
-    betainc,
-    betaincinv,
-    gammainc,
-    gammaincc,
-    gammainccinv,
-    gammaincinv,
-    log_ndtr,
-    ndtr,
-    ndtri,
-    stdtr,
-    stdtrit,
-)
+from scipy import special
 
 Array = NDArray[np.float64]
 
@@ -106,7 +94,7 @@ class Uniform(_Single):
 
     def theta(self, x: Array) -> Array:
         """Return parameters ``(m, 1)``."""
-        share = ndtr(x)
+        share = special.ndtr(x)
         if self.whole:
             count = self.high - self.low + 1.0
             return self.low + np.minimum(np.floor(share * count), count - 1.0)
@@ -138,7 +126,7 @@ class LogUniform(_Single):
     def theta(self, x: Array) -> Array:
         """Return parameters ``(m, 1)``."""
         low, high = math.log(self.low), math.log(self._end)
-        found = np.clip(np.exp(low + ndtr(x) * (high - low)), self.low, self._end)
+        found = np.clip(np.exp(low + special.ndtr(x) * (high - low)), self.low, self._end)
         return np.minimum(np.floor(found), self.high) if self.whole else found
 
     def probability(self, theta: Array) -> Array:
@@ -169,17 +157,17 @@ class Normal(_Single):
             # Probabilities would round to 0 or 1 in the tails.
             return self.mean + self.deviation * x
         low, high = self._ends()
-        found = self.mean + self.deviation * ndtri(low + ndtr(x) * (high - low))
+        found = self.mean + self.deviation * special.ndtri(low + special.ndtr(x) * (high - low))
         return np.clip(found, self.low, self.high)
 
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, 1)``."""
         low, high = self._ends()
-        return (ndtr((theta - self.mean) / self.deviation) - low) / (high - low)
+        return (special.ndtr((theta - self.mean) / self.deviation) - low) / (high - low)
 
     def _ends(self) -> tuple[float, float]:
         ends = (np.array([self.low, self.high]) - self.mean) / self.deviation
-        low, high = ndtr(ends).tolist()
+        low, high = special.ndtr(ends).tolist()
         return low, high
 
 
@@ -194,11 +182,11 @@ class Beta(_Single):
 
     def theta(self, x: Array) -> Array:
         """Return shares ``(m, 1)``."""
-        return np.asarray(betaincinv(self.first, self.second, ndtr(x)))
+        return np.asarray(special.betaincinv(self.first, self.second, special.ndtr(x)))
 
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, 1)``."""
-        return np.asarray(betainc(self.first, self.second, theta))
+        return np.asarray(special.betainc(self.first, self.second, theta))
 
 
 @dataclass(frozen=True)
@@ -224,17 +212,17 @@ class StudentT(_Single):
         """Return values ``(m, 1)``."""
         if self.half:
             # Φ(-x) keeps the digits of the upper tail.
-            return self.scale * self._beyond(0.5 * ndtr(-x))
-        return self.center + self.scale * np.sign(x) * self._beyond(ndtr(-np.abs(x)))
+            return self.scale * self._beyond(0.5 * special.ndtr(-x))
+        return self.center + self.scale * np.sign(x) * self._beyond(special.ndtr(-np.abs(x)))
 
     def _beyond(self, tail: Array) -> Array:
         """Return the value of the standard distribution above which a probability lies."""
-        return -np.asarray(stdtrit(self.degrees, tail), dtype=np.float64)
+        return -np.asarray(special.stdtrit(self.degrees, tail), dtype=np.float64)
 
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, 1)``."""
         found = np.asarray(
-            stdtr(self.degrees, (theta - self.center * (not self.half)) / self.scale)
+            special.stdtr(self.degrees, (theta - self.center * (not self.half)) / self.scale)
         )
         return np.asarray(2.0 * found - 1.0 if self.half else found, dtype=np.float64)
 
@@ -255,12 +243,12 @@ class InverseGamma(_Single):
 
     def theta(self, x: Array) -> Array:
         """Return values ``(m, 1)`` above 0."""
-        inverse = np.asarray(gammaincinv(self.shape, ndtr(-x)), dtype=np.float64)
+        inverse = np.asarray(special.gammaincinv(self.shape, special.ndtr(-x)), dtype=np.float64)
         return self.scale / inverse
 
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, 1)``."""
-        return np.asarray(gammaincc(self.shape, self.scale / theta))
+        return np.asarray(special.gammaincc(self.shape, self.scale / theta))
 
 
 @dataclass(frozen=True)
@@ -274,18 +262,13 @@ class Weibull(_Single):
 
     def theta(self, x: Array) -> Array:
         """Return values ``(m, 1)`` above 0."""
-        found: Array = self.scale * (-log_ndtr(-x)) ** (1.0 / self.shape)
+        found: Array = self.scale * (-special.log_ndtr(-x)) ** (1.0 / self.shape)
         return found
 
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, 1)``."""
         found: Array = -np.expm1(-((theta / self.scale) ** self.shape))
         return found
-
-
-def chi_square(degrees: float) -> Gamma:
-    """Return the chi-square distribution."""
-    return Gamma(degrees / 2.0, 2.0)
 
 
 @dataclass(frozen=True)
@@ -299,12 +282,20 @@ class Gamma(_Single):
 
     def theta(self, x: Array) -> Array:
         """Return values ``(m, 1)`` above 0."""
-        found: Array = np.asarray(gammainccinv(self.shape, ndtr(-x)), dtype=np.float64) * self.scale
+        found: Array = (
+            np.asarray(special.gammainccinv(self.shape, special.ndtr(-x)), dtype=np.float64)
+            * self.scale
+        )
         return found
 
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, 1)``."""
-        return np.asarray(gammainc(self.shape, theta / self.scale))
+        return np.asarray(special.gammainc(self.shape, theta / self.scale))
+
+
+def chi_square(degrees: float) -> Gamma:
+    """Return the chi-square distribution."""
+    return Gamma(degrees / 2.0, 2.0)
 
 
 @dataclass(frozen=True)
@@ -334,9 +325,9 @@ class Dirichlet:
 
     def theta(self, x: Array) -> Array:
         """Return shares ``(m, size)``."""
-        rest, found, share = np.ones(len(x)), np.empty((len(x), self.size)), ndtr(x)
+        rest, found, share = np.ones(len(x)), np.empty((len(x), self.size)), special.ndtr(x)
         for place, (own, others) in enumerate(self._parts()):
-            taken = betaincinv(own, others, share[:, place])
+            taken = special.betaincinv(own, others, share[:, place])
             found[:, place] = rest * taken
             rest = rest * (1.0 - taken)
         found[:, -1] = rest
@@ -347,7 +338,7 @@ class Dirichlet:
         rest, found = np.ones(len(theta)), np.empty((len(theta), self.dimensions))
         for place, (own, others) in enumerate(self._parts()):
             taken = np.divide(theta[:, place], rest, out=np.full(len(rest), 0.5), where=rest > 0.0)
-            found[:, place] = betainc(own, others, np.clip(taken, 0.0, 1.0))
+            found[:, place] = special.betainc(own, others, np.clip(taken, 0.0, 1.0))
             rest = np.maximum(rest - theta[:, place], 0.0)
         return found
 
@@ -412,7 +403,7 @@ class Prior:
 
     def quantiles(self, probabilities: ArrayLike) -> Array:
         """Return quantiles ``(q, p)`` of each parameter under the product."""
-        x = ndtri(np.asarray(probabilities, dtype=float))[:, None]
+        x = special.ndtri(np.asarray(probabilities, dtype=float))[:, None]
         return np.hstack([each.theta(x) for law in self.laws for each in law.marginals])
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
@@ -435,7 +426,7 @@ class Prior:
         for law in self.laws:
             found.append(law.probability(theta[:, start : start + law.size]))
             start += law.size
-        return np.asarray(ndtri(np.clip(np.hstack(found), NEAREST, 1.0 - NEAREST)))
+        return np.asarray(special.ndtri(np.clip(np.hstack(found), NEAREST, 1.0 - NEAREST)))
 
     def log_density(self, x: Array) -> Array:
         """Return the log density ``(m,)`` of ``x (m, d)``; minus infinity where it is negligible.

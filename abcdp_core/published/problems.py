@@ -3,7 +3,7 @@ r"""Read a problem from TOML: a noisy release by others, its noise, and a model.
 ::
 
     simulator = "linear-regression"   # or: pool = "pool.csv" (or .parquet), beside this file
-    records = 1000                    # only for a model of one's own: how many there are
+    records = 1000                    # only for your own model: how many there are
     query = [-0.5514, ...]            # the released numbers, with their noise
     effective_sample_size = 2000      # wanted; optional, like the next two
     draws = 2000000                   # the most to simulate
@@ -270,19 +270,19 @@ class Stated(Schema):
 
 
 OwnModels = Callable[[str, int | None], Model | None]
-"""Returns the model of a name, for so many records, if it is one of one's own."""
+"""Name, and number of records or ``None`` -> the user's model, or ``None`` if there is none."""
 
 
-def nobodys(_name: str, _records: int | None) -> None:
-    """Know no models of one's own."""
+def no_own_models(_name: str, _records: int | None) -> None:
+    """Find no model."""
 
 
-def read(file: Path, own: OwnModels = nobodys) -> Problem:
+def read(file: Path, own: OwnModels = no_own_models) -> Problem:
     """Read a problem from its file.
 
     Args:
         file: a TOML file.
-        own: finds models of one's own.
+        own: finds the user's models.
 
     Raises:
         ParameterError: the file cannot be read or is invalid; one line says what is wrong where.
@@ -304,7 +304,7 @@ def parse(text: str | bytes, name: str, read_pool: Callable[[str], Pool]) -> Pro
 
 
 def _problem(
-    stated: Stated, name: str, read_pool: Callable[[str], Pool], own: OwnModels = nobodys
+    stated: Stated, name: str, read_pool: Callable[[str], Pool], own: OwnModels = no_own_models
 ) -> Problem:
     if stated.pool is not None:
         source: Model | Pool = read_pool(stated.pool)

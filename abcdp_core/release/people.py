@@ -11,10 +11,8 @@ rows a person has, and how many are left out, is private.
 **Proof that a person moves the numbers by at most K times as much as a record.** Couple the draws
 of two tables that differ in one person, person by person: all others have the same used rows. So
 the used tables differ by at most K added or removed rows. Each of them moves the numbers by at most
-$\Delta_1'$, so all of them by $K \Delta_1'$ (triangle inequality). Whoever exchanges a person's
-rows for others, fewer or more, goes through numbers of the same kind; where a record can only be
-replaced, the number of rows is public and would tell how many rows a person has, so such models do
-not serve.
+$\Delta_1'$, so all of them by $K \Delta_1'$ (triangle inequality). Where records are replaced, the
+number of rows is public and would show how many rows a person has, so such models do not serve.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def model_of(scenario: Scenario, n: int) -> Model | None:
 
 
 def natural_model(scenario: Scenario, n: int) -> Model | None:
-    """Return the model of a scenario of one's own, with counts, means and sums as numbers."""
+    """Return the user's model behind a scenario, with counts, means and sums as numbers."""
     table, found = scenario.own_table, model_of(scenario, n)
     if table is None or found is None:
         return None

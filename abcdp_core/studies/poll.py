@@ -209,49 +209,26 @@ def interval_figure(result: Result) -> fig.CaptionedFigure:
 
 
 def posterior_figure(result: Result) -> fig.CaptionedFigure:
-    """Draw the posterior of the mean on the whole range."""
+    """Draw the posterior of the mean from bound to bound, beside the true mean of the class."""
     params, last = cast(Params, result.params), result.tables["main"].iloc[-1]
-    return draw_posterior(
-        params.design, result.tables["posterior"], (last.low, last.high), params.mean
-    )
-
-
-def draw_posterior(
-    design: Design,
-    posterior: pd.DataFrame,
-    interval: tuple[float, float],
-    truth: float | None = None,
-    unit: str = "",
-) -> fig.CaptionedFigure:
-    """Draw the posterior of a poll's mean, from bound to bound.
-
-    Args:
-        design: what is public of the poll.
-        posterior: as :func:`posterior_of` gives it.
-        interval: 95 % interval of the mean.
-        truth: the mean of a simulated class.
-        unit: unit of the values.
-    """
+    posterior, interval = result.tables["posterior"], (last.low, last.high)
     low, high = (amount(end) for end in interval)
-    title = f"The population's mean is {low} to {high}{unit and f' {unit}'} (95 % interval)"
-    drawn = fig.figure(
-        title, f"mean of the population{unit and f', {unit}'}", "probability", height=330
-    )
-    width = (design.high - design.low) / len(posterior)
-    style = fig.PRIVATE.called("private posterior")
+    title = f"The population's mean is {low} to {high} (95 % interval)"
+    drawn = fig.figure(title, "mean of the population", "probability", height=330)
+    style, known = fig.PRIVATE.called("private posterior"), fig.TRUTH.called("true mean")
     drawn.add_bar(
-        x=posterior["mean"], y=posterior.probability, width=width, name=style.name,
+        x=posterior["mean"], y=posterior.probability, name=style.name,
+        width=(params.high - params.low) / len(posterior),
         marker={"color": style.color, "line": {"width": 0}},
     )  # fmt: skip
     top = float(posterior.probability.max())
+    upright = np.array([0.0, top])
     for end in interval:
-        ends = np.full(2, end), np.array([0.0, top])
-        drawn.add_trace(fig.line(*ends, style.called("95 % interval, private", dash="dot")))
-    if truth is not None:
-        known = fig.TRUTH.called("true mean")
-        drawn.add_trace(fig.line(np.full(2, truth), np.array([0.0, top]), known))
-        fig.key(drawn, [("▮ private posterior", style.color), ("│ true mean", known.color)])
-    drawn.update_xaxes(range=[design.low, design.high])
+        dotted = style.called("95 % interval, private", dash="dot")
+        drawn.add_trace(fig.line(np.full(2, end), upright, dotted))
+    drawn.add_trace(fig.line(np.full(2, params.mean), upright, known))
+    fig.key(drawn, [("▮ private posterior", style.color), ("│ true mean", known.color)])
+    drawn.update_xaxes(range=[params.low, params.high])
     drawn.update_yaxes(range=[0.0, 1.05 * top], showticklabels=False)
     return fig.CaptionedFigure(drawn.update_layout(showlegend=False, bargap=0), f"{title}.")
 
