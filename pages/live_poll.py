@@ -35,8 +35,10 @@ def main(view: View) -> None:
 
 
 def begin() -> None:
-    if settings.current().poll:
+    if settings.here().poll:
         opening.show()
+    elif settings.is_framed():
+        st.info("In a frame there are no live polls, but you can rehearse one here.")
     else:
         st.info("This server does not hold live polls, but you can rehearse one here.")
 

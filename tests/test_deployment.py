@@ -96,7 +96,7 @@ def test_the_app_runs_with_the_files_of_the_image_and_writes_none(tmp_path: Path
 
 def test_compose_and_nginx_fit_the_settings_of_the_app() -> None:
     assert SERVICES["app"]["environment"].keys() == {
-        *(settings.SERVED, settings.HOSTS, settings.WORK_LIMIT),
+        *(settings.SERVED, settings.HOSTS, settings.WORK_LIMIT, settings.FRAMES),
         *(settings.OWN_DATA, settings.POLL, settings.BUDGET, settings.RUN_BY),
     }
     assert set(re.findall(r"proxy_pass http://app:(\d+);", SITE)) == set(arguments_of("EXPOSE"))

@@ -71,7 +71,7 @@ def _draw(place: DeltaGenerator) -> None:
     listed = page_table.shown()
     pages = {page: copy.copy(_entry(page.file, page.title, page.help)) for page in listed}
     chosen = st.navigation([*pages.values()], position="hidden")
-    if (code := st.query_params.get("poll")) and settings.current().poll:
+    if (code := st.query_params.get("poll")) and settings.here().poll:
         _poll(code, st.query_params.get("host"))
         return
     page = next(page for page, entry in pages.items() if entry.title == chosen.title)
@@ -91,6 +91,8 @@ def _draw(place: DeltaGenerator) -> None:
     _drawing.view = view
     try:
         with st.container(key="page"):
+            if settings.is_framed():
+                controls.whole_page(view)
             controls.notices()
             if view.lesson is not None:
                 # Imported here: most pages are seen without a lesson.

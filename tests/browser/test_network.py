@@ -5,16 +5,21 @@ All that the server asks the network is noted, as are all requests of the browse
 
 from __future__ import annotations
 
+import functools
 import http.client
+import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
+from abcdp_core.__main__ import main
 from tests.browser.server import command, free_port, running
 from tests.browser.visit import Visit
 
@@ -59,11 +64,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(folder: Path) -> Iterator[str]:
+def site(folder: Path) -> Iterator[str]:
+    """Address of another site, which shows the files of a folder."""
+    shown = folder / "site"
+    shown.mkdir()
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(shown))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as site:
+        threading.Thread(target=site.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{site.server_port}"
+        site.shutdown()
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path, site: str) -> Iterator[str]:
     port = free_port()
     everywhere = command(port, "--server.address", "0.0.0.0")
     served = {"ABCDP_SERVED": "1", "ABCDP_HOSTS": LECTURER, **noting(folder)}
-    with running(everywhere, port, folder, **served) as address:
+    with running(everywhere, port, folder, **served, ABCDP_FRAMES=site) as address:
         yield address
 
 
@@ -110,3 +127,42 @@ def test_a_served_instance_refuses_foreign_names_and_pages_and_asks_nobody(
     visit.page.wait_for_function("document.title == 'refused'")
     assert asked_of_others(folder) == []
     visit.requests = [url.replace(LECTURER, "localhost") for url in visit.requests]
+
+
+FRAMES = """<!doctype html><title>Course</title>
+<iframe name=app src="{app}/posterior?embed=true&n=1000&pool_size=500" width=1200
+height=800></iframe>
+<iframe name=unsaid src="{app}/posterior"></iframe>
+<iframe name=story src=story.html sandbox=allow-scripts></iframe>
+"""
+
+
+def test_another_site_frames_a_page_with_its_keys_and_a_link_back_and_the_story(
+    browser: Browser, server: str, site: str, folder: Path
+) -> None:
+    assert main(["story", "--out", str(folder / "site" / "story.html")]) == 0
+    (folder / "site" / "course.html").write_text(FRAMES.format(app=server))
+    page = browser.new_page()
+    page.goto(f"{site}/course.html")
+    app, unsaid, story = (page.frame(name) for name in ("app", "unsaid", "story"))
+    assert app is not None
+    assert unsaid is not None
+    assert story is not None
+    expect(app.locator(".finding").first).to_contain_text("error")
+    assert unsaid.url.startswith("chrome-error:")
+    app.locator(".st-key-c input").focus()
+    page.keyboard.press("ArrowRight")
+    expect(app.locator(".stPlotlyChart").first).to_be_visible()
+    app.wait_for_url(re.compile(r"[?&]c=(?!10\b)"))
+    with page.context.expect_page() as opened:
+        app.get_by_role("link", name="Open in a new tab").press("Enter")
+    assert opened.value.url.startswith(f"{server}/posterior?".replace("localhost", LECTURER))
+    assert "embed" not in opened.value.url
+    opened.value.close()
+    app.get_by_role("link", name="When noise flips a decision").press("Enter")
+    expect(app.get_by_role("heading", name="When noise flips a decision")).to_be_visible()
+    assert "embed=true" in app.url
+    story.get_by_role("button", name="Next").focus()
+    page.keyboard.press("ArrowRight")
+    expect(story.locator(".live")).to_contain_text("Guess 2: ")
+    page.close()

@@ -38,6 +38,10 @@ def settings_of(environment: dict[str, str]) -> ServerSettings:
             {"HOSTS": "A.Example.org, b ,,b,192.168.1.5,::1,[FE80::1]"},
             ServerSettings(("a.example.org", "b", "192.168.1.5", "[::1]", "[fe80::1]")),
         ),
+        (
+            {"FRAMES": "https://Moodle.example.org, http://b:8080,"},
+            ServerSettings(frames=("https://moodle.example.org", "http://b:8080")),
+        ),
     ],
 )
 def test_settings_of_an_environment(environment: dict[str, str], found: ServerSettings) -> None:
@@ -48,6 +52,7 @@ REFUSED = {
     "HOSTS": ["http://a.org", "a.org:8501", "*", "a b", "a..b", "192.168.1.256", "ü.org"],
     "WORK_LIMIT": ["0.99", "86401", "nan", "a minute"],
     "SERVED": ["yes"],
+    "FRAMES": ["a.org", "https://a.org/", "*", "https://*.a.org", "https://a.org; script-src *"],
 }
 
 
@@ -93,6 +98,21 @@ def test_there_is_no_page_for_own_data_unless_allowed(monkeypatch: pytest.Monkey
     assert not app.get("file_uploader")
 
 
+def test_a_framed_page_offers_no_release_and_no_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "is_framed", lambda: True)
+    for page in ("your_own_data", "published_queries"):
+        app = opened(page)
+        assert not app.exception
+        assert not app.get("file_uploader")
+        (link,) = [each for each in app.get("link_button") if "tab" in each.proto.label]
+        assert "version=" in link.proto.url
+        assert "embed" not in link.proto.url
+    app = opened("live_poll")
+    (said,) = [str(each.value) for each in app.info]
+    assert said.startswith("In a frame there are no live polls")
+    assert not [each for each in app.button if "poll" in (each.key or "")]
+
+
 # ------------------------------------------------------------------------------------ its requests
 
 CLASS = ServerSettings(hosts=("class.example.org", "192.168.1.5", "[fe80::1]"))
@@ -105,7 +125,9 @@ def headers_of(host: str | None = "localhost:8501", *origins: str) -> Headers:
     return [(name.encode(), text.encode()) for name, text in named if text is not None]
 
 
-def answers(kind: str, headers: Headers, settings: ServerSettings = CLASS) -> Any:
+def answers(
+    kind: str, headers: Headers, settings: ServerSettings = CLASS, query: bytes = b""
+) -> Any:
     """Return what the filter sends, and the scope that Streamlit then sees, if it is asked."""
     sent: list[dict[str, Any]] = []
     seen: list[dict[str, Any]] = []
@@ -118,7 +140,7 @@ def answers(kind: str, headers: Headers, settings: ServerSettings = CLASS) -> An
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {"type": kind, "path": "/", "headers": headers}
+    scope = {"type": kind, "path": "/", "headers": headers, "query_string": query}
     asyncio.run(HttpFilter(streamlit, settings)(scope, None, send))  # type: ignore[arg-type]
     return sent, seen
 
@@ -178,7 +200,7 @@ def test_streamlit_sees_no_origin_that_it_could_look_up() -> None:
     _, (seen,) = answers("websocket", headers_of("localhost", "http://localhost"))
     assert seen["headers"] == headers_of("localhost")
     _, seen = answers("lifespan", [])
-    assert seen == [{"type": "lifespan", "path": "/", "headers": []}]
+    assert [each["type"] for each in seen] == ["lifespan"]
 
 
 @pytest.mark.parametrize("host", ["localhost", "evil.example"])
@@ -190,3 +212,15 @@ def test_every_answer_says_that_nothing_may_be_loaded_from_elsewhere(host: str) 
     assert policy.startswith("default-src 'self'")
     assert not [part for part in policy.split() if "*" in part or "http" in part or "ws" in part]
     assert headers[b"x-content-type-options"] == b"nosniff"
+
+
+@pytest.mark.parametrize(
+    ("query", "framed"),
+    [(b"", False), (b"embed=true&n=5", True), (b"n=5&embed=true", True), (b"xembed=true", False)],
+)
+def test_other_sites_may_frame_only_a_page_that_knows_it(query: bytes, framed: bool) -> None:
+    sites = "https://moodle.example.org", "http://b:8080"
+    (start, _), _ = answers("http", headers_of(), ServerSettings(frames=sites), query)
+    policies = [text for name, text in start["headers"] if name == b"content-security-policy"]
+    (ancestors,) = [text.decode().partition("frame-ancestors ")[2] for text in policies]
+    assert ancestors.split() == ["'self'", *(sites if framed else ())]

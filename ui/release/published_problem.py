@@ -104,7 +104,7 @@ def current() -> ProblemState:
 
 def show(view: View, release: str) -> None:
     """Ask for a problem, infer from it, and show what comes out; a published one is an example."""
-    here, takes_files = current(), settings.current().own_data
+    here, takes_files = current(), settings.here().own_data
     pool = (
         "Instead of a simulator it may name a pool: a CSV table of your own simulations, with "
         "columns `theta.NAME` and `summary.NAME`."

@@ -17,9 +17,12 @@ Call = Callable[..., Awaitable[Any]]
 
 POLICY = (
     b"default-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; base-uri 'self'; "
-    b"form-action 'self'; frame-ancestors 'self'; object-src 'none'"
+    b"form-action 'self'; object-src 'none'; frame-ancestors 'self'"
 )
 """Pages load files of their own server only; Streamlit needs inline scripts and generated code."""
+
+EMBED = b"embed=true"
+"""Part of an address by which Streamlit, and :func:`ui.server.settings.here`, know a frame."""
 
 HEADERS = [
     (b"content-security-policy", POLICY),
@@ -31,12 +34,17 @@ REFUSED = b"This server does not answer to this name, or not to another site (se
 
 
 class HttpFilter:
-    """Refuse requests under a foreign name or from a foreign page; name a script to preload."""
+    """Refuse requests under a foreign name or from a foreign page; name a script to preload.
+
+    Other sites (``ABCDP_FRAMES``) may frame only addresses that say so, so that the page knows.
+    """
 
     def __init__(self, app: Call, settings: ServerSettings, preload: str = "") -> None:
         link = f"<{preload}>; rel=modulepreload".encode()
         self._app, self._hosts = app, settings.hosts
         self._of_pages = [*HEADERS, (b"link", link)] if preload else HEADERS
+        framed = b" ".join([POLICY, *(site.encode() for site in settings.frames)])
+        self._of_frames = [(HEADERS[0][0], framed), *self._of_pages[1:]]
 
     async def __call__(self, scope: Message, receive: Call, send: Call) -> None:
         """Answer one ASGI connection, or refuse it with 403."""
@@ -45,7 +53,9 @@ class HttpFilter:
         elif self._is_allowed(scope["headers"]):
             # Without an Origin, Streamlit has no reason to look up an address.
             headers = [each for each in scope["headers"] if each[0] != b"origin"]
-            added = HEADERS if "." in scope["path"] else self._of_pages
+            is_framed = EMBED in scope.get("query_string", b"").split(b"&")
+            of_pages = self._of_frames if is_framed else self._of_pages
+            added = HEADERS if "." in scope["path"] else of_pages
 
             async def with_policy(message: Message) -> None:
                 if message["type"] == "http.response.start":

@@ -12,6 +12,7 @@ This table is all there is, besides the plug-ins in ``ABCDP_PLUGINS``, which
 ``ABCDP_POLL``            whether it holds live polls: 1 (0)
 ``ABCDP_BUDGET``          the budget that every such release is taken from: none
 ``ABCDP_RUN_BY``          who runs the server, as visitors read it
+``ABCDP_FRAMES``          sites that may show it in a frame, as https://moodle.example.org
 ========================  =============================================================
 """
 
@@ -22,11 +23,13 @@ import ipaddress
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import streamlit as st
 
 SERVED, HOSTS, WORK_LIMIT = "ABCDP_SERVED", "ABCDP_HOSTS", "ABCDP_WORK_LIMIT"
 OWN_DATA, BUDGET, RUN_BY = "ABCDP_OWN_DATA", "ABCDP_BUDGET", "ABCDP_RUN_BY"
-POLL = "ABCDP_POLL"
+POLL, FRAMES = "ABCDP_POLL", "ABCDP_FRAMES"
 
 USUAL_LIMIT, LEAST, MOST = 60.0, 1.0, 86_400.0
 """Seconds of work for one job where others use the app, and what they may be set to."""
@@ -35,6 +38,7 @@ LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 """Names by which this machine reaches itself."""
 
 HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*")
+ORIGIN = re.compile(rf"https?://{HOST.pattern}(:\d+)?")
 
 
 class SettingsError(ValueError):
@@ -52,6 +56,7 @@ class ServerSettings:
     budget: str = ""
     run_by: str = ""
     to_others: bool = False
+    frames: tuple[str, ...] = ()
 
 
 @functools.cache
@@ -64,13 +69,29 @@ def current() -> ServerSettings:
     return read(os.environ)
 
 
+def is_framed() -> bool:
+    """Return whether the visitor's page may be in a frame of another site, by its address.
+
+    :mod:`ui.server.http_filter` lets other sites frame only addresses with ``embed=true``.
+    """
+    return bool(st.context.is_embedded)
+
+
+def here() -> ServerSettings:
+    """Return the settings for this visitor's page: in a frame, no release and no poll.
+
+    What surrounds a frame could lead a visitor to press a button that it covers.
+    """
+    return replace(current(), own_data=False, poll=False) if is_framed() else current()
+
+
 def read(environment: Mapping[str, str]) -> ServerSettings:
     """Read settings from an environment, where an empty variable counts as missing.
 
     Raises:
         SettingsError: a variable has a value that is not allowed.
     """
-    names = SERVED, HOSTS, WORK_LIMIT, OWN_DATA, POLL, BUDGET, RUN_BY
+    names = SERVED, HOSTS, WORK_LIMIT, OWN_DATA, POLL, BUDGET, RUN_BY, FRAMES
     given = {name: environment.get(name, "").strip() for name in names}
     to_others = _switch(given, SERVED, usual=False)
     hosts = [_host(text) for each in given[HOSTS].split(",") if (text := each.strip().lower())]
@@ -87,6 +108,7 @@ def read(environment: Mapping[str, str]) -> ServerSettings:
         budget=given[BUDGET],
         run_by=given[RUN_BY],
         to_others=to_others,
+        frames=tuple(_origin(text) for each in given[FRAMES].split(",") if (text := each.strip())),
     )
 
 
@@ -106,6 +128,13 @@ def _host(text: str) -> str:
         wanted = "names or addresses without scheme, port or path, as in abc.example.org"
         raise SettingsError(f"{HOSTS} = {text!r}: must be {wanted}.") from None
     return f"[{address}]" if address.version == 6 else str(address)
+
+
+def _origin(text: str) -> str:
+    if not ORIGIN.fullmatch(text.lower()):
+        wanted = "sites without path, as in https://moodle.example.org"
+        raise SettingsError(f"{FRAMES} = {text!r}: must be {wanted}.")
+    return text.lower()
 
 
 def _limit(text: str, usual: float | None) -> float | None:

@@ -258,7 +258,7 @@ TABLE = (
 
 def shown() -> tuple[Page, ...]:
     """Return the pages of this server."""
-    if settings.current().own_data:
+    if settings.here().own_data:
         return TABLE
     return tuple(page for page in TABLE if not page.own_data)
 

@@ -10,7 +10,8 @@ import streamlit as st
 
 from abcdp_core.base.parameters import Scalar, text_of
 from ui.figures import labels
-from ui.view import controls_spec, locks, session
+from ui.server import settings
+from ui.view import controls_spec, link, locks, session
 from ui.view.controls_spec import FOUR, MORE, SHARED
 from ui.view.view import View
 from ui.widgets import compare, component, share
@@ -59,6 +60,13 @@ def sidebar(view: View, version: str) -> None:
         _class_link(view, values)
         widget(view, "projector")
     st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
+
+
+def whole_page(view: View) -> None:
+    """Link to the same page, with its knobs, outside the frame that it is shown in."""
+    page = share.for_visitors(st.context.url or "", settings.current())
+    address = link.address(page, _for_link(view))
+    st.link_button("Open in a new tab", address, type="tertiary")
 
 
 def _class_link(view: View, values: Mapping[str, Scalar]) -> None:
