@@ -126,7 +126,7 @@ def record(problem: Problem, posterior: Posterior, seconds: float, privacy: str)
     return {
         "problem": name,
         "simulator" if isinstance(problem.source, Model) else "pool": problem.simulator,
-        "query": problem.query.tolist(),
+        "query": problem.as_shown,
         "noise": problem.noise.in_words(),
         "effective_sample_size_wanted": problem.wanted,
         "seed": problem.seed,

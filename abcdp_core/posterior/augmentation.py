@@ -28,7 +28,14 @@ from scipy.special import ndtri
 from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import autocorrelation_time
 from abcdp_core.posterior.model import Model
-from abcdp_core.posterior.noise import Gaussian, IndependentNoise, Laplace, Noise
+from abcdp_core.posterior.noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Noise,
+    laws_of,
+)
 from abcdp_core.posterior.rounds import Draws, Each, Found, Question, one_by_one
 
 Array = NDArray[np.float64]
@@ -61,8 +68,12 @@ def serves(question: Question) -> bool:
 
 
 def _laws(noise: Noise) -> tuple[Any, ...]:
-    laws = noise.laws if isinstance(noise, IndependentNoise) else (noise,)
-    return laws if all(isinstance(law, Laplace | Gaussian) for law in laws) else ()
+    laws = laws_of(noise)
+    return laws if all(isinstance(law, SINGLE | SQUARED) for law in laws) else ()
+
+
+SINGLE, SQUARED = Laplace | DiscreteLaplace, Gaussian | DiscreteGaussian
+"""Noise whose log density falls with the distance, and with its square."""
 
 
 def _scales(noise: Noise, k: int) -> tuple[Array, NDArray[np.int64]]:
@@ -71,7 +82,7 @@ def _scales(noise: Noise, k: int) -> tuple[Array, NDArray[np.int64]]:
     for law in _laws(noise):
         of = list(law.of) or list(range(k))
         scale[of] = law.scale
-        power[of] = 2 if isinstance(law, Gaussian) else 1
+        power[of] = 2 if isinstance(law, SQUARED) else 1
     return scale, power
 
 

@@ -21,7 +21,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlog1py, xlogy
+from scipy.special import gammaln, log_ndtr, xlog1py, xlogy
 
 from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.base.sentences import counted
@@ -30,6 +30,9 @@ Array = NDArray[np.float64]
 
 ROUNDING = 1e-6
 """A number closer than this to a whole number counts as whole."""
+
+WIDE = 1000.0
+"""Scale in steps above which discrete Gaussian noise is summed as a normal distribution."""
 
 
 class Noise(Protocol):
@@ -113,11 +116,21 @@ class IndependentNoise:
         )
 
 
+def laws_of(noise: Noise) -> tuple[Noise, ...]:
+    """Return the noise of each group of numbers."""
+    return noise.laws if isinstance(noise, IndependentNoise) else (noise,)
+
+
 def _scales(scale: tuple[float, ...]) -> str:
     different = sorted(set(scale))
     if len(different) == 1:
         return f"scale {different[0]:g}"
     return f"scales {different[0]:g} to {different[-1]:g}"
+
+
+def _with_upper_half(log_tail: Array, is_lower: NDArray[np.bool_]) -> Array:
+    """Return log F of symmetric noise from the log of the smaller tail."""
+    return np.where(is_lower, log_tail, np.log1p(-np.exp(log_tail)))
 
 
 @dataclass(frozen=True)
@@ -155,7 +168,14 @@ class _Continuous:
         """Describe the distribution in a few words."""
         return f"{self.name} noise of {_scales(self.scale)}"
 
+    def log_below(self, number: int, apart: Array) -> Array:
+        """Return log P(noise ≤ apart) ``(m,)`` of one of these numbers."""
+        return self._log_below(apart / self.scale[number])
+
     def _log_shape(self, z: Array) -> Array:
+        raise NotImplementedError
+
+    def _log_below(self, z: Array) -> Array:
         raise NotImplementedError
 
     def _noise(self, rng: np.random.Generator, scale: Array) -> Array:
@@ -170,6 +190,9 @@ class Laplace(_Continuous):
     def _log_shape(self, z: Array) -> Array:
         return -np.abs(z)
 
+    def _log_below(self, z: Array) -> Array:
+        return _with_upper_half(-np.abs(z) - math.log(2.0), z < 0.0)
+
     def _noise(self, rng: np.random.Generator, scale: Array) -> Array:
         return rng.laplace(0.0, scale)
 
@@ -181,6 +204,9 @@ class Gaussian(_Continuous):
 
     def _log_shape(self, z: Array) -> Array:
         return -0.5 * z**2
+
+    def _log_below(self, z: Array) -> Array:
+        return np.asarray(log_ndtr(z))
 
     def _noise(self, rng: np.random.Generator, scale: Array) -> Array:
         return rng.normal(0.0, scale)
@@ -237,9 +263,17 @@ class _OnSteps:
         steps = _scales(self.step).partition(" ")[2]
         return f"{self.name} noise of {_scales(self.scale)} in steps of {steps}"
 
+    def log_below(self, number: int, apart: Array) -> Array:
+        """Return log P(noise ≤ apart) ``(m,)`` of one of these numbers."""
+        step = self._steps()[number]
+        return self._log_below(np.floor(apart / step + ROUNDING), self.scale[number] / step)
+
     def _steps(self) -> tuple[float, ...]:
         """Return the step of each number."""
         return self.step * (len(self.scale) // len(self.step))
+
+    def _log_below(self, k: Array, scale: float) -> Array:
+        raise NotImplementedError
 
     def _log_mass(self, apart: Array) -> Array:
         raise NotImplementedError
@@ -266,6 +300,10 @@ class DiscreteLaplace(_OnSteps):
         found: Array = -(np.abs(apart) / scale).sum(axis=1) + np.log(least).sum()
         return found
 
+    def _log_below(self, k: Array, scale: float) -> Array:
+        log_tail = np.minimum(k, -1.0 - k) / scale - math.log1p(math.exp(-1.0 / scale))
+        return _with_upper_half(log_tail, k < 0.0)
+
     def _steps_of_noise(self, rng: np.random.Generator, scale: Array) -> Array:
         return _discrete_laplace(rng, scale)
 
@@ -285,6 +323,15 @@ class DiscreteGaussian(_OnSteps):
         total = np.where(in_steps < 1.0, narrow, math.sqrt(2.0 * math.pi) * in_steps * wide)
         found: Array = -0.5 * ((apart / scale) ** 2).sum(axis=1) - np.log(total).sum()
         return found
+
+    def _log_below(self, k: Array, scale: float) -> Array:
+        """Sum over 40 scales; wide noise is normal, to a share of (k / scale)² / 24 scale²."""
+        if scale > WIDE:
+            return np.asarray(log_ndtr((k + 0.5) / scale))
+        farthest = math.ceil(40.0 * scale)
+        sums = np.logaddexp.accumulate(-0.5 * (np.arange(-farthest, farthest + 1) / scale) ** 2)
+        found = (sums - sums[-1])[(np.clip(k, -farthest, farthest) + farthest).astype(int)]
+        return np.where(k < -farthest, -np.inf, found)
 
     def _steps_of_noise(self, rng: np.random.Generator, scale: Array) -> Array:
         """Draw by rejection from discrete Laplace noise (their Algorithm 3)."""

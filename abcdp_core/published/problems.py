@@ -42,11 +42,26 @@ which names them as the simulator or the pool does::
     numbers = ["mean income", "mean age"]
     law = "gaussian"
     scale = [150.0, 0.3]
+
+A table may show some numbers only in part, with any noise but a binomial sample::
+
+    query = [12, "*", 0]
+
+    [noise]
+    law = "geometric"
+    scale = 2.0
+    clamped = 0                     # smaller noisy numbers were raised to it
+    suppressed = "after noise"      # the noisy numbers decided; or "before noise": the exact ones
+    intervals = {"*" = [1, 4]}      # ends included; the mark "<5" hides all below 5 without this
+
+Every number in an interval was hidden by its mark, and no other number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -61,6 +76,7 @@ from abcdp_core.base.schemas import Schema, Several
 from abcdp_core.base.sentences import counted
 from abcdp_core.base.streams import SEED_LIMIT
 from abcdp_core.posterior import noise
+from abcdp_core.posterior.censoring import Censored, Hidden, Summable, standing_for
 from abcdp_core.published import models, pools
 from abcdp_core.published.models import Model
 from abcdp_core.published.pools import Pool
@@ -91,12 +107,13 @@ class Problem:
         name: of its file.
         source: a simulator, or a pool of earlier draws.
         simulator: name of the model, or of the pool's file.
-        query: the released numbers ``(k,)``.
+        query: the released numbers ``(k,)``; of a suppressed one, what represents it.
         noise: the distribution of their noise.
         wanted: effective sample size that is enough.
         draws: most draws to simulate.
         seed: root seed.
         spent: by the release; ``None`` if that is not stated.
+        marks: place of each suppressed number -> its mark.
     """
 
     name: str
@@ -108,6 +125,12 @@ class Problem:
     draws: int
     seed: int
     spent: Spent | None
+    marks: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def as_shown(self) -> list[float | str]:
+        """The query with its marks."""
+        return [self.marks.get(place, z) for place, z in enumerate(self.query.tolist())]
 
 
 def _as_list(value: Any) -> Any:
@@ -130,6 +153,18 @@ Positive = Annotated[float, Field(ge=1e-12, le=1e12)]
 OneOrEach = Annotated[Several[Positive], BeforeValidator(_as_list)]
 Text = Annotated[str, AfterValidator(_printable)]
 Number = Annotated[float, Field(ge=-1e12, le=1e12)]
+Mark = Annotated[Text, Field(max_length=12)]
+Ends = Annotated[Several[float], Field(min_length=2, max_length=2)]
+
+
+def _hidden(mark: str, ends: Sequence[float] | None, where: str) -> Hidden:
+    """Return what a mark hides, such as "<5"."""
+    if ends is not None:
+        return Hidden(mark, ends[0], ends[1])
+    below = re.fullmatch(r"<\s*(\d+\.?\d*)", mark)
+    if below is None:
+        raise ParameterError(f"{where}.intervals: state what {shown(mark)} hides.")
+    return Hidden(mark, -math.inf, float(below[1]), is_open=True)
 
 
 class _Law(Schema):
@@ -140,11 +175,14 @@ class _OfScale(_Law):
     """Noise whose scale is stated in one of three ways."""
 
     budget: ClassVar[str]
-    kind: ClassVar[Callable[..., noise.Law]]
+    kind: ClassVar[Callable[..., Summable]]
 
     scale: OneOrEach | None = None
     variance: OneOrEach | None = None
     sensitivity: OneOrEach | None = None
+    clamped: Number | None = None
+    suppressed: Literal["after noise", "before noise"] | None = None
+    intervals: dict[Mark, Ends] = Field(default={})
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -155,8 +193,8 @@ class _OfScale(_Law):
             raise ValueError(f"give one of scale, variance, and {self.budget} with sensitivity")
         return self
 
-    def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
-        """Return the distribution of ``size`` numbers, at the indices ``of``."""
+    def made(self, size: int, of: tuple[int, ...], where: str, marks: Sequence[str]) -> noise.Law:
+        """Return the distribution of ``size`` numbers, some with marks, at the indices ``of``."""
         given = {}
         for key in ("scale", "variance", "sensitivity", self.budget):
             values = getattr(self, key)
@@ -172,7 +210,21 @@ class _OfScale(_Law):
         else:
             found = self.of_budget(given["sensitivity"], given[self.budget])
         steps = ((self.step,),) if isinstance(self, _DiscreteLaplace | _DiscreteGaussian) else ()
-        return self.kind(tuple(found.tolist()), *steps, of=of)
+        return self._censored(self.kind(tuple(found.tolist()), *steps, of=of), marks, where)
+
+    def _censored(self, law: Summable, marks: Sequence[str], where: str) -> noise.Law:
+        names = dict.fromkeys([*self.intervals, *marks])
+        hidden = [_hidden(name, self.intervals.get(name), where) for name in names]
+        if hidden and self.suppressed is None:
+            raise ParameterError(f'{where}.suppressed: say "after noise" or "before noise".')
+        if self.suppressed is not None and not hidden:
+            raise ParameterError(f"{where}.suppressed: no number has a mark; state intervals.")
+        clamped = -math.inf if self.clamped is None else self.clamped
+        if not hidden and self.clamped is None:
+            return law
+        found = Censored(law, clamped, tuple(hidden), self.suppressed == "before noise")
+        found.check_intervals(f"{where}.intervals")
+        return found
 
     def of_variance(self, variance: Array) -> Array:
         """Return scales ``(j,)`` for variances ``(j,)``."""
@@ -186,7 +238,7 @@ class _OfScale(_Law):
 class _Laplace(_OfScale):
     law: Literal["laplace"]
     budget = "epsilon"
-    kind: ClassVar[Callable[..., noise.Law]] = noise.Laplace
+    kind: ClassVar[Callable[..., Summable]] = noise.Laplace
     epsilon: OneOrEach | None = None
 
     def of_variance(self, variance: Array) -> Array:
@@ -208,7 +260,7 @@ class _DiscreteLaplace(_Laplace):
 class _Gaussian(_OfScale):
     law: Literal["gaussian"]
     budget = "rho"
-    kind: ClassVar[Callable[..., noise.Law]] = noise.Gaussian
+    kind: ClassVar[Callable[..., Summable]] = noise.Gaussian
     rho: OneOrEach | None = None
 
     def of_variance(self, variance: Array) -> Array:
@@ -230,8 +282,11 @@ class _BinomialSample(_Law):
     population: float = Field(ge=1.0, le=1e12)
     offset: float = Field(default=0.0, ge=0.0, le=1e12)
 
-    def made(self, size: int, of: tuple[int, ...], where: str) -> noise.Law:
+    def made(self, size: int, of: tuple[int, ...], where: str, marks: Sequence[str]) -> noise.Law:
         """Return the distribution of the numbers at the indices ``of``."""
+        if marks:
+            known = "laplace or gaussian, discrete or not"
+            raise ParameterError(f"{where}: a number marked {shown(marks[0])} needs {known}.")
         return noise.BinomialSample(self.trials, self.population, self.offset, of=of)
 
 
@@ -247,7 +302,7 @@ class Stated(Schema):
     simulator: Text | None = None
     pool: Text | None = None
     records: Whole | None = Field(default=None, ge=1, le=10_000_000)
-    query: Several[Number]
+    query: Several[Number | Mark]
     noise: Annotated[Several[Law], BeforeValidator(_as_list), Field(min_length=1)]
     effective_sample_size: Whole = Field(default=2000, ge=100, le=100_000)
     draws: Whole | None = Field(default=None, ge=1000, le=10_000_000)
@@ -310,18 +365,21 @@ def _problem(
         source: Model | Pool = read_pool(stated.pool)
     else:
         source = _model(stated.simulator or "", stated.records, own)
-    query = np.array(stated.query)
+    query = stated.query
+    marks = {place: each for place, each in enumerate(query) if isinstance(each, str)}
     if len(query) != len(source.numbers):
         given, needed = counted(len(query), "number"), len(source.numbers)
         needed_is = f"{needed} {'is' if needed == 1 else 'are'} needed"
         raise ParameterError(f"query: has {given}; {needed_is} ({', '.join(source.numbers)}).")
-    law = _noise(stated.noise, source.numbers)
-    law.check(query)
+    law = _noise(stated.noise, source.numbers, marks)
+    shown_as = {place: standing_for(law, place, each) for place, each in marks.items()}
+    z = np.array([shown_as.get(place, each) for place, each in enumerate(query)], dtype=float)
+    law.check(z)
     return Problem(
         name,
         source,
         stated.pool or stated.simulator or "",
-        query,
+        z,
         law,
         stated.effective_sample_size,
         (stated.draws or source.most) if isinstance(source, Model) else len(source.theta),
@@ -329,6 +387,7 @@ def _problem(
         None
         if stated.epsilon_total is None
         else Spent(stated.epsilon_total, stated.unit or "", stated.neighbours or ""),
+        marks,
     )
 
 
@@ -345,10 +404,10 @@ def _model(name: str, records: int | None, own: OwnModels) -> Model:
     return models.load(name)
 
 
-def _noise(laws: Sequence[Law], names: Sequence[str]) -> noise.Noise:
-    """The distribution of all numbers, or of each group of numbers."""
+def _noise(laws: Sequence[Law], names: Sequence[str], marks: Mapping[int, str]) -> noise.Noise:
+    """The distribution of all numbers, or of each group of numbers, some of which have marks."""
     if len(laws) == 1 and not laws[0].numbers:
-        return laws[0].made(len(names), (), "noise")
+        return laws[0].made(len(names), (), "noise", [*marks.values()])
     made: list[noise.Law] = []
     left = list(names)
     for place, law in enumerate(laws, start=1):
@@ -361,7 +420,8 @@ def _noise(laws: Sequence[Law], names: Sequence[str]) -> noise.Noise:
                 why = "has noise already" if name in names else among
                 raise ParameterError(f"{where}.numbers = {shown(name)}: {why}.")
             left.remove(name)
-        made.append(law.made(len(law.numbers), tuple(map(names.index, law.numbers)), where))
+        of = tuple(map(names.index, law.numbers))
+        made.append(law.made(len(of), of, where, [marks[place] for place in of if place in marks]))
     if left:
         raise ParameterError(f"noise: {left[0]} has none; each number needs noise.")
     return noise.IndependentNoise(tuple(made))

@@ -13,7 +13,9 @@ from abcdp_core import figures as fig
 from abcdp_core.base.sentences import counted, estimate
 from abcdp_core.figures import CaptionedFigure, ranked
 from abcdp_core.figures.replicates import replicates
+from abcdp_core.posterior.censoring import Censored
 from abcdp_core.posterior.fit import ONLY_IF_RIGHT, Fit
+from abcdp_core.posterior.noise import laws_of
 from abcdp_core.posterior.outcome import WITHHELD, Posterior, Summary
 from abcdp_core.privacy import in_digits
 from abcdp_core.published.models import Model
@@ -65,12 +67,24 @@ def sentence(problem: Problem, posterior: Summary) -> str:
 
 def spent(problem: Problem) -> str:
     """Return what the release itself spent and what it protects, as far as that is stated."""
-    stated = problem.spent
+    stated, more = problem.spent, ""
+    laws = [each for each in laws_of(problem.noise) if isinstance(each, Censored)]
+    if any(each.by_exact for each in laws):
+        more = f" {suppressed(problem)}; exact numbers decided which, and no budget covers that."
+    elif problem.marks:
+        more = f" {suppressed(problem)}; noisy numbers decided which, at no further cost."
     if stated is None:
-        return "The budget of the release itself is not stated."
+        return f"The budget of the release itself is not stated.{more}"
     whom = f" if {stated.unit} {NEIGHBOURS[stated.neighbours]}" if stated.unit else ""
     epsilon = in_digits(stated.epsilon_total)
-    return f"The release itself spent ε_total = {epsilon}{whom}, according to its publisher."
+    return f"The release itself spent ε_total = {epsilon}{whom}, according to its publisher.{more}"
+
+
+def suppressed(problem: Problem) -> str:
+    """Return how many numbers are suppressed."""
+    count = len(problem.marks)
+    verb = "is" if count == 1 else "are"
+    return f"{count} of {counted(len(problem.query), 'number')} {verb} suppressed"
 
 
 def finding(problem: Problem, posterior: Summary) -> str:
@@ -93,7 +107,14 @@ def finding(problem: Problem, posterior: Summary) -> str:
 
 
 def how(problem: Problem, posterior: Summary) -> str:
-    """Return how the posterior was computed, with the effective sample size."""
+    """Return how the posterior was computed, from which numbers, with the effective sample size."""
+    if problem.marks:
+        below = "the likelihood sums over what they may be"
+        return f"{_how(problem, posterior)} {suppressed(problem)}; {below}."
+    return _how(problem, posterior)
+
+
+def _how(problem: Problem, posterior: Summary) -> str:
     of_pool = "" if isinstance(problem.source, Model) else " of the pool"
     draws = counted(posterior.simulated, "draw")
     size, source = f"{posterior.effective:,.0f}", f"from {draws}{of_pool}"

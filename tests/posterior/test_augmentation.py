@@ -12,7 +12,15 @@ import pytest
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.posterior import augmentation, outcome
 from abcdp_core.posterior.model import Model, Records
-from abcdp_core.posterior.noise import DiscreteLaplace, Gaussian, IndependentNoise, Laplace, Noise
+from abcdp_core.posterior.noise import (
+    BinomialSample,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    IndependentNoise,
+    Laplace,
+    Noise,
+)
 from abcdp_core.posterior.priors import Beta, Normal, Prior, StudentT
 from abcdp_core.posterior.rounds import Effort, Found, Question, infer, one_by_one
 from abcdp_core.published import inference
@@ -48,6 +56,7 @@ SHARE = Model(
 NOISES: tuple[Noise, ...] = (
     Laplace((0.5, 3.0)),
     IndependentNoise((Gaussian((0.7,), of=(0,)), Laplace((2.0,), of=(1,)))),
+    IndependentNoise((DiscreteGaussian((0.7,), of=(0,)), DiscreteLaplace((2.0,), of=(1,)))),
 )
 
 
@@ -68,9 +77,9 @@ def exact(noise: Noise, z: np.ndarray) -> tuple[float, float]:
     return mean, math.sqrt(weights @ (variances + (means - mean) ** 2))
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=["laplace", "both"])
+@pytest.mark.parametrize("noise", NOISES, ids=["laplace", "both", "discrete"])
 def test_chains_have_the_posterior_that_a_sum_over_all_counts_has(noise: Noise) -> None:
-    z = np.array([21.4, 39.0])
+    z = np.array([21.4, 39.0]) if noise != NOISES[2] else np.array([21.0, 39.0])
     question = Question(SHARE, noise, z, 3)
     assert augmentation.serves(question)
     found = chained(question)
@@ -89,8 +98,8 @@ def test_chains_have_the_posterior_that_a_sum_over_all_counts_has(noise: Noise) 
 
 
 def test_other_noise_and_other_models_are_left_to_weights() -> None:
-    discrete = DiscreteLaplace((1.0, 1.0))
-    assert not augmentation.serves(Question(SHARE, discrete, np.zeros(2), 1))
+    sample = BinomialSample(60, 60.0)
+    assert not augmentation.serves(Question(SHARE, sample, np.zeros(2), 1))
     bare = Model(SHARE.parameters, SHARE.numbers, SHARE.prior, simulate)
     assert not augmentation.serves(Question(bare, NOISES[0], np.zeros(2), 1))
 
