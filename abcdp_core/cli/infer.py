@@ -30,7 +30,7 @@ from abcdp_core.output.tables import as_csv, column_kinds
 from abcdp_core.posterior.outcome import Posterior
 from abcdp_core.published import inference, problems, report
 from abcdp_core.published.models import Model
-from abcdp_core.published.problems import Problem
+from abcdp_core.published.problems import Problem, Sizes
 from abcdp_core.run.results import Result, versions
 
 SECONDS = Parameter("real", "Seconds", low=1.0, high=1e6)
@@ -86,16 +86,20 @@ def _check_sendable(problem: Problem) -> None:
         ) from error
 
 
-def _own(name: str, records: int | None) -> Model | None:
+def _own(name: str, records: Sizes | None) -> Model | None:
     """Return the user's model, with its statistics as the numbers."""
     # Inside the function: most problems need neither.
     from abcdp_core import simulators
-    from abcdp_core.release.simulated import natural_model
+    from abcdp_core.release import simulated
 
     if name not in simulators.names():
         return None
     scenario = simulators.load(name)
-    found = natural_model(scenario, records or scenario.n_default)
+    if records is not None and records.law is not None:
+        of, is_released = records.law, records.released
+        found = simulated.model_of_unknown_size(scenario, of, is_released=is_released)
+    else:
+        found = simulated.natural_model(scenario, records.low if records else scenario.n_default)
     return None if found is None else Model(**vars(found), title=scenario.title)
 
 

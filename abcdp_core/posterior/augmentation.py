@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import autocorrelation_time
 from abcdp_core.posterior.model import Model
@@ -130,6 +131,11 @@ def run(chain: Chain) -> Draws:
     for sweep in range(chain.sweeps):
         off = question.z - parts.sum(axis=0)
         proposed = of.draw(rng, theta)
+        if proposed.shape != records.shape:
+            raise ParameterError(
+                "records: chains need as many at all parameters; with an unknown number of them, "
+                "leave records out of the model, so that weights are used."
+            )
         new = of.contributions(proposed)
         accepted = _renewed(off, parts, new, scale, power, np.log(rng.random(len(parts))))
         records[accepted], parts[accepted] = proposed[accepted], new[accepted]

@@ -8,6 +8,7 @@ not a product of such distributions has a log density relative to that product.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -400,6 +401,21 @@ class Prior:
     def is_product(self) -> bool:
         """Whether it is the product of ``laws``, so that :meth:`quantiles` are its own."""
         return self.draw_theta is None
+
+    def followed_by(self, law: Law) -> Prior:
+        """Return the prior of these parameters and of an independent one after them."""
+        draw, relative = self.draw_theta, self.log_relative
+
+        def both(rng: np.random.Generator, size: int) -> Array:
+            assert draw is not None
+            return np.hstack([draw(rng, size), law.theta(rng.standard_normal((size, 1)))])
+
+        return dataclasses.replace(
+            self,
+            laws=(*self.laws, law),
+            draw_theta=draw and both,
+            log_relative=relative and (lambda theta: relative(theta[:, :-1])),
+        )
 
     def quantiles(self, probabilities: ArrayLike) -> Array:
         """Return quantiles ``(q, p)`` of each parameter under the product."""

@@ -3,7 +3,7 @@ r"""Read a problem from TOML: a noisy release by others, its noise, and a model.
 ::
 
     simulator = "linear-regression"   # or: pool = "pool.csv" (or .parquet), beside this file
-    records = 1000                    # only for your own model: how many there are
+    records = 1000                    # only for your own model: how many there are; or as below
     query = [-0.5514, ...]            # the released numbers, with their noise
     effective_sample_size = 2000      # wanted; optional, like the next two
     draws = 2000000                   # the most to simulate
@@ -55,6 +55,12 @@ A table may show some numbers only in part, with any noise but a binomial sample
     intervals = {"*" = [1, 4]}      # ends included; the mark "<5" hides all below 5 without this
 
 Every number in an interval was hidden by its mark, and no other number.
+
+If the number of records n is not known, it is a parameter with a prior, ``uniform`` by default::
+
+    records = {low = 500, high = 2000, prior = "log-uniform", released = true}
+
+With ``released``, the last number of the query is n with its noise, called ``records``.
 """
 
 from __future__ import annotations
@@ -77,6 +83,7 @@ from abcdp_core.base.sentences import counted
 from abcdp_core.base.streams import SEED_LIMIT
 from abcdp_core.posterior import noise
 from abcdp_core.posterior.censoring import Censored, Hidden, Summable, standing_for
+from abcdp_core.posterior.priors import LogUniform, Uniform
 from abcdp_core.published import models, pools
 from abcdp_core.published.models import Model
 from abcdp_core.published.pools import Pool
@@ -140,6 +147,10 @@ def _as_list(value: Any) -> Any:
 def _as_whole(value: Any) -> Any:
     """Convert 2e6 to a whole number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _as_sizes(value: Any) -> Any:
+    return value if isinstance(value, dict) else {"low": value, "high": value}
 
 
 def _printable(text: str) -> str:
@@ -296,12 +307,33 @@ Law = Annotated[
 ]
 
 
+class Sizes(Schema):
+    """How many records there are: between two numbers, or one."""
+
+    low: Whole = Field(ge=1, le=10_000_000)
+    high: Whole = Field(ge=1, le=10_000_000)
+    prior: Literal["uniform", "log-uniform"] = "uniform"
+    released: bool = False
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.low > self.high:
+            raise ValueError("high: must be at least low")
+        return self
+
+    @property
+    def law(self) -> Uniform | LogUniform | None:
+        """Prior of the number, unless that is known."""
+        kind = Uniform if self.prior == "uniform" else LogUniform
+        return None if self.low == self.high else kind(self.low, self.high, whole=True)
+
+
 class Stated(Schema):
     """A problem as stated in its file."""
 
     simulator: Text | None = None
     pool: Text | None = None
-    records: Whole | None = Field(default=None, ge=1, le=10_000_000)
+    records: Annotated[Sizes | None, BeforeValidator(_as_sizes)] = None
     query: Several[Number | Mark]
     noise: Annotated[Several[Law], BeforeValidator(_as_list), Field(min_length=1)]
     effective_sample_size: Whole = Field(default=2000, ge=100, le=100_000)
@@ -324,11 +356,11 @@ class Stated(Schema):
         return self
 
 
-OwnModels = Callable[[str, int | None], Model | None]
-"""Name, and number of records or ``None`` -> the user's model, or ``None`` if there is none."""
+OwnModels = Callable[[str, Sizes | None], Model | None]
+"""Name, and numbers of records or ``None`` -> the user's model, or ``None`` if there is none."""
 
 
-def no_own_models(_name: str, _records: int | None) -> None:
+def no_own_models(_name: str, _records: Sizes | None) -> None:
     """Find no model."""
 
 
@@ -391,7 +423,7 @@ def _problem(
     )
 
 
-def _model(name: str, records: int | None, own: OwnModels) -> Model:
+def _model(name: str, records: Sizes | None, own: OwnModels) -> Model:
     if name not in models.names():
         if (found := own(name, records)) is not None:
             return found
@@ -400,7 +432,7 @@ def _model(name: str, records: int | None, own: OwnModels) -> Model:
             f"simulator = {shown(name)}: must be one of {known}, or a model of --plugin FILE."
         )
     if records is not None:
-        raise ParameterError(f"records = {records}: {name} has its own number of them.")
+        raise ParameterError(f"records: {name} has its own number of them.")
     return models.load(name)
 
 

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from abcdp_core.base import cache, fingerprint
 from abcdp_core.base.statistic import Quantity, Statistic
-from abcdp_core.own_model.lattice import Table
+from abcdp_core.own_model.lattice import RECORDS, Table
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Noise, NoNoise
 from abcdp_core.posterior.pool import FixedPool
+from abcdp_core.posterior.priors import Law
 from abcdp_core.posterior.proposals import Proposal
 from abcdp_core.posterior.rounds import FIRST, Draws, Each, Question, many, one_by_one, tasks_of
 from abcdp_core.simulators import Scenario
@@ -75,6 +76,35 @@ def _natural(
     simulate: Simulate, table: Table, n: int, rng: np.random.Generator, theta: Array
 ) -> Array:
     return table.natural(simulate(rng, theta), n)
+
+
+def model_of_unknown_size(scenario: Scenario, law: Law, *, is_released: bool) -> Model | None:
+    """Return that model with the number of records n as a last parameter.
+
+    Args:
+        scenario: the user's model.
+        law: prior of n, of whole numbers.
+        is_released: whether n is also the last of the numbers.
+    """
+    found = natural_model(scenario, 1)
+    return found and dataclasses.replace(
+        found,
+        parameters=(*found.parameters, RECORDS),
+        numbers=(*found.numbers, RECORDS) if is_released else found.numbers,
+        prior=found.prior.followed_by(law),
+        simulate=functools.partial(_of_sizes, scenario.own_table, is_released),
+        again=(functools.partial(model_of_unknown_size, is_released=is_released), (scenario, law)),
+    )
+
+
+def _of_sizes(table: Table, is_released: bool, rng: np.random.Generator, theta: Array) -> Array:
+    """Simulate at parameters ``(m, p + 1)``, the last of which is the number of records."""
+    assert table.simulate is not None
+    sizes, made = theta[:, -1], np.empty((len(theta), len(table.summaries)))
+    for n in np.unique(sizes).astype(int).tolist():
+        of = sizes == n
+        made[of] = table.natural(table.simulate(rng, theta[of, :-1], n), n)
+    return np.column_stack([made, sizes]) if is_released else made
 
 
 def _digest(scenario: Scenario) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -40,7 +41,7 @@ def test_a_model_of_ones_own_explains_what_others_released(
     assert "or a model of --plugin FILE" in capsys.readouterr().err
     problem.write_text(OWN.replace('"visits"', '"log-linear"'))
     assert main(["infer", str(problem), *model]) == 2
-    assert "records = 400: log-linear has its own number" in capsys.readouterr().err
+    assert "records: log-linear has its own number" in capsys.readouterr().err
 
 
 SHARE = """
@@ -84,3 +85,56 @@ def test_a_file_of_numbers_reports_what_it_computes_and_its_functions_have_names
     plugin.write_text(SHARE.replace("simulate, title", "lambda rng, theta: theta, title"))
     assert main(line) == 2
     assert "write its functions with def in the file" in capsys.readouterr().err
+
+
+SURVEY = """
+import numpy as np
+
+from abcdp_core.own_model import Column, Model, Parameter, mean
+
+
+def simulate(rng, theta, n):
+    return 1.0 * (rng.random((len(theta), n, 1)) < theta[:, :1, None])
+
+
+MODEL = Model(
+    name="survey", title="A survey",
+    parameters=(Parameter("share", 0.0, 1.0),), columns=(Column("yes", 0.0, 1.0),),
+    unit="one answer", simulate=simulate, sizes=(40,), neighbours="replace",
+    statistics=(mean("rate", lambda records: records[..., 0], 0.0, 1.0),),
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("prior", "z"), [("uniform", [0.3, 31.0]), ("log-uniform", [0.3])], ids=["noisy", "unknown"]
+)
+def test_an_unknown_number_of_records_has_the_posterior_of_a_sum_over_all(
+    prior: str, z: list[float], tmp_path: Path, own_registry: None
+) -> None:
+    problem, plugin = tmp_path / "survey.toml", tmp_path / "survey.py"
+    plugin.write_text(SURVEY)
+    released = str(len(z) > 1).lower()
+    text = (
+        f'simulator = "survey"\nquery = {z}\nrecords = {{low = 20, high = 60, prior = "{prior}", '
+        f"released = {released}}}\neffective_sample_size = 3000\n"
+        f'[noise]\nlaw = "laplace"\nscale = {[0.05, 4.0][: len(z)]}\n'
+    )
+    problem.write_text(text)
+    model = ["--plugin", str(plugin), "--workers", "1", "--out", str(tmp_path / "out")]
+    assert main(["infer", str(problem), *model]) == 0
+    table = pd.read_csv(tmp_path / "out" / "infer.summary.csv")
+    assert table.parameter.tolist() == ["share", "records"]
+    # Given n, all counts of yes are as likely before; given both, the share is a beta variable.
+    n, count = np.mgrid[20:61, 0:61].astype(float)
+    before = np.log1p(1.0 / n) if prior == "log-uniform" else np.ones_like(n)
+    weights = np.where(count <= n, before / (n + 1.0), 0.0)
+    weights *= np.exp(-np.abs(z[0] - count / n) / 0.05)
+    weights *= np.exp(-np.abs(z[1] - n) / 4.0) if len(z) > 1 else 1.0
+    for name, value in (("share", (count + 1.0) / (n + 2.0)), ("records", n)):
+        row = table.set_index("parameter").loc[name]
+        mean = (weights * value).sum() / weights.sum()
+        # Five standard errors of a fixed seed.
+        assert abs(row["mean"] - mean) < 5.0 * row.sd / 3000**0.5
+    problem.write_text(text.replace("low = 20", "low = 70"))
+    assert main(["infer", str(problem), *model]) == 2

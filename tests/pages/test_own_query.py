@@ -54,6 +54,7 @@ def test_a_problem_and_its_table_become_a_posterior(monkeypatch: pytest.MonkeyPa
     mean = weights @ ROWS[:, 0] / weights.sum()
     assert here.found.summary.found.mean[0] == pytest.approx(mean, abs=1e-3)
     said = texts(app)
+    assert "Numbers may be suppressed" in said
     assert f"Posterior mean ± standard deviation: ` a_b ` {mean:.2f} ±" in said
     assert f"ε_total = 2 if ` {MARKED} ` is added or removed" in said
     assert MARKED not in said.replace(f"` {MARKED} `", "")
@@ -76,3 +77,18 @@ def test_a_problem_and_its_table_become_a_posterior(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(inference, "infer", refuse)
     app = settled(button(app, "Infer").click().run())
     assert errors(app) == [f"Nothing could be inferred. ` {error} `"]
+
+
+def test_a_suppressed_number_is_counted_or_refused() -> None:
+    app = opened("published_queries")
+    app.session_state["own-query"] = True
+    suppressed = 'suppressed = "after noise"\nintervals = {c = [0, 1]}'
+    text = POOLED.replace("[0.5]", '["c"]') + suppressed
+    app = gave(gave(app.run(), "pool.csv", TABLE), "mine.toml", text)
+    said = texts(app)
+    assert "1 noisy number, 1 of them suppressed; Gaussian noise of scale 1, then numbers f" in said
+    assert "1 of 1 number is suppressed; noisy numbers decided which, at no further cost." in said
+    app = settled(button(app, "Infer").click().run())
+    assert "the likelihood sums over what they may be" in texts(app)
+    app = gave(app, "mine.toml", text.replace("[0, 1]", "[1, 0]"))
+    assert errors(app)[0].endswith("with a finite end and low at most high. `")

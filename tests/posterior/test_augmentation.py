@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from functools import partial
 from typing import Any
@@ -102,6 +103,18 @@ def test_other_noise_and_other_models_are_left_to_weights() -> None:
     assert not augmentation.serves(Question(SHARE, sample, np.zeros(2), 1))
     bare = Model(SHARE.parameters, SHARE.numbers, SHARE.prior, simulate)
     assert not augmentation.serves(Question(bare, NOISES[0], np.zeros(2), 1))
+
+
+def test_an_unknown_number_of_records_is_not_served() -> None:
+    def some(rng: np.random.Generator, theta: np.ndarray) -> np.ndarray:
+        return np.zeros((rng.integers(1, 10**9) % 997, 1))
+
+    records = dataclasses.replace(
+        SHARE.records or Records(draw, twice, len, log_density), draw=some
+    )
+    model = dataclasses.replace(SHARE, records=records)
+    with pytest.raises(ParameterError, match="with an unknown number of them, leave records out"):
+        chained(Question(model, NOISES[0], np.array([21.4, 39.0]), 3), sweeps=10)
 
 
 def problem(wanted: int) -> Problem:

@@ -111,6 +111,19 @@ def test_the_prior_of_tuberculosis_has_its_density() -> None:
     assert np.isfinite(tuberculosis.log_relative(drawn)).all()
 
 
+def test_an_independent_parameter_follows_a_prior_given_as_a_function() -> None:
+    def draw(rng: np.random.Generator, size: int) -> np.ndarray:
+        return rng.beta(2.0, 1.0, (size, 1))
+
+    prior = Prior((Uniform(0.0, 1.0),), draw, lambda theta: np.log(2.0 * theta[:, 0]))
+    both = prior.followed_by(Uniform(20.0, 29.0, whole=True))
+    x = both.draw(np.random.default_rng(6), 20_000)
+    theta = both.theta(x)
+    assert np.abs(theta.mean(axis=0) - [2.0 / 3.0, 24.5]).max() < 0.1
+    alone = prior.log_density(x[:, :1]) - 0.5 * x[:, 1] ** 2 - 0.5 * math.log(2.0 * math.pi)
+    assert_allclose(both.log_density(x), alone)
+
+
 def test_ends_that_are_natural_say_so() -> None:
     laws = (Uniform(0.0, 1.0), Dirichlet((1.0, 1.0, 1.0)), Uniform(2.0, 3.0), Gamma(1.0, 1.0))
     found = [(each.parameter, each.x, each.low_is_natural) for each in Prior(laws).edges]

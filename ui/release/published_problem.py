@@ -116,6 +116,12 @@ def show(view: View, release: str) -> None:
         f"and one of the simulators of this page. {pool} What you give stays in this session and "
         f"is part of no link."
     )
+    st.markdown(
+        'Numbers may be suppressed (`"<5"`, or a mark with its interval) or clamped '
+        "(`clamped = 0`), before or after the noise. An unknown number of records, and outputs "
+        "computed from the parameters, can be columns `theta.NAME` of a pool. For a model of your "
+        "own use the command: `abcdp infer problem.toml --plugin FILE`."
+    )
     label, file, key = "Example: the release above", "problem.toml", "own-query-example"
     example: Any = studies.load("published-query")
     text = example.text_of(release)
@@ -193,6 +199,8 @@ def _given(problem: Problem) -> str:
     """Return what was understood."""
     count = len(problem.query)
     numbers = f"{count} noisy number{'s' if count > 1 else ''}"
+    if problem.marks:
+        numbers += f", {len(problem.marks)} of them suppressed"
     source = (
         f"a pool of {problem.draws:,} draws"
         if isinstance(problem.source, Pool)
