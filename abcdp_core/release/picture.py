@@ -31,10 +31,11 @@ PRIOR_INTERVAL = fig.PRIOR.called("90 % interval of the prior", **PLAIN)
 PRIOR = fig.PRIOR.called("prior mean", dash="solid", marker="line-ns-open")
 MADE = fig.THEORY.called("90 % of the model's simulations", **PLAIN)
 RELEASED = fig.PRIVATE.called("released")
+WITHOUT_NOISE = fig.NON_PRIVATE.called("without noise", marker="line-ns-open")
 
 SIZES = {
     **{KEPT.name: (18, 2), MEAN.name: (13, 0), ESTIMATE.name: (13, 0), PRIOR.name: (30, 2)},
-    RELEASED.name: (11, 0),
+    **{RELEASED.name: (11, 0), WITHOUT_NOISE.name: (30, 2)},
 }
 """Name of a style -> size of its marks and width of their lines."""
 

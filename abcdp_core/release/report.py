@@ -20,7 +20,7 @@ from abcdp_core.base.parameters import shown
 from abcdp_core.base.sentences import amount, exact
 from abcdp_core.output import citation, documents
 from abcdp_core.privacy.promise import odds, presence_in_short, promise_in_short
-from abcdp_core.release import picture, releasable
+from abcdp_core.release import disclosure, picture, releasable
 from abcdp_core.release.document import (
     ReleaseRecord,
     axis_of,
@@ -47,6 +47,7 @@ def page(document: ReleaseRecord, file: bytes, name: str = "release.json", about
     header, rows = _table(document)
     facts, promise = _label(content)
     fitted, caption = document.fit_rows()
+    groups, by_group = disclosure.group_rows(document)
     made_by = json.loads(file).get("versions") or {}
     return documents.render(
         "release.html",
@@ -67,6 +68,9 @@ def page(document: ReleaseRecord, file: bytes, name: str = "release.json", about
         promise=promise,
         # Exactness has its own section.
         unprotected=[each for each in content["remains"] if each != document.exactness()],
+        reviewed=disclosure.facts(document),
+        group_strips=picture.strips(groups) if groups else [],
+        group_caption=by_group,
         model=document.request.source.own_model,
         asked=_asked(document, content),
         noise=_noise(content["event"]),

@@ -210,10 +210,19 @@ def test_a_report_is_written_once_and_what_the_data_are_is_said(
     assert main(command) == 2
     assert "out = report.html: already exists; choose a new file." in refusal(capsys)
     assert Path("report.html").read_text(encoding="utf-8") == page
+    assert main(["report", "release.json", "--registry", "entry.yaml"]) == 0
+    assert Path("entry.yaml").read_text(encoding="utf-8").startswith("url_slug: ")
+    capsys.readouterr()
+    for more, words in (
+        (["--registry", "entry.yaml"], "registry = entry.yaml: already exists"),
+        ([], "out: name a new file with --out, --registry, or both."),
+    ):
+        assert main(["report", "release.json", *more]) == 2
+        assert words in refusal(capsys)
     monkeypatch.setenv("BROWSER_PATH", "none")
     assert main(["report", "release.json", "--out", "report.pdf"]) == 2
     assert "An .html report needs no browser." in refusal(capsys)
-    assert names() == sorted([*before, "report.html"])
+    assert names() == sorted([*before, "report.html", "entry.yaml"])
 
 
 @pytest.mark.usefixtures("made")

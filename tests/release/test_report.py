@@ -11,17 +11,24 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
+import yaml
+from scipy import stats
 
 from abcdp_core import to_inference_data
 from abcdp_core.privacy.promise import odds
-from abcdp_core.release import picture, procedure, report
+from abcdp_core.release import disclosure, picture, procedure, report
 from abcdp_core.release.budget_file import Reservation
 from abcdp_core.release.document import ReleaseRecord, picture_rows
 from abcdp_core.release.noisy_counts import NoisyCountsRecord
 from tests.release import small
 from tests.release.small import CASES, VALUES
+
+SCHEMA = yaml.safe_load(
+    Path(__file__).with_name("deployments_schema.yaml").read_text(encoding="utf-8")
+)
 
 ODD = {
     "hardly any": (small.counts(epsilon_total=0.001, low=-5.0), 10),
@@ -61,6 +68,7 @@ def test_a_report_has_everything_in_the_record_and_needs_nothing_else(name: str)
     for sentence in (
         *(document.finding, document.summary, document.statement, document.marks_in_words),
         *(document.remarks, document.exactness(), *document.content()["remains"]),
+        *(disclosure.group_rows(document)[1], *disclosure.facts(document).values()),
     ):
         assert " ".join(sentence.replace("`", "").split()) in said
     assert said.count(document.exactness()) == 1
@@ -128,6 +136,48 @@ def test_strips_show_every_mark_at_its_position() -> None:
     assert all(each["has_labels"] for each in curve), "each row has its own axis"
     beyond = dataclasses.replace(rows[0], marks=[(picture.MEAN, np.array([120.0]))])
     assert picture.strips([beyond, *rows[1:]])[0]["marks"][0]["x"] == 100.0
+
+
+@pytest.mark.parametrize("name", [*small.QUICK, *ODD])
+def test_a_registry_entry_passes_the_schema_and_marks_what_a_record_cannot_know(name: str) -> None:
+    document = record(name)
+    file = document.to_json().encode()
+    text = disclosure.registry_entry(document, file)
+    entry = yaml.safe_load(text)
+    known = jsonschema.Draft7Validator(SCHEMA, format_checker=jsonschema.FormatChecker())
+    assert [error.message for error in known.iter_errors(entry)] == []
+    found = entry["deployment"]
+    assert found["privacy_loss"]["privacy_parameters"] == {
+        "epsilon": document.content()["cost"]["epsilon"]
+    }
+    assert hashlib.sha256(file).hexdigest() in found["administrative"]["sources"]
+    assert found["basic"]["name"] == "TODO"
+    assert "TODO: Static or Dynamic" in text
+    entry["deployment"]["surprise"] = 1
+    assert not known.is_valid(entry)
+
+
+def test_the_error_of_a_group_is_that_of_its_count_with_this_noise() -> None:
+    """By the probabilities of counts and noise, added up."""
+    for name, scale in (("counts", 2.0), ("days", 1.0)):
+        rows, caption = disclosure.group_rows(record(name))
+        assert [row.name.split()[0] for row in rows] == (
+            ["10", "30"] if name == "counts" else ["10", "30", "100", "300", "1,000"]
+        )
+        noise = np.arange(-80, 81)
+        chance = np.exp(-np.abs(noise) / scale) / np.exp(-np.abs(noise) / scale).sum()
+        count = np.arange(31)
+        off = ((count[:, None] + noise) / 30 - 0.5) ** 2
+        expected = np.sqrt(stats.binom.pmf(count, 30, 0.5) @ off @ chance)
+        (_, without), (_, found) = rows[1].marks
+        assert float(found[0]) == pytest.approx(100.0 * expected, rel=1e-3)
+        assert float(without[0]) == pytest.approx(50.0 / 30**0.5)
+        (_, without), (_, found) = rows[0].marks
+        assert f"smallest group it is {found[0] / without[0]:.3g} times" in caption
+    # The sparse vector counts nothing; its distances change by Δ, which is as 1 to n.
+    assert disclosure.group_rows(record("curve")) == ([], "")
+    few = procedure.make(small.kept("uniform-mixture"), np.resize(VALUES, 200), small.seeded(1))
+    assert "would be 10 times as large" in disclosure.facts(few)["Small groups"]
 
 
 def test_ticks_are_round_and_few() -> None:
