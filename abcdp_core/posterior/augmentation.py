@@ -137,6 +137,8 @@ def run(chain: Chain) -> Draws:
                 "leave records out of the model, so that weights are used."
             )
         new = of.contributions(proposed)
+        if not np.isfinite(new).all():
+            raise ParameterError("records: contributions must be finite numbers.")
         accepted = _renewed(off, parts, new, scale, power, np.log(rng.random(len(parts))))
         records[accepted], parts[accepted] = proposed[accepted], new[accepted]
         known = of.statistics(records)

@@ -177,7 +177,10 @@ def simulated_at(model: Model, x: Array, rng: np.random.Generator) -> Draws:
     log_prior = prior.log_density(x) if prior.has_density else np.zeros(len(x))
     inside, numbers = np.isfinite(log_prior), np.full((len(x), len(model.numbers)), np.nan)
     if inside.any():
-        numbers[inside] = model.simulate(rng, prior.theta(x[inside]))
+        made = model.simulate(rng, prior.theta(x[inside]))
+        if made.shape != (wanted := numbers[inside].shape):
+            raise ParameterError(f"simulator: gave numbers {made.shape}; {wanted} are needed.")
+        numbers[inside] = made
     return Draws(x, numbers, log_prior)
 
 

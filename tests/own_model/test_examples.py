@@ -65,7 +65,7 @@ class Done(NamedTuple):
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     """Write the page's model and records, and run all its commands, that by the pool last."""
     folder = tmp_path_factory.mktemp("own")
-    model, records = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    model, records, _ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     small = model.replace("sizes=", "pool_size=1000,\n    sizes=")
     (folder / "my_model.py").write_text(small, encoding="utf-8")
     lines = re.findall(r"^    abcdp (.*)$", PAGE, re.MULTILINE)

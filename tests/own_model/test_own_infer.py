@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -44,47 +45,56 @@ def test_a_model_of_ones_own_explains_what_others_released(
     assert "records: log-linear has its own number" in capsys.readouterr().err
 
 
-SHARE = """
-from abcdp_core.posterior.priors import Beta, Prior
-from abcdp_core.published.models import Model
+PAGE = (Path(__file__).parents[2] / "docs" / "own_model.md").read_text(encoding="utf-8")
 
-PUBLISHED_MODEL = "share"
-N = 50
-
-
-def simulate(rng, theta):
-    return 1.0 * rng.binomial(N, theta[:, :1])
-
-
-MODEL = Model(("share",), ("positive",), Prior((Beta(1.0, 1.0),)), simulate, title="A share",
-              report={"odds": lambda theta: theta[:, 0] / (1.0 - theta[:, 0])})
-"""
+TRIAL = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[2]
+"""The file of numbers on the page."""
 
 RELEASED = """
-simulator = "share"
-query = [20.0]
+simulator = "trial"
+query = [41.3, 17.2]
 effective_sample_size = 100
 draws = 2000
 
 [noise]
 law = "laplace"
-scale = 1.0
+scale = 4.0
 """
 
 
-def test_a_file_of_numbers_reports_what_it_computes_and_its_functions_have_names(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], own_registry: None
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("", "", ""),
+        ("simulate=simulate", "simulate=lambda rng, theta: theta", "write its functions with def"),
+        ("Prior((StudentT(2.0),", "Prior((np.random.default_rng(1),", "Generator has no sampler"),
+        ("prior=Prior((", "prior=((", "tuple has no sampler; give a Prior((...))"),
+        (
+            "theta[:, 1] ** -0.5",
+            "theta[:, 0] * np.inf",
+            "report standard deviation: must give a fin",
+        ),
+        ("for each in theta])", "for each in theta], 1)", "gave numbers (2, 2000); (2000, 2) are"),
+    ],
+    ids=["fine", "name", "sampler", "prior", "report", "shape"],
+)
+def test_the_file_of_numbers_on_the_page_works_or_is_refused(
+    old: str,
+    new: str,
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    own_registry: None,
 ) -> None:
-    problem, plugin = tmp_path / "share.toml", tmp_path / "share.py"
+    problem, plugin = tmp_path / "trial.toml", tmp_path / "trial.py"
     problem.write_text(RELEASED)
-    plugin.write_text(SHARE)
+    plugin.write_text(TRIAL.replace(old, new) if old else TRIAL)
     line = ["infer", str(problem), "--plugin", str(plugin), "--out", str(tmp_path / "out")]
-    assert main([*line, "--workers", "1"]) == 0
-    table = pd.read_csv(tmp_path / "out" / "infer.summary.csv")
-    assert table.parameter.tolist() == ["share", "odds"]
-    plugin.write_text(SHARE.replace("simulate, title", "lambda rng, theta: theta, title"))
-    assert main(line) == 2
-    assert "write its functions with def in the file" in capsys.readouterr().err
+    assert main([*line, "--workers", "1"]) == (2 if words else 0)
+    assert words in capsys.readouterr().err
+    if not words:
+        table = pd.read_csv(tmp_path / "out" / "infer.summary.csv")
+        assert table.parameter.tolist() == ["mean", "precision", "standard deviation"]
 
 
 SURVEY = """

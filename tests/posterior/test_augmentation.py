@@ -105,16 +105,18 @@ def test_other_noise_and_other_models_are_left_to_weights() -> None:
     assert not augmentation.serves(Question(bare, NOISES[0], np.zeros(2), 1))
 
 
-def test_an_unknown_number_of_records_is_not_served() -> None:
-    def some(rng: np.random.Generator, theta: np.ndarray) -> np.ndarray:
-        return np.zeros((rng.integers(1, 10**9) % 997, 1))
+@pytest.mark.parametrize(
+    ("size", "value", "words"),
+    [(7, 0.0, "with an unknown number of them, leave"), (N, np.nan, "must be finite")],
+)
+def test_records_that_chains_cannot_take_are_refused(size: int, value: float, words: str) -> None:
+    def other(rng: np.random.Generator, theta: np.ndarray) -> np.ndarray:
+        return np.full((size if rng.random() < 0.5 else N, 1), value)
 
-    records = dataclasses.replace(
-        SHARE.records or Records(draw, twice, len, log_density), draw=some
-    )
+    records = Records(other, twice, np.sum, log_density)
     model = dataclasses.replace(SHARE, records=records)
-    with pytest.raises(ParameterError, match="with an unknown number of them, leave records out"):
-        chained(Question(model, NOISES[0], np.array([21.4, 39.0]), 3), sweeps=10)
+    with pytest.raises(ParameterError, match=words):
+        chained(Question(model, NOISES[0], np.array([21.4, 39.0]), 3), sweeps=20)
 
 
 def problem(wanted: int) -> Problem:

@@ -24,6 +24,19 @@ class Model(model.Model):
     title: str
     most: int = 2_000_000
 
+    def __post_init__(self) -> None:
+        """Refuse a prior that cannot be drawn from.
+
+        Raises:
+            TypeError: a distribution has no sampler.
+        """
+        for law in getattr(self.prior, "laws", (self.prior,)):
+            if not hasattr(law, "theta"):
+                raise TypeError(
+                    f"prior: {type(law).__name__} has no sampler; give a Prior((...)) of "
+                    "distributions from abcdp_core.posterior.priors"
+                )
+
 
 def names() -> list[str]:
     """Return the names of all models; imports none of them."""
