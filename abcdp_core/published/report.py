@@ -109,8 +109,7 @@ def finding(problem: Problem, posterior: Summary) -> str:
 def how(problem: Problem, posterior: Summary) -> str:
     """Return how the posterior was computed, from which numbers, with the effective sample size."""
     if problem.marks:
-        below = "the likelihood sums over what they may be"
-        return f"{_how(problem, posterior)} {suppressed(problem)}; {below}."
+        return f"{_how(problem, posterior)} {suppressed(problem)}; intervals are used instead."
     return _how(problem, posterior)
 
 

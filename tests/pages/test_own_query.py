@@ -89,6 +89,6 @@ def test_a_suppressed_number_is_counted_or_refused() -> None:
     assert "1 noisy number, 1 of them suppressed; Gaussian noise of scale 1, then numbers f" in said
     assert "1 of 1 number is suppressed; noisy numbers decided which, at no further cost." in said
     app = settled(button(app, "Infer").click().run())
-    assert "the likelihood sums over what they may be" in texts(app)
+    assert "intervals are used instead" in texts(app)
     app = gave(app, "mine.toml", text.replace("[0, 1]", "[1, 0]"))
     assert errors(app)[0].endswith("with a finite end and low at most high. `")

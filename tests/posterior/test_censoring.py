@@ -66,7 +66,7 @@ def test_five_counts_have_the_posterior_of_a_sum_over_all(
     mean = weights @ COUNTS / weights.sum()
     np.testing.assert_allclose(summary.found.mean, mean, atol=0.02)
     said = report.sentence(problem, summary)
-    assert ("2 of 5 numbers are suppressed; the likelihood sums over" in said) == bool(rule)
+    assert ("2 of 5 numbers are suppressed; intervals are used instead." in said) == bool(rule)
     decided = {"before noise": "exact", "after noise": "noisy"}.get(rule, "")
     assert report.spent(problem).count(f"; {decided} numbers decided which") == bool(rule)
 

@@ -117,8 +117,8 @@ def show(view: View, release: str) -> None:
         f"is part of no link."
     )
     st.markdown(
-        'Numbers may be suppressed (`"<5"`, or a mark with its interval) or clamped '
-        "(`clamped = 0`), before or after the noise. An unknown number of records, and outputs "
+        'Numbers may be suppressed (`"<5"`, or a mark with its interval), before or after the '
+        "noise, or clamped (`clamped = 0`). An unknown number of records, and outputs "
         "computed from the parameters, can be columns `theta.NAME` of a pool. For a model of your "
         "own use the command: `abcdp infer problem.toml --plugin FILE`."
     )
