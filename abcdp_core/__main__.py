@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 from abcdp_core.base import interruption, registry
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.cli import ending
-from abcdp_core.output.formats import ExportError
+from abcdp_core.publish.output.formats import ExportError
 
 FAILED = 1
 IMPOSSIBLE = 2

@@ -1,4 +1,5 @@
-// Draws what abcdp_core/output/player.py sends: people answer one after the other, and what is known by then.
+// Draws what abcdp_core/publish/output/player.py sends: people answer one after the other, and what
+// is known by then.
 // Called again with every update; the person at hand is kept on the element.
 
 import {

@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from abcdp_core import pool
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
+from abcdp_core.models import pool
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.studies import adaptive_truncation, posterior
 
 KEY = pool.PoolKey(MIXTURE, MIXTURE.bandwidth, 10_000, 5000, seed=1)

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from abcdp_core import __version__  # noqa: E402 - found only now
 from abcdp_core.__main__ import COMMANDS, parser_of  # noqa: E402
-from abcdp_core.output import story  # noqa: E402
+from abcdp_core.publish.output import story  # noqa: E402
 from ui.figures.blocks import with_formulas  # noqa: E402
 
 project = "ABCDP Explorer"

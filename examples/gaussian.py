@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from abcdp_core.own_model import Column, Model, Parameter, mean
+from abcdp_core.models.own_model import Column, Model, Parameter, mean
 
 
 def simulate(rng, theta, n):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from abcdp_core.own_model import Column, Model, Parameter, histogram, mean
+from abcdp_core.models.own_model import Column, Model, Parameter, histogram, mean
 
 PEOPLE, DAYS, WEEK = 500, 63, 7
 """The day after the last, 63, stands for those who were never infected."""

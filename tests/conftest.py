@@ -12,9 +12,9 @@ import hypothesis
 import pytest
 from hypothesis.internal.conjecture import providers
 
-from abcdp_core import pool
 from abcdp_core.base import registry
 from abcdp_core.evaluation import predictive
+from abcdp_core.models import pool
 from abcdp_core.posterior import fit
 from abcdp_core.posterior import pool as fixed_pool
 from abcdp_core.run import runner, workers

@@ -9,9 +9,10 @@ from typing import Any
 import filelock
 import pytest
 
-from abcdp_core import pool, studies
+from abcdp_core import studies
 from abcdp_core.base import cache
 from abcdp_core.base.parameters import Params
+from abcdp_core.models import pool
 from abcdp_core.run import runner
 from abcdp_core.run.results import Result
 from abcdp_core.studies import Experiment

@@ -14,8 +14,8 @@ import pytest
 
 from abcdp_core import mechanisms
 from abcdp_core.__main__ import COMMANDS, main, parser_of
+from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.posterior import outcome
-from abcdp_core.simulators import uniform_mixture
 
 TOP = Path(__file__).parents[1]
 DOCS = sorted((TOP / "docs").glob("*.md"))

@@ -6,7 +6,7 @@ import jinja2
 import pytest
 from markupsafe import Markup
 
-from abcdp_core.output import documents
+from abcdp_core.publish.output import documents
 
 FOREIGN = '<img src=x onerror="alert(1)">'
 

@@ -14,12 +14,12 @@ from abcdp_core.base import fingerprint, registry
 from abcdp_core.run import store
 
 CURVES = "abcdp_core.studies.mse_curves"
-THEORY = "abcdp_core.claims.truncation_theory"
-MIXTURE = "abcdp_core.simulators.uniform_mixture"
+THEORY = "abcdp_core.publish.claims.truncation_theory"
+MIXTURE = "abcdp_core.models.simulators.uniform_mixture"
 
 
 def of_pool(scenario: str = MIXTURE) -> str:
-    return fingerprint.of("abcdp_core.pool", scenario)
+    return fingerprint.of("abcdp_core.models.pool", scenario)
 
 
 def of_study(study: str = CURVES) -> str:
@@ -39,18 +39,24 @@ CASES: list[tuple[Callable[[], str], bool, str]] = [
     (
         of_pool,
         True,
-        "pool simulators.uniform_mixture distances.fourier base.streams base.cache simulators",
+        "models.pool models.simulators.uniform_mixture models.distances.fourier base.streams "
+        "base.cache models.simulators",
     ),
-    (of_pool, False, "simulators.covid mechanisms.sparse_vector run.runner figures __main__"),
+    (
+        of_pool,
+        False,
+        "models.simulators.covid mechanisms.sparse_vector run.runner figures __main__",
+    ),
     # The last two are found by their names, not imported.
     (
         of_study,
         True,
-        "studies.mse_curves studies pool privacy.composition run.store base.summaries",
+        "studies.mse_curves studies models.pool privacy.composition run.store base.summaries",
     ),
-    (of_study, True, "simulators.tuberculosis mechanisms.linear_maps"),
-    (of_study, False, "studies.soft_abc claims claims.truncation_theory output.files run.workers"),
-    (of_theory, False, "simulators.uniform_mixture"),
+    (of_study, True, "models.simulators.tuberculosis mechanisms.linear_maps"),
+    (of_study, False, "studies.soft_abc publish.claims publish.claims.truncation_theory"),
+    (of_study, False, "publish.output.files run.workers"),
+    (of_theory, False, "models.simulators.uniform_mixture"),
 ]
 """Fingerprint, whether modules change it, and their names."""
 
@@ -99,7 +105,7 @@ def test_every_scanned_folder_is_in_the_fingerprint_of_studies() -> None:
         if b"registry." in text and (fingerprint.ROOT.parent / name.replace(".", "/")).is_dir()
     }
     # No study looks up another, and results of published queries are not stored.
-    others = {"abcdp_core.studies", "abcdp_core.published.models"}
+    others = {"abcdp_core.studies", "abcdp_core.posterior.published.models"}
     assert scanned == {*store.LOOKED_UP, *others}
 
 

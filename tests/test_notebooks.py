@@ -11,10 +11,10 @@ import plotly.graph_objects as go
 import pytest
 
 from abcdp_core import figures as fig
-from abcdp_core import lessons
 from abcdp_core.base.parameters import Params
-from abcdp_core.lessons import numbers
-from abcdp_core.lessons.step import Step
+from abcdp_core.publish import lessons
+from abcdp_core.publish.lessons import numbers
+from abcdp_core.publish.lessons.step import Step
 from abcdp_core.run import runner
 from abcdp_core.run.results import Result
 from abcdp_core.studies import Experiment

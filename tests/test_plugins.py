@@ -76,7 +76,11 @@ for old, new in former.NAMES.items():
     found = importlib.import_module(f"abcdp_core.{old}")
     assert found is importlib.import_module(f"abcdp_core.{new}"), old
     assert found.__name__ == f"abcdp_core.{new}"
-from abcdp_core import trials
+from abcdp_core import pool, trials
+from abcdp_core.simulators.uniform_mixture import SCENARIO
+from abcdp_core.models.simulators import uniform_mixture
+assert SCENARIO is uniform_mixture.SCENARIO
+assert pool.__name__ == "abcdp_core.models.pool"
 assert trials.own.__module__ == "abcdp_core.evaluation.cases"
 """
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import pool
 from abcdp_core.base import fingerprint
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.streams import generator
-from abcdp_core.pool import PoolKey, PublicSide, making
-from abcdp_core.simulators import Later, Scenario, tuberculosis_patients, uniform_mixture
+from abcdp_core.models import pool
+from abcdp_core.models.pool import PoolKey, PublicSide, making
+from abcdp_core.models.simulators import Later, Scenario, tuberculosis_patients, uniform_mixture
 
 SCENARIO = uniform_mixture.SCENARIO
 KEY = PoolKey(SCENARIO, 0.6, pool_size=130, largest_n=300, seed=1)

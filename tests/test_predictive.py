@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from abcdp_core import pool
 from abcdp_core.evaluation import predictive
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
+from abcdp_core.models import pool
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from tests.conftest import forget
 
 KEY = pool.key_for(MIXTURE, 10, 30, 1)

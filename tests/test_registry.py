@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import mechanisms, simulators
+from abcdp_core import mechanisms
 from abcdp_core.base import registry
+from abcdp_core.models import simulators
 from abcdp_core.privacy import NonPrivate
 
 pytestmark = pytest.mark.usefixtures("no_plug_ins_left")

@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import lessons, pool, studies
+from abcdp_core import studies
 from abcdp_core.base import cache
 from abcdp_core.evaluation import error_curve
-from abcdp_core.pool import making
+from abcdp_core.models import pool
+from abcdp_core.models.pool import making
+from abcdp_core.models.simulators import uniform_mixture
+from abcdp_core.publish import lessons
 from abcdp_core.run import runner, store
 from abcdp_core.run.results import Result, Tables
-from abcdp_core.simulators import uniform_mixture
 from abcdp_core.studies import expected_error
 from tests.reference.kept import RELATIVE, TOLERANCE
 from tools import first_view

@@ -15,9 +15,9 @@ import pytest
 
 from abcdp_core.evaluation import one_release
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.output.story import DRAWS
-from abcdp_core.pool.comparing import observed_data
-from abcdp_core.pool.making import open_pool
+from abcdp_core.models.pool.comparing import observed_data
+from abcdp_core.models.pool.making import open_pool
+from abcdp_core.publish.output.story import DRAWS
 from tools import story_draws
 from tools.story_draws import SEED, SHOWN
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from abcdp_core.base.places import EXAMPLES
 from abcdp_core.base.streams import generator
-from abcdp_core.published import problems
-from abcdp_core.published.models import Model
-from abcdp_core.published.problems import Problem
-from abcdp_core.published.reference import FILE
+from abcdp_core.posterior.published import problems
+from abcdp_core.posterior.published.models import Model
+from abcdp_core.posterior.published.problems import Problem
+from abcdp_core.posterior.published.reference import FILE
 
 Array = NDArray[np.float64]
 

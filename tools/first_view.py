@@ -23,10 +23,11 @@ from pathlib import Path
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core import __version__, lessons, studies
+from abcdp_core import __version__, studies
 from abcdp_core.base import cache
 from abcdp_core.base.parameters import EPSILON_TOTAL_DEFAULT
 from abcdp_core.base.places import ROOT
+from abcdp_core.publish import lessons
 from abcdp_core.run import runner, store, workers
 from abcdp_core.run.tasks import with_values
 from ui.jobs import progress, queue

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from abcdp_core.base.places import ASSETS
-from abcdp_core.simulators.tuberculosis_patients import CHUNK, DRAWS, POOL, draw
+from abcdp_core.models.simulators.tuberculosis_patients import CHUNK, DRAWS, POOL, draw
 
 
 def write_pool(path: Path = ASSETS / POOL) -> None:

@@ -116,7 +116,7 @@ def coarser(distances: Any, threshold: int, noise: Any, *rest: Any) -> tuple[Any
 
 def observed(public: Any, _index: int) -> Any:
     """Return the comparison of the private data."""
-    from abcdp_core import pool
+    from abcdp_core.models import pool
 
     return pool.observed_comparison(public.key, public.n)
 

@@ -27,9 +27,9 @@ from abcdp_core.base.places import ASSETS
 from abcdp_core.evaluation import one_release
 from abcdp_core.evaluation.one_release import ReleaseParams
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.pool.comparing import DistanceTable, observed_data
-from abcdp_core.pool.making import Pool, open_pool
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.models.pool.comparing import DistanceTable, observed_data
+from abcdp_core.models.pool.making import Pool, open_pool
+from abcdp_core.models.simulators import uniform_mixture
 
 Array = NDArray[np.float64]
 

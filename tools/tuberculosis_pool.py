@@ -25,12 +25,12 @@ from abcdp_core.base.parameters import Parameter, scale
 from abcdp_core.base.parameters import Params as BaseParams
 from abcdp_core.base.places import ASSETS
 from abcdp_core.base.streams import generator
-from abcdp_core.output import files
+from abcdp_core.models.simulators import tuberculosis
+from abcdp_core.models.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
+from abcdp_core.publish.output import files
 from abcdp_core.run import runner, workers
 from abcdp_core.run import tasks as cut
 from abcdp_core.run.results import Result, Tables
-from abcdp_core.simulators import tuberculosis
-from abcdp_core.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
 
 Array = NDArray[np.float64]
 

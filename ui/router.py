@@ -16,10 +16,11 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import __version__, simulators
+from abcdp_core import __version__
 from abcdp_core.base import glossary, registry
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.places import ASSETS
+from abcdp_core.models import simulators
 from ui.server import render_lock, settings, streamlit_internals
 from ui.verbatim import LONGEST_BLAME, verbatim
 from ui.view import page_table, session
@@ -55,7 +56,7 @@ def main() -> None:
 def _blame(error: ParameterError) -> None:
     """Say what a model that was added to this server does wrong; raise any other error again."""
     # Imported here: most servers have no added model.
-    from abcdp_core.own_model.user_errors import OwnError
+    from abcdp_core.models.own_model.user_errors import OwnError
 
     if not isinstance(error, OwnError):
         raise error

@@ -15,7 +15,7 @@ from starlette.responses import FileResponse
 from starlette.routing import Route
 
 from abcdp_core import studies
-from abcdp_core.output import story
+from abcdp_core.publish.output import story
 from ui.jobs import work
 from ui.server import settings, streamlit_internals
 from ui.server.http_filter import HttpFilter

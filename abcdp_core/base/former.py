@@ -12,9 +12,11 @@ from typing import Any
 
 NAMES = {
     "cache": "base.cache",
+    "claims": "publish.claims",
     "cluster": "run.cluster",
     "demonstration": "evaluation.one_release",
-    "documents": "output.documents",
+    "distances": "models.distances",
+    "documents": "publish.output.documents",
     "error_curve": "evaluation.error_curve",
     "error_gaps": "evaluation.error_gaps",
     "fingerprint": "base.fingerprint",
@@ -22,28 +24,42 @@ NAMES = {
     "glossary": "base.glossary",
     "inference_data": "release.inference_data",
     "interruption": "base.interruption",
+    "lessons": "publish.lessons",
     "libraries": "base.libraries",
+    "output": "publish.output",
     "output.atomic": "base.atomic",
+    "own_model": "models.own_model",
+    "own_model.validation": "evaluation.held_out",
     "parameters": "base.parameters",
     "places": "base.places",
-    "planning.test_cases": "planning.cases",
+    "planning": "evaluation.planning",
+    "planning.test_cases": "evaluation.planning.cases",
+    "pool": "models.pool",
+    "posterior.normalizing": "models.normalizing",
+    "posterior.priors": "models.priors",
     "predictive": "evaluation.predictive",
+    "published": "posterior.published",
     "registry": "base.registry",
     "results": "run.results",
     "runner": "run.runner",
     "schemas": "base.schemas",
     "sentences": "base.sentences",
+    "simulators": "models.simulators",
     "statistic": "base.statistic",
     "store": "run.store",
     "streams": "base.streams",
+    "study": "studies.engine",
+    "study.engine": "studies.engine.study",
     "summaries": "base.summaries",
     "syntax": "base.syntax",
+    "tabular": "base.tabular",
     "tasks": "run.tasks",
+    "theory": "evaluation.theory",
     "transforms": "base.transforms",
     "trials": "evaluation.cases",
     "workers": "run.workers",
 }
-"""Name in this package in 0.3.0 -> its place now."""
+"""Module or package in 0.3.0 -> its place now; what is in a package moved with it."""
 
 
 class Former(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -63,10 +79,14 @@ class Former(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def now(name: str) -> str:
     """Return the full name that a module has now."""
-    package, _, rest = name.partition(".")
-    return f"abcdp_core.{NAMES[rest]}" if package == "abcdp_core" and rest in NAMES else name
+    parts = name.split(".")
+    if parts[0] == "abcdp_core":
+        for end in range(len(parts), 1, -1):
+            if place := NAMES.get(".".join(parts[1:end])):
+                return ".".join(("abcdp_core", place, *parts[end:]))
+    return name
 
 
 def provide() -> None:
-    """Make the former names importable."""
-    sys.meta_path.append(Former())
+    """Make the former names importable, before a package looks for them in its folder."""
+    sys.meta_path.insert(0, Former())

@@ -156,7 +156,7 @@ def emptied_by(empty: Callable[[], object]) -> None:
 def _scenario_of(model: Any, name: str, path: Path) -> Any:
     """Return the scenario of your own model, made by the module that the model names."""
     if not hasattr(model, "SCENARIO_MADE_BY"):
-        raise ValueError(f"plug-in {path}: MODEL must be an abcdp_core.own_model.Model.")
+        raise ValueError(f"plug-in {path}: MODEL must be an abcdp_core.models.own_model.Model.")
     return part(model.SCENARIO_MADE_BY).scenario(model, name, path.name)
 
 

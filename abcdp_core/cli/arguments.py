@@ -16,7 +16,7 @@ from abcdp_core.base import registry
 from abcdp_core.base.parameters import Parameter, ParameterError, Params, shown
 
 if TYPE_CHECKING:
-    from abcdp_core.own_model.pool_file import PoolFile
+    from abcdp_core.models.own_model.pool_file import PoolFile
 
 # ------------------------------------------------------------------ plug-ins
 
@@ -47,7 +47,7 @@ def limit_time(options: argparse.Namespace, *, is_own: bool) -> None:
     """
     if (text := options.seconds_per_run) is None:
         return
-    from abcdp_core.own_model import time_limit
+    from abcdp_core.models.own_model import time_limit
 
     seconds = time_limit.SECONDS.parse("seconds_per_run", text)
     if not is_own:
@@ -62,7 +62,7 @@ def read_pool(file: Path) -> PoolFile:
         ParameterError: the file is missing or wrong.
     """
     # Imported late because what reads tables is slow to import.
-    from abcdp_core.own_model import reading
+    from abcdp_core.models.own_model import reading
 
     try:
         return reading.read(file)
@@ -76,8 +76,8 @@ def plug_in_pool(file: Path) -> str:
     Raises:
         ParameterError: the pool cannot be read, or its name is taken.
     """
-    from abcdp_core import simulators
-    from abcdp_core.own_model import pool_table
+    from abcdp_core.models import simulators
+    from abcdp_core.models.own_model import pool_table
 
     scenario = pool_table.scenario_of(read_pool(file))
     registry.add_value("SCENARIO", scenario)
@@ -104,7 +104,7 @@ def plug_in(files: Sequence[Path], *, pools: bool = False) -> None:
             module = registry.add_file(file)
             _check_names(module)
         except (Exception, SystemExit) as error:
-            from abcdp_core.own_model.user_errors import described
+            from abcdp_core.models.own_model.user_errors import described
 
             if str(error).startswith(begin := f"plug-in {file}: "):
                 said = str(error).removeprefix(begin)
@@ -121,7 +121,8 @@ def plug_in(files: Sequence[Path], *, pools: bool = False) -> None:
 
 def _check_names(module: ModuleType) -> None:
     """Raise ValueError if the name of a plug-in is taken."""
-    from abcdp_core import mechanisms, simulators
+    from abcdp_core import mechanisms
+    from abcdp_core.models import simulators
 
     folders = {"SCENARIO": simulators, "MECHANISMS": mechanisms, "EXPERIMENT": studies}
     for marker, folder in folders.items():
@@ -138,7 +139,7 @@ def check_scenario(name: str | None, taken: Sequence[object], files: Sequence[Pa
     if name is None or name in taken:
         return
     # Importing scenarios takes a while.
-    from abcdp_core import simulators
+    from abcdp_core.models import simulators
 
     known, choice = name in simulators.names(), ", ".join(map(str, taken))
     if known and simulators.load(name).model is not None:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from abcdp_core import mechanisms, pool, simulators, studies
+from abcdp_core import mechanisms, studies
 from abcdp_core.base.parameters import (
     EPSILON_TOTAL,
     EPSILON_TOTAL_DEFAULT,
@@ -40,13 +40,15 @@ from abcdp_core.cli import arguments, progress, public_pool
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.layout import between, folded, number, table, tell
 from abcdp_core.cli.run import compute
-from abcdp_core.own_model import Model, contract, examination, validation
-from abcdp_core.own_model.user_errors import OwnError
+from abcdp_core.evaluation import held_out
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.own_model import Model, contract, examination
+from abcdp_core.models.own_model.user_errors import OwnError
+from abcdp_core.models.simulators import Scenario
 from abcdp_core.posterior.fit import REPLICATES
 from abcdp_core.posterior.pool import minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
 from abcdp_core.run.results import Tables
-from abcdp_core.simulators import Scenario
 
 RUNS = Parameter("integer", "Data sets", low=2, high=1000, special=(0.0,))
 RUNS_DEFAULT = 256  # As in a plan: the largest errors are rare, so few data sets say little.
@@ -101,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
     with progress.of_fraction("simulated data sets") as told:
         found = examination.simulated(model, n, seed, told)
     with progress.of_fraction("first draws") as told:
-        failures = examination.first_draws(model, found, seed, told)
+        failures = examination.first_draws(model, found, FIRST, seed, told)
     if failures.failed and model.failures == "refused":
         raise OwnError(
             f"{failures.said} It fails at {failures.failed:,} of {failures.draws:,} draws; "
@@ -337,14 +339,14 @@ def _check_pool(options: argparse.Namespace) -> int:
     if draws < needed:
         few = counted(draws, "draw")
         tell(f"Note: with {few}, intervals may be inaccurate; {needed:,} draws are enough.")
-    if again := validation.repeated(found):
+    if again := held_out.repeated(found):
         tell(
             f"Note: {counted(again, 'row repeats an', 'rows repeat an')} earlier row of the table; "
             f"held-out draws must be new."
         )
     if runs:
         sets = min(runs, draws // 4)
-        held = validation.measure(found, epsilon_total, sets, seed)
+        held = held_out.measure(found, epsilon_total, sets, seed)
         tell(
             "",
             f"Private summary at ε_total = {epsilon_total:g}, tested on {sets:,} held-out draws: "

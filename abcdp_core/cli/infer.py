@@ -23,14 +23,14 @@ from abcdp_core.base.parameters import Parameter, ParameterError, Params
 from abcdp_core.cli import arguments
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.simulations import done_by
-from abcdp_core.output import citation, draws
-from abcdp_core.output.files import as_json
-from abcdp_core.output.page import LIBRARY, page
-from abcdp_core.output.tables import as_csv, column_kinds
 from abcdp_core.posterior.outcome import Posterior
-from abcdp_core.published import inference, problems, report
-from abcdp_core.published.models import Model
-from abcdp_core.published.problems import Problem, Sizes
+from abcdp_core.posterior.published import inference, problems, report
+from abcdp_core.posterior.published.models import Model
+from abcdp_core.posterior.published.problems import Problem, Sizes
+from abcdp_core.publish.output import citation, draws
+from abcdp_core.publish.output.files import as_json
+from abcdp_core.publish.output.page import LIBRARY, page
+from abcdp_core.publish.output.tables import as_csv, column_kinds
 from abcdp_core.run.results import Result, versions
 
 SECONDS = Parameter("real", "Seconds", low=1.0, high=1e6)
@@ -89,7 +89,7 @@ def _check_sendable(problem: Problem) -> None:
 def _own(name: str, records: Sizes | None) -> Model | None:
     """Return the user's model, with its statistics as the numbers."""
     # Inside the function: most problems need neither.
-    from abcdp_core import simulators
+    from abcdp_core.models import simulators
     from abcdp_core.release import simulated
 
     if name not in simulators.names():

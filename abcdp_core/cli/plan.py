@@ -23,7 +23,7 @@ from abcdp_core.cli import arguments
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.layout import between, folded, number, table
 from abcdp_core.cli.run import compute, ended
-from abcdp_core.output import files
+from abcdp_core.publish.output import files
 from abcdp_core.release import releasable
 from abcdp_core.release.request import scenarios
 from abcdp_core.run.results import Result

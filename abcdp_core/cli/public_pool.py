@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from abcdp_core import pool
+from abcdp_core.models import pool
 from abcdp_core.run.workers import executor_for, with_plug_ins
 
 

@@ -20,9 +20,9 @@ from abcdp_core.base.streams import generator
 from abcdp_core.cli import arguments, layout, progress
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.simulations import done_by
-from abcdp_core.output.page import figure_page, part_of_page
 from abcdp_core.posterior.fit import REPLICATES
 from abcdp_core.posterior.model import Model
+from abcdp_core.publish.output.page import figure_page, part_of_page
 from abcdp_core.release import private_summary
 from abcdp_core.release.document import unit_of
 from abcdp_core.release.exact_noise import with_noise

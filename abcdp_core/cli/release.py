@@ -25,14 +25,14 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import tabular
+from abcdp_core.base import tabular
 from abcdp_core.base.atomic import replace
 from abcdp_core.base.interruption import held
 from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.cli import arguments, budget, layout, progress, rehearsal
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.simulations import done_by
-from abcdp_core.output import draws
+from abcdp_core.publish.output import draws
 from abcdp_core.release import columns, output_file, procedure, releasable, verification
 from abcdp_core.release.budget_file import Taken, taken
 from abcdp_core.release.columns import Reading

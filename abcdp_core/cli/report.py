@@ -15,9 +15,9 @@ from abcdp_core.base.parameters import ParameterError
 from abcdp_core.cli import arguments
 from abcdp_core.cli.ending import say
 from abcdp_core.cli.simulations import done_by
-from abcdp_core.output import paper
-from abcdp_core.output.formats import ExportError
 from abcdp_core.posterior.rounds import Each
+from abcdp_core.publish.output import paper
+from abcdp_core.publish.output.formats import ExportError
 from abcdp_core.release import disclosure, output_file, procedure, report, verification
 from abcdp_core.release.document import ReleaseRecord
 

@@ -18,11 +18,11 @@ from tqdm import tqdm
 
 from abcdp_core.base.atomic import together
 from abcdp_core.base.sentences import counted
-from abcdp_core.claims import Run, document, reading, report, reproduction
-from abcdp_core.claims.reproduction import Computed, Hired, Plan
 from abcdp_core.cli import arguments, progress
 from abcdp_core.cli.ending import say
 from abcdp_core.figures import CaptionedFigure
+from abcdp_core.publish.claims import Run, document, reading, report, reproduction
+from abcdp_core.publish.claims.reproduction import Computed, Hired, Plan
 from abcdp_core.run.store import Store
 from abcdp_core.run.workers import executor_for
 

@@ -17,16 +17,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import mechanisms, pool, privacy, simulators
+from abcdp_core import mechanisms, privacy
 from abcdp_core.base import parameters as par
 from abcdp_core.base import summaries
 from abcdp_core.base.parameters import Parameter, ParameterError, Params, choice
 from abcdp_core.base.sentences import listed
 from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms import Budget, Release
-from abcdp_core.pool import PublicSide
-from abcdp_core.simulators import Scenario
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.pool import PublicSide
+from abcdp_core.models.simulators import Scenario
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 
 Array = NDArray[np.float64]
 

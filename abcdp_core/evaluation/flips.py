@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import pool
 from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import predictive
+from abcdp_core.evaluation.theory import flip
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.theory import flip
+from abcdp_core.models import pool
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 
 Array = NDArray[np.float64]
 

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from abcdp_core import simulators
 from abcdp_core.base import parameters as par
 from abcdp_core.base.parameters import Parameter
 from abcdp_core.base.sentences import settings_line
 from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms import Release, sparse_vector
-from abcdp_core.pool.comparing import DistanceTable, observed_comparison
-from abcdp_core.pool.key import PoolKey, key_for
-from abcdp_core.pool.making import is_ready
+from abcdp_core.models import simulators
+from abcdp_core.models.pool.comparing import DistanceTable, observed_comparison
+from abcdp_core.models.pool.key import PoolKey, key_for
+from abcdp_core.models.pool.making import is_ready
+from abcdp_core.models.simulators import Scenario, ScenarioParams
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import statement
-from abcdp_core.simulators import Scenario, ScenarioParams
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 
 PRIOR_SHOWN = 2000
 """Draws of the pool that represent the prior in a table and its figure."""

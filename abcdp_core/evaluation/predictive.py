@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import pool
 from abcdp_core.base import cache, fingerprint
+from abcdp_core.models import pool
 
 Array = NDArray[np.float64]
 

@@ -35,9 +35,9 @@ from numpy.typing import NDArray
 
 from abcdp_core.base import registry, summaries
 from abcdp_core.base.parameters import ParameterError, Params
-from abcdp_core.distances import Distance
+from abcdp_core.models.distances import Distance
+from abcdp_core.models.simulators import Scenario
 from abcdp_core.privacy import Cost, Event, NonPrivate
-from abcdp_core.simulators import Scenario
 
 Array = NDArray[np.float64]
 Measure = Literal["pure", "approximate"]

@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.distances import Distance
-from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.mechanisms import PublicSide
+from abcdp_core.models.distances import Distance
+from abcdp_core.models.distances.fourier import FourierMMD
 from abcdp_core.privacy.calibration import check_one_of
 
 Array = NDArray[np.float64]

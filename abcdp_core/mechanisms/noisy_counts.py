@@ -65,8 +65,8 @@ from abcdp_core.mechanisms.private_summary import (
     noisy,
     parts_of_release,
 )
+from abcdp_core.models.simulators import Scenario
 from abcdp_core.privacy import Event
-from abcdp_core.simulators import Scenario
 
 Array = NDArray[np.float64]
 

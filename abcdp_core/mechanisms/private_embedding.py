@@ -53,8 +53,6 @@ from numpy.typing import NDArray
 from abcdp_core.base import parameters as par
 from abcdp_core.base.parameters import ParameterError, Params, choice
 from abcdp_core.base.summaries import effective_sample_size
-from abcdp_core.distances.fourier import FourierMMD
-from abcdp_core.distances.random_features import RandomFeatures
 from abcdp_core.mechanisms import (
     Budget,
     Mechanism,
@@ -68,9 +66,11 @@ from abcdp_core.mechanisms import (
 from abcdp_core.mechanisms.linear_maps import LinearMap
 from abcdp_core.mechanisms.nearest_selection import nearest
 from abcdp_core.mechanisms.regression_adjustment import posterior
+from abcdp_core.models.distances.fourier import FourierMMD
+from abcdp_core.models.distances.random_features import RandomFeatures
+from abcdp_core.models.simulators import Scenario
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, gaussian_series
 from abcdp_core.privacy.calibration import check_counts, check_positive, scale_for
-from abcdp_core.simulators import Scenario
 
 Array = NDArray[np.float64]
 Done = NonPrivate | NormNoise | Gaussian

@@ -53,11 +53,11 @@ from abcdp_core.mechanisms import (
     PublicSide,
     Release,
 )
+from abcdp_core.models.simulators import Scenario
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise, NoNoise
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.privacy import Cost, Event, cost
 from abcdp_core.privacy.calibration import check_positive, round_up, scale_for
-from abcdp_core.simulators import Scenario
 
 Array = NDArray[np.float64]
 

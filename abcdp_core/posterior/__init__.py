@@ -3,7 +3,6 @@ r"""Compute posteriors from noisy released numbers (MATH E8, E9).
 The input is numbers $z = s(Y^*) + \nu$ with noise $\nu$ of a known distribution, a prior and a
 simulator of s. It is all public, so nothing here costs privacy. Modules::
 
-    priors       distributions of parameters, on an unbounded scale x
     model        prior and simulator: x -> parameters -> simulated numbers s
     noise        density of z given s, which weights each draw; noise to be added
     proposals    where to simulate: the prior mixed with a fit to weighted draws
@@ -13,6 +12,7 @@ simulator of s. It is all public, so nothing here costs privacy. Modules::
     fit          posterior predictive replicates compared with z
     shape        several modes, and combinations of parameters that are known best
     outcome      draws, the method that gave them, and the fit
+    published    a noisy query that others released, read from a file and answered
 
 **Weights.** With prior $\pi$, proposals $q_r$ with $n_r$ of n draws each, and noise density f,
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.posterior.priors import Edges, Prior
+from abcdp_core.models.priors import Edges, Prior
 
 Array = NDArray[np.float64]
 Output = Callable[[Array], Array]

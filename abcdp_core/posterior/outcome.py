@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from abcdp_core.base.sentences import amount
 from abcdp_core.base.summaries import weighted_mean, weighted_quantile
+from abcdp_core.models.priors import Prior
 from abcdp_core.posterior.fit import REFUSED, Fit, evenly, fit
 from abcdp_core.posterior.model import Reported
 from abcdp_core.posterior.pool import FixedPool, Scale
-from abcdp_core.posterior.priors import Prior
 from abcdp_core.posterior.rounds import (
     Draws,
     Each,

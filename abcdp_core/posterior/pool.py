@@ -24,9 +24,9 @@ from scipy.special import ndtr, ndtri
 
 from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import effective_sample_size
+from abcdp_core.models.priors import Edges
 from abcdp_core.posterior.fit import MISFIT, REPLICATES, Fit, compared, edges, evenly
 from abcdp_core.posterior.noise import Noise
-from abcdp_core.posterior.priors import Edges
 from abcdp_core.posterior.proposals import normalised
 from abcdp_core.posterior.regression import OF_POOL, Regression, coefficients
 from abcdp_core.posterior.rounds import CARRIES, Draws, Found, Way

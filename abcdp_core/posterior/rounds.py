@@ -16,16 +16,10 @@ from numpy.typing import NDArray
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import effective_sample_size, weighted_mean, weighted_variance
+from abcdp_core.models.mixtures import mixture
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Noise
-from abcdp_core.posterior.proposals import (
-    FIT,
-    Proposal,
-    mixture,
-    normalised,
-    tempered,
-    together,
-)
+from abcdp_core.posterior.proposals import FIT, Proposal, normalised, tempered, together
 from abcdp_core.posterior.regression import OF_ROUNDS, Regression
 
 Array = NDArray[np.float64]
@@ -300,14 +294,14 @@ def _proposed(question: Question, state: State) -> tuple[Proposal, State]:
         return Proposal(), state
     rng = generator(question.seed, "posterior-proposal", len(state.sizes))
     temperature, weights = tempered(state.log_base, state.log_noise)
-    by_weights = mixture(state.draws.x, weights, rng)
+    by_weights = Proposal(mixture(state.draws.x, weights, rng))
     if temperature == 1.0:
         return by_weights, state
     moved = _regression(question, state)[0].moved(question.z, OF_ROUNDS)
     mean = weighted_mean(moved.x, moved.weights)
     deviation = np.sqrt(weighted_variance(moved.x, moved.weights))
     regressions = (*state.regressions, (mean, deviation))
-    by_regression = mixture(moved.x, moved.weights, rng, wider=WIDER)
+    by_regression = Proposal(mixture(moved.x, moved.weights, rng, wider=WIDER))
     return together(by_weights, by_regression), dataclasses.replace(state, regressions=regressions)
 
 

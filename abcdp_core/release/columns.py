@@ -1,4 +1,4 @@
-"""Read the values of a scenario from a person's file (:mod:`abcdp_core.tabular`).
+"""Read the values of a scenario from a person's file (:mod:`abcdp_core.base.tabular`).
 
 The first row of strain labels is always a header. If its content decided that, leaving out one
 patient could turn the next label into a header, and two things would change at once. The first row
@@ -17,15 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import tabular
+from abcdp_core.base import tabular
 from abcdp_core.base.parameters import Parameter, ParameterError, number_in, shown
-from abcdp_core.own_model import lattice
-from abcdp_core.own_model.lattice import RECORDS
+from abcdp_core.base.tabular import LARGEST_FILE, TableError
+from abcdp_core.base.tabular.table import header_of
+from abcdp_core.models.own_model import lattice
+from abcdp_core.models.own_model.lattice import RECORDS
+from abcdp_core.models.simulators import Scenario
 from abcdp_core.release import people
 from abcdp_core.release.request import SERIES
-from abcdp_core.simulators import Scenario
-from abcdp_core.tabular import LARGEST_FILE, TableError
-from abcdp_core.tabular.table import header_of
 
 Array = NDArray[np.float64]
 

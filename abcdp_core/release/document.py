@@ -15,10 +15,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core import simulators
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.output.settings import event_in_json
+from abcdp_core.models import simulators
 from abcdp_core.privacy import Event, cost, statement
+from abcdp_core.publish.output.settings import event_in_json
 from abcdp_core.release import picture
 from abcdp_core.release.budget_file import Reservation
 from abcdp_core.release.picture import Marks, Row

@@ -26,7 +26,7 @@ def to_inference_data(record: ReleaseRecord | Path | str) -> Any:
     import arviz
     import numpy as np
 
-    from abcdp_core.output.draws import shuffled
+    from abcdp_core.publish.output.draws import shuffled
     from abcdp_core.release.document import place_of_draws
 
     if isinstance(record, str | Path):

@@ -36,10 +36,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import pool
 from abcdp_core.base.sentences import plain
 from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms.noisy_counts import counts_given, model_of, shares, statistic_of
+from abcdp_core.models import pool
+from abcdp_core.models.simulators import Scenario
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release.budget_file import Reservation
 from abcdp_core.release.document import LEVEL, ReleaseRecord, in_scale, unit_of, whole_numbers
@@ -47,7 +48,6 @@ from abcdp_core.release.exact_noise import SENSITIVITY, CountNoise, count_noise,
 from abcdp_core.release.picture import ESTIMATE, INTERVAL, PRIOR, Marks
 from abcdp_core.release.releasable import Expected, ReleaseMechanism
 from abcdp_core.release.request import DRAWS, POOL_SEED, SeriesRequest
-from abcdp_core.simulators import Scenario
 
 Array = NDArray[np.float64]
 

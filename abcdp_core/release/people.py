@@ -27,11 +27,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import tabular
+from abcdp_core.base import tabular
 from abcdp_core.base.parameters import shown
 from abcdp_core.base.statistic import Statistic
-from abcdp_core.tabular import TableError
-from abcdp_core.tabular.table import Column, Table
+from abcdp_core.base.tabular import TableError
+from abcdp_core.base.tabular.table import Column, Table
 
 IDENTIFIERS = {
     *("id", "ids", "identifier", "pid", "uid", "uuid", "pseudonym", "person", "people", "patient"),

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import pool
 from abcdp_core.mechanisms.private_summary import law
+from abcdp_core.models import pool
 from abcdp_core.posterior import outcome
 from abcdp_core.posterior.rounds import Each, Effort, Question
 from abcdp_core.privacy.discrete import RandBelow

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import pool
+from abcdp_core.models import pool
 from abcdp_core.posterior.rounds import Each, one_by_one
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release import releasable

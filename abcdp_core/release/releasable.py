@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import pool, simulators
 from abcdp_core.base import registry
 from abcdp_core.base.parameters import ParameterError, shown
+from abcdp_core.models import pool, simulators
 from abcdp_core.posterior.rounds import Each
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release.document import ReleaseRecord

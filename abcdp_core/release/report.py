@@ -18,8 +18,8 @@ from markupsafe import Markup, escape
 
 from abcdp_core.base.parameters import shown
 from abcdp_core.base.sentences import amount, exact
-from abcdp_core.output import citation, documents
 from abcdp_core.privacy.promise import odds, presence_in_short, promise_in_short
+from abcdp_core.publish.output import citation, documents
 from abcdp_core.release import disclosure, picture, releasable
 from abcdp_core.release.document import (
     ReleaseRecord,

@@ -19,14 +19,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import simulators
 from abcdp_core.base import parameters as par
 from abcdp_core.base.parameters import Parameter, ParameterError, Params
 from abcdp_core.base.sentences import exact, listed
+from abcdp_core.models import simulators
+from abcdp_core.models.simulators import Scenario
 from abcdp_core.privacy import Event
 from abcdp_core.release import budget
 from abcdp_core.release.budget import Claim
-from abcdp_core.simulators import Scenario
 
 Array = NDArray[np.float64]
 

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from abcdp_core.base import cache, fingerprint
 from abcdp_core.base.statistic import Quantity, Statistic
-from abcdp_core.own_model.lattice import RECORDS, Table
+from abcdp_core.models.own_model.lattice import RECORDS, Table
+from abcdp_core.models.priors import Law
+from abcdp_core.models.simulators import Scenario
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Noise, NoNoise
 from abcdp_core.posterior.pool import FixedPool
-from abcdp_core.posterior.priors import Law
 from abcdp_core.posterior.proposals import Proposal
 from abcdp_core.posterior.rounds import FIRST, Draws, Each, Question, many, one_by_one, tasks_of
-from abcdp_core.simulators import Scenario
 
 Array = NDArray[np.float64]
 Progress = Callable[[float], None]

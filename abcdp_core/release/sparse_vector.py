@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import pool, simulators
 from abcdp_core.base import parameters as par
 from abcdp_core.base.parameters import Parameter, ParameterError
 from abcdp_core.base.sentences import counted
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.pool import DistanceTable
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.pool import DistanceTable
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release.budget_file import Reservation
 from abcdp_core.release.document import ReleaseRecord, in_scale, unit_of

@@ -17,8 +17,9 @@ from abcdp_core.base.parameters import Parameter, ParameterError
 from abcdp_core.base.sentences import decimals, fixed
 from abcdp_core.base.statistic import Statistic
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law
-from abcdp_core.own_model import lattice
-from abcdp_core.own_model.lattice import Table
+from abcdp_core.models.own_model import lattice
+from abcdp_core.models.own_model.lattice import Table
+from abcdp_core.models.simulators import Scenario
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
 from abcdp_core.release import people
@@ -39,7 +40,6 @@ from abcdp_core.release.simulated import (
     size_of,
     statistic_of,
 )
-from abcdp_core.simulators import Scenario
 
 Array = NDArray[np.float64]
 

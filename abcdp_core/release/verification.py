@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.base.parameters import ParameterError, shown
-from abcdp_core.output.settings import params_from_json
 from abcdp_core.posterior.rounds import Each, one_by_one
 from abcdp_core.privacy.accounting import NEIGHBOURS
+from abcdp_core.publish.output.settings import params_from_json
 from abcdp_core.release import procedure, releasable
 from abcdp_core.release.budget_file import reservation_in
 from abcdp_core.release.document import KEYS, ReleaseRecord

@@ -31,7 +31,7 @@ from abcdp_core.base.places import ASSETS
 from abcdp_core.run.experiment import Experiment
 from abcdp_core.run.results import Result, Tables
 
-LOOKED_UP = ("abcdp_core.simulators", "abcdp_core.mechanisms")
+LOOKED_UP = ("abcdp_core.models.simulators", "abcdp_core.mechanisms")
 """Packages whose modules a study may look up by name instead of importing them."""
 
 

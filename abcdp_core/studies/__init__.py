@@ -1,4 +1,4 @@
-"""Studies, one in each module, found by scanning this folder.
+"""Studies, one in each module, found by scanning this folder; :mod:`.engine` is what they share.
 
 A module provides the attributes of :class:`~abcdp_core.run.experiment.Experiment`. Its docstring is
 the theory that its page shows. ``tasks`` are plain data, about half a second of work each. ``work``

@@ -49,16 +49,17 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, pool
+from abcdp_core import mechanisms
 from abcdp_core.base import parameters as par
 from abcdp_core.base.sentences import ROUNDING, percent, settings_line
 from abcdp_core.evaluation import cases
 from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, Mechanism, Prepared
+from abcdp_core.models import pool
+from abcdp_core.models.simulators import Scenario, ScenarioParams
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import tradeoff
-from abcdp_core.simulators import Scenario, ScenarioParams
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import Result, Rows, Run, Study
+from abcdp_core.studies.engine import Result, Rows, Run, Study
 
 EXPERIMENT = "accounting"
 TITLE = "Noise required by each accountant, and what an attacker can learn"

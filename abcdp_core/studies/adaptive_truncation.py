@@ -53,8 +53,8 @@ from abcdp_core.base.sentences import (
     settings_line,
 )
 from abcdp_core.run.tasks import with_values
-from abcdp_core.study import Chain, Continuation, Result, Study
-from abcdp_core.study.estimates import SYMBOL, ask
+from abcdp_core.studies.engine import Chain, Continuation, Result, Study
+from abcdp_core.studies.engine.estimates import SYMBOL, ask
 
 EXPERIMENT = "adaptive-truncation"
 TITLE = "Intervals that follow the answers, person by person"

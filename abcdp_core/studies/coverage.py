@@ -40,7 +40,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, pool, simulators
+from abcdp_core import mechanisms
 from abcdp_core.base import parameters as par
 from abcdp_core.base import summaries
 from abcdp_core.base.sentences import (
@@ -55,12 +55,22 @@ from abcdp_core.base.sentences import (
 from abcdp_core.base.streams import generator
 from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, PosteriorInfo, Release
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.simulators import uniform_mixture
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
 from abcdp_core.run.tasks import Part, in_parts
-from abcdp_core.simulators import uniform_mixture
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import Array, BaseParams, Parameter, Result, Tables, choice, columns, scale
-from abcdp_core.study import mechanisms as shared
+from abcdp_core.studies.engine import (
+    Array,
+    BaseParams,
+    Parameter,
+    Result,
+    Tables,
+    choice,
+    columns,
+    scale,
+)
+from abcdp_core.studies.engine import mechanisms as shared
 
 EXPERIMENT = "coverage"
 TITLE = "How often private intervals contain the truth"

@@ -31,7 +31,6 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import pool
 from abcdp_core.base import parameters as par
 from abcdp_core.base.sentences import (
     amount,
@@ -45,9 +44,19 @@ from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import empty_note, first_of
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.simulators import covid
-from abcdp_core.simulators.covid import SCENARIO as COVID
-from abcdp_core.study import Array, At, BaseParams, Chain, Continuation, Result, Study, choice
+from abcdp_core.models import pool
+from abcdp_core.models.simulators import covid
+from abcdp_core.models.simulators.covid import SCENARIO as COVID
+from abcdp_core.studies.engine import (
+    Array,
+    At,
+    BaseParams,
+    Chain,
+    Continuation,
+    Result,
+    Study,
+    choice,
+)
 
 EXPERIMENT = "covid-fit"
 TITLE = "COVID-19 in the Netherlands, fitted privately"

@@ -35,15 +35,15 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import pool
 from abcdp_core.base.sentences import amount, counted, plain
 from abcdp_core.base.streams import generator
-from abcdp_core.distances import Distance, linear_time
-from abcdp_core.distances.quadratic import QuadraticMMD
-from abcdp_core.distances.random_features import RandomFeatures
 from abcdp_core.figures.lines import Lines
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import Array, BaseParams, Chain, Continuation, Result, Study, scale
+from abcdp_core.models import pool
+from abcdp_core.models.distances import Distance, linear_time
+from abcdp_core.models.distances.quadratic import QuadraticMMD
+from abcdp_core.models.distances.random_features import RandomFeatures
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
+from abcdp_core.studies.engine import Array, BaseParams, Chain, Continuation, Result, Study, scale
 
 EXPERIMENT = "distance-forms"
 TITLE = "Forms of the distance: error, time, sensitivity, bandwidth"

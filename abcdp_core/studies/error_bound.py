@@ -31,12 +31,16 @@ from abcdp_core.base.sentences import counted, plain
 from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import binomial_interval
 from abcdp_core.evaluation.one_release import SparseVectorParams
+from abcdp_core.evaluation.theory.error_bound import (
+    expected_error,
+    largest_norm,
+    probability_within,
+)
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import Result, Rows, Run, Study
-from abcdp_core.study.errors import OwnData, own_pool
-from abcdp_core.theory.error_bound import expected_error, largest_norm, probability_within
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
+from abcdp_core.studies.engine import Result, Rows, Run, Study
+from abcdp_core.studies.engine.errors import OwnData, own_pool
 
 EXPERIMENT = "error-bound"
 TITLE = "Distance between the private and the non-private estimate, and its bound"

@@ -31,7 +31,6 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import pool
 from abcdp_core.base import parameters as par
 from abcdp_core.base import summaries
 from abcdp_core.base.sentences import amount, counted, from_to, noise_cost
@@ -39,10 +38,11 @@ from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import error_curve
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.simulators import ScenarioParams, covid
-from abcdp_core.simulators.covid import SCENARIO as COVID
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import Array, Parameter, Result, Rows, Run, Study, choice, scale
+from abcdp_core.models import pool
+from abcdp_core.models.simulators import ScenarioParams, covid
+from abcdp_core.models.simulators.covid import SCENARIO as COVID
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
+from abcdp_core.studies.engine import Array, Parameter, Result, Rows, Run, Study, choice, scale
 
 EXPERIMENT = "error-by-size"
 TITLE = "The error to expect, by the number of values"

@@ -25,7 +25,6 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core import pool
 from abcdp_core.base import parameters as par
 from abcdp_core.base import summaries
 from abcdp_core.base.sentences import amount, counted, from_to, noise_cost, settings_line
@@ -33,10 +32,11 @@ from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import error_curve, error_gaps
 from abcdp_core.evaluation.one_release import SparseVectorParams
 from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.models import pool
+from abcdp_core.models.simulators import uniform_mixture
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.run.tasks import per_run
-from abcdp_core.simulators import uniform_mixture
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import Chain, Continuation, Result, Study, Total, scale
+from abcdp_core.studies.engine import Chain, Continuation, Result, Study, Total, scale
 
 EXPERIMENT = "expected-error"
 TITLE = "Error against the privacy budget, exact over the noise"

@@ -31,16 +31,16 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import pool
 from abcdp_core.base import parameters as par
 from abcdp_core.base.sentences import percent, ranges
 from abcdp_core.evaluation import flips, predictive
 from abcdp_core.evaluation.one_release import SparseVectorParams
+from abcdp_core.evaluation.theory import false_acceptance_rate, flip, sparse_vector_run
+from abcdp_core.evaluation.theory.false_acceptance_rate import Share
 from abcdp_core.figures.lines import Curve, Lines
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import Array, At, Result, Rows, Run, Study, scale
-from abcdp_core.theory import false_acceptance_rate, flip, sparse_vector_run
-from abcdp_core.theory.false_acceptance_rate import Share
+from abcdp_core.models import pool
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
+from abcdp_core.studies.engine import Array, At, Result, Rows, Run, Study, scale
 
 EXPERIMENT = "flip-guideline"
 TITLE = "The largest c before noise decides"

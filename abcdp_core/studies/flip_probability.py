@@ -36,16 +36,27 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core import pool
 from abcdp_core.base import parameters as par
 from abcdp_core.base import summaries
 from abcdp_core.base.sentences import amount, counted, one_in, settings_line
 from abcdp_core.evaluation import flips, predictive
+from abcdp_core.evaluation.theory import flip, flip_agreement
 from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.models import pool
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import Event, statement
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import Array, At, BaseParams, Result, Rows, Run, Study, Tables, Total, choice
-from abcdp_core.theory import flip, flip_agreement
+from abcdp_core.studies.engine import (
+    Array,
+    At,
+    BaseParams,
+    Result,
+    Rows,
+    Run,
+    Study,
+    Tables,
+    Total,
+    choice,
+)
 
 Counts = NDArray[np.int64]
 

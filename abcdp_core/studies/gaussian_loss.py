@@ -33,9 +33,9 @@ from abcdp_core.base.sentences import from_to, plain, ranges
 from abcdp_core.base.summaries import first_of
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import gaussian_rejection as rejection
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import GaussianSeries, gaussian_series
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import At, BaseParams, Cells, Result, Study, scale
+from abcdp_core.studies.engine import At, BaseParams, Cells, Result, Study, scale
 
 EXPERIMENT = "gaussian-loss"
 TITLE = "What a noisy distance reveals, by its threshold"

@@ -27,18 +27,18 @@ from dataclasses import dataclass
 from typing import cast
 
 from abcdp_core import figures as fig
-from abcdp_core import pool
 from abcdp_core.base import parameters as par
 from abcdp_core.base.sentences import budget_name, from_to
 from abcdp_core.base.summaries import first_of
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import gaussian_rejection as mechanism
 from abcdp_core.mechanisms import thresholds
+from abcdp_core.models import pool
+from abcdp_core.models.simulators import uniform_mixture
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import Event, NonPrivate, cost, statement_of_largest
-from abcdp_core.simulators import uniform_mixture
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import At, BaseParams, Cells, Result, Study, Total, scale
-from abcdp_core.study.errors import RIVAL, LeastError, OwnData, own_pool
+from abcdp_core.studies.engine import At, BaseParams, Cells, Result, Study, Total, scale
+from abcdp_core.studies.engine.errors import RIVAL, LeastError, OwnData, own_pool
 
 EXPERIMENT = "gaussian-rejection"
 TITLE = "Rejection with Gaussian noise and clipped distances"

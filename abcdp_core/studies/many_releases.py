@@ -25,10 +25,10 @@ from abcdp_core.base.sentences import against_no_noise, budget_name, counted, ra
 from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import one_release
 from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.models.simulators import axis_words
 from abcdp_core.run.results import Result, Tables
 from abcdp_core.run.tasks import SingleTask, single_task
-from abcdp_core.simulators import axis_words
-from abcdp_core.study import Array, columns, scale
+from abcdp_core.studies.engine import Array, columns, scale
 
 EXPERIMENT = "many-releases"
 TITLE = "Many releases of the same data"

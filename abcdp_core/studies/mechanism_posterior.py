@@ -26,16 +26,17 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, privacy, simulators
+from abcdp_core import mechanisms, privacy
 from abcdp_core.base import parameters as par
 from abcdp_core.base import summaries
 from abcdp_core.base.sentences import amount, budget_name, counted, little, percent, settings_line
 from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import cases, one_release
 from abcdp_core.mechanisms import Budget, Release
-from abcdp_core.simulators import axis_words
-from abcdp_core.study import Parameter, Result, Run, Study, samples
-from abcdp_core.study import mechanisms as shared
+from abcdp_core.models import simulators
+from abcdp_core.models.simulators import axis_words
+from abcdp_core.studies.engine import Parameter, Result, Run, Study, samples
+from abcdp_core.studies.engine import mechanisms as shared
 
 EXPERIMENT = "mechanism-posterior"
 TITLE = "Posterior from one release by a chosen mechanism"

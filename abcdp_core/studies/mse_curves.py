@@ -23,18 +23,18 @@ import numpy as np
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core import simulators
 from abcdp_core.base import parameters as par
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.sentences import AXES, amount, percent
 from abcdp_core.base.summaries import over_runs
 from abcdp_core.evaluation import cases
 from abcdp_core.mechanisms import Budget, sparse_vector
+from abcdp_core.models import simulators
+from abcdp_core.models.simulators import ScenarioParams
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import Event
-from abcdp_core.simulators import ScenarioParams
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import At, BaseParams, Cells, Result, Study
-from abcdp_core.study.errors import RIVAL, LeastError, OwnData
+from abcdp_core.studies.engine import At, BaseParams, Cells, Result, Study
+from abcdp_core.studies.engine.errors import RIVAL, LeastError, OwnData
 
 EXPERIMENT = "mse-curves"
 TITLE = "Error of the private posterior against the privacy budget"

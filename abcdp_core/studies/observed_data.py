@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import pool
 from abcdp_core.base import summaries
 from abcdp_core.base.sentences import amount, at_most
-from abcdp_core.simulators import uniform_mixture
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import BaseParams, Result, Rows, Run, Study
+from abcdp_core.models import pool
+from abcdp_core.models.simulators import uniform_mixture
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
+from abcdp_core.studies.engine import BaseParams, Result, Rows, Run, Study
 
 EXPERIMENT = "observed-data"
 TITLE = "The synthetic data and their true weights"

@@ -36,8 +36,8 @@ from abcdp_core.adaptive.channels import Channel
 from abcdp_core.adaptive.gradient import Gradient, asymptotic_variance
 from abcdp_core.adaptive.stream import Stream
 from abcdp_core.figures.lines import Curve
-from abcdp_core.study import Array, Result, Run, Study, choice
-from abcdp_core.study.estimates import SYMBOL, Errors, contrast, least_error
+from abcdp_core.studies.engine import Array, Result, Run, Study, choice
+from abcdp_core.studies.engine.estimates import SYMBOL, Errors, contrast, least_error
 
 EXPERIMENT = "online-gradient"
 TITLE = "One gradient step per answer instead of a posterior"

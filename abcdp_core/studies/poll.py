@@ -27,7 +27,7 @@ from abcdp_core.base.parameters import Parameter
 from abcdp_core.base.sentences import amount, settings_line
 from abcdp_core.base.streams import generator
 from abcdp_core.privacy import statement
-from abcdp_core.study import BaseParams, Result, Rows, Run, Study, scale
+from abcdp_core.studies.engine import BaseParams, Result, Rows, Run, Study, scale
 
 EXPERIMENT = "poll"
 TITLE = "A private poll of a simulated class"

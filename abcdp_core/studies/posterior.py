@@ -32,13 +32,13 @@ from abcdp_core import figures as fig
 from abcdp_core.base import summaries
 from abcdp_core.base.sentences import against_no_noise, amount, counted
 from abcdp_core.evaluation import one_release
+from abcdp_core.evaluation.theory import flip
 from abcdp_core.mechanisms import Release, sparse_vector
+from abcdp_core.models.simulators import axis_words
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
 from abcdp_core.run.results import Result, Tables
 from abcdp_core.run.tasks import SingleTask, single_task
-from abcdp_core.simulators import axis_words
-from abcdp_core.study import Array, columns
-from abcdp_core.theory import flip
+from abcdp_core.studies.engine import Array, columns
 
 EXPERIMENT = "posterior"
 TITLE = "Posterior from one private release"

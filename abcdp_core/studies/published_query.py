@@ -40,11 +40,11 @@ from abcdp_core.figures import ranked
 from abcdp_core.posterior import fit
 from abcdp_core.posterior.outcome import Moments, Posterior, Summary
 from abcdp_core.posterior.parts import Simulated
+from abcdp_core.posterior.published import inference, pools, problems, reference, report
+from abcdp_core.posterior.published.models import Model
+from abcdp_core.posterior.published.problems import Problem
 from abcdp_core.posterior.rounds import Question
-from abcdp_core.published import inference, pools, problems, reference, report
-from abcdp_core.published.models import Model
-from abcdp_core.published.problems import Problem
-from abcdp_core.study import (
+from abcdp_core.studies.engine import (
     BaseParams,
     Chain,
     Continuation,

@@ -33,11 +33,11 @@ from abcdp_core.base.sentences import plain, ranges, with_budget
 from abcdp_core.base.summaries import effective_sample_size
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import soft_weights
+from abcdp_core.models.simulators import uniform_mixture
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import Event
-from abcdp_core.simulators import uniform_mixture
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import At, BaseParams, Cells, Result, Study, scale
-from abcdp_core.study.errors import RIVAL, LeastError, OwnData
+from abcdp_core.studies.engine import At, BaseParams, Cells, Result, Study, scale
+from abcdp_core.studies.engine.errors import RIVAL, LeastError, OwnData
 
 EXPERIMENT = "soft-abc"
 TITLE = "Soft weights: error against the threshold"

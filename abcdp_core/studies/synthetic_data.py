@@ -19,14 +19,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core import pool, simulators
 from abcdp_core.base.sentences import against_no_noise, amount, listed
 from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import one_release
+from abcdp_core.models import pool, simulators
 from abcdp_core.privacy import UNPROTECTED
 from abcdp_core.run.results import Result, Tables
 from abcdp_core.run.tasks import SingleTask, single_task
-from abcdp_core.study import Array, columns, scale
+from abcdp_core.studies.engine import Array, columns, scale
 
 EXPERIMENT = "synthetic-data"
 TITLE = "Synthetic data from a private posterior"

@@ -55,7 +55,18 @@ from abcdp_core.base.sentences import (
     settings_line,
 )
 from abcdp_core.figures.lines import Lines
-from abcdp_core.study import Array, At, BaseParams, Cells, Result, Rows, Run, Study, choice, scale
+from abcdp_core.studies.engine import (
+    Array,
+    At,
+    BaseParams,
+    Cells,
+    Result,
+    Rows,
+    Run,
+    Study,
+    choice,
+    scale,
+)
 
 EXPERIMENT = "truncation-interval"
 TITLE = "The interval whose noisy answers carry the most information"

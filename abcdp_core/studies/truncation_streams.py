@@ -33,8 +33,8 @@ from abcdp_core.adaptive.stream import Answer
 from abcdp_core.base import parameters as par
 from abcdp_core.base.sentences import budget_name, counted, estimate, exact, listed
 from abcdp_core.run.tasks import per_value
-from abcdp_core.study import BaseParams, Chain, Continuation, Result, Study, scale
-from abcdp_core.study.estimates import ASKED, SYMBOL, ask, contrast
+from abcdp_core.studies.engine import BaseParams, Chain, Continuation, Result, Study, scale
+from abcdp_core.studies.engine.estimates import ASKED, SYMBOL, ask, contrast
 
 EXPERIMENT = "truncation-streams"
 TITLE = "The same people asked at several budgets, in adaptive and fixed intervals"

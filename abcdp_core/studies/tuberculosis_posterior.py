@@ -35,16 +35,24 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import pool
 from abcdp_core.base import parameters as par
 from abcdp_core.base.sentences import amount, listed, ranges, setting, settings_line
 from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import empty_note, first_of
 from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.models import pool
+from abcdp_core.models.simulators import tuberculosis
+from abcdp_core.models.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
 from abcdp_core.run.tasks import SingleTask, single_task
-from abcdp_core.simulators import tuberculosis
-from abcdp_core.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
-from abcdp_core.study import BaseParams, Parameter, Result, Tables, choice, columns, outbreaks
+from abcdp_core.studies.engine import (
+    BaseParams,
+    Parameter,
+    Result,
+    Tables,
+    choice,
+    columns,
+    outbreaks,
+)
 
 EXPERIMENT = "tuberculosis-posterior"
 TITLE = "Private posterior of a tuberculosis model"

@@ -38,11 +38,19 @@ from abcdp_core.base.sentences import overpaid, percent, setting, settings_line
 from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import effective_sample_size, first_of
 from abcdp_core.mechanisms import soft_weights
+from abcdp_core.models.simulators import tuberculosis
+from abcdp_core.models.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
 from abcdp_core.privacy import GaussianSeries, cost, in_digits
 from abcdp_core.run.tasks import Part, with_values
-from abcdp_core.simulators import tuberculosis
-from abcdp_core.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
-from abcdp_core.study import Array, BaseParams, Parameter, Result, Tables, columns, outbreaks
+from abcdp_core.studies.engine import (
+    Array,
+    BaseParams,
+    Parameter,
+    Result,
+    Tables,
+    columns,
+    outbreaks,
+)
 
 EXPERIMENT = "tuberculosis-soft"
 TITLE = "Soft weights for the outbreak of San Francisco"

@@ -30,7 +30,7 @@ from typing import Any, cast
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core import pool, privacy, simulators
+from abcdp_core import privacy
 from abcdp_core.base import parameters as par
 from abcdp_core.base import summaries
 from abcdp_core.base.sentences import amount, settings_line
@@ -38,11 +38,12 @@ from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import cases
 from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, private_summary
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.simulators import ScenarioParams
+from abcdp_core.models.simulators.tuberculosis_patients import SCENARIO as PATIENTS
 from abcdp_core.run.tasks import SingleTask, single_task
-from abcdp_core.simulators import ScenarioParams
-from abcdp_core.simulators.tuberculosis_patients import SCENARIO as PATIENTS
-from abcdp_core.study import Result, Rows, Run, Study, Tables, Total, choice, scale
-from abcdp_core.study import mechanisms as shared
+from abcdp_core.studies.engine import Result, Rows, Run, Study, Tables, Total, choice, scale
+from abcdp_core.studies.engine import mechanisms as shared
 
 EXPERIMENT = "unit-of-privacy"
 TITLE = "What protecting a larger unit costs"

@@ -45,8 +45,8 @@ from abcdp_core.base.sentences import budget_name, counted, listed, percent
 from abcdp_core.base.streams import generator
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.privacy import statement
-from abcdp_core.study import Array, Chain, Continuation, Result, Study, Total, scale
-from abcdp_core.study.estimates import Errors, least_error
+from abcdp_core.studies.engine import Array, Chain, Continuation, Result, Study, Total, scale
+from abcdp_core.studies.engine.estimates import Errors, least_error
 
 EXPERIMENT = "vector-truncation"
 TITLE = "Several values per person: split the budget, or ask for fewer"

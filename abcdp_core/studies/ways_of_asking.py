@@ -55,7 +55,7 @@ from abcdp_core.figures import ranked
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.run.results import Tables
 from abcdp_core.run.tasks import with_values
-from abcdp_core.study import Array, BaseParams, Chain, Continuation, Result, Study, Total
+from abcdp_core.studies.engine import Array, BaseParams, Chain, Continuation, Result, Study, Total
 
 EXPERIMENT = "ways-of-asking"
 TITLE = "The question whose private answer carries most information"

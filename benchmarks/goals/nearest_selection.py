@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import mechanisms, pool
+from abcdp_core import mechanisms
 from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms import Budget
-from abcdp_core.simulators import uniform_mixture
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
+from abcdp_core.models import pool
+from abcdp_core.models.simulators import uniform_mixture
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from benchmarks.goals import SEED, Measured, goal, ratio
 
 Array = NDArray[np.float64]

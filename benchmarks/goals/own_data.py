@@ -17,6 +17,8 @@ from abcdp_core.base import registry
 from abcdp_core.base.places import EXAMPLES
 from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms.private_summary import law, noisy
+from abcdp_core.models.simulators import covid_people, tuberculosis_patients, uniform_mixture
+from abcdp_core.models.simulators.tuberculosis_patients import SCENARIO as PATIENTS
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.rounds import Effort, Question
 from abcdp_core.release import procedure
@@ -24,8 +26,6 @@ from abcdp_core.release.noisy_counts import NoisyCountsRecord, NoisyCountsReques
 from abcdp_core.release.simulated import model_of
 from abcdp_core.release.summary_posterior import Told
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
-from abcdp_core.simulators import covid_people, tuberculosis_patients, uniform_mixture
-from abcdp_core.simulators.tuberculosis_patients import SCENARIO as PATIENTS
 from benchmarks.goals import SEED, Measured, alone, goal, mean, on_all_processors, share
 from tests.oracles.neighbouring_files import worst
 

@@ -13,12 +13,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import mechanisms, planning, pool
+from abcdp_core import mechanisms
 from abcdp_core.base import summaries
 from abcdp_core.base.streams import generator
+from abcdp_core.evaluation import planning
+from abcdp_core.evaluation.planning import Setting
 from abcdp_core.mechanisms import Budget
-from abcdp_core.planning import Setting
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
+from abcdp_core.models import pool
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from benchmarks.goals import SEED, Measured, goal
 from benchmarks.measure import head, row
 

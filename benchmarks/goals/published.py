@@ -16,10 +16,10 @@ from abcdp_core.cli.simulations import done_by
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.outcome import Posterior, Summary
 from abcdp_core.posterior.proposals import Proposal
+from abcdp_core.posterior.published import inference, problems, reference
+from abcdp_core.posterior.published.models import Model, sir_epidemic
+from abcdp_core.posterior.published.problems import Problem
 from abcdp_core.posterior.rounds import Draws, Effort, Question
-from abcdp_core.published import inference, problems, reference
-from abcdp_core.published.models import Model, sir_epidemic
-from abcdp_core.published.problems import Problem
 from benchmarks.goals import SEED, Measured, alone, goal, on_all_processors, share
 
 Array = NDArray[np.float64]

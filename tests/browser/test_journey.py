@@ -15,8 +15,8 @@ from playwright.sync_api import BrowserContext, Route, expect
 
 from abcdp_core import __version__
 from abcdp_core.base.places import ASSETS
-from abcdp_core.output import player
-from abcdp_core.output.scripts import joined
+from abcdp_core.publish.output import player
+from abcdp_core.publish.output.scripts import joined
 from abcdp_core.run import runner
 from abcdp_core.studies import adaptive_truncation
 from tests.browser import screens

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, WebSocket, WebSocketRoute, expect
 from abcdp_core.adaptive.categories import Choice
 from abcdp_core.adaptive.poll import CHANCES, Design, chances
 from abcdp_core.adaptive.questionnaire import Item, Questionnaire
-from abcdp_core.output import poll_file
+from abcdp_core.publish.output import poll_file
 from tests.browser.server import command, free_port, running
 from tests.browser.visit import Visit, rest
 from tests.statistics import assert_frequencies, rejects

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from abcdp_core import __version__, lessons
+from abcdp_core import __version__
+from abcdp_core.publish import lessons
 from tests.browser.visit import Visit
 from ui.view import page_table
 

@@ -14,7 +14,7 @@ from abcdp_core.__main__ import main
 from abcdp_core.base import summaries
 from abcdp_core.evaluation import one_release
 from abcdp_core.evaluation.one_release import ReleaseParams
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.models.simulators import uniform_mixture
 from tests.browser.visit import SIZE, Visit
 
 LARGEST_FILE = 450_000

@@ -18,8 +18,8 @@ from abcdp_core.evaluation import one_release
 from abcdp_core.evaluation.one_release import ReleaseParams
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.mechanisms.sparse_vector import SparseVector
+from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.privacy.promise import ends
-from abcdp_core.simulators import uniform_mixture
 
 PAGE = """<script type="module">
   import { unpackedDraws } from "/story/draws.js";

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from abcdp_core.claims import pictures, report
+from abcdp_core.publish.claims import pictures, report
 
 TABLE = report.read().table
 

@@ -12,11 +12,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from abcdp_core import claims
 from abcdp_core.__main__ import INTERRUPTED, main
 from abcdp_core.base import registry
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.claims import document, reading, report, reproduction
+from abcdp_core.publish import claims
+from abcdp_core.publish.claims import document, reading, report, reproduction
 from abcdp_core.run import runner
 from tests import toy_experiment
 from tests.claims.ledger import LEDGER

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from abcdp_core import claims
-from abcdp_core.claims import rules
-from abcdp_core.claims.contrasts import Contrast, everywhere
+from abcdp_core.publish import claims
+from abcdp_core.publish.claims import rules
+from abcdp_core.publish.claims.contrasts import Contrast, everywhere
 from tests.statistics import FALSE_ALARM, assert_frequencies
 
 RUNS = 30

@@ -7,7 +7,7 @@ import pytest
 
 from abcdp_core.adaptive import information
 from abcdp_core.adaptive.families import NORMAL
-from abcdp_core.claims import truncation_theory as study
+from abcdp_core.publish.claims import truncation_theory as study
 from abcdp_core.run import runner
 
 SMALL = study.Params(n=(20, 40), particles=20, draws=60, runs=1)

@@ -13,9 +13,9 @@ from abcdp_core import studies
 from abcdp_core.__main__ import COMMANDS, main, parser_of
 from abcdp_core.cli import arguments
 from abcdp_core.cli.run import chosen_params
-from abcdp_core.output import files
-from abcdp_core.output.page import LIBRARY
-from abcdp_core.output.settings import command_of
+from abcdp_core.publish.output import files
+from abcdp_core.publish.output.page import LIBRARY
+from abcdp_core.publish.output.settings import command_of
 from tests import toy_experiment
 
 pytestmark = pytest.mark.usefixtures("no_plug_ins_left")

@@ -30,7 +30,7 @@ import pytest
 from abcdp_core import studies
 from abcdp_core.__main__ import INTERRUPTED, main
 from abcdp_core.base.places import EXAMPLES
-from abcdp_core.output import files
+from abcdp_core.publish.output import files
 from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.noisy_counts import NoisyCountsRequest
 from abcdp_core.run.workers import LostWorkersError
@@ -107,7 +107,7 @@ class Ending:
 
 CTRL_C, TERM = KeyboardInterrupt, signal.SIGTERM
 TAKEN_BACK, KEPT = ("0.5", "0"), ("0.5", "0.5")
-POOL, DRAW = "abcdp_core.pool.build", "abcdp_core.release.sparse_vector.release_exactly"
+POOL, DRAW = "abcdp_core.models.pool.build", "abcdp_core.release.sparse_vector.release_exactly"
 SUMMARY = "abcdp_core.release.sparse_vector.SparseVectorRecord.summary"
 
 ENDINGS = [
@@ -124,8 +124,8 @@ ENDINGS = [
     Ending(REPORT, SYNC, full, 2, OUT.format("report.html", ".\n")),
     Ending(CREATE, SYNC, full, 2, LEDGER),
     # The cost is on the disk before the data are read, and given back if nothing was drawn.
-    Ending(ASKED, "abcdp_core.tabular.content_of", CTRL_C, INTERRUPTED, f"Interrupted; {NOTHING}",
-           spent=TAKEN_BACK),
+    Ending(ASKED, "abcdp_core.base.tabular.content_of", CTRL_C, INTERRUPTED,
+           f"Interrupted; {NOTHING}", spent=TAKEN_BACK),
     Ending(ASKED, "builtins.input", CTRL_C, INTERRUPTED, f"Interrupted; {NOTHING}",
            spent=TAKEN_BACK),
     Ending(RELEASE, POOL, TERM, TERMINATED, f"Terminated; {NOTHING}", spent=TAKEN_BACK),

@@ -14,9 +14,9 @@ import pytest
 from abcdp_core.__main__ import main
 from abcdp_core.base.places import EXAMPLES
 from abcdp_core.cli import simulations
-from abcdp_core.output.page import LIBRARY
 from abcdp_core.posterior import rounds
-from abcdp_core.published import inference, problems, reference, report
+from abcdp_core.posterior.published import inference, problems, reference, report
+from abcdp_core.publish.output.page import LIBRARY
 from abcdp_core.run.workers import LostWorkersError
 
 FILES = {"infer.csv", "infer.summary.csv", "infer.json", "infer.html", LIBRARY}

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import pool
 from abcdp_core.__main__ import main, values_in_one
+from abcdp_core.models import pool
 from abcdp_core.release import budget_file
 from tests.browser import chromium
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from abcdp_core.distances.boxed_features import BoxedFeatures, reach
+from abcdp_core.models.distances.boxed_features import BoxedFeatures, reach
 
 LOW, HIGH = (-6.0, 0.0), (6.0, 1.0)
 

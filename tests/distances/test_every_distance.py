@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from abcdp_core.distances import Distance, kernel, maximum_mean_discrepancy
-from abcdp_core.distances.boxed_features import BoxedFeatures
-from abcdp_core.distances.columns import Columns
-from abcdp_core.distances.fourier import FourierMMD
-from abcdp_core.distances.outbreaks import ClippedOutbreaks
-from abcdp_core.distances.quadratic import QuadraticMMD
-from abcdp_core.distances.random_features import RandomFeatures
-from abcdp_core.distances.standardised import Standardised
+from abcdp_core.models.distances import Distance, kernel, maximum_mean_discrepancy
+from abcdp_core.models.distances.boxed_features import BoxedFeatures
+from abcdp_core.models.distances.columns import Columns
+from abcdp_core.models.distances.fourier import FourierMMD
+from abcdp_core.models.distances.outbreaks import ClippedOutbreaks
+from abcdp_core.models.distances.quadratic import QuadraticMMD
+from abcdp_core.models.distances.random_features import RandomFeatures
+from abcdp_core.models.distances.standardised import Standardised
 from tests.search import most
 
 FORMS: dict[str, Distance] = {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.distances.fourier import FourierMMD
-from abcdp_core.distances.quadratic import QuadraticMMD
+from abcdp_core.models.distances.fourier import FourierMMD
+from abcdp_core.models.distances.quadratic import QuadraticMMD
 
 DOMAINS = {
     "uniform mixture": (0.0, 5.0, 0.6),

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from abcdp_core.distances import linear_time
+from abcdp_core.models.distances import linear_time
 from tests.oracles.kernel import gaussian_kernel
 from tests.search import most
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.distances.outbreaks import ClippedOutbreaks
-from abcdp_core.simulators import tuberculosis
+from abcdp_core.models.distances.outbreaks import ClippedOutbreaks
+from abcdp_core.models.simulators import tuberculosis
 from tests.search import most
 
 Array = NDArray[np.float64]

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from abcdp_core.distances.quadratic import QuadraticMMD
-from abcdp_core.distances.random_features import RandomFeatures
+from abcdp_core.models.distances.quadratic import QuadraticMMD
+from abcdp_core.models.distances.random_features import RandomFeatures
 from tests.statistics import assert_mean, rejects
 
 BOTH = pytest.mark.parametrize("paired", [True, False], ids=["paired", "shifted"])

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from abcdp_core.distances.standardised import Standardised
-from abcdp_core.distances.summaries import ClippedSummaries
+from abcdp_core.models.distances.standardised import Standardised
+from abcdp_core.models.distances.summaries import ClippedSummaries
 
 CLIPPED = ClippedSummaries(lambda data: data[..., 0], (1.0, 0.5), 1.0, 3.0)
 

@@ -21,7 +21,7 @@ from abcdp_core.figures import looks
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "tests" / "reference" / "kept" / "figures"
 DRAWING = ("abcdp_core", "ui", "pages")
-DEFINING = ("abcdp_core/figures/", "abcdp_core/output/documents.py")
+DEFINING = ("abcdp_core/figures/", "abcdp_core/publish/output/documents.py")
 """Where colors are defined, and where they are those of printed words."""
 
 BARE = {"BLUE", "VERMILLION", "GREEN", "GREY", "BLACK", "PURPLE", "OLIVE", "PALE"}

@@ -9,13 +9,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from abcdp_core import lessons, studies
+from abcdp_core import studies
 from abcdp_core.base import summaries
-from abcdp_core.lessons import numbers, printed, reading
-from abcdp_core.lessons.printed import Sheet
-from abcdp_core.lessons.reading import Lesson
-from abcdp_core.lessons.step import Step
-from abcdp_core.output import documents
+from abcdp_core.publish import lessons
+from abcdp_core.publish.lessons import numbers, printed, reading
+from abcdp_core.publish.lessons.printed import Sheet
+from abcdp_core.publish.lessons.reading import Lesson
+from abcdp_core.publish.lessons.step import Step
+from abcdp_core.publish.output import documents
 from tests import results
 
 LESSONS = lessons.load()

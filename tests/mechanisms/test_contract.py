@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from abcdp_core import mechanisms, pool, simulators
+from abcdp_core import mechanisms
 from abcdp_core.mechanisms import Budget, Prepared, Release, thresholds
 from abcdp_core.mechanisms.gaussian_rejection import GaussianRejection, decision_epsilon
-from abcdp_core.pool import DistanceTable, PublicSide
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.pool import DistanceTable, PublicSide
 from abcdp_core.privacy import Cost, GaussianSeries, NonPrivate, composition, cost
 from tests import results
 from tests.events import quieter, same

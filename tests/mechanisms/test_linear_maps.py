@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from abcdp_core.distances.fourier import FourierMMD
-from abcdp_core.distances.quadratic import QuadraticMMD
-from abcdp_core.distances.random_features import RandomFeatures
-from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.mechanisms.linear_maps import KINDS, fit, map_sensitivity
-from abcdp_core.pool import DistanceTable
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.models.distances.fourier import FourierMMD
+from abcdp_core.models.distances.quadratic import QuadraticMMD
+from abcdp_core.models.distances.random_features import RandomFeatures
+from abcdp_core.models.distances.summaries import ClippedSummaries
+from abcdp_core.models.pool import DistanceTable
+from abcdp_core.models.simulators import uniform_mixture
 
 Array = NDArray[np.float64]
 

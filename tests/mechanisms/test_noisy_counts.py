@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from abcdp_core import mechanisms, pool, simulators
+from abcdp_core import mechanisms
 from abcdp_core.mechanisms import Budget, PosteriorInfo, Prepared, Release, noisy_counts
 from abcdp_core.mechanisms.noisy_counts import counts_given, posterior
 from abcdp_core.mechanisms.private_summary import SummaryNoise, noisy
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.simulators import uniform_mixture
 from tests.statistics import assert_distribution, assert_frequencies, assert_mean, rejects
 
 Array = NDArray[np.float64]

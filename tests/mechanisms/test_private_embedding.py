@@ -14,7 +14,6 @@ from scipy import stats
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.summaries import effective_sample_size, weighted_mean
 from abcdp_core.base.transforms import ALL_REALS, SIMPLEX, Bijector
-from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.mechanisms import (
     Budget,
     PosteriorInfo,
@@ -35,9 +34,10 @@ from abcdp_core.mechanisms.private_embedding import (
     released,
     select,
 )
-from abcdp_core.pool import DistanceTable
+from abcdp_core.models.distances.fourier import FourierMMD
+from abcdp_core.models.pool import DistanceTable
+from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise
-from abcdp_core.simulators import uniform_mixture
 from tests.events import same
 from tests.statistics import assert_distribution, rejects
 

@@ -19,14 +19,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from abcdp_core import mechanisms, pool, simulators
+from abcdp_core import mechanisms
 from abcdp_core.base.statistic import Statistic
 from abcdp_core.mechanisms import Budget
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law, noise_for, noisy
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.simulators import covid_people, uniform_mixture
+from abcdp_core.models.simulators import tuberculosis_patients as patients
 from abcdp_core.posterior.pool import FixedPool
 from abcdp_core.privacy import NonPrivate, cost
-from abcdp_core.simulators import covid_people, uniform_mixture
-from abcdp_core.simulators import tuberculosis_patients as patients
 from tests.events import quieter
 from tests.statistics import assert_frequencies, rejects
 

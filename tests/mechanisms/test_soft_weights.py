@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from abcdp_core.mechanisms import Budget, soft_weights
 from abcdp_core.mechanisms.soft_weights import weights_of
-from abcdp_core.pool import public_side
+from abcdp_core.models.pool import public_side
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import GaussianSeries, composition
 from abcdp_core.privacy.gaussian_series import gaussian_delta
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 
 Array = NDArray[np.float64]
 

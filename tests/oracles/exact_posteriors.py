@@ -35,9 +35,9 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.interpolate import CubicSpline
 from scipy.special import betainc, betaincinv, gammainc, gammaincc, gammaln, ndtr, ndtri
 
+from abcdp_core.models.priors import Beta, Dirichlet, Gamma, Law, LogUniform, Prior, Uniform
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
-from abcdp_core.posterior.priors import Beta, Dirichlet, Gamma, Law, LogUniform, Prior, Uniform
 
 Array = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.models.priors import Normal, Prior, Uniform
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
-from abcdp_core.posterior.priors import Normal, Prior, Uniform
 
 Array = NDArray[np.float64]
 Simulate = Callable[[np.random.Generator, Array], Array]

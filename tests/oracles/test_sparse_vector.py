@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate
 
+from abcdp_core.evaluation.theory import flip
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.theory import flip
 from tests.oracles.outcomes import Pattern, patterns
 from tests.oracles.sparse_vector import log_probability
 

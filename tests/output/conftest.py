@@ -9,7 +9,7 @@ import pytest
 from abcdp_core import studies
 from abcdp_core.base import registry
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.output import browser as ours
+from abcdp_core.publish.output import browser as ours
 from abcdp_core.run import runner
 from abcdp_core.run.results import Result
 from tests import toy_experiment

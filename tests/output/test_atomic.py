@@ -17,7 +17,7 @@ from pandas.testing import assert_frame_equal
 from abcdp_core import studies
 from abcdp_core.base.atomic import PART, together
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.output import files
+from abcdp_core.publish.output import files
 from abcdp_core.run import runner
 from abcdp_core.run.results import Result
 from tests import toy_experiment

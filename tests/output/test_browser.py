@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from abcdp_core.output import browser, paper
-from abcdp_core.output.formats import ExportError
+from abcdp_core.publish.output import browser, paper
+from abcdp_core.publish.output.formats import ExportError
 
 
 @pytest.mark.usefixtures("silent")

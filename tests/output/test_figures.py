@@ -15,10 +15,10 @@ import pytest
 from PIL import Image
 
 from abcdp_core import figures as fig
-from abcdp_core.output import citation, files
-from abcdp_core.output.formats import STATIC
-from abcdp_core.output.images import caption
-from abcdp_core.output.single import file_of
+from abcdp_core.publish.output import citation, files
+from abcdp_core.publish.output.formats import STATIC
+from abcdp_core.publish.output.images import caption
+from abcdp_core.publish.output.single import file_of
 from abcdp_core.run.results import Result
 from tests.toy_experiment import figures
 

@@ -20,12 +20,12 @@ from abcdp_core import studies
 from abcdp_core.base import registry
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.output import citation, files
-from abcdp_core.output.bundle import zip_bytes
-from abcdp_core.output.formats import FORMATS, STATIC, ExportError
-from abcdp_core.output.page import LIBRARY
-from abcdp_core.output.settings import command, settings_of
 from abcdp_core.privacy import NonPrivate
+from abcdp_core.publish.output import citation, files
+from abcdp_core.publish.output.bundle import zip_bytes
+from abcdp_core.publish.output.formats import FORMATS, STATIC, ExportError
+from abcdp_core.publish.output.page import LIBRARY
+from abcdp_core.publish.output.settings import command, settings_of
 from abcdp_core.run import runner
 from abcdp_core.run.results import Result
 from tests import toy_experiment

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.output import player
+from abcdp_core.publish.output import player
 from abcdp_core.run.results import Result
 from abcdp_core.studies import adaptive_truncation
 from abcdp_core.studies.adaptive_truncation import PLACED, SYMBOLS, WAYS

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from abcdp_core.own_model import Column, Model, Parameter, contract, count, declared, mean
-from abcdp_core.simulators import Scenario
+from abcdp_core.models.own_model import Column, Model, Parameter, contract, count, declared, mean
+from abcdp_core.models.simulators import Scenario
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -72,7 +72,9 @@ def scenario(name: str) -> Scenario:
 FILE = """
 import numpy as np
 
-from abcdp_core.own_model import Column, Model, Parameter, count, declared, histogram, mean, total
+from abcdp_core.models.own_model import (
+    Column, Model, Parameter, count, declared, histogram, mean, total,
+)
 
 
 def simulate(rng, theta, n):

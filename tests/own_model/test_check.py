@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from abcdp_core.__main__ import main
-from abcdp_core.own_model import Column, Model, count, declared, examination, histogram
-from abcdp_core.own_model.examination import ALL, Search
-from abcdp_core.own_model.statistics import OwnStatistic
+from abcdp_core.cli import check
+from abcdp_core.models.own_model import Column, Model, count, declared, examination, histogram
+from abcdp_core.models.own_model.examination import ALL, Search
+from abcdp_core.models.own_model.statistics import OwnStatistic
 from tests.own_model.models import (
     ADDED,
     GAUSSIAN,
@@ -125,7 +126,7 @@ def test_warnings_name_the_problem(values: dict[str, Any], said: list[str]) -> N
 
 @pytest.fixture
 def few_first_draws(own_registry: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examination, "FIRST_DRAWS", 1000)
+    monkeypatch.setattr(check, "FIRST", 1000)
 
 
 @pytest.mark.usefixtures("few_first_draws")

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import mechanisms, pool, simulators
+from abcdp_core import mechanisms
 from abcdp_core.base import fingerprint, registry, transforms
 from abcdp_core.base.statistic import added, whole_only
-from abcdp_core.distances.boxed_features import BoxedFeatures
-from abcdp_core.distances.fourier import FourierMMD
-from abcdp_core.distances.standardised import Standardised
 from abcdp_core.mechanisms import Budget
-from abcdp_core.own_model import Column, contract, histogram, model_table, shares, total
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.distances.boxed_features import BoxedFeatures
+from abcdp_core.models.distances.fourier import FourierMMD
+from abcdp_core.models.distances.standardised import Standardised
+from abcdp_core.models.own_model import Column, contract, histogram, model_table, shares, total
 from tests.own_model.models import (
     ADDED,
     EXAMPLES,
@@ -190,7 +191,7 @@ def test_a_file_becomes_a_scenario_with_its_own_fingerprint_and_cached_draws(
     assert len(list(empty_cache.glob("pilot-*.npz"))) == 1
     # Cached results become stale when the code of the contract changes.
     before = fingerprint.of(again.module)
-    monkeypatch.setitem(fingerprint._TEXTS, "abcdp_core.own_model.contract", b"x = 1")
+    monkeypatch.setitem(fingerprint._TEXTS, "abcdp_core.models.own_model.contract", b"x = 1")
     assert fingerprint.of(again.module) != before
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from abcdp_core.own_model import reading
+from abcdp_core.models.own_model import reading
 from tests import notebooks
 
 ROOT = Path(__file__).parents[2]
@@ -22,10 +22,10 @@ RUN = """
 import sys
 from abcdp_core.base import registry
 from abcdp_core.__main__ import main
-from abcdp_core.own_model import examination
+from abcdp_core.cli import check
 from abcdp_core.posterior import fit, pool
 
-examination.FIRST_DRAWS = 1000
+check.FIRST = 1000
 fit.fit.__defaults__ = (fit.one_by_one, 1000)
 pool.LOOKED_FOR = 10
 for line in sys.argv[1:]:

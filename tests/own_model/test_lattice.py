@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.own_model import Column, Model, count, declared, histogram, mean, total
-from abcdp_core.own_model.lattice import FARTHEST, GRID, on_lattice, sensitivity
-from abcdp_core.own_model.model_table import of_model, summaries_of
-from abcdp_core.own_model.pool_table import ROUNDINGS, of_pool, scenario_of
-from abcdp_core.own_model.reading import read
-from abcdp_core.own_model.statistics import OwnStatistic, Summary
-from abcdp_core.own_model.user_errors import OwnError
+from abcdp_core.models.own_model import Column, Model, count, declared, histogram, mean, total
+from abcdp_core.models.own_model.lattice import FARTHEST, GRID, on_lattice, sensitivity
+from abcdp_core.models.own_model.model_table import of_model, summaries_of
+from abcdp_core.models.own_model.pool_table import ROUNDINGS, of_pool, scenario_of
+from abcdp_core.models.own_model.reading import read
+from abcdp_core.models.own_model.statistics import OwnStatistic, Summary
+from abcdp_core.models.own_model.user_errors import OwnError
 from tests.own_model import pools
 from tests.own_model.models import changed, first, simulate
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core.own_model import lattice
+from abcdp_core.models.own_model import lattice
 from abcdp_core.release import exact_noise, summary_request
 from tests.oracles import neighbouring_files
 from tests.oracles.neighbouring_files import loss

@@ -100,7 +100,7 @@ def test_the_file_of_numbers_on_the_page_works_or_is_refused(
 SURVEY = """
 import numpy as np
 
-from abcdp_core.own_model import Column, Model, Parameter, mean
+from abcdp_core.models.own_model import Column, Model, Parameter, mean
 
 
 def simulate(rng, theta, n):

@@ -15,7 +15,7 @@ import pytest
 from abcdp_core.__main__ import INTERRUPTED
 from abcdp_core.base import registry
 from abcdp_core.base.sentences import amount
-from abcdp_core.own_model import lattice
+from abcdp_core.models.own_model import lattice
 from abcdp_core.posterior import pool as fixed_pool
 from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.budget import Budget
@@ -163,7 +163,7 @@ def test_several_modes_are_told_before_and_after_a_release(
         ("replace", RECORDS.replace("x", "y"), "Column x is missing"),
         ("replace", RECORDS.replace("0,-0.7", "0.5,-0.7"), "row 2 is not a whole number."),
         ("replace", "x,code\n0.5,1", "number of records = 1: must be a whole number from 2"),
-        ("replace", RECORDS.replace("-0.7", "0.125"), "cannot be computed (line 16: RuntimeError)"),
+        ("replace", RECORDS.replace("-0.7", "0.125"), "cannot be computed (line 18: RuntimeError)"),
         ("add-remove", "x,code\n" + "0.125,1\n" * 31, "more than 30 records"),
         ("declared", RECORDS, "the sensitivity of middle is declared, not derived"),
         ("pool", CONTRIBUTIONS.replace("1,0,", "1,1,", 1), "Record 2: counts twice in group age."),

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import simulators
 from abcdp_core.base import registry
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.statistic import Statistic
+from abcdp_core.base.tabular import TableError
+from abcdp_core.models import simulators
 from abcdp_core.release import columns, people
 from abcdp_core.release.columns import RECORDS, Reading
 from abcdp_core.release.summary_request import PrivateSummaryRequest
-from abcdp_core.tabular import TableError
 from tests.own_model.conftest import Command
 from tests.own_model.models import written
 from tests.own_model.test_own_release import asked, released, verify

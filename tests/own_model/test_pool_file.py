@@ -11,14 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import pool as pools
-from abcdp_core import tabular
 from abcdp_core.__main__ import INTERRUPTED, main
+from abcdp_core.base import tabular
 from abcdp_core.base.parameters import ParameterError
+from abcdp_core.evaluation import held_out
 from abcdp_core.mechanisms import Budget, private_summary
-from abcdp_core.own_model import export, pool_file, reading, validation
-from abcdp_core.own_model.pool_file import Numbers
-from abcdp_core.pool import making
+from abcdp_core.models import pool as pools
+from abcdp_core.models.own_model import export, pool_file, reading
+from abcdp_core.models.own_model.pool_file import Numbers
+from abcdp_core.models.pool import making
 from tests.own_model.models import GAUSSIAN, SIR, from_example, scenario
 from tests.own_model.pools import ADDED, DECLARED, TOGETHER, TOML, made, table
 
@@ -114,7 +115,7 @@ def test_the_round_trip_gives_the_same_posterior(name: str, suffix: str, tmp_pat
 def test_held_out_draws_measure_the_error_of_a_release(tmp_path: Path) -> None:
     pool = reading.read(made(tmp_path))
     # The mean of 50 records, with noise of 4 units of 8 / 50 at ε_total = 1 and none at 1000.
-    good, bad = (validation.measure(pool, budget, 40, 1) for budget in (1000.0, 0.01))
+    good, bad = (held_out.measure(pool, budget, 40, 1) for budget in (1000.0, 0.01))
     assert good.sets == 40
     assert good.error_low < good.error < good.error_high < bad.error_low
     assert good.error < 0.5

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from abcdp_core.__main__ import main
-from abcdp_core.own_model import (
+from abcdp_core.models.own_model import (
     Column,
     Parameter,
     contract,
@@ -24,8 +24,8 @@ from abcdp_core.own_model import (
     reading,
     shares,
 )
-from abcdp_core.own_model.model_table import of_model
-from abcdp_core.own_model.statistics import OwnStatistic
+from abcdp_core.models.own_model.model_table import of_model
+from abcdp_core.models.own_model.statistics import OwnStatistic
 from tests.own_model import pools
 from tests.own_model.models import ADDED, EXAMPLES, changed, first, from_example
 

@@ -11,8 +11,8 @@ import pytest
 
 from abcdp_core.__main__ import main
 from abcdp_core.cli import rehearsal
-from abcdp_core.own_model.time_limit import VARIABLE
-from abcdp_core.own_model.user_errors import OwnError
+from abcdp_core.models.own_model.time_limit import VARIABLE
+from abcdp_core.models.own_model.user_errors import OwnError
 from tests.own_model.models import changed, simulate
 from tests.release.small import numbers
 

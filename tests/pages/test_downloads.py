@@ -10,8 +10,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core.output import citation, images
-from abcdp_core.output.formats import ExportError
+from abcdp_core.publish.output import citation, images
+from abcdp_core.publish.output.formats import ExportError
 from tests.pages.app import opened
 from ui.figures import downloads
 

@@ -12,7 +12,7 @@ from streamlit.proto.ClientState_pb2 import ContextInfo
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
-from abcdp_core import lessons
+from abcdp_core.publish import lessons
 from tests.pages.app import SMALL, linked, settled, take_messages
 from ui import router
 from ui.figures import labels

@@ -12,9 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
-from abcdp_core import pool, studies
+from abcdp_core import studies
 from abcdp_core.base.parameters import ParameterError, Params
-from abcdp_core.pool import making
+from abcdp_core.models import pool
+from abcdp_core.models.pool import making
 from abcdp_core.run import workers
 from abcdp_core.run.results import Result
 from abcdp_core.run.workers import LostWorkersError

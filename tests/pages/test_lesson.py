@@ -10,9 +10,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core import __version__, lessons
+from abcdp_core import __version__
 from abcdp_core.base.parameters import text_of
-from abcdp_core.lessons.step import Question, Step
+from abcdp_core.publish import lessons
+from abcdp_core.publish.lessons.step import Question, Step
 from tests.pages.app import gone_to, linked, opened, pressed, settled, texts
 from ui.parts import lesson, lesson_print
 from ui.view import controls_spec, page_table, steps

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from abcdp_core.base import registry
-from abcdp_core.own_model import Model, contract
+from abcdp_core.models.own_model import Model, contract
 from abcdp_core.posterior.rounds import Draws
 from abcdp_core.release import simulated, summary_request
 from tests.pages.app import button, documents, give, linked, opened, pressed, settled, texts
@@ -24,7 +24,7 @@ from ui.view import controls_spec
 pytestmark = pytest.mark.usefixtures("quick_releases")
 
 MODEL = """
-from abcdp_core.own_model import Column, Model, Parameter, declared, mean
+from abcdp_core.models.own_model import Column, Model, Parameter, declared, mean
 
 MODEL = Model(
     name="waiting",

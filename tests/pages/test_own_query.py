@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.published import inference
+from abcdp_core.posterior.published import inference
 from abcdp_core.studies import published_query
 from tests.pages.app import button, opened, settled, texts
 from ui.release import published_problem

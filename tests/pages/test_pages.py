@@ -12,9 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import figures as fig
-from abcdp_core import simulators, studies
+from abcdp_core import studies
 from abcdp_core.base.parameters import ParameterError, Scalar, text_of
-from abcdp_core.own_model.user_errors import OwnError
+from abcdp_core.models import simulators
+from abcdp_core.models.own_model.user_errors import OwnError
 from abcdp_core.studies import accounting, change_one_person
 from tests.pages.app import (
     ROOT,

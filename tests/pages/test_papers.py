@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import parse_qsl, urlsplit
 
 from abcdp_core import studies
-from abcdp_core.claims import reading, report
+from abcdp_core.publish.claims import reading, report
 from tests.pages.app import opened, texts
 from ui.parts import papers
 from ui.view import controls_spec, link, page_table

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from abcdp_core import mechanisms, planning
+from abcdp_core import mechanisms
+from abcdp_core.evaluation import planning
+from abcdp_core.evaluation.planning import Asked, Estimate, Goal, Setting, outcomes
 from abcdp_core.mechanisms import Budget
-from abcdp_core.planning import Asked, Estimate, Goal, Setting, outcomes
-from abcdp_core.simulators import covid_people, uniform_mixture
+from abcdp_core.models.simulators import covid_people, uniform_mixture
 from tests.statistics import assert_mean, assert_same_distribution, rejects
 
 MIXTURE = uniform_mixture.SCENARIO

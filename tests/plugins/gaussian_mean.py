@@ -6,7 +6,7 @@ import numpy as np
 
 from abcdp_core.base import parameters as par
 from abcdp_core.base.parameters import Parameter
-from abcdp_core.distances import maximum_mean_discrepancy
+from abcdp_core.models.distances import maximum_mean_discrepancy
 
 SCENARIO = "gaussian-mean"
 TITLE = "Mean of normal data"

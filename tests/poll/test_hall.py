@@ -18,7 +18,7 @@ from abcdp_core.adaptive.categories import Choice, ChoicePoll
 from abcdp_core.adaptive.poll import Design, Poll, Question, answered
 from abcdp_core.adaptive.questionnaire import Item, Questionnaire, needed
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.output import poll_file, poll_page
+from abcdp_core.publish.output import poll_file, poll_page
 from abcdp_core.studies.poll import rehearsed, tables_of
 from ui.poll import hall
 from ui.poll.hall import Hall, LivePoll, PollError, Round

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from abcdp_core.base.parameters import ParameterError
+from abcdp_core.models.priors import Beta, Normal, Prior, StudentT
 from abcdp_core.posterior import augmentation, outcome
 from abcdp_core.posterior.model import Model, Records
 from abcdp_core.posterior.noise import (
@@ -22,11 +23,10 @@ from abcdp_core.posterior.noise import (
     Laplace,
     Noise,
 )
-from abcdp_core.posterior.priors import Beta, Normal, Prior, StudentT
+from abcdp_core.posterior.published import inference
+from abcdp_core.posterior.published.models import Model as PublishedModel
+from abcdp_core.posterior.published.problems import Problem
 from abcdp_core.posterior.rounds import Effort, Found, Question, infer, one_by_one
-from abcdp_core.published import inference
-from abcdp_core.published.models import Model as PublishedModel
-from abcdp_core.published.problems import Problem
 
 N = 30
 
@@ -134,7 +134,7 @@ def test_chains_follow_where_weights_do_not_suffice() -> None:
 
 
 def report_of(summary: Any) -> str:
-    from abcdp_core.published import report
+    from abcdp_core.posterior.published import report
 
     return report.how(problem(100), summary)
 

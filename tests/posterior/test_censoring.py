@@ -13,7 +13,7 @@ from scipy import stats
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.posterior.censoring import Censored, Hidden, Summable
 from abcdp_core.posterior.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
-from abcdp_core.published import inference, problems, report
+from abcdp_core.posterior.published import inference, problems, report
 from tests.statistics import assert_frequencies
 
 COUNTS = np.tile(np.array([*itertools.product(range(5), repeat=5)], dtype=float), (6, 1))

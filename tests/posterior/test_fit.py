@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from abcdp_core.models.priors import Normal, Prior, Uniform
 from abcdp_core.posterior import outcome
 from abcdp_core.posterior.fit import Fit, compared, evenly
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
-from abcdp_core.posterior.priors import Normal, Prior, Uniform
 from abcdp_core.posterior.rounds import Effort, Question
 from tests.oracles.misfits import CORRELATED, MEAN, SERIES, Case
 

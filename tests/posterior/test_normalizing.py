@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.base.summaries import weighted_quantile
+from abcdp_core.models.normalizing import LARGEST_ERROR, PriorError, bridge, log_constant
+from abcdp_core.models.priors import Prior, Uniform
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Laplace
-from abcdp_core.posterior.normalizing import LARGEST_ERROR, PriorError, bridge, log_constant
-from abcdp_core.posterior.priors import Prior, Uniform
 from abcdp_core.posterior.rounds import Effort, Question
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from abcdp_core.posterior.priors import (
+from abcdp_core.models.priors import (
     Beta,
     Dirichlet,
     Gamma,
@@ -24,7 +24,7 @@ from abcdp_core.posterior.priors import (
     Weibull,
     chi_square,
 )
-from abcdp_core.simulators import tuberculosis, tuberculosis_patients
+from abcdp_core.models.simulators import tuberculosis, tuberculosis_patients
 
 
 class HalfT:

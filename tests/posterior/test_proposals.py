@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.base.summaries import effective_sample_size
+from abcdp_core.models.mixtures import FREEDOM, Component, mixture
+from abcdp_core.models.priors import Normal, Prior
 from abcdp_core.posterior import proposals
-from abcdp_core.posterior.priors import Normal, Prior
-from abcdp_core.posterior.proposals import FREEDOM, PRIOR_SHARE, Component, Proposal
+from abcdp_core.posterior.proposals import PRIOR_SHARE, Proposal
 from tests.statistics import assert_distribution, rejects
 
 Array = NDArray[np.float64]
@@ -49,7 +50,7 @@ def test_a_fit_has_the_components_of_the_weighted_draws() -> None:
     x = 3.0 * rng.standard_normal((40_000, 2))
     weights = 0.25 * density(x, NEAR) + 0.75 * density(x, FAR)
     weights /= stats.norm.pdf(x, scale=3.0).prod(axis=1)
-    found = proposals.mixture(x, weights / weights.sum(), rng).components
+    found = mixture(x, weights / weights.sum(), rng)
     assert len(found) == 4
     for each, wide in zip(found[:2], found[2:], strict=True):
         right = NEAR if each.mean[0] > 0.0 else FAR

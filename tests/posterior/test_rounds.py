@@ -11,10 +11,10 @@ import pytest
 
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.summaries import weighted_quantile
+from abcdp_core.models.priors import Normal, Prior, Uniform
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace
-from abcdp_core.posterior.priors import Normal, Prior, Uniform
 from abcdp_core.posterior.rounds import Effort, Found, Question
 from tests.oracles.exact_posteriors import FAMILIES, Family, Marginal, released
 

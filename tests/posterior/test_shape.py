@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from abcdp_core.models.priors import Normal, Prior, Uniform
 from abcdp_core.posterior import outcome, shape
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Laplace
-from abcdp_core.posterior.priors import Normal, Prior, Uniform
 from abcdp_core.posterior.rounds import Effort, Question
 
 Array = Any

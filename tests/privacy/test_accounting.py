@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from abcdp_core import simulators
+from abcdp_core.models import simulators
 from abcdp_core.privacy import (
     UNPROTECTED,
     Cost,

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 from abcdp_core.base.parameters import ParameterError
+from abcdp_core.models.priors import Normal, Prior
 from abcdp_core.posterior.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -14,11 +15,10 @@ from abcdp_core.posterior.noise import (
     Laplace,
     Noise,
 )
-from abcdp_core.posterior.priors import Normal, Prior
-from abcdp_core.published import inference, models
-from abcdp_core.published.models import Model
-from abcdp_core.published.pools import Pool
-from abcdp_core.published.problems import Problem
+from abcdp_core.posterior.published import inference, models
+from abcdp_core.posterior.published.models import Model
+from abcdp_core.posterior.published.pools import Pool
+from abcdp_core.posterior.published.problems import Problem
 from tests.oracles import log_linear
 
 MODEL = Model(

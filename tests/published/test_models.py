@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from abcdp_core.published import models
-from abcdp_core.published.models import linear_regression, log_linear, sir_epidemic
+from abcdp_core.posterior.published import models
+from abcdp_core.posterior.published.models import linear_regression, log_linear, sir_epidemic
 from tests.statistics import (
     assert_distribution,
     assert_frequencies,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.places import EXAMPLES
+from abcdp_core.base.tabular import pools as tables
 from abcdp_core.posterior.noise import (
     BinomialSample,
     DiscreteGaussian,
@@ -20,10 +21,9 @@ from abcdp_core.posterior.noise import (
     IndependentNoise,
     Laplace,
 )
-from abcdp_core.published import models, pools, problems, reference, uploaded_problem
-from abcdp_core.published.models import linear_regression
-from abcdp_core.published.problems import Spent
-from abcdp_core.tabular import pools as tables
+from abcdp_core.posterior.published import models, pools, problems, reference, uploaded_problem
+from abcdp_core.posterior.published.models import linear_regression
+from abcdp_core.posterior.published.problems import Spent
 from tests.oracles import log_linear
 from tools import exact_answers
 

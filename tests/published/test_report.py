@@ -12,7 +12,7 @@ from abcdp_core import figures as fig
 from abcdp_core.base.places import EXAMPLES
 from abcdp_core.posterior.fit import Edge, Fit, Number
 from abcdp_core.posterior.outcome import Moments, Posterior, Summary, moments
-from abcdp_core.published import problems, report
+from abcdp_core.posterior.published import problems, report
 
 PRIOR = Moments(*(np.array(each) for each in ([0.0] * 3, [1.0] * 3, [-1.6] * 3, [1.6] * 3)))
 THETA = np.array([[0.0, 10.0, -1.0], [1.0, 30.0, -1.0], [2.0, 20.0, -1.0]])

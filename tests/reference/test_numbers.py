@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import simulators, studies
+from abcdp_core import studies
+from abcdp_core.models import simulators
 from tests.reference import kept
 from tests.reference.commands import Made, commands, computed
 from tests.reference.kept import Kept

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.models.simulators import covid_people, tuberculosis_patients
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release import procedure
 from abcdp_core.release.document import ReleaseRecord
@@ -18,7 +19,6 @@ from abcdp_core.release.noisy_counts import NoisyCountsRequest
 from abcdp_core.release.request import ReleaseRequest
 from abcdp_core.release.sparse_vector import SparseVectorRequest
 from abcdp_core.release.summary_request import PrivateSummaryRequest
-from abcdp_core.simulators import covid_people, tuberculosis_patients
 
 Array = NDArray[np.float64]
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import simulators
 from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.tabular import LARGEST_FILE, TableError
+from abcdp_core.models import simulators
 from abcdp_core.release import columns
 from abcdp_core.release.columns import CumulativeError, Reading, digest_of
 from abcdp_core.release.request import scenarios
-from abcdp_core.tabular import LARGEST_FILE, TableError
 from tests.release.small import PATIENTS, PEOPLE
 
 SHARES = "uniform-mixture"

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.output.settings import event_in_json
 from abcdp_core.posterior import fit
 from abcdp_core.privacy import cost
+from abcdp_core.publish.output.settings import event_in_json
 from abcdp_core.release import procedure, releasable, verification
 from abcdp_core.release.budget_file import Reservation
 from abcdp_core.release.request import claim, question, scenarios
@@ -354,7 +354,7 @@ def test_what_is_impossible_is_refused_in_a_sentence_before_anything_is_measured
 ) -> None:
     for name in ("curve", "counts", "days"):
         made(name)
-    monkeypatch.delattr("abcdp_core.pool.compare")
+    monkeypatch.delattr("abcdp_core.models.pool.compare")
     for refused, sentence in REFUSED:
         with pytest.raises(ValueError, match=r".") as caught:
             refused()

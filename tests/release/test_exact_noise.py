@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.base.parameters import EPSILON_TOTAL
 from abcdp_core.mechanisms.sparse_vector import calibrate
+from abcdp_core.models.simulators import covid_people, tuberculosis_patients
 from abcdp_core.privacy import cost
 from abcdp_core.privacy.discrete import laplace
 from abcdp_core.release.exact_noise import (
@@ -42,7 +43,6 @@ from abcdp_core.release.exact_noise import (
     with_noise,
 )
 from abcdp_core.release.noisy_counts import NoisyCountsRequest, measure
-from abcdp_core.simulators import covid_people, tuberculosis_patients
 from tests.oracles.reports import Report, partitions, with_one_more
 from tests.release.small import seeded
 from tests.statistics import assert_frequencies, miss_probability, rejects

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from abcdp_core.models.simulators import tuberculosis_patients
 from abcdp_core.release import exact_noise, noisy_counts, summary_request
-from abcdp_core.simulators import tuberculosis_patients
 from tests.oracles import neighbouring_files
 from tests.oracles.neighbouring_files import CASES, loss, worst
 

@@ -15,11 +15,12 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from abcdp_core import simulators
 from abcdp_core.__main__ import main
 from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import weighted_quantile
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law, noisy
+from abcdp_core.models import simulators
+from abcdp_core.models.simulators import covid_people, tuberculosis_patients
 from abcdp_core.posterior import fit
 from abcdp_core.posterior import pool as fixed_pool
 from abcdp_core.release import private_summary, procedure, simulated, summary_request
@@ -27,7 +28,6 @@ from abcdp_core.release.simulated import public_pool
 from abcdp_core.release.summary_document import PrivateSummaryRecord
 from abcdp_core.release.summary_posterior import TAILS, Inverse
 from abcdp_core.release.summary_request import PrivateSummaryRequest, expected
-from abcdp_core.simulators import covid_people, tuberculosis_patients
 from tests.release import small
 from tests.release.small import PATIENTS, PEOPLE
 from tests.statistics import assert_frequencies, rejects

@@ -10,12 +10,12 @@ import pytest
 
 from abcdp_core.__main__ import main
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.own_model.lattice import RECORDS
+from abcdp_core.base.tabular import TableError
+from abcdp_core.models.own_model.lattice import RECORDS
+from abcdp_core.models.simulators.covid_people import SCENARIO
 from abcdp_core.release import columns
 from abcdp_core.release.columns import DAYS, LABELS, SIZES, Reading, read
 from abcdp_core.release.request import SERIES
-from abcdp_core.simulators.covid_people import SCENARIO
-from abcdp_core.tabular import TableError
 from tests.release import small
 
 DATED = {"column": "n", "date": "day"}

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdp_core import pool, simulators
 from abcdp_core.mechanisms.sparse_vector import SparseVector
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.simulators import covid
 from abcdp_core.release import procedure
 from abcdp_core.release.document import figure, in_scale, synthetic
 from abcdp_core.release.request import to_domain
 from abcdp_core.release.sparse_vector import SparseVectorRecord, SparseVectorRequest, pool_key
-from abcdp_core.simulators import covid
 from tests.release import small
 from tests.release.small import VALUES, seeded
 

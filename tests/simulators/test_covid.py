@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from abcdp_core.distances.quadratic import QuadraticMMD
-from abcdp_core.simulators import covid
+from abcdp_core.models.distances.quadratic import QuadraticMMD
+from abcdp_core.models.simulators import covid
 from tests.statistics import assert_distribution, rejects
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.simulators import covid
-from abcdp_core.simulators import covid_people as people
+from abcdp_core.models.simulators import covid
+from abcdp_core.models.simulators import covid_people as people
 from tests.statistics import assert_mean_of_repeats, rejects
 
 Array = NDArray[np.float64]

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import simulators, studies
+from abcdp_core import studies
 from abcdp_core.base.parameters import POOL_SIZE, ParameterError
-from abcdp_core.simulators import ScenarioParams
+from abcdp_core.models import simulators
+from abcdp_core.models.simulators import ScenarioParams
 from tests.own_model import models
 
 SHIPPED = simulators.names()

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from abcdp_core import simulators
 from abcdp_core.__main__ import main
 from abcdp_core.base import registry
-from abcdp_core.simulators import Later, tuberculosis, uniform_mixture
+from abcdp_core.models import simulators
+from abcdp_core.models.simulators import Later, tuberculosis, uniform_mixture
 from tests.sources import ROOT
 
 CASES = ROOT / "examples" / "netherlands_daily_cases.csv"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.simulators import shipped
+from abcdp_core.models.simulators import shipped
 
 
 def test_every_file_is_known_and_read() -> None:

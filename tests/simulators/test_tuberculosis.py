@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from abcdp_core.simulators import outbreak, tuberculosis
+from abcdp_core.models.simulators import outbreak, tuberculosis
 from tests.oracles import outbreak as slow_outbreak
 from tests.statistics import (
     FALSE_ALARM,

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from abcdp_core.simulators import tuberculosis
-from abcdp_core.simulators import tuberculosis_patients as patients
+from abcdp_core.models.simulators import tuberculosis
+from abcdp_core.models.simulators import tuberculosis_patients as patients
 from tests.oracles.reports import Report, partitions, with_one_more
 
 Summary = Callable[[Report], tuple[Fraction, ...]]

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.models.simulators import uniform_mixture
 from tests.statistics import assert_distribution, assert_same_distribution, rejects
 
 Array = NDArray[np.float64]

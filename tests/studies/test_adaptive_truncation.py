@@ -21,8 +21,8 @@ from abcdp_core.studies import (
     online_gradient,
     vector_truncation,
 )
+from abcdp_core.studies.engine.estimates import least_error
 from abcdp_core.studies.estimation_accuracy import computing, drawing
-from abcdp_core.study.estimates import least_error
 from tests import results
 
 SMALL = adaptive_truncation.Params(n=25, particles=50, epsilon_total=2.0)

@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import pool, studies
+from abcdp_core import studies
 from abcdp_core.base import parameters
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import one_release
+from abcdp_core.models import pool
+from abcdp_core.models.simulators import covid, tuberculosis
 from abcdp_core.run import runner
 from abcdp_core.run.results import Result
-from abcdp_core.simulators import covid, tuberculosis
 from abcdp_core.studies import (
     covid_fit,
     posterior,

@@ -15,9 +15,9 @@ from abcdp_core import mechanisms
 from abcdp_core.base import summaries
 from abcdp_core.evaluation import cases
 from abcdp_core.mechanisms import Budget, Release
+from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.privacy import NonPrivate, cost
 from abcdp_core.privacy.gaussian_series import joint_mu
-from abcdp_core.simulators import uniform_mixture
 from abcdp_core.studies import accounting, compare_mechanisms, coverage
 from tests import results
 from tests.statistics import assert_distribution, assert_mean, rejects

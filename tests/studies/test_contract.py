@@ -26,8 +26,8 @@ from abcdp_core import studies
 from abcdp_core.base import cache, registry
 from abcdp_core.base.parameters import ParameterError, Params
 from abcdp_core.figures import CaptionedFigure, one_line
-from abcdp_core.output import files
-from abcdp_core.output.tables import column_kinds
+from abcdp_core.publish.output import files
+from abcdp_core.publish.output.tables import column_kinds
 from abcdp_core.run import runner
 from abcdp_core.run.results import Result, Tables
 from abcdp_core.run.tasks import Chunk

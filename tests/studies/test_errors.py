@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import pool
 from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import error_curve, error_gaps
 from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.models import pool
+from abcdp_core.models.simulators import covid, uniform_mixture
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.run.results import Result
-from abcdp_core.simulators import covid, uniform_mixture
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.studies import error_bound, error_by_size, expected_error, mse_curves
-from abcdp_core.study.errors import LeastError
+from abcdp_core.studies.engine.errors import LeastError
 from tests import results
 from tests.statistics import assert_mean_of_repeats, rejects
 

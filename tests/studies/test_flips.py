@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import pool
 from abcdp_core.evaluation import flips, predictive
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
+from abcdp_core.evaluation.theory import flip
+from abcdp_core.models import pool
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.studies import flip_guideline, flip_probability
-from abcdp_core.study import At, Run
-from abcdp_core.theory import flip
+from abcdp_core.studies.engine import At, Run
 from tests import results
 
 SMALL = flip_guideline.Params(epsilon_total=1.0, n=1000, pool_size=500, c=5, data_sets=4, draws=100)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from abcdp_core import pool
 from abcdp_core.base import summaries
 from abcdp_core.mechanisms.gaussian_rejection import calibrate
+from abcdp_core.models import pool
+from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.privacy import cost
-from abcdp_core.simulators import uniform_mixture
 from abcdp_core.studies import gaussian_loss, gaussian_rejection, soft_abc
-from abcdp_core.study import At
+from abcdp_core.studies.engine import At
 from tests import results
 
 LOSS = gaussian_loss.Params(

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from abcdp_core import mechanisms
-from abcdp_core.planning import TRIED
+from abcdp_core.evaluation.planning import TRIED
 from abcdp_core.run.results import Result
 from abcdp_core.studies import plan
 

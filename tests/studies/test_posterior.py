@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import pool, simulators
 from abcdp_core.base.sentences import amount
 from abcdp_core.evaluation import one_release
-from abcdp_core.simulators import covid
+from abcdp_core.evaluation.theory import flip
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.simulators import covid
 from abcdp_core.studies import posterior, synthetic_data
-from abcdp_core.study import samples
-from abcdp_core.theory import flip
+from abcdp_core.studies.engine import samples
 from tests import results
 from tests.statistics import assert_frequencies, rejects
 

@@ -7,7 +7,7 @@ import numpy as np
 from pandas.testing import assert_frame_equal
 
 from abcdp_core.base.places import EXAMPLES
-from abcdp_core.published import inference, problems, report
+from abcdp_core.posterior.published import inference, problems, report
 from abcdp_core.studies import published_query as study
 from tests import results
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from abcdp_core import tabular
-from abcdp_core.tabular import TableError
+from abcdp_core.base import tabular
+from abcdp_core.base.tabular import TableError
 
 SECRET = "4711"
 """A value that must be in no error."""

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core.tabular import TableError, pools
+from abcdp_core.base.tabular import TableError, pools
 
 PLAIN = "theta.a,summary.s\n0.5,1\n1.5,2\n"
 

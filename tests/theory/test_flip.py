@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from abcdp_core.base import summaries
+from abcdp_core.evaluation.theory import error_bound, flip, flip_agreement
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.theory import error_bound, flip, flip_agreement
 from tests.oracles.sparse_vector import log_probability
 
 SCALES = pytest.mark.parametrize("b", [0.001, 0.04, 1.0, 2.0, 500.0])

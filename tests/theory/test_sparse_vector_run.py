@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import pool
+from abcdp_core.evaluation.theory import false_acceptance_rate
+from abcdp_core.evaluation.theory import sparse_vector_run as theory
+from abcdp_core.evaluation.theory.false_acceptance_rate import Share
+from abcdp_core.evaluation.theory.sparse_vector_run import Run
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.theory import false_acceptance_rate
-from abcdp_core.theory import sparse_vector_run as theory
-from abcdp_core.theory.false_acceptance_rate import Share
-from abcdp_core.theory.sparse_vector_run import Run
+from abcdp_core.models import pool
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from tests.oracles.outcomes import patterns
 from tests.oracles.sparse_vector import log_probability
 from tests.statistics import assert_frequencies, assert_mean, rejects

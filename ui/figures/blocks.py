@@ -201,7 +201,7 @@ def verdicts(view: View, experiment: str, result: Result | None) -> None:
     if result is None or chosen is None or result.params != chosen:
         return
     # Imported here: only a preset that is in force has claims.
-    from abcdp_core.claims import judge, reading, report
+    from abcdp_core.publish.claims import judge, reading, report
 
     claims = reading.load().for_preset(experiment, str(view["preset"]))
     if claims:

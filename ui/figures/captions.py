@@ -39,7 +39,7 @@ def mechanism(name: str) -> str:
 def papers_of(names: Sequence[str]) -> str:
     """The papers that mechanisms are from, in full; empty where there are none."""
     # Imported here: only an unfolded list needs the ledger.
-    from abcdp_core.claims.document import PAPERS
+    from abcdp_core.publish.claims.document import PAPERS
 
     sources = " ".join(mechanisms.load(name).source for name in names)
     return " ".join(f"[{tag}] {paper}." for tag, paper in PAPERS.items() if f"[{tag}]" in sources)

@@ -70,7 +70,7 @@ def prepare(
 
 
 def _begin(key: str, sources: tuple[object, ...], make: Callable[[], bytes]) -> None:
-    from abcdp_core.output.formats import ExportError
+    from abcdp_core.publish.output.formats import ExportError
 
     def work(job: Job) -> None:
         try:
@@ -105,7 +105,7 @@ def block(view: View, name: str, *found: Result | Job) -> None:
     label = "Commands that reproduce these figures"
     with st.expander(label, key="commands", on_change="rerun") as folded:
         if folded.open:
-            from abcdp_core.output import bundle
+            from abcdp_core.publish.output import bundle
 
             for line in bundle.commands(results):
                 st.code(line, language="bash", wrap_lines=True)
@@ -113,7 +113,7 @@ def block(view: View, name: str, *found: Result | Job) -> None:
 
 def page_zip(results: Sequence[Result]) -> bytes:
     """Return the zip; where pictures cannot be drawn it holds the rest and a note that says why."""
-    from abcdp_core.output import bundle, formats
+    from abcdp_core.publish.output import bundle, formats
 
     return bundle.zip_bytes([(result, charts.drawn(result)) for result in results], formats.FORMATS)
 
@@ -122,8 +122,8 @@ def figure(
     key: str, found: Result, name: str, drawn: CaptionedFigure, tables: Sequence[str]
 ) -> None:
     """Show how to save a figure as a file with its caption, and the caption to copy."""
-    from abcdp_core.output import citation, images, single
-    from abcdp_core.output.formats import STATIC
+    from abcdp_core.publish.output import citation, images, single
+    from abcdp_core.publish.output.formats import STATIC
 
     why_not = images.obstacle()
     suffixes = [each for each in single.MIME if each not in STATIC or why_not is None]

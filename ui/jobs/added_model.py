@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core.own_model import contract
+from abcdp_core.models.own_model import contract
 from ui.jobs import progress, queue
 from ui.jobs.job import Preparation
 

@@ -9,8 +9,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Literal
 
-from abcdp_core import pool
 from abcdp_core.base.parameters import ParameterError
+from abcdp_core.models import pool
 from abcdp_core.run.workers import LostWorkersError
 from ui.jobs import work
 from ui.jobs.job import Job, Preparation, RefusedError, Request, UnaskedError, UnwantedError

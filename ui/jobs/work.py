@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from abcdp_core import pool, studies
+from abcdp_core import studies
 from abcdp_core.base import cache
+from abcdp_core.models import pool
 from abcdp_core.run import runner, store, workers
 from ui.jobs.job import Job, Preparation, Request
 

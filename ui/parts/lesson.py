@@ -15,11 +15,12 @@ from typing import Any
 
 import streamlit as st
 
-from abcdp_core import lessons, studies
+from abcdp_core import studies
 from abcdp_core.base.parameters import text_of
-from abcdp_core.lessons import numbers
-from abcdp_core.lessons.reading import Lesson
-from abcdp_core.lessons.step import Step
+from abcdp_core.publish import lessons
+from abcdp_core.publish.lessons import numbers
+from abcdp_core.publish.lessons.reading import Lesson
+from abcdp_core.publish.lessons.step import Step
 from abcdp_core.run import store
 from ui.view import controls_spec, locks, page_table, session, steps
 from ui.view.page import Page

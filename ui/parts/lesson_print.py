@@ -8,13 +8,14 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from abcdp_core import lessons, studies
+from abcdp_core import studies
 from abcdp_core.base.parameters import Scalar
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.lessons import numbers, printed
-from abcdp_core.lessons.printed import Picture, Sheet
-from abcdp_core.lessons.reading import Lesson
-from abcdp_core.lessons.step import Step
+from abcdp_core.publish import lessons
+from abcdp_core.publish.lessons import numbers, printed
+from abcdp_core.publish.lessons.printed import Picture, Sheet
+from abcdp_core.publish.lessons.reading import Lesson
+from abcdp_core.publish.lessons.step import Step
 from abcdp_core.run import store
 from abcdp_core.run.results import Result
 from ui.figures import charts, downloads

@@ -10,9 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from abcdp_core import __version__
-from abcdp_core.claims import Run, document, pictures, reading, report, reproduction
-from abcdp_core.claims.report import Report, in_words
 from abcdp_core.figures import CaptionedFigure
+from abcdp_core.publish.claims import Run, document, pictures, reading, report, reproduction
+from abcdp_core.publish.claims.report import Report, in_words
 from ui.figures import charts
 from ui.view import controls_spec, page_table
 from ui.view.link import VERSION

@@ -1,6 +1,6 @@
 """A player: people answer one after the other, each way of asking beside the others.
 
-The browser draws (``assets/player.js``) what :mod:`abcdp_core.output.player` makes of the runs.
+The browser (``assets/player.js``) draws what :mod:`abcdp_core.publish.output.player` makes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import streamlit as st
 
-from abcdp_core.output.player import Runs, frames
+from abcdp_core.publish.output.player import Runs, frames
 from abcdp_core.run.results import Result
 from abcdp_core.studies import adaptive_truncation as study
 from ui.figures import blocks

@@ -11,7 +11,7 @@ import streamlit as st
 
 from abcdp_core import __version__
 from abcdp_core.base.parameters import ParameterError, Scalar
-from abcdp_core.output import story
+from abcdp_core.publish.output import story
 from ui.view import page_table, session
 from ui.view.view import View
 from ui.widgets import component, controls

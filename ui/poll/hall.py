@@ -26,7 +26,7 @@ import numpy as np
 from abcdp_core.adaptive.categories import Choice
 from abcdp_core.adaptive.poll import Question
 from abcdp_core.adaptive.questionnaire import Item, Questionnaire
-from abcdp_core.output import poll_file
+from abcdp_core.publish.output import poll_file
 from ui.poll import journal
 
 LIFE = 2 * 60 * 60.0

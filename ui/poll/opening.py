@@ -11,9 +11,9 @@ from abcdp_core.adaptive.categories import Choice, standard_deviation
 from abcdp_core.adaptive.poll import Design
 from abcdp_core.adaptive.questionnaire import MOST, Item, Questionnaire, needed
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.output import poll_file
 from abcdp_core.privacy.accounting import in_digits
 from abcdp_core.privacy.promise import odds
+from abcdp_core.publish.output import poll_file
 from ui.poll.hall import HALL, PEOPLE, PollError
 from ui.verbatim import verbatim
 

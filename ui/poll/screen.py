@@ -16,8 +16,8 @@ import streamlit as st
 from abcdp_core.adaptive.categories import Choice
 from abcdp_core.adaptive.poll import Question
 from abcdp_core.adaptive.questionnaire import Item, Questionnaire
-from abcdp_core.output import poll_file, poll_page
 from abcdp_core.privacy.accounting import in_digits
+from abcdp_core.publish.output import poll_file, poll_page
 from abcdp_core.studies.poll import rehearsed, tables_of
 from ui.poll import opening
 from ui.poll.hall import HALL, LivePoll, PollError

@@ -10,9 +10,9 @@ from typing import Any
 
 import streamlit as st
 
-from abcdp_core import simulators
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.own_model.lattice import RECORDS
+from abcdp_core.models import simulators
+from abcdp_core.models.own_model.lattice import RECORDS
 from abcdp_core.privacy import in_digits
 from abcdp_core.release import expectation, releasable
 from abcdp_core.release.columns import AS_IT_IS, Reading

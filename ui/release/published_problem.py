@@ -18,9 +18,9 @@ from abcdp_core.base.parameters import ParameterError
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.posterior.fit import REPLICATES, Fit
 from abcdp_core.posterior.outcome import WITHHELD, Posterior
-from abcdp_core.published import inference, report, uploaded_problem
-from abcdp_core.published.pools import Pool
-from abcdp_core.published.problems import Problem
+from abcdp_core.posterior.published import inference, report, uploaded_problem
+from abcdp_core.posterior.published.pools import Pool
+from abcdp_core.posterior.published.problems import Problem
 from ui.figures import charts, labels
 from ui.jobs import progress, work
 from ui.jobs.job import Job, RefusedError

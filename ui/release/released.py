@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from abcdp_core.figures import CaptionedFigure
-from abcdp_core.output import images, paper, single
+from abcdp_core.publish.output import images, paper, single
 from abcdp_core.release import report
 from abcdp_core.release.document import ReleaseRecord, figure, remains, synthetic, verifying
 from abcdp_core.release.request import SeriesRequest

@@ -16,12 +16,13 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.typing import UploadedFile
 
-from abcdp_core import simulators, tabular
-from abcdp_core.own_model.lattice import RECORDS
+from abcdp_core.base import tabular
+from abcdp_core.base.tabular import TableError
+from abcdp_core.models import simulators
+from abcdp_core.models.own_model.lattice import RECORDS
 from abcdp_core.release import columns
 from abcdp_core.release.columns import AS_IT_IS, DAYS, LABELS, SIZES, CumulativeError, Reading
 from abcdp_core.release.request import SERIES
-from abcdp_core.tabular import TableError
 from ui.server import streamlit_internals
 from ui.verbatim import verbatim
 

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from abcdp_core import lessons, simulators, studies
+from abcdp_core import studies
 from abcdp_core.base.parameters import Parameter, ParameterError, Scalar, text_of
+from abcdp_core.models import simulators
+from abcdp_core.publish import lessons
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
 MORE = ("noise_draw", "resample", "sensitivity", "pool_size", "seed")
@@ -223,7 +225,7 @@ def _offered(key: str, scenario: str) -> Knob:
 def _of_papers() -> dict[str, Knob]:
     """The knobs of the page about the papers."""
     # Inside the function: no other page reads the ledger as it starts.
-    from abcdp_core.claims import OUTCOMES, STANDINGS, document, report
+    from abcdp_core.publish.claims import OUTCOMES, STANDINGS, document, report
 
     return {
         "papers.paper": _choice("Paper", "Claims of one paper.", ("all papers", *document.PAPERS)),

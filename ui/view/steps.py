@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.lessons.step import Step
+from abcdp_core.publish.lessons.step import Step
 from ui.jobs.job import Request
 from ui.view import controls_spec
 from ui.view.page import Page

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from abcdp_core import lessons, studies
+from abcdp_core import studies
 from abcdp_core.base.parameters import ParameterError, Params, Scalar
+from abcdp_core.publish import lessons
 from ui.view import controls_spec, page_table
 from ui.view.controls_spec import NO_LESSON, NO_PRESET
 from ui.view.page import Page
 
 if TYPE_CHECKING:
-    from abcdp_core.lessons.reading import Lesson
-    from abcdp_core.lessons.step import Step
+    from abcdp_core.publish.lessons.reading import Lesson
+    from abcdp_core.publish.lessons.step import Step
 
 
 class NotGrantedError(Exception):

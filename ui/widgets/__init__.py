@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
 from abcdp_core.base.places import ASSETS
-from abcdp_core.output.scripts import joined
+from abcdp_core.publish.output.scripts import joined
 
 
 @functools.cache

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from abcdp_core import lessons
 from abcdp_core.base.parameters import Scalar
+from abcdp_core.publish import lessons
 from ui.server import settings
 from ui.view import controls_spec, link, page_table, session, steps
 from ui.view.page import Page

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from abcdp_core import simulators
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.evaluation import one_release
 from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.models import simulators
 from abcdp_core.studies.change_one_person import computing, views
-from abcdp_core.study import Rows, Study, scale
+from abcdp_core.studies.engine import Rows, Study, scale
 
 EXPERIMENT = "change-one-person"
 TITLE = "What one person changes"

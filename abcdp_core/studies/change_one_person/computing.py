@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core import pool
 from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import one_release
-from abcdp_core.study import Array, Run
-from abcdp_core.theory import sparse_vector_run as theory
+from abcdp_core.evaluation.theory import sparse_vector_run as theory
+from abcdp_core.models import pool
+from abcdp_core.studies.engine import Array, Run
 
 POINTS_TRIED, VALUES_TRIED, DRAWS_TRIED = 40, 41, 400
 """Records tried for the worst change, new values of each, and draws they are tested on."""

@@ -43,18 +43,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from abcdp_core import mechanisms, pool, simulators
+from abcdp_core import mechanisms
 from abcdp_core.base import parameters as par
 from abcdp_core.base import summaries
 from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import cases
 from abcdp_core.mechanisms import Budget, Release
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.run.tasks import Part, in_parts, with_values
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.studies.compare_mechanisms import views
 from abcdp_core.studies.compare_mechanisms.views import SETTING, UNITS, column_of
-from abcdp_core.study import BaseParams, Result, Tables, choice, columns
-from abcdp_core.study import mechanisms as shared
+from abcdp_core.studies.engine import BaseParams, Result, Tables, choice, columns
+from abcdp_core.studies.engine import mechanisms as shared
 
 EXPERIMENT = "compare-mechanisms"
 TITLE = "Error of every mechanism at equal privacy"

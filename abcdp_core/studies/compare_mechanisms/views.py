@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, simulators
+from abcdp_core import mechanisms
 from abcdp_core.base import summaries
 from abcdp_core.base.sentences import (
     ALIKE,
@@ -25,9 +25,10 @@ from abcdp_core.base.sentences import (
 from abcdp_core.figures import ranked
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import noisy_counts, private_summary
+from abcdp_core.models import simulators
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.run.results import Result
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.study import mechanisms as shared
+from abcdp_core.studies.engine import mechanisms as shared
 
 SETTING = ("mechanism", "c", "epsilon_total")  # Columns that identify a mark
 

@@ -45,10 +45,10 @@ from __future__ import annotations
 from functools import partial
 
 from abcdp_core.run.tasks import Chunk
+from abcdp_core.studies.engine import BaseParams, Chain, Continuation, Study
+from abcdp_core.studies.engine.estimates import SYMBOL
 from abcdp_core.studies.estimation_accuracy.computing import Params, advance, chains
 from abcdp_core.studies.estimation_accuracy.drawing import ERRORS, boxes, errors
-from abcdp_core.study import BaseParams, Chain, Continuation, Study
-from abcdp_core.study.estimates import SYMBOL
 
 __all__ = ["COLUMNS", "PRESETS", "Params", "collect", "figures", "tasks", "work"]
 

@@ -19,8 +19,8 @@ from abcdp_core.base import summaries
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.streams import generator
 from abcdp_core.run.tasks import with_values
-from abcdp_core.study import Array, Chain, Continuation, choice, scale
-from abcdp_core.study.estimates import ask
+from abcdp_core.studies.engine import Array, Chain, Continuation, choice, scale
+from abcdp_core.studies.engine.estimates import ask
 
 BATCH = ("mhaar", "mh")
 SAMPLER = choice(

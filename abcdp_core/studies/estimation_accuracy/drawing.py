@@ -26,9 +26,9 @@ from abcdp_core.base.sentences import (
 )
 from abcdp_core.figures.lines import Curve
 from abcdp_core.run.results import Result
+from abcdp_core.studies.engine import Array
+from abcdp_core.studies.engine.estimates import ASKED, SYMBOL, Errors, least_error
 from abcdp_core.studies.estimation_accuracy.computing import BATCH, Params
-from abcdp_core.study import Array
-from abcdp_core.study.estimates import ASKED, SYMBOL, Errors, least_error
 
 
 def _smallest(result: Result) -> tuple[float, str]:

@@ -35,17 +35,18 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from abcdp_core import mechanisms, planning, pool, simulators
+from abcdp_core import mechanisms
 from abcdp_core.base import parameters as par
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.evaluation import cases
-from abcdp_core.planning import Asked, Goal
+from abcdp_core.evaluation import cases, planning
+from abcdp_core.evaluation.planning import Asked, Goal
+from abcdp_core.models import pool, simulators
+from abcdp_core.models.simulators import ScenarioParams
+from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.run.tasks import with_values
-from abcdp_core.simulators import ScenarioParams
-from abcdp_core.simulators.uniform_mixture import SCENARIO as MIXTURE
+from abcdp_core.studies.engine import Parameter, Result, Tables, choice, scale
 from abcdp_core.studies.plan import computing, views
 from abcdp_core.studies.plan.computing import ELSEWHERE, KNOBS
-from abcdp_core.study import Parameter, Result, Tables, choice, scale
 
 EXPERIMENT = "plan"
 TITLE = "Which mechanism to run for N people and a budget"

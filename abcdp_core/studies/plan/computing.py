@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from abcdp_core import mechanisms, planning
+from abcdp_core import mechanisms
+from abcdp_core.evaluation import planning
+from abcdp_core.evaluation.planning import HONEST, Estimate
 from abcdp_core.mechanisms import Budget
-from abcdp_core.planning import HONEST, Estimate
 from abcdp_core.run.results import Tables
-from abcdp_core.study import columns
+from abcdp_core.studies.engine import columns
 
 if TYPE_CHECKING:
     from abcdp_core.studies.plan import Params

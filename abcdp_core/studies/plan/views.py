@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, planning, privacy
+from abcdp_core import mechanisms, privacy
 from abcdp_core.base.sentences import (
     above,
     amount,
@@ -20,10 +20,11 @@ from abcdp_core.base.sentences import (
     setting,
     settings_line,
 )
+from abcdp_core.evaluation import planning
 from abcdp_core.figures import ranked
 from abcdp_core.mechanisms import Budget, noisy_counts
 from abcdp_core.run.results import Result
-from abcdp_core.study import mechanisms as shared
+from abcdp_core.studies.engine import mechanisms as shared
 
 if TYPE_CHECKING:
     from abcdp_core.studies.plan import Params
