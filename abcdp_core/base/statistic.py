@@ -169,6 +169,17 @@ class DirichletCounts:
     statistic: str
     concentration: tuple[float, ...]
 
+    @property
+    def total(self) -> float:
+        """The sum A of the concentrations."""
+        return float(np.sum(self.concentration))
+
+    @property
+    def variance(self) -> float:
+        """Prior variance of a share, averaged over the cells."""
+        mean = np.array(self.concentration) / self.total
+        return float(np.mean(mean * (1.0 - mean))) / (self.total + 1.0)
+
 
 def largest_sum(cases: Cases) -> float:
     """Return the L1 sensitivity: the largest sum of absolute changes, rounded up."""

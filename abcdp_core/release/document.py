@@ -114,6 +114,10 @@ class ReleaseRecord(ABC):
         """What was done, for the accountant."""
         return self.request.event(self.n)
 
+    def event_in_json(self) -> dict[str, Any] | None:
+        """Return the event as the record states it."""
+        return event_in_json(self.event)
+
     @property
     def is_complete(self) -> bool:
         """Whether the posterior is computed."""
@@ -176,7 +180,7 @@ class ReleaseRecord(ABC):
             **({"n": self.n} if request.tells_size else {}),
             "public": public,
             **self.contents(),
-            "event": event_in_json(self.event),
+            "event": self.event_in_json(),
             "cost": {"epsilon": spent.epsilon, "delta": spent.delta},
             "versions": versions(),
             **taken,

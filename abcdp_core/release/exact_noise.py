@@ -16,7 +16,7 @@ $$\log \frac{P(z \mid y)}{P(z \mid y')} \le \sum_j \frac{w_j |s_j(y) - s_j(y')|}
   removed, their number is in none of the formulas, and is read only as one of the noisy numbers.
 * *Counts.* Each value is clipped and compared with the edges by itself, and is in exactly one of K
   cells, however floating point rounds. Another value in its place moves two counts by 1, or none:
-  $\Delta_1$ = :data:`SENSITIVITY` = 2.
+  $\Delta_1$ = 2.
 * *Rounding.* $b = \lceil \Delta_1 G / \epsilon \rceil / G$ with $G$ = :data:`PARTS`, by exact
   arithmetic from the smaller of the float ε and the decimal number that it is written as. So
   $\Delta_1 / b \le \epsilon$; as G is a power of two, floating point holds b and all $t_j$ exactly.
@@ -51,15 +51,10 @@ from abcdp_core.base.statistic import Statistic
 from abcdp_core.mechanisms import Distances, Release
 from abcdp_core.mechanisms.private_summary import SummaryNoise
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
-from abcdp_core.privacy import Cost, Event, cost
-from abcdp_core.privacy.calibration import round_up
-from abcdp_core.privacy.discrete import RandBelow, deviation, laplace
+from abcdp_core.privacy.discrete import RandBelow, laplace
 
 PARTS = 2**20
 """Noise scales are multiples of 1 over this."""
-
-SENSITIVITY = 2
-"""Largest change of all counts together when one value is replaced."""
 
 FINENESS = 20
 """The unit of the grid is from the sensitivity times 2 to the minus this to below twice that."""
@@ -104,38 +99,6 @@ def summary_noise(statistic: Statistic, n: int, k: int, epsilon_total: float) ->
     return SummaryNoise(
         statistic.unit, statistic.neighbours, sensitivity, scale, statistic.steps(k)
     )
-
-
-@dataclass(frozen=True)
-class CountNoise(Event):
-    """Counts of some cells, each with discrete Laplace noise of scale t."""
-
-    sensitivity: int
-    scale: float
-    cells: int
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of the noise on one count."""
-        return deviation(self.scale)
-
-    def steps(self) -> list[float]:
-        """Return the scale of the noise on each count."""
-        return [self.scale] * self.cells
-
-
-@cost.register
-def _(event: CountNoise, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
-    return Cost(round_up(Fraction(event.sensitivity) / Fraction(event.scale)))
-
-
-def count_noise(epsilon_total: float, cells: int) -> CountNoise:
-    """Return the least noise for the counts of some cells that keeps a budget.
-
-    Raises:
-        ValueError: the budget is not positive and finite.
-    """
-    return CountNoise(SENSITIVITY, least_scale(epsilon_total, SENSITIVITY), cells)
 
 
 def grid(sensitivity: float) -> float:

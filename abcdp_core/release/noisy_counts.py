@@ -37,14 +37,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core.base.sentences import plain
+from abcdp_core.base.statistic import DirichletCounts
 from abcdp_core.base.streams import generator
-from abcdp_core.mechanisms.noisy_counts import counts_given, model_of, shares, statistic_of
+from abcdp_core.mechanisms.noisy_counts import (
+    counts_given,
+    model_of,
+    refuses,
+    shares,
+    statistic_of,
+)
+from abcdp_core.mechanisms.private_summary import SummaryNoise
 from abcdp_core.models import pool
 from abcdp_core.models.simulators import Scenario
-from abcdp_core.privacy.discrete import RandBelow
+from abcdp_core.privacy.discrete import RandBelow, deviation
 from abcdp_core.release.budget_file import Reservation
 from abcdp_core.release.document import LEVEL, ReleaseRecord, in_scale, unit_of, whole_numbers
-from abcdp_core.release.exact_noise import SENSITIVITY, CountNoise, count_noise, with_noise
+from abcdp_core.release.exact_noise import summary_noise, with_noise
 from abcdp_core.release.picture import ESTIMATE, INTERVAL, PRIOR, Marks
 from abcdp_core.release.releasable import Expected, ReleaseMechanism
 from abcdp_core.release.request import DRAWS, POOL_SEED, SeriesRequest
@@ -74,50 +82,38 @@ class NoisyCountsRequest(SeriesRequest):
 
     @classmethod
     def serves(cls, scenario: Scenario) -> bool:
-        """Return whether a scenario has a model of counts of the sensitivity used here."""
-        if scenario.conjugate is None:
-            return False
-        statistic = statistic_of(scenario)
-        return statistic.neighbours == "replace" and statistic.l1(1) <= SENSITIVITY
+        """Return whether a scenario has a model of counts."""
+        return not refuses(scenario)
 
-    def event(self, n: int) -> CountNoise:
+    @property
+    def model(self) -> DirichletCounts:
+        """The scenario's model of counts."""
+        return model_of(self.source)
+
+    def event(self, n: int) -> SummaryNoise:
         """Return the counts with their noise."""
-        return count_noise(self.epsilon_total, len(_concentration(self)))
+        statistic, cells = statistic_of(self.source), len(self.model.concentration)
+        return summary_noise(statistic, n, cells, self.epsilon_total)
 
     def noise_in_words(self, n: int) -> str:
         """Return the noise of the counts in a sentence."""
-        event = self.event(n)
-        deviation = plain(event.deviation, 2)
+        scale, cells = self.event(n).scale, len(self.model.concentration)
+        noise = plain(deviation(scale), 2)
         return (
-            f"Each of the {event.cells} counts gets noise of scale t = {event.scale:.4g}, with a "
-            f"standard deviation of {deviation} {'value' if deviation == '1' else 'values'}."
+            f"Each of the {cells} counts gets noise of scale t = {scale:.4g}, with a "
+            f"standard deviation of {noise} {'value' if noise == '1' else 'values'}."
         )
 
     def noise_warning(self, n: int) -> str:
         """Return a warning if the noise exceeds the prior uncertainty of a count."""
-        event = self.event(n)
-        if event.deviation <= math.sqrt(n * _prior_variance(self) * (_total(self) + n)):
+        noise, model = deviation(self.event(n).scale), self.model
+        if noise <= math.sqrt(n * model.variance * (model.total + n)):
             return ""
         return (
-            f"The noise on each count (standard deviation {plain(event.deviation, 2)}) is larger "
+            f"The noise on each count (standard deviation {plain(noise, 2)}) is larger "
             f"than the prior uncertainty of a count of {n:,} values, so the results will say "
             "little more than the prior. A larger ε_total or more data help."
         )
-
-
-def _concentration(request: NoisyCountsRequest) -> Array:
-    """α of the prior ``(K,)``."""
-    return np.array(model_of(request.source).concentration)
-
-
-def _total(request: NoisyCountsRequest) -> float:
-    return float(_concentration(request).sum())
-
-
-def _prior_variance(request: NoisyCountsRequest) -> float:
-    """Variance of a share, averaged over the cells."""
-    mean = _concentration(request) / _total(request)
-    return float(np.mean(mean * (1.0 - mean))) / (_total(request) + 1.0)
 
 
 class Shares(NamedTuple):
@@ -145,7 +141,7 @@ class Inferred:
 
 def inferred(request: NoisyCountsRequest, n: int, counts: tuple[int, ...]) -> Inferred:
     """Return what follows from released counts ``(K,)`` of ``n`` values."""
-    alpha, tail = _concentration(request), (1.0 - LEVEL) / 2.0
+    alpha, tail = np.array(request.model.concentration), (1.0 - LEVEL) / 2.0
     given = counts_given(np.array(counts, dtype=float), request.event(n).scale, n, alpha)
     below = np.cumsum(given.marginals, axis=1)
     ends = [(below < probability).sum(axis=1) for probability in (tail, 1.0 - tail)]
@@ -248,6 +244,14 @@ class NoisyCountsRecord(ReleaseRecord):
             "drawn from the population independently."
         )
 
+    def event_in_json(self) -> dict[str, Any]:
+        """Return the event as records name it since 0.2.0."""
+        event = self.request.event(self.n)
+        sensitivity, cells = int(event.sensitivity), len(self.counts)
+        return {
+            "kind": "CountNoise", "sensitivity": sensitivity, "scale": event.scale, "cells": cells,
+        }  # fmt: skip
+
     def contents(self) -> dict[str, Any]:
         """Return the counts, and means, intervals and draws in the units of the data."""
         parameters = self.parameters
@@ -303,7 +307,7 @@ def draw(
     request: NoisyCountsRequest, n: int, counts: tuple[int, ...], randbelow: RandBelow
 ) -> NoisyCountsRecord:
     """Release the counts and compute the posterior."""
-    return _document(request, n, with_noise(counts, request.event(n).steps(), randbelow))
+    return _document(request, n, with_noise(counts, request.event(n).steps().tolist(), randbelow))
 
 
 def _document(request: NoisyCountsRequest, n: int, counts: list[int]) -> NoisyCountsRecord:
@@ -318,15 +322,15 @@ def read(request: NoisyCountsRequest, n: int, content: Mapping[str, Any]) -> Noi
         ParameterError: the counts have another number or type.
         KeyError, TypeError, ValueError: the content has another form.
     """
-    cells = request.event(n).cells
+    cells = len(request.model.concentration)
     counts = whole_numbers(content["release"]["counts"], cells, "counts of the scenario's cells")
     return _document(request, n, counts)
 
 
 def expected(request: NoisyCountsRequest, n: int) -> Expected:
     """Return upper bounds of the root mean squared errors of a share, averaged over the model."""
-    total, prior = _total(request), _prior_variance(request)
-    noise, count = request.event(n).deviation ** 2, n * (total + n) * prior
+    total, prior = request.model.total, request.model.variance
+    noise, count = deviation(request.event(n).scale) ** 2, n * (total + n) * prior
     plain = prior * total / (total + n)
     hidden = noise * count / (noise + count)
     private = plain + hidden / (total + n) ** 2

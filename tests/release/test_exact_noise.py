@@ -26,14 +26,12 @@ from numpy.typing import NDArray
 
 from abcdp_core.base.parameters import EPSILON_TOTAL
 from abcdp_core.mechanisms.sparse_vector import calibrate
-from abcdp_core.models.simulators import covid_people, tuberculosis_patients
+from abcdp_core.models.simulators import covid_people, tuberculosis_patients, uniform_mixture
 from abcdp_core.privacy import cost
 from abcdp_core.privacy.discrete import laplace
 from abcdp_core.release.exact_noise import (
     PARTS,
-    SENSITIVITY,
     IntegerNoise,
-    count_noise,
     decide,
     grid,
     integer_noise,
@@ -53,6 +51,7 @@ Numbers = Sequence[int]
 
 CLUSTERS = tuberculosis_patients.SCENARIO.statistics["cluster-summary"]
 TB = (CLUSTERS, 7, 6)
+COUNTS = (uniform_mixture.SCENARIO.statistics["counts"], 6, 3)
 CASES = (covid_people.SCENARIO.statistics["daily-counts"], 3, 3)
 BUDGETS = st.floats(EPSILON_TOTAL.low, EPSILON_TOTAL.high)
 BOTH = pytest.mark.parametrize("resample", [False, True])
@@ -75,7 +74,7 @@ def numbers_of(sizes: Report) -> list[int]:
 
 
 NOISES: dict[str, Any] = {
-    "counts": lambda epsilon: count_noise(epsilon, 3),
+    "counts": lambda epsilon: summary_noise(*COUNTS, epsilon),
     "reports": lambda epsilon: summary_noise(*TB, epsilon),
     "days": lambda epsilon: summary_noise(*CASES, epsilon),
 }
@@ -197,7 +196,7 @@ def test_another_value_in_place_of_one_moves_two_counts_by_one_or_none(
     after = measure(request, np.array(values), None)
     moves = sorted(b - a for a, b in zip(before, after, strict=True) if a != b)
     assert moves in ([], [-1, 1])
-    assert sum(map(abs, moves)) <= SENSITIVITY
+    assert sum(map(abs, moves)) <= request.event(10).sensitivity
     assert sum(before) == sum(after) == len(values)
 
 

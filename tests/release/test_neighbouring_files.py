@@ -49,13 +49,12 @@ def test_half_the_noise_that_is_stated_is_found(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_noise_for_half_the_sensitivity_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted, summed = noisy_counts.count_noise, summary_request.summary_noise
+    def too_little(*given: Any) -> Any:
+        right = exact_noise.summary_noise(*given)
+        return dataclasses.replace(right, scale=right.scale / 2.0)
 
-    def too_little(made: Any) -> Any:
-        return lambda *given: dataclasses.replace(made(*given), scale=made(*given).scale / 2.0)
-
-    monkeypatch.setattr(noisy_counts, "count_noise", too_little(counted))
-    monkeypatch.setattr(summary_request, "summary_noise", too_little(summed))
+    for module in (noisy_counts, summary_request):
+        monkeypatch.setattr(module, "summary_noise", too_little)
     for case in ("incomes", "days"):
         assert loss(case, PAIR[case], 1) == 2.0, case
 
