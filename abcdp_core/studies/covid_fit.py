@@ -275,7 +275,7 @@ STUDY: Study[Params, None] = Study(
     ),
     privacy=lambda params: NOT_PRIVATE if params.bandwidth == "script" else "",
     event=event,
-    scenario=COVID.name,
+    scenario=COVID,
     views={
         "curves": _curves,
         "spread": Lines(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from abcdp_core.base.parameters import Params
-from abcdp_core.models import simulators
+from abcdp_core.models.simulators import Scenario, ScenarioParams
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.run.results import Result, Tables
@@ -63,7 +63,7 @@ class Study(Generic[P, W]):
     totals: Mapping[str, Total] = field(default_factory=dict)
     guarantee: Callable[[Result], str] | None = None
     release: Callable[[P], Event | None] | None = None
-    scenario: str = MIXTURE.name
+    scenario: Scenario = MIXTURE
     each: tuple[str, ...] = ()
     links: Callable[[P], int] | None = None
     chains: Callable[[P, int], list[Any]] | None = None
@@ -131,7 +131,7 @@ class Study(Generic[P, W]):
     def _guarantee(self, params: P) -> str:
         """State the guarantee of one release with the largest budget, at the first settings."""
         first = vars(At.first(Run(params, 0, 0)))
-        scenario = simulators.load(first.get("scenario", self.scenario))
+        scenario = params.source if isinstance(params, ScenarioParams) else self.scenario
         return statement_of_largest(
             vars(params)["epsilon_total"],
             lambda budget: self.done(At(**first | {"epsilon_total": budget})),
