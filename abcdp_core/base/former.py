@@ -10,54 +10,31 @@ import sys
 from types import ModuleType
 from typing import Any
 
-NAMES = {
-    "cache": "base.cache",
-    "claims": "publish.claims",
-    "cluster": "run.cluster",
+MOVED = {
+    "base": (
+        "cache fingerprint glossary interruption libraries parameters places registry schemas "
+        "sentences statistic streams summaries syntax tabular transforms"
+    ),
+    "publish": "claims lessons output",
+    "run": "cluster results runner store tasks workers",
+    "models": "distances own_model pool simulators",
+    "evaluation": "error_curve error_gaps flips planning predictive theory",
+}
+"""Room -> modules and packages of 0.3.0 that are in it now."""
+
+NAMES = {old: f"{room}.{old}" for room, moved in MOVED.items() for old in moved.split()} | {
     "demonstration": "evaluation.one_release",
-    "distances": "models.distances",
     "documents": "publish.output.documents",
-    "error_curve": "evaluation.error_curve",
-    "error_gaps": "evaluation.error_gaps",
-    "fingerprint": "base.fingerprint",
-    "flips": "evaluation.flips",
-    "glossary": "base.glossary",
     "inference_data": "release.inference_data",
-    "interruption": "base.interruption",
-    "lessons": "publish.lessons",
-    "libraries": "base.libraries",
-    "output": "publish.output",
     "output.atomic": "base.atomic",
-    "own_model": "models.own_model",
     "own_model.validation": "evaluation.held_out",
-    "parameters": "base.parameters",
-    "places": "base.places",
-    "planning": "evaluation.planning",
     "planning.test_cases": "evaluation.planning.cases",
-    "pool": "models.pool",
     "posterior.normalizing": "models.normalizing",
     "posterior.priors": "models.priors",
-    "predictive": "evaluation.predictive",
     "published": "posterior.published",
-    "registry": "base.registry",
-    "results": "run.results",
-    "runner": "run.runner",
-    "schemas": "base.schemas",
-    "sentences": "base.sentences",
-    "simulators": "models.simulators",
-    "statistic": "base.statistic",
-    "store": "run.store",
-    "streams": "base.streams",
     "study": "studies.engine",
     "study.engine": "studies.engine.study",
-    "summaries": "base.summaries",
-    "syntax": "base.syntax",
-    "tabular": "base.tabular",
-    "tasks": "run.tasks",
-    "theory": "evaluation.theory",
-    "transforms": "base.transforms",
     "trials": "evaluation.cases",
-    "workers": "run.workers",
 }
 """Module or package in 0.3.0 -> its place now; what is in a package moved with it."""
 
