@@ -21,7 +21,6 @@ from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.privacy.discrete import deviation
 from abcdp_core.release import releasable
 from abcdp_core.release.document import ReleaseRecord
-from abcdp_core.release.exact_noise import CountNoise
 from abcdp_core.release.picture import RELEASED, WITHOUT_NOISE, Row
 from abcdp_core.release.request import SeriesRequest, ends
 
@@ -89,9 +88,7 @@ def group_rows(document: ReleaseRecord) -> tuple[list[Row], str]:
     error of √(p(1 − p)/m + (σ/m)²), here at p = 1/2, in percent.
     """
     event, request = document.event, document.request
-    if isinstance(event, CountNoise):
-        spread = event.deviation
-    elif isinstance(event, SummaryNoise):
+    if isinstance(event, SummaryNoise):
         spread = max(
             deviation(step) / whole
             for step, whole in zip(event.steps().tolist(), event.whole or (1,), strict=True)

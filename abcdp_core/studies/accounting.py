@@ -59,7 +59,7 @@ from abcdp_core.models import pool
 from abcdp_core.models.simulators import Scenario, ScenarioParams
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import tradeoff
-from abcdp_core.studies.engine import Result, Rows, Run, Study
+from abcdp_core.studies.engine import Result, Run, RunTable, Study
 
 EXPERIMENT = "accounting"
 TITLE = "Noise required by each accountant, and what an attacker can learn"
@@ -233,9 +233,9 @@ STUDY = Study(
     Params,
     world=at_first_budget,
     tables={
-        "main": Rows("mechanism accountant epsilon_total delta noise_scale", scales),
-        "tradeoff": Rows("mechanism false_alarm miss kind", curves),
-        "price": Rows("mechanism part count noise_scale cost measure", prices),
+        "main": RunTable("mechanism accountant epsilon_total delta noise_scale", scales),
+        "tradeoff": RunTable("mechanism false_alarm miss kind", curves),
+        "price": RunTable("mechanism part count noise_scale cost measure", prices),
     },
     says=lambda result: f"{noise_says(result)[1]} {attack_says(result)[1]}",
     privacy="No data are read, so no budget is spent.",

@@ -49,11 +49,11 @@ from abcdp_core.models.simulators import covid
 from abcdp_core.models.simulators.covid import SCENARIO as COVID
 from abcdp_core.studies.engine import (
     Array,
-    At,
     BaseParams,
     Chain,
     Continuation,
     Result,
+    Settings,
     Study,
     choice,
 )
@@ -120,7 +120,7 @@ def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
     return [] if pool.is_ready(key) else [key]
 
 
-def event(at: At) -> sparse_vector.SparseVector:
+def event(at: Settings) -> sparse_vector.SparseVector:
     """Return the privacy event of a fit with a finite budget; reads no data."""
     sensitivity = COVID.distance().sensitivity(COVID.n_default, at.sensitivity)
     return sparse_vector.calibrate(at.epsilon_total, sensitivity, at.c, resample=at.resample)
@@ -144,7 +144,9 @@ def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], None]:
                 release, trace = sparse_vector.non_private(*asked, c)
             else:
                 rng = generator(seed, "noise", run, params.noise_draw)
-                release, trace = sparse_vector.run(*asked, event(At(**vars(params) | at)), rng)
+                release, trace = sparse_vector.run(
+                    *asked, event(Settings(**vars(params) | at)), rng
+                )
             kept, at = curves[order[release.indices]], at | {"run": run}
             spread, misfit = math.nan, prior["prior_misfit"]
             if len(kept):

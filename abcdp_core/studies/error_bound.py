@@ -39,8 +39,8 @@ from abcdp_core.evaluation.theory.error_bound import (
 from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.studies.engine import Result, Rows, Run, Study
-from abcdp_core.studies.engine.errors import OwnData, own_pool
+from abcdp_core.studies.engine import Result, Run, RunTable, Study
+from abcdp_core.studies.engine.errors import StudyData, own_pool
 
 EXPERIMENT = "error-bound"
 TITLE = "Distance between the private and the non-private estimate, and its bound"
@@ -70,7 +70,7 @@ missing_pools = own_pool
 
 def errors_of(run: Run[Params]) -> pd.DataFrame:
     """Tabulate errors and bounds by size and run; NaN if either side keeps nothing."""
-    own, params = OwnData.of(run), run.params
+    own, params = StudyData.of(run), run.params
     rows = []
     for n in sorted(params.n):
         comparison = own.comparison(n)
@@ -95,7 +95,7 @@ def errors_of(run: Run[Params]) -> pd.DataFrame:
 
 def within(main: pd.DataFrame, run: Run[Params]) -> list[tuple[Any, ...]]:
     """Return the share of errors above each distance, and the share that the theorem allows."""
-    own, rows = OwnData.of(run), []
+    own, rows = StudyData.of(run), []
     for n in sorted(run.params.n):
         part = main[main.n == n]
         first, errors = part.iloc[0], part.error.dropna()
@@ -179,9 +179,9 @@ STUDY = Study(
     Params,
     world=errors_of,
     tables={
-        "main": Rows(MAIN, lambda main, _: main),
-        "sizes": Rows("n noise_scale bound exponential trivial", by_size),
-        "within": Rows(
+        "main": RunTable(MAIN, lambda main, _: main),
+        "sizes": RunTable("n noise_scale bound exponential trivial", by_size),
+        "within": RunTable(
             "n resample distance compared exceeds exceeds_low exceeds_high allowed", within
         ),
     },

@@ -42,7 +42,7 @@ from abcdp_core.models import pool
 from abcdp_core.models.simulators import ScenarioParams, covid
 from abcdp_core.models.simulators.covid import SCENARIO as COVID
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.studies.engine import Array, Parameter, Result, Rows, Run, Study, choice, scale
+from abcdp_core.studies.engine import Array, Parameter, Result, Run, RunTable, Study, choice, scale
 
 EXPERIMENT = "error-by-size"
 TITLE = "The error to expect, by the number of values"
@@ -291,7 +291,7 @@ def marked(result: Result, n: int) -> fig.CaptionedFigure:
 STUDY = Study(
     EXPERIMENT,
     Params,
-    tables={"main": Rows("n run mse non_private_mse prior_mse", errors_of)},
+    tables={"main": RunTable("n run mse non_private_mse prior_mse", errors_of)},
     says=lambda result: ". ".join(says(result, vars(result.params)["n"])),
     privacy="No data are read, so no budget is spent.",
     views={EXPERIMENT: lambda result: marked(result, vars(result.params)["n"])},

@@ -36,7 +36,7 @@ from abcdp_core.models import pool
 from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.run.tasks import per_run
-from abcdp_core.studies.engine import Chain, Continuation, Result, Study, Total, scale
+from abcdp_core.studies.engine import Chain, Continuation, DerivedTable, Result, Study, scale
 
 EXPERIMENT = "expected-error"
 TITLE = "Error against the privacy budget, exact over the noise"
@@ -312,7 +312,7 @@ def mark(drawn: fig.CaptionedFigure, epsilon_total: float, error: float) -> fig.
     return fig.CaptionedFigure(figure, words)
 
 
-GAPS = Total(" ".join(error_gaps.COLUMNS), lambda _, rows: error_gaps.of(rows["simulated"]))
+GAPS = DerivedTable(" ".join(error_gaps.COLUMNS), lambda _, rows: error_gaps.of(rows["simulated"]))
 
 STUDY: Study[Params, None] = Study(
     EXPERIMENT,

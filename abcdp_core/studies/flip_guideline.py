@@ -40,7 +40,7 @@ from abcdp_core.evaluation.theory.false_acceptance_rate import Share
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.models import pool
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.studies.engine import Array, At, Result, Rows, Run, Study, scale
+from abcdp_core.studies.engine import Array, Result, Run, RunTable, Settings, Study, scale
 
 EXPERIMENT = "flip-guideline"
 TITLE = "The largest c before noise decides"
@@ -85,7 +85,7 @@ def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
     return flips.missing_pools(params.n, params.pool_size, params.data_sets, seed)
 
 
-def look(task: Run[Params]) -> At:
+def look(task: Run[Params]) -> Settings:
     """Search for the guideline and for the paper's.
 
     Returns:
@@ -93,7 +93,7 @@ def look(task: Run[Params]) -> At:
         share of wrongly kept draws, by rising c; and ``largest_c_false`` and ``largest_c``, up to
         which the share and the paper's median keep their levels, 0 if none does.
     """
-    at = At.first(task)
+    at = Settings.first(task)
     most = min(int(par.C.high), at.pool_size)
     every = flips.pool_distances("public", at.n, at.pool_size, at.seed, at.data_sets)
     rho = [one[pool.order(at.seed, 1 + index, at.pool_size)] for index, one in enumerate(every)]
@@ -110,17 +110,17 @@ def look(task: Run[Params]) -> At:
     also = {at.c, most, *([by_median] if by_median else [])}
     shares, largest = false_acceptance_rate.search(share_at, at.false_level, most, also)
     found = {"rho": rho, "shares": shares, "largest_c_false": largest, "largest_c": by_median}
-    return At(**vars(at) | found)
+    return Settings(**vars(at) | found)
 
 
-def flip_quartiles(at: At, c: int) -> Array:
+def flip_quartiles(at: Settings, c: int) -> Array:
     """Return the quartiles of the flip probability of draws at public distances."""
     rho = flips.distances("public", at.n, at.draws, at.seed)
     scale = flips.event(at, c).threshold_scale
     return np.quantile(flip.flip_probability(rho, at.epsilon_abc, scale), [0.25, 0.5, 0.75])
 
 
-def by_c(at: At, _: Run[Params]) -> list[tuple[float, ...]]:
+def by_c(at: Settings, _: Run[Params]) -> list[tuple[float, ...]]:
     """Return the share wrongly kept and the quartiles of the flip probability at each c."""
     rows = []
     for c, share in at.shares.items():
@@ -130,7 +130,7 @@ def by_c(at: At, _: Run[Params]) -> list[tuple[float, ...]]:
     return rows
 
 
-def guideline(at: At, _: Run[Params]) -> pd.DataFrame:
+def guideline(at: Settings, _: Run[Params]) -> pd.DataFrame:
     """Return both guidelines, and how many draws are close and how many wrongly kept."""
     found: dict[str, float] = {}
     for name, end in (("low", "high"), ("high", "low")):
@@ -225,12 +225,12 @@ STUDY = Study(
     Params,
     world=look,
     tables={
-        "main": Rows(
+        "main": RunTable(
             "c noise_scale lower_quartile median_flip_probability upper_quartile false_share "
             "false_share_low false_share_high unfillable some filled n epsilon_total",
             by_c,
         ),
-        "guideline": Rows(GUIDELINE, guideline),
+        "guideline": RunTable(GUIDELINE, guideline),
     },
     says=lambda result: f"{share_says(result)[1]} {median_says(result)[1]}",
     privacy="Uses public simulations only and spends no privacy budget.",

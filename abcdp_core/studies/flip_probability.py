@@ -47,14 +47,14 @@ from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import Event, statement
 from abcdp_core.studies.engine import (
     Array,
-    At,
     BaseParams,
+    DerivedTable,
     Result,
-    Rows,
     Run,
+    RunTable,
+    Settings,
     Study,
     Tables,
-    Total,
     choice,
 )
 
@@ -134,7 +134,7 @@ def missing_pools(params: Params, seed: int) -> list[pool.PoolKey]:
     return [key for key in keys if not pool.is_ready(key)]
 
 
-def frequencies(at: At, _run: Run[Params]) -> pd.DataFrame:
+def frequencies(at: Settings, _run: Run[Params]) -> pd.DataFrame:
     """Return how often each draw flips, by the formula and in simulations."""
     rho = flips.distances(at.distances, at.n, at.draws, at.seed)
     scale, rng = flips.event(at).threshold_scale, at.rng()
@@ -171,7 +171,7 @@ def _shares(name: str, counts: Counts, trials: Counts) -> dict[str, Array]:
     return {name: share, f"{name}_low": low, f"{name}_high": high}
 
 
-def pool_rates(at: At, _: Run[Params]) -> pd.DataFrame:
+def pool_rates(at: Settings, _: Run[Params]) -> pd.DataFrame:
     """Return the base rates of the whole pool."""
     whole = flips.pool_distances(at.distances, at.n, at.pool_size, at.seed)
     rates = flips.base_rates(whole, at.epsilon_abc, flips.event(at).threshold_scale)
@@ -233,7 +233,9 @@ def median(result: Result) -> tuple[str, str]:
 
 def done(params: Params) -> Event | None:
     """Return the event of a release, if there is one setting."""
-    return flips.event(At.first(Run(params, 0, 0))) if len(STUDY.tasks(params, 0)) == 1 else None
+    return (
+        flips.event(Settings.first(Run(params, 0, 0))) if len(STUDY.tasks(params, 0)) == 1 else None
+    )
 
 
 def guarantee(result: Result) -> str:
@@ -245,7 +247,7 @@ def guarantee(result: Result) -> str:
             "published script assumes Δ = 1/N. Its noise is too small by a factor of √2."
         )
     row = main.iloc[int(main.epsilon_total.argmax())]
-    text = statement(flips.event(At(**row)), MIXTURE.protected)
+    text = statement(flips.event(Settings(**row)), MIXTURE.protected)
     if len(params.epsilon_total) > 1:
         text += " This is the largest budget shown."
     if params.distances == "observed":
@@ -328,9 +330,9 @@ def _boxes(params: Params, main: pd.DataFrame, title: str) -> go.Figure:
 STUDY = Study(
     EXPERIMENT,
     Params,
-    world=At.first,
-    tables={"main": Rows(MAIN, frequencies), "base_rates": Rows(BASE_RATES, pool_rates)},
-    totals={"needed": Total(NEEDED, needed)},
+    world=Settings.first,
+    tables={"main": RunTable(MAIN, frequencies), "base_rates": RunTable(BASE_RATES, pool_rates)},
+    totals={"needed": DerivedTable(NEEDED, needed)},
     says=lambda result: f"{median(result)[1]} {agreement(result.tables['main']).sentence()}",
     guarantee=guarantee,
     views={EXPERIMENT: flip_figure},

@@ -35,7 +35,7 @@ from abcdp_core.figures.lines import Lines
 from abcdp_core.mechanisms import gaussian_rejection as rejection
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import GaussianSeries, gaussian_series
-from abcdp_core.studies.engine import At, BaseParams, Cells, Result, Study, scale
+from abcdp_core.studies.engine import BaseParams, CellTable, Result, Settings, Study, scale
 
 EXPERIMENT = "gaussian-loss"
 TITLE = "What a noisy distance reveals, by its threshold"
@@ -73,7 +73,7 @@ class Params(BaseParams):
     sensitivity: str = par.SENSITIVITY.field("sharp")
 
 
-def losses(_: None, at: At) -> dict[str, float]:
+def losses(_: None, at: Settings) -> dict[str, float]:
     """Return Δ, ε of one decision by both accounts, and the Rényi divergence of one weight."""
     change = MIXTURE.distance().sensitivity(at.n, at.sensitivity)
     decision = rejection.GaussianRejection(change, at.bound, at.epsilon_abc, at.sigma, 1)
@@ -82,7 +82,7 @@ def losses(_: None, at: At) -> dict[str, float]:
     return found | {"sensitivity": change, "renyi": ORDER * mu**2 / 2.0}
 
 
-def scales(_: None, at: At) -> dict[str, float]:
+def scales(_: None, at: Settings) -> dict[str, float]:
     """Return the noise on a distance, for decisions and for weights by both accounts."""
     change = MIXTURE.distance().sensitivity(at.n, at.sensitivity)
 
@@ -141,8 +141,8 @@ STUDY = Study(
     EXPERIMENT,
     Params,
     tables={
-        "main": Cells("n bound epsilon_abc sigma sensitivity published exact renyi", losses),
-        "noise": Cells(
+        "main": CellTable("n bound epsilon_abc sigma sensitivity published exact renyi", losses),
+        "noise": CellTable(
             "n bound epsilon_abc epsilon_total delta published exact soft_published soft_exact "
             "soft_scaled",
             scales,

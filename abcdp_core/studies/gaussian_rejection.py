@@ -37,8 +37,16 @@ from abcdp_core.models import pool
 from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import Event, NonPrivate, cost, statement_of_largest
-from abcdp_core.studies.engine import At, BaseParams, Cells, Result, Study, Total, scale
-from abcdp_core.studies.engine.errors import RIVAL, LeastError, OwnData, own_pool
+from abcdp_core.studies.engine import (
+    BaseParams,
+    CellTable,
+    DerivedTable,
+    Result,
+    Settings,
+    Study,
+    scale,
+)
+from abcdp_core.studies.engine.errors import RIVAL, LeastError, StudyData, own_pool
 
 EXPERIMENT = "gaussian-rejection"
 TITLE = "Rejection with Gaussian noise and clipped distances"
@@ -106,14 +114,14 @@ def bound(public: pool.PublicSide, quantile: float, sensitivity: str = "sharp") 
     return mechanism.bound_quantile(thresholds.simulated(public, DATA_SETS), quantile)
 
 
-def _bound(world: OwnData, at: At) -> float:
+def _bound(world: StudyData, at: Settings) -> float:
     """Return the bound of a cell, which is the same in every run."""
-    first = OwnData.of(dataclasses.replace(world.run, run=0)).key
+    first = StudyData.of(dataclasses.replace(world.run, run=0)).key
     points = uniform_mixture.simulated_points(at.n, at.pseudo_n)
     return bound(pool.PublicSide(first, at.n, points), at.bound_quantile, at.sensitivity)
 
 
-def event(at: At, clipped_to: float, accountant: str) -> Event:
+def event(at: Settings, clipped_to: float, accountant: str) -> Event:
     """Return what a release does with the data; public."""
     if math.isinf(at.epsilon_total):
         return NonPrivate()
@@ -122,14 +130,14 @@ def event(at: At, clipped_to: float, accountant: str) -> Event:
     return mechanism.calibrate(*asked, accountant)
 
 
-def errors(world: OwnData, at: At) -> dict[str, float]:
+def errors(world: StudyData, at: Settings) -> dict[str, float]:
     """Count the draws that are kept, and measure the errors of their mean."""
     done = event(at, _bound(world, at), at.accountant)
     release = mechanism.run(world.comparison(at.n).rho, at.epsilon_abc, done, at.rng())
     return world.errors(release, at.n) | {"accepted": len(release.indices)}
 
 
-def scales(world: OwnData, at: At) -> dict[str, float]:
+def scales(world: StudyData, at: Settings) -> dict[str, float]:
     """Return the bound, and the standard deviation of the noise by both accounts."""
     limit = _bound(world, at)
     done = {name: event(at, limit, name) for name in mechanism.ACCOUNTANTS}
@@ -142,7 +150,7 @@ def guarantee(result: Result) -> str:
 
     def dearest(budget: float) -> Event:
         rows = noise[noise.epsilon_total == budget].iterrows()
-        places = [At(**vars(params) | dict(row)) for _, row in rows]
+        places = [Settings(**vars(params) | dict(row)) for _, row in rows]
         events = [event(at, at.bound, params.accountant) for at in places]
         return max(events, key=lambda done: cost(done).epsilon)
 
@@ -168,20 +176,20 @@ def noise_needed(result: Result) -> tuple[str, str]:
 
 
 STYLE = fig.mechanism(EXPERIMENT)
-NOISE = Cells("bound_quantile bound epsilon_abc epsilon_total published exact", scales)
+NOISE = CellTable("bound_quantile bound epsilon_abc epsilon_total published exact", scales)
 
 STUDY = Study(
     EXPERIMENT,
     Params,
-    world=OwnData.of,
+    world=StudyData.of,
     tables={
-        "main": Cells("bound_quantile epsilon_abc epsilon_total run accepted mse mae", errors),
+        "main": CellTable("bound_quantile epsilon_abc epsilon_total run accepted mse mae", errors),
         "noise": NOISE,
         "rival": RIVAL,
     },
     totals={
         # The same in every run.
-        "noise": Total(
+        "noise": DerivedTable(
             NOISE.columns, lambda _, rows: rows["noise"].drop_duplicates(ignore_index=True)
         )
     },

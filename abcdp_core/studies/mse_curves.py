@@ -33,8 +33,8 @@ from abcdp_core.models import simulators
 from abcdp_core.models.simulators import ScenarioParams
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import Event
-from abcdp_core.studies.engine import At, BaseParams, Cells, Result, Study
-from abcdp_core.studies.engine.errors import RIVAL, LeastError, OwnData
+from abcdp_core.studies.engine import BaseParams, CellTable, Result, Settings, Study
+from abcdp_core.studies.engine.errors import RIVAL, LeastError, StudyData
 
 EXPERIMENT = "mse-curves"
 TITLE = "Error of the private posterior against the privacy budget"
@@ -83,13 +83,13 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 
-def event(at: At) -> Event:
+def event(at: Settings) -> Event:
     """Return what a release does with the data; public."""
     sensitivity = simulators.load(at.scenario).distance().sensitivity(at.n, at.sensitivity)
     return sparse_vector.calibrate(at.epsilon_total, sensitivity, at.c, resample=at.resample)
 
 
-def cell(world: OwnData, at: At) -> dict[str, float]:
+def cell(world: StudyData, at: Settings) -> dict[str, float]:
     """Return the scale of the threshold's noise, the number of kept draws, and errors."""
     options = sparse_vector.Options(at.epsilon_abc, at.c, at.resample, at.sensitivity)
     prepared = sparse_vector.LINEAR.prepare(world.public(at.n), options, Budget(at.epsilon_total))
@@ -105,9 +105,9 @@ LEAST = LeastError("the sparse vector", over=BY)
 STUDY = Study(
     EXPERIMENT,
     Params,
-    world=OwnData.of,
+    world=StudyData.of,
     tables={
-        "main": Cells(
+        "main": CellTable(
             "n pool_size sensitivity c epsilon_abc epsilon_total resample noise_scale run accepted "
             "mse mae prior_mse prior_mae",
             cell,

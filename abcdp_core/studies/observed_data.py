@@ -23,7 +23,7 @@ from abcdp_core.base.sentences import amount, at_most
 from abcdp_core.models import pool
 from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
-from abcdp_core.studies.engine import BaseParams, Result, Rows, Run, Study
+from abcdp_core.studies.engine import BaseParams, Result, Run, RunTable, Study
 
 EXPERIMENT = "observed-data"
 TITLE = "The synthetic data and their true weights"
@@ -81,7 +81,7 @@ def _bars(result: Result) -> fig.CaptionedFigure:
 STUDY = Study(
     EXPERIMENT,
     Params,
-    tables={"main": Rows("n low high weight count share standard_errors", shares)},
+    tables={"main": RunTable("n low high weight count share standard_errors", shares)},
     says=_says,
     privacy="Not a release: this shows the data themselves, which are synthetic.",
     views={EXPERIMENT: _bars},

@@ -37,7 +37,7 @@ from abcdp_core.adaptive.gradient import Gradient, asymptotic_variance
 from abcdp_core.adaptive.stream import Stream
 from abcdp_core.figures.lines import Curve
 from abcdp_core.studies.engine import Array, Result, Run, Study, choice
-from abcdp_core.studies.engine.estimates import SYMBOL, Errors, contrast, least_error
+from abcdp_core.studies.engine.estimates import SYMBOL, ErrorCurves, contrast, least_error
 
 EXPERIMENT = "online-gradient"
 TITLE = "One gradient step per answer instead of a posterior"
@@ -135,7 +135,7 @@ def _if_learnt(result: Result) -> fig.CaptionedFigure | None:
 
 
 ERRORS = {
-    name: Errors(
+    name: ErrorCurves(
         f"error_{name}",
         symbol,
         x="t",

@@ -27,7 +27,7 @@ from abcdp_core.base.parameters import Parameter
 from abcdp_core.base.sentences import amount, settings_line
 from abcdp_core.base.streams import generator
 from abcdp_core.privacy import statement
-from abcdp_core.studies.engine import BaseParams, Result, Rows, Run, Study, scale
+from abcdp_core.studies.engine import BaseParams, Result, Run, RunTable, Study, scale
 
 EXPERIMENT = "poll"
 TITLE = "A private poll of a simulated class"
@@ -237,8 +237,8 @@ STUDY = Study(
     EXPERIMENT,
     Params,
     tables={
-        "main": Rows(MAIN, course),
-        "posterior": Rows("mean probability", lambda _, run: posterior_of(held(run))),
+        "main": RunTable(MAIN, course),
+        "posterior": RunTable("mean probability", lambda _, run: posterior_of(held(run))),
     },
     says=says,
     privacy=lambda params: statement(params.design.event, "each person's answer"),

@@ -48,10 +48,10 @@ from abcdp_core.studies.engine import (
     BaseParams,
     Chain,
     Continuation,
+    DerivedTable,
     Result,
     Study,
     Tables,
-    Total,
     choice,
     scale,
 )
@@ -256,19 +256,19 @@ STUDY: Study[Params, None] = Study(
     tables={"main": MAIN, "way": WAY},
     totals={
         # From the most simulations.
-        "main": Total(
+        "main": DerivedTable(
             MAIN,
             lambda _, rows: rows["main"].drop_duplicates(
                 "parameter", keep="last", ignore_index=True
             ),
         ),
-        "way": Total(WAY, lambda _, rows: rows["way"].tail(1).reset_index(drop=True)),
-        "released": Total("number released noise", _released),
-        "reference": Total(
+        "way": DerivedTable(WAY, lambda _, rows: rows["way"].tail(1).reset_index(drop=True)),
+        "released": DerivedTable("number released noise", _released),
+        "reference": DerivedTable(
             "parameter mean sd effective_sample_size draws",
             lambda params, _: _of_problem(reference.read(), params),
         ),
-        "sample": Total(
+        "sample": DerivedTable(
             "parameter mean sd draws mean_off mean_standard_errors sd_ratio sd_standard_errors",
             _sample,
         ),

@@ -36,8 +36,8 @@ from abcdp_core.mechanisms import soft_weights
 from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import Event
-from abcdp_core.studies.engine import At, BaseParams, Cells, Result, Study, scale
-from abcdp_core.studies.engine.errors import RIVAL, LeastError, OwnData
+from abcdp_core.studies.engine import BaseParams, CellTable, Result, Settings, Study, scale
+from abcdp_core.studies.engine.errors import RIVAL, LeastError, StudyData
 
 EXPERIMENT = "soft-abc"
 TITLE = "Soft weights: error against the threshold"
@@ -84,14 +84,14 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 
-def event(at: At) -> Event:
+def event(at: Settings) -> Event:
     """Return what a release does with the data; public."""
     sensitivity = MIXTURE.distance().sensitivity(at.n, at.sensitivity)
     asked = at.epsilon_total, at.delta, sensitivity, at.epsilon_abc, at.pool_size
     return soft_weights.calibrate(*asked, at.accountant)
 
 
-def cell(world: OwnData, at: At) -> dict[str, float]:
+def cell(world: StudyData, at: Settings) -> dict[str, float]:
     """Return errors of the weighted mean, and the effective sample size."""
     power = at.power if math.isinf(at.epsilon_total) else 1.0
     distance = world.comparison(at.n).rho ** power / at.epsilon_abc
@@ -124,9 +124,11 @@ def _draws_that_count(result: Result) -> tuple[str, str]:
 STUDY = Study(
     EXPERIMENT,
     Params,
-    world=OwnData.of,
+    world=StudyData.of,
     tables={
-        "main": Cells("epsilon_abc epsilon_total delta run mse mae effective_sample_size", cell),
+        "main": CellTable(
+            "epsilon_abc epsilon_total delta run mse mae effective_sample_size", cell
+        ),
         "rival": RIVAL,
     },
     totals={"best": LEAST.best_of_runs()},

@@ -57,12 +57,12 @@ from abcdp_core.base.sentences import (
 from abcdp_core.figures.lines import Lines
 from abcdp_core.studies.engine import (
     Array,
-    At,
     BaseParams,
-    Cells,
+    CellTable,
     Result,
-    Rows,
     Run,
+    RunTable,
+    Settings,
     Study,
     choice,
     scale,
@@ -118,35 +118,35 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {"y23-intervals": Params()}
 
 
-def best_interval(run: Run[Params]) -> At:
+def best_interval(run: Run[Params]) -> Settings:
     """Return the settings of a task, which has one budget, with its best interval and score."""
-    at = At(**vars(run.params) | {"epsilon_total": run.params.epsilon_total[0]})
+    at = Settings(**vars(run.params) | {"epsilon_total": run.params.epsilon_total[0]})
     scale, weight = unit_scale(at), at.weight
     exact = intervals.best(scale, at.noise, at.family, at.score, at.symmetric, weight)
     if at.integration == "exact":
-        return At(**vars(at), a=exact.a, b=exact.b, found=exact.score, exact=exact.score)
+        return Settings(**vars(at), a=exact.a, b=exact.b, found=exact.score, exact=exact.score)
     settings = scale, at.noise, at.family, at.score, weight
     half, found = intervals.searched(run.seed, at.draws, *settings)
-    return At(**vars(at), a=-half, b=half, found=found, exact=exact.score)
+    return Settings(**vars(at), a=-half, b=half, found=found, exact=exact.score)
 
 
-def unit_scale(at: At) -> float:
+def unit_scale(at: Settings) -> float:
     """Return the scale of the noise per unit of width (MATH A1, A12)."""
     return noise.unit_scale(at.noise, at.epsilon_total, at.delta)
 
 
-def score(at: At, F: Array) -> Array:
+def score(at: Settings, F: Array) -> Array:
     """Return the score ``(...)`` of an information ``(..., 2, 2)``."""
     return intervals.SCORES[at.score](F, at.weight)
 
 
-def scores(at: At, a: Array, b: Array) -> Array:
+def scores(at: Settings, a: Array, b: Array) -> Array:
     """Return the exact score ``(...)`` of intervals with these ends ``(...)``."""
     told = information.NOISES[at.noise].information(FAMILIES[at.family], a, b, unit_scale(at))
     return score(at, told)
 
 
-def best_of(world: At, at: At) -> dict[str, float]:
+def best_of(world: Settings, at: Settings) -> dict[str, float]:
     """Return the best question of one way of asking, its score, and the paper's interval."""
     if at.channel == "truncation":
         found = {"a": world.a, "b": world.b, "information": world.found}
@@ -173,7 +173,7 @@ def _bound(epsilon_total: float, family: str) -> float:
     return best_channel.upper_bound(grid, epsilon_total, "mu")
 
 
-def surface(best: At, _: Run[Params]) -> pd.DataFrame:
+def surface(best: Settings, _: Run[Params]) -> pd.DataFrame:
     """Return the exact score of all intervals with ends on a grid around the best one."""
     ends = np.linspace(-1.0, 1.0, CELLS + 1) * max(3.0, 1.25 * max(-best.a, best.b))
     a, b = (ends[index] for index in np.triu_indices(len(ends), 1))
@@ -181,7 +181,7 @@ def surface(best: At, _: Run[Params]) -> pd.DataFrame:
     return pd.DataFrame({"epsilon_total": best.epsilon_total, **found})
 
 
-def plane(best: At, _: Run[Params]) -> pd.DataFrame:
+def plane(best: Settings, _: Run[Params]) -> pd.DataFrame:
     """Return the exact score by half-width and by center, from μ to the right by symmetry."""
     centres = np.linspace(0.0, max(3.0, 1.25 * 0.5 * abs(best.a + best.b)), CENTRES)
     centre, half = (axis.ravel() for axis in np.meshgrid(centres, HALVES))
@@ -189,7 +189,7 @@ def plane(best: At, _: Run[Params]) -> pd.DataFrame:
     return pd.DataFrame({"epsilon_total": best.epsilon_total, "centre": centre, **found})
 
 
-def widths(best: At, _: Run[Params]) -> pd.DataFrame:
+def widths(best: Settings, _: Run[Params]) -> pd.DataFrame:
     """Return the exact score of symmetric intervals, from the limit of half-width 0."""
     limit = information.NOISES[best.noise].limit(FAMILIES[best.family], 0.0, unit_scale(best))
     found = [float(score(best, limit)), *scores(best, -HALF_WIDTHS, HALF_WIDTHS)]
@@ -197,7 +197,7 @@ def widths(best: At, _: Run[Params]) -> pd.DataFrame:
     return pd.DataFrame({**half, "information": found, "best_information": best.exact})
 
 
-def ways(at: At, _: Run[Params]) -> list[tuple[Any, ...]]:
+def ways(at: Settings, _: Run[Params]) -> list[tuple[Any, ...]]:
     """Return the information of one answer about μ and log σ, for each way of asking."""
     scale, family, half = unit_scale(at), FAMILIES[at.family], FIXED_HALF_WIDTH
     told = {}
@@ -343,11 +343,11 @@ STUDY = Study(
     each=("epsilon_total",),
     world=best_interval,
     tables={
-        "main": Cells(f"epsilon_total channel family score {FOUND}", best_of),
-        "surface": Rows("epsilon_total a b information", surface),
-        "plane": Rows("epsilon_total centre half_width information", plane),
-        "width": Rows("epsilon_total half_width information best_information", widths),
-        "ways": Rows("epsilon_total way a b information_mu information_sigma", ways),
+        "main": CellTable(f"epsilon_total channel family score {FOUND}", best_of),
+        "surface": RunTable("epsilon_total a b information", surface),
+        "plane": RunTable("epsilon_total centre half_width information", plane),
+        "width": RunTable("epsilon_total half_width information best_information", widths),
+        "ways": RunTable("epsilon_total way a b information_mu information_sigma", ways),
     },
     says=lambda result: best_intervals(result)[1],
     privacy="Reads no data: everything here follows from theory and is public.",

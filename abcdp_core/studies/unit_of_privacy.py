@@ -42,7 +42,16 @@ from abcdp_core.models import pool, simulators
 from abcdp_core.models.simulators import ScenarioParams
 from abcdp_core.models.simulators.tuberculosis_patients import SCENARIO as PATIENTS
 from abcdp_core.run.tasks import SingleTask, single_task
-from abcdp_core.studies.engine import Result, Rows, Run, Study, Tables, Total, choice, scale
+from abcdp_core.studies.engine import (
+    DerivedTable,
+    Result,
+    Run,
+    RunTable,
+    Study,
+    Tables,
+    choice,
+    scale,
+)
 from abcdp_core.studies.engine import mechanisms as shared
 
 EXPERIMENT = "unit-of-privacy"
@@ -156,8 +165,10 @@ STUDY = Study(
     EXPERIMENT,
     Params,
     world=lambda task: shared.public_side(task.params, task.seed),
-    tables={"main": Rows("release unit run parameter mean low high", intervals)},
-    totals={"widths": Total("release unit width_share width_share_low width_share_high", widths)},
+    tables={"main": RunTable("release unit run parameter mean low high", intervals)},
+    totals={
+        "widths": DerivedTable("release unit width_share width_share_low width_share_high", widths)
+    },
     says=says,
     privacy=promise,
     views={EXPERIMENT: drawn},

@@ -45,8 +45,8 @@ from abcdp_core.base.sentences import budget_name, counted, listed, percent
 from abcdp_core.base.streams import generator
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.privacy import statement
-from abcdp_core.studies.engine import Array, Chain, Continuation, Result, Study, Total, scale
-from abcdp_core.studies.engine.estimates import Errors, least_error
+from abcdp_core.studies.engine import Array, Chain, Continuation, DerivedTable, Result, Study, scale
+from abcdp_core.studies.engine.estimates import ErrorCurves, least_error
 
 EXPERIMENT = "vector-truncation"
 TITLE = "Several values per person: split the budget, or ask for fewer"
@@ -230,7 +230,7 @@ def _best_number(result: Result) -> tuple[str, str]:
 
 
 LOOKS = dict(zip((ONE, ALL, BEST), fig.styles((ONE, ALL, BEST)), strict=True))
-ERRORS = Errors(
+ERRORS = ErrorCurves(
     *("error_mu", "μ", "dimension", ("way",), _largest, _theory, LOOKS),
     table="ways",
     averaged=True,
@@ -253,7 +253,7 @@ STUDY: Study[Params, None] = Study(
     chains=chains,
     link=follow,
     tables={"main": "dimension asked run coordinate answers mean_mu error_mu"},
-    totals={"told": Total("dimension asked epsilon_each information", information)},
+    totals={"told": DerivedTable("dimension asked epsilon_each information", information)},
     says=lambda result: ERRORS.says(by_way(result))[1],
     privacy=promise,
     views={"error": lambda result: ERROR(by_way(result)), "told": TOLD},

@@ -55,7 +55,15 @@ from abcdp_core.figures import ranked
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.run.results import Tables
 from abcdp_core.run.tasks import with_values
-from abcdp_core.studies.engine import Array, BaseParams, Chain, Continuation, Result, Study, Total
+from abcdp_core.studies.engine import (
+    Array,
+    BaseParams,
+    Chain,
+    Continuation,
+    DerivedTable,
+    Result,
+    Study,
+)
 
 EXPERIMENT = "ways-of-asking"
 TITLE = "The question whose private answer carries most information"
@@ -322,7 +330,7 @@ STUDY: Study[Params, None] = Study(
     links=lambda params: len(budgets(params)),
     link=follow,
     tables={"main": MAIN, "symbols": SYMBOLS},
-    totals={"main": Total(MAIN, with_shipped)},
+    totals={"main": DerivedTable(MAIN, with_shipped)},
     says=lambda result: said(result)[1],
     privacy="Reads no data: everything here follows from theory and is public.",
     views={"information": by_budget, "symbols": symbols, "clipped": clipped},

@@ -13,11 +13,11 @@ from abcdp_core.evaluation.theory import flip
 from abcdp_core.models import pool
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.studies import flip_guideline, flip_probability
-from abcdp_core.studies.engine import At, Run
+from abcdp_core.studies.engine import Run, Settings
 from tests import results
 
 SMALL = flip_guideline.Params(epsilon_total=1.0, n=1000, pool_size=500, c=5, data_sets=4, draws=100)
-AT = At.first(Run(SMALL, 0, 1))
+AT = Settings.first(Run(SMALL, 0, 1))
 
 guideline = functools.partial(results.changed, flip_guideline, SMALL)
 

@@ -16,7 +16,7 @@ from abcdp_core.models import pool
 from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.privacy import cost
 from abcdp_core.studies import gaussian_loss, gaussian_rejection, soft_abc
-from abcdp_core.studies.engine import At
+from abcdp_core.studies.engine import Settings
 from tests import results
 
 LOSS = gaussian_loss.Params(
@@ -147,7 +147,7 @@ def test_without_noise_it_is_k2_abc_by_hand_and_the_power_is_of_that_curve_only(
 def test_a_looser_accountant_only_adds_noise() -> None:
     place = {"epsilon_abc": 0.05, "epsilon_total": 1.0}
     costs = [
-        cost(soft_abc.event(At(**vars(SOFT) | place | {"accountant": each})), 1e-4).epsilon
+        cost(soft_abc.event(Settings(**vars(SOFT) | place | {"accountant": each})), 1e-4).epsilon
         for each in ("exact", "rdp-classic")
     ]
     assert costs[1] < 0.75 < 0.999 < costs[0] <= 1.0

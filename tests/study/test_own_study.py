@@ -45,9 +45,20 @@ def test_its_commands_give_a_table_and_a_page_that_says_what_was_found(tmp_path:
     assert list(tmp_path.glob("*.html"))
 
 
+FORMER = {
+    **{"models.simulators": "simulators", "studies.engine": "study", "StudyData": "OwnData"},
+    **{"CellTable": "Cells", "Settings": "At"},
+}
+"""Name -> the one that a study of 0.3.0 has."""
+
+
 @pytest.mark.usefixtures("no_plug_ins_left")
-def test_the_line_that_pins_it_is_a_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [{}, FORMER])
+def test_the_line_that_pins_it_is_a_command(tmp_path: Path, names: dict[str, str]) -> None:
     own_study.write(tmp_path)
+    file = tmp_path / "draws_kept.py"
+    for now, former in names.items():
+        file.write_text(file.read_text("utf-8").replace(now, former), encoding="utf-8")
     registry.add_file(tmp_path / "draws_kept.py")
     (line,) = re.findall(r"^    (draws-kept: .+)$", own_study.TEXT, re.MULTILINE)
     (tmp_path / "commands.txt").write_text(line, encoding="utf-8")

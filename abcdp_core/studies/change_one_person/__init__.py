@@ -24,7 +24,7 @@ from abcdp_core.evaluation import one_release
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.models import simulators
 from abcdp_core.studies.change_one_person import computing, views
-from abcdp_core.studies.engine import Rows, Study, scale
+from abcdp_core.studies.engine import RunTable, Study, scale
 
 EXPERIMENT = "change-one-person"
 TITLE = "What one person changes"
@@ -69,21 +69,21 @@ STUDY = Study(
     Params,
     world=computing.Pair.of,
     tables={
-        "main": Rows(
+        "main": RunTable(
             "looked_at stopped stopped_neighbour allowed_low allowed_high", computing.curves
         ),
-        "ratio": Rows(
+        "ratio": RunTable(
             "outcome low high probability probability_neighbour log_ratio epsilon_total",
             computing.ratios,
         ),
-        "largest": Rows(
+        "largest": RunTable(
             "outcome probability probability_neighbour log_ratio at_least epsilon_total",
             computing.largest,
         ),
-        "movement": Rows("t rho rho_neighbour movement sensitivity", computing.movement),
-        "decisions": Rows("t original neighbour", computing.decisions),
-        "data": Rows("place amount", computing.data),
-        "person": Rows("place_before amount_before place_after amount_after", computing.person),
+        "movement": RunTable("t rho rho_neighbour movement sensitivity", computing.movement),
+        "decisions": RunTable("t original neighbour", computing.decisions),
+        "data": RunTable("place amount", computing.data),
+        "person": RunTable("place_before amount_before place_after amount_after", computing.person),
     },
     says=views.summary,
     privacy=one_release.privacy_of,

@@ -6,7 +6,7 @@ A study is a module of :mod:`abcdp_core.studies`. It defines
 
 * ``Params`` and ``PRESETS``: the settings;
 * ``world(run)``: what all cells of a run share, such as its data and their distances to the pool;
-* tables: mostly :class:`Cells`, with one row for each combination of listed parameter values,
+* tables: mostly :class:`CellTable`, with one row for each combination of listed parameter values,
   computed by ``cell(world, at)``;
 * a summary, the privacy event of a release, and views: functions from a result to a figure with a
   caption, such as :class:`~abcdp_core.figures.lines.Lines`.
@@ -20,4 +20,14 @@ from abcdp_core.base.parameters import Params as BaseParams
 from abcdp_core.run.results import Result, Tables
 from abcdp_core.run.tasks import Chain, Continuation, Run
 from abcdp_core.studies.engine.study import Study
-from abcdp_core.studies.engine.tables import Array, At, Cells, Rows, Total, columns
+from abcdp_core.studies.engine.tables import (
+    Array,
+    CellTable,
+    DerivedTable,
+    RunTable,
+    Settings,
+    columns,
+)
+
+# As studies of 0.3.0 import them.
+At, Cells, Rows, Total = Settings, CellTable, RunTable, DerivedTable

@@ -29,14 +29,14 @@ from abcdp_core.models.simulators import Scenario, uniform_mixture
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.run.results import Result, Tables
 from abcdp_core.run.tasks import Run
-from abcdp_core.studies.engine.tables import Rows, Total
+from abcdp_core.studies.engine.tables import DerivedTable, RunTable
 
 if TYPE_CHECKING:
     from abcdp_core.mechanisms import Release
 
 
 @dataclass(frozen=True)
-class OwnData:
+class StudyData:
     """A scenario's data in one run, and the pool of that run.
 
     Attributes:
@@ -49,7 +49,7 @@ class OwnData:
     run: Run[Any]
 
     @classmethod
-    def of(cls, run: Run[Any]) -> OwnData:
+    def of(cls, run: Run[Any]) -> StudyData:
         """Return the data of the scenario, at the largest size listed."""
         params, chosen = run.params, vars(run.params)
         largest = max(params.n) if isinstance(params.n, tuple) else _points(chosen, params.n)
@@ -99,11 +99,14 @@ def _comparison(key: pool.PoolKey, n: int, points: int) -> DistanceTable:
 
 def own_pool(params: Any, seed: int) -> list[pool.PoolKey]:
     """Return the key of the first run's public pool unless its distances are stored."""
-    key = OwnData.of(Run(params, 0, seed)).key
+    key = StudyData.of(Run(params, 0, seed)).key
     return [] if pool.is_ready(key) else [key]
 
 
-def rival(world: OwnData, run: Run[Any]) -> pd.DataFrame:
+OwnData = StudyData  # As studies of 0.3.0 import it
+
+
+def rival(world: StudyData, run: Run[Any]) -> pd.DataFrame:
     """Compute the errors of noisy counts (MATH E7) at every size and budget."""
     sizes = run.params.n if isinstance(run.params.n, tuple) else (run.params.n,)
     address = (run.seed, run.run, run.params.noise_draw)
@@ -115,7 +118,7 @@ def rival(world: OwnData, run: Run[Any]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-RIVAL = Rows("n epsilon_total run mse mae", rival)  # The table of these errors
+RIVAL = RunTable("n epsilon_total run mse mae", rival)  # The table of these errors
 
 
 def scenario_of(result: Result) -> Any:
@@ -179,7 +182,7 @@ class LeastError:
             f"{summaries.empty_note(main.get('accepted', [1]))}"
         )
 
-    def best_of_runs(self, metric: str = "mse") -> Total:
+    def best_of_runs(self, metric: str = "mse") -> DerivedTable:
         """Return the table of the best value of the only parameter, by budget and run."""
         (over,) = self.over
         columns = ["epsilon_total", "run", over]
@@ -189,7 +192,7 @@ class LeastError:
             least = main.loc[main.groupby(["run", "epsilon_total"])[metric].idxmin(), columns]
             return least.rename(columns={over: "best"}).reset_index(drop=True)
 
-        return Total("epsilon_total run best", make)
+        return DerivedTable("epsilon_total run best", make)
 
     def views(self, x: str, **looks: Any) -> dict[str, Lines]:
         """Return a view for each metric: errors along ``x``, with the prior mean and the rival.

@@ -19,7 +19,7 @@ from abcdp_core.figures.looks import Style
 from abcdp_core.figures.statistics import way_of_asking
 from abcdp_core.run.results import Result
 from abcdp_core.run.tasks import Run
-from abcdp_core.studies.engine.tables import Array, At
+from abcdp_core.studies.engine.tables import Array, Settings
 
 Key = tuple[str, ...]
 
@@ -45,7 +45,7 @@ def ask(run: Run[Any], state: Any, people: slice) -> tuple[Any, list[Answer]]:
     Returns:
         The state after these people, and their answers.
     """
-    at, params = At.first(run), run.params
+    at, params = Settings.first(run), run.params
     channel = getattr(at, "channel", "truncation")
     stream = params.stream(at.epsilon_total, at.sampler, at.interval, at.seed, at.run, channel)
     values, chances = params.people(at.seed, at.run, channel)
@@ -60,7 +60,7 @@ def least_error(variance: ArrayLike) -> Array:
 
 
 @dataclass(frozen=True)
-class Errors:
+class ErrorCurves:
     """Describe and draw mean absolute errors over runs, beside theory.
 
     Attributes:

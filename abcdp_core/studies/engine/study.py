@@ -14,7 +14,15 @@ from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.run.results import Result, Tables
 from abcdp_core.run.tasks import Chain, Chunk, Continuation, Run, per_run, per_value
-from abcdp_core.studies.engine.tables import At, Cells, Rows, Total, columns, of_link, table_of
+from abcdp_core.studies.engine.tables import (
+    CellTable,
+    DerivedTable,
+    RunTable,
+    Settings,
+    columns,
+    of_link,
+    table_of,
+)
 
 if TYPE_CHECKING:
     # Plotly loads slowly, so only drawing imports it.
@@ -54,13 +62,13 @@ class Study(Generic[P, W]):
 
     name: str
     params: type[P]
-    tables: Mapping[str, Cells[W] | Rows[W] | str]
+    tables: Mapping[str, CellTable[W] | RunTable[W] | str]
     says: Callable[[Result], str]
     views: Mapping[str, Callable[[Result], CaptionedFigure | None]]
     privacy: str | Callable[[P], str] = ""
-    event: Callable[[At], Event] | None = None
+    event: Callable[[Settings], Event] | None = None
     world: Callable[[Run[P]], W] = nothing  # type: ignore[assignment]
-    totals: Mapping[str, Total] = field(default_factory=dict)
+    totals: Mapping[str, DerivedTable] = field(default_factory=dict)
     guarantee: Callable[[Result], str] | None = None
     release: Callable[[P], Event | None] | None = None
     scenario: Scenario = MIXTURE
@@ -79,7 +87,7 @@ class Study(Generic[P, W]):
     def code(self) -> list[Callable[..., object]]:
         """Return the functions of the study's module that compute rows; shown with its theory."""
         tables = [table for table in self.tables.values() if not isinstance(table, str)]
-        made = [table.cell if isinstance(table, Cells) else table.make for table in tables]
+        made = [table.cell if isinstance(table, CellTable) else table.make for table in tables]
         every = [self.world, *made, *([self.link] if self.link else [])]
         own = [each for each in every if each.__module__.startswith(self.params.__module__)]
         return [each for each in own if getattr(each, "__name__", "<lambda>") != "<lambda>"]
@@ -99,7 +107,7 @@ class Study(Generic[P, W]):
         tables = self.tables
         if self.link is not None:
             here: Continuation[Any] = Continuation.of(run)
-            (rows, state), at = self.link(here), At.first(here.task)
+            (rows, state), at = self.link(here), Settings.first(here.task)
             made = {name: of_link(str(each), rows.get(name), at) for name, each in tables.items()}
             return here.link(made, state)
         whole = cast("Run[P]", run)
@@ -123,18 +131,18 @@ class Study(Generic[P, W]):
             privacy = privacy or self._guarantee(params)
         return replace(result, privacy=privacy, summary=self.says(result))
 
-    def done(self, at: At) -> Event:
+    def done(self, at: Settings) -> Event:
         """Return the privacy event of a release; an infinite budget means no noise."""
         assert self.event is not None
         return NonPrivate() if math.isinf(at.epsilon_total) else self.event(at)
 
     def _guarantee(self, params: P) -> str:
         """State the guarantee of one release with the largest budget, at the first settings."""
-        first = vars(At.first(Run(params, 0, 0)))
+        first = vars(Settings.first(Run(params, 0, 0)))
         scenario = params.source if isinstance(params, ScenarioParams) else self.scenario
         return statement_of_largest(
             vars(params)["epsilon_total"],
-            lambda budget: self.done(At(**first | {"epsilon_total": budget})),
+            lambda budget: self.done(Settings(**first | {"epsilon_total": budget})),
             scenario.protected,
             first.get("delta", 0.0),
             first.get("accountant", "exact"),

@@ -27,11 +27,11 @@ def columns(**tables: str) -> dict[str, tuple[str, ...]]:
     return {name: tuple(listed.split()) for name, listed in tables.items()}
 
 
-class At(SimpleNamespace):
+class Settings(SimpleNamespace):
     """The settings of a cell: one value of every parameter, the number ``run``, the ``seed``."""
 
     @classmethod
-    def first(cls, run: Run[Any]) -> At:
+    def first(cls, run: Run[Any]) -> Settings:
         """Return the settings of a task, with the first value of each parameter."""
         values = vars(run.params).items()
         single = {name: each[0] if isinstance(each, tuple) else each for name, each in values}
@@ -46,7 +46,7 @@ RowData = pd.DataFrame | list[Any]  # A table, or its rows as tuples or by colum
 
 
 @dataclass(frozen=True)
-class Rows(Generic[W]):
+class RunTable(Generic[W]):
     """A table that a function makes for each run.
 
     Attributes:
@@ -70,7 +70,7 @@ def table_of(columns: str, made: RowData) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Cells(Generic[W]):
+class CellTable(Generic[W]):
     """A table with a row for each combination of listed parameter values.
 
     Only parameters among the columns are combined, in the order of the columns.
@@ -81,7 +81,7 @@ class Cells(Generic[W]):
     """
 
     columns: str
-    cell: Callable[[W, At], Mapping[str, Any]]
+    cell: Callable[[W, Settings], Mapping[str, Any]]
 
     def of(self, world: W, run: Run[Any]) -> pd.DataFrame:
         """Return the rows of a run."""
@@ -90,7 +90,7 @@ class Cells(Generic[W]):
         listed = [name for name in names if isinstance(given.get(name), tuple)]
         rows = []
         for values in itertools.product(*(given[name] for name in listed)):
-            at = At(**given | dict(zip(listed, values, strict=True)))
+            at = Settings(**given | dict(zip(listed, values, strict=True)))
             row = vars(at) | dict(self.cell(world, at))
             rows.append([row[name] for name in names])
         return pd.DataFrame(rows, columns=names)
@@ -102,7 +102,7 @@ KINDS = {**dict.fromkeys(TEXTS.split(), str), **dict.fromkeys(NUMBERS.split(), i
 """Column -> kind in a table without rows, if it is not a real number."""
 
 
-def of_link(columns: str, rows: Any, at: At) -> pd.DataFrame:
+def of_link(columns: str, rows: Any, at: Settings) -> pd.DataFrame:
     """Return the table of a link; missing columns are filled in from the task's settings.
 
     Args:
@@ -129,7 +129,7 @@ def _no_rows(columns: str) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Total:
+class DerivedTable:
     """A table made from the rows of all runs.
 
     Attributes:

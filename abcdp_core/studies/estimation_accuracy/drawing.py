@@ -27,7 +27,7 @@ from abcdp_core.base.sentences import (
 from abcdp_core.figures.lines import Curve
 from abcdp_core.run.results import Result
 from abcdp_core.studies.engine import Array
-from abcdp_core.studies.engine.estimates import ASKED, SYMBOL, Errors, least_error
+from abcdp_core.studies.engine.estimates import ASKED, SYMBOL, ErrorCurves, least_error
 from abcdp_core.studies.estimation_accuracy.computing import BATCH, Params
 
 
@@ -99,7 +99,7 @@ def _curves(result: Result, rows: pd.DataFrame, name: str) -> list[Curve]:
 
 
 ERRORS = {
-    name: Errors(
+    name: ErrorCurves(
         f"error_{name}",
         symbol,
         x="epsilon_total",
