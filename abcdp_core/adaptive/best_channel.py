@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.adaptive import channels
-from abcdp_core.adaptive.channels import Table
+from abcdp_core.adaptive.channels import DiscreteChannel
 from abcdp_core.adaptive.families import FAMILIES, Family
 from abcdp_core.adaptive.intervals import SCORES
 
@@ -92,7 +92,7 @@ class Cells(NamedTuple):
 class Best:
     """The best table, its information ``(2, 2)`` about (μ, σ) at (0, 1), score and cells."""
 
-    channel: Table
+    channel: DiscreteChannel
     information: Array
     score: float
     cells: int
@@ -143,7 +143,7 @@ def partition(family: Family, inner: Array) -> Cells:
 
 
 class Patterns(NamedTuple):
-    """Sets for symbols: their cells ``(S, m)``, and ends ``(S, 2)`` as in :class:`Table`."""
+    """Sets for symbols: cells ``(S, m)``, and ends ``(S, 2)`` as in :class:`DiscreteChannel`."""
 
     inside: NDArray[np.bool_]
     ends: Array
@@ -307,7 +307,7 @@ def _mixture(found: list[Vertex]) -> Array:
     return shares / shares.sum()
 
 
-def _table(patterns: Patterns, w: Array, epsilon_total: float, symmetric: bool) -> Table:
+def _table(patterns: Patterns, w: Array, epsilon_total: float, symmetric: bool) -> DiscreteChannel:
     """Build the table with weights in proportion to w ``(S,)``, with mirror images if symmetric."""
     chosen = np.flatnonzero(w > 0.0)
     shares: dict[tuple[float, float], float] = {}

@@ -1,9 +1,9 @@
 r"""Ways of asking one person: answers, their information and their privacy.
 
 A :class:`Channel` asks at a location and a scale, which may depend on earlier answers but never on
-the person. :class:`Truncation` clips the value to an interval and adds noise (MATH A1). A
-:class:`Table` (MATH A14) answers with one of K symbols. With $x$ the person's value in units of the
-scale from the location,
+the person. :class:`Truncation` clips the value to an interval and adds noise (MATH A1). The table
+of a :class:`DiscreteChannel` (MATH A14) answers with one of K symbols. With $x$ the person's value
+in units of the scale from the location,
 
 $$p(k \mid x) = w_k\, q_k(x), \qquad q_k(x) = e^\epsilon \text{ if } x \in I_k, \text{ else } 1,
 \qquad \sum_k w_k\, q_k(x) = 1 \text{ for every } x. \tag{A14}$$
@@ -169,7 +169,7 @@ def answer(value: float, drawn: float, left: float, right: float, unit_scale: fl
 
 
 @dataclass(frozen=True)
-class Table:
+class DiscreteChannel:
     """A few symbols, each more likely by the same factor for people in its set (MATH A14).
 
     Attributes:
@@ -276,7 +276,7 @@ class Table:
 
 
 def mass(family: Family, low: ArrayLike, high: ArrayLike) -> Array:
-    """Return P(I) ``(...)`` of sets with ends as in :class:`Table`, accurate in both tails."""
+    """Return P(I) ``(...)`` of sets with ends as in a table, accurate in both tails."""
     a, b = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     above = np.where(
         a > 0.0, family.survival(a) - family.survival(b), family.cdf(b) - family.cdf(a)
@@ -303,16 +303,20 @@ def level(epsilon_total: float) -> float:
     return min(epsilon_total, MOST) - MARGIN
 
 
-def table(ends: Sequence[tuple[float, float]], shares: ArrayLike, epsilon_total: float) -> Table:
+def table(
+    ends: Sequence[tuple[float, float]], shares: ArrayLike, epsilon_total: float
+) -> DiscreteChannel:
     """Return the table of sets with these ends, with weights in proportion to ``shares (K,)``."""
     spent = level(epsilon_total)
     low, high = np.array(ends).T
     raw = np.asarray(shares, dtype=float)
     here = np.where(low < high, (low <= 0.0) & (high > 0.0), (high > 0.0) | (low <= 0.0))
     weights = raw / (raw @ np.where(here, math.exp(spent), 1.0))
-    return Table(tuple((float(a), float(b)) for a, b in ends), tuple(weights.tolist()), spent)
+    return DiscreteChannel(
+        tuple((float(a), float(b)) for a, b in ends), tuple(weights.tolist()), spent
+    )
 
 
-def sign(epsilon_total: float) -> Table:
+def sign(epsilon_total: float) -> DiscreteChannel:
     """Return the table of the noisy sign, flipped with probability 1 / (1 + e^ε)."""
     return table([(-math.inf, 0.0), (0.0, math.inf)], [1.0, 1.0], epsilon_total)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abcdp_core.adaptive import best_channel, channels, contraction, intervals, noise
-from abcdp_core.adaptive.channels import Channel, Symbols, Table, Truncation, separate
+from abcdp_core.adaptive.channels import Channel, DiscreteChannel, Symbols, Truncation, separate
 from abcdp_core.adaptive.families import FAMILIES
 from abcdp_core.adaptive.grid import Grid
 from abcdp_core.adaptive.latent import Latent
@@ -276,7 +276,7 @@ class StreamParams(Params):
         """Return the noise scale per unit of the interval's width."""
         return noise.unit_scale(self.family(), epsilon_total, self.delta)
 
-    def table_of(self, channel: str, epsilon_total: float) -> Table:
+    def table_of(self, channel: str, epsilon_total: float) -> DiscreteChannel:
         """Return the table of a channel's name, best for the chosen score."""
         return table(channel, epsilon_total, "normal", self.score, self.symmetric, self.weight)
 
@@ -353,7 +353,7 @@ def check_noise(channels: Sequence[str], noise: str) -> None:
 
 def table(
     name: str, epsilon_total: float, family: str, score: str, symmetric: bool, weight: float
-) -> Table:
+) -> DiscreteChannel:
     """Return the table of a channel's name; arguments as for :func:`best_channel.best`."""
     if name == "sign":
         return channels.sign(epsilon_total)

@@ -139,7 +139,7 @@ class Quantity:
 
 
 @dataclass(frozen=True)
-class Question:
+class TailProbability:
     """A question whether a parameter is below a value.
 
     Attributes:
@@ -153,6 +153,9 @@ class Question:
     words: str
     below: float
     remark: str = ""
+
+
+Question = TailProbability  # As scenarios of 0.3.0 import it
 
 
 @dataclass(frozen=True)

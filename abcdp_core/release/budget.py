@@ -1,7 +1,8 @@
 r"""Check whether several releases from the same data stay within one privacy budget.
 
-Each release has a :class:`Claim`, known before any data are read: ε, δ and, if it has one, the ρ of
-zero-concentrated differential privacy (a pure ε has $\rho = \epsilon^2/2$; Bun and Steinke, 2016).
+Each release has a :class:`PrivacyCharge`, known before any data are read: ε, δ and, if it has one,
+the ρ of zero-concentrated differential privacy (a pure ε has $\rho = \epsilon^2/2$; Bun and
+Steinke, 2016).
 If the budget has no δ, releases must be pure, and their ε may add up to the budget's. With a budget
 $(\epsilon_B, \delta_B)$ one of two rules has to hold after every release:
 
@@ -58,7 +59,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Claim:
+class PrivacyCharge:
     """The most that a release may spend, known before any data are read.
 
     Attributes:
@@ -73,24 +74,26 @@ class Claim:
     what: str
 
 
-def pure(epsilon_total: float | Decimal, what: str) -> Claim:
+def pure(epsilon_total: float | Decimal, what: str) -> PrivacyCharge:
     """Return the claim of a release with pure differential privacy."""
     amount = epsilon_total if isinstance(epsilon_total, Decimal) else _amount(epsilon_total)
-    return Claim(amount, Decimal(0), math.nextafter(float(amount * amount / 2), math.inf), what)
+    return PrivacyCharge(
+        amount, Decimal(0), math.nextafter(float(amount * amount / 2), math.inf), what
+    )
 
 
 def _amount(value: float) -> Decimal:
     return Decimal(repr(float(value)))
 
 
-def fits(budget: Budget, claims: Sequence[Claim]) -> bool:
+def fits(budget: Budget, claims: Sequence[PrivacyCharge]) -> bool:
     """Return whether releases together stay within a budget, in any order."""
     if _total(claims, "epsilon") <= budget.epsilon and _sums_allow(budget, claims):
         return True
     return _rest_of_rho(budget, claims) >= 0.0
 
 
-def left(budget: Budget, spent: Sequence[Claim]) -> Decimal:
+def left(budget: Budget, spent: Sequence[PrivacyCharge]) -> Decimal:
     """Return the largest ε of one more pure release that fits, rounded down."""
     by_sum = budget.epsilon - _total(spent, "epsilon") if _sums_allow(budget, spent) else Decimal(0)
     by_rho = _amount(math.sqrt(2.0 * max(_rest_of_rho(budget, spent), 0.0)))
@@ -102,16 +105,16 @@ def left(budget: Budget, spent: Sequence[Claim]) -> Decimal:
     return rounded if fits(budget, (*spent, pure(rounded, ""))) else rounded - step
 
 
-def _total(claims: Sequence[Claim], name: str) -> Decimal:
+def _total(claims: Sequence[PrivacyCharge], name: str) -> Decimal:
     return sum((getattr(claim, name) for claim in claims), Decimal(0))
 
 
-def _sums_allow(budget: Budget, claims: Sequence[Claim]) -> bool:
+def _sums_allow(budget: Budget, claims: Sequence[PrivacyCharge]) -> bool:
     """Whether the sum of δ satisfies the first rule."""
     return _total(claims, "delta") <= budget.delta / 2
 
 
-def _rest_of_rho(budget: Budget, claims: Sequence[Claim]) -> float:
+def _rest_of_rho(budget: Budget, claims: Sequence[PrivacyCharge]) -> float:
     """The remaining ρ, rounded down; negative if the second rule does not apply."""
     known = [claim.rho for claim in claims if claim.rho is not None]
     if not budget.delta or len(known) < len(claims):

@@ -39,7 +39,7 @@ from filelock import FileLock, Timeout
 
 from abcdp_core.base.interruption import held
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.release.budget import NEIGHBOURS, Budget, Claim, fits, left
+from abcdp_core.release.budget import NEIGHBOURS, Budget, PrivacyCharge, fits, left
 
 PLACE = "ABCDP_LEDGER"
 """Environment variable: path of the file, if it is not the default."""
@@ -106,7 +106,7 @@ class Account:
     entries: tuple[Entry, ...]
 
     @property
-    def reserved(self) -> dict[int, Claim]:
+    def reserved(self) -> dict[int, PrivacyCharge]:
         """Number of the entry -> a claim that counts as spent."""
         return {each.number: _claim(each.content) for each in _counting(self.entries)}
 
@@ -206,7 +206,7 @@ def _one(known: Mapping[str, Account], name: str, file: Path) -> Account:
     return known[name]
 
 
-def reserve(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> Reservation:
+def reserve(file: Path, name: str, claim: PrivacyCharge, unit: str, neighbours: str) -> Reservation:
     """Take a release's claim from a budget; it is on the disk when this returns.
 
     Raises:
@@ -277,7 +277,9 @@ class Taken:
 
 
 @contextlib.contextmanager
-def taken(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> Iterator[Taken]:
+def taken(
+    file: Path, name: str, claim: PrivacyCharge, unit: str, neighbours: str
+) -> Iterator[Taken]:
     """Reserve as :func:`reserve` does; give back if the block ends, however, before it is kept.
 
     Raises:
@@ -414,6 +416,8 @@ def _budget(entry: Entry) -> Budget:
     return Budget(entry.budget, epsilon, delta, content["unit"], content["neighbours"])
 
 
-def _claim(content: Mapping[str, Any]) -> Claim:
+def _claim(content: Mapping[str, Any]) -> PrivacyCharge:
     rho = None if content["rho"] is None else float.fromhex(content["rho"])
-    return Claim(Decimal(content["epsilon"]), Decimal(content["delta"]), rho, content["what"])
+    return PrivacyCharge(
+        Decimal(content["epsilon"]), Decimal(content["delta"]), rho, content["what"]
+    )

@@ -267,7 +267,7 @@ def _records(content: bytes, scenario: Scenario, how: Reading) -> Array:
 
     If the number of records is private, rows of NaN fill the table up to the most there can be.
     """
-    own: lattice.Table = scenario.own_table
+    own: lattice.RecordSchema = scenario.own_table
     most, public = own.sizes[1], own.neighbours == "replace"
     table = tabular.parse(content, sys.maxsize, header=True, largest=LARGEST_TABLE)
     for name in own.columns:
@@ -329,7 +329,7 @@ def content(scenario: Scenario, kind: str) -> str:
     smallest, largest = scenario.own_sizes
     if kind == SERIES:
         return f"one column of {smallest} to {largest:,} numbers"
-    table: lattice.Table | None = scenario.own_table
+    table: lattice.RecordSchema | None = scenario.own_table
     if table is not None:
         rows = f"{smallest:,} to {largest:,}" if smallest < largest else f"{largest:,}"
         most = "at most " if table.neighbours == "add-remove" else ""

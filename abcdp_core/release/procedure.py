@@ -54,7 +54,7 @@ def make(
 
 
 @dataclass(frozen=True)
-class Prepared:
+class MeasuredData:
     """What a mechanism measured from n values, before noise; private except for n."""
 
     request: ReleaseRequest
@@ -64,16 +64,16 @@ class Prepared:
 
 def prepare(
     request: ReleaseRequest, values: Array, progress: pool.Progress | None = None
-) -> Prepared:
+) -> MeasuredData:
     """Do everything before noise is drawn; spends nothing. Arguments and errors as in `make`."""
     request.check_size(len(values))
     request.check_values(values)
     measured = releasable.of(request).measure(request, values, progress)
-    return Prepared(request, len(values), measured)
+    return MeasuredData(request, len(values), measured)
 
 
 def spend(
-    prepared: Prepared, randbelow: RandBelow = secrets.randbelow, paid: Taken | None = None
+    prepared: MeasuredData, randbelow: RandBelow = secrets.randbelow, paid: Taken | None = None
 ) -> ReleaseRecord:
     """Draw the noise, which spends the budget; a reservation that pays is kept from here on."""
     if paid is not None:

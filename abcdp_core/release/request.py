@@ -26,7 +26,7 @@ from abcdp_core.models import simulators
 from abcdp_core.models.simulators import Scenario
 from abcdp_core.privacy import Event
 from abcdp_core.release import budget
-from abcdp_core.release.budget import Claim
+from abcdp_core.release.budget import PrivacyCharge
 
 Array = NDArray[np.float64]
 
@@ -322,7 +322,7 @@ def question(request: ReleaseRequest, n: int) -> str:
     )
 
 
-def claim(request: ReleaseRequest) -> Claim:
+def claim(request: ReleaseRequest) -> PrivacyCharge:
     """Return the most that a release spends, known before any data are read."""
     what = f"release {request.scenario}, {request.settings_in_words()}"
     if request.declared:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.base import cache, fingerprint
 from abcdp_core.base.statistic import Quantity, Statistic
-from abcdp_core.models.own_model.lattice import RECORDS, Table
+from abcdp_core.models.own_model.lattice import RECORDS, RecordSchema
 from abcdp_core.models.priors import Law
 from abcdp_core.models.simulators import Scenario
 from abcdp_core.posterior.model import Model
@@ -34,7 +34,7 @@ Simulate = Callable[[np.random.Generator, Array], Array]
 
 def statistic_of(scenario: Scenario) -> Statistic:
     """Return a user's statistic on a lattice, else the scenario's for its smallest unit."""
-    table: Table | None = scenario.own_table
+    table: RecordSchema | None = scenario.own_table
     return next(iter(scenario.statistics.values())) if table is None else table.statistic
 
 
@@ -57,7 +57,7 @@ CHUNK = 200
 
 def model_of(scenario: Scenario, n: int) -> Model | None:
     """Return the model of a scenario; ``None`` if there is only a user's pool."""
-    table: Table | None = scenario.own_table
+    table: RecordSchema | None = scenario.own_table
     is_pool = table is not None and table.simulate is None
     return None if is_pool else _model(scenario, _digest(scenario), n)
 
@@ -73,7 +73,7 @@ def natural_model(scenario: Scenario, n: int) -> Model | None:
 
 
 def _natural(
-    simulate: Simulate, table: Table, n: int, rng: np.random.Generator, theta: Array
+    simulate: Simulate, table: RecordSchema, n: int, rng: np.random.Generator, theta: Array
 ) -> Array:
     return table.natural(simulate(rng, theta), n)
 
@@ -97,7 +97,9 @@ def model_of_unknown_size(scenario: Scenario, law: Law, *, is_released: bool) ->
     )
 
 
-def _of_sizes(table: Table, is_released: bool, rng: np.random.Generator, theta: Array) -> Array:
+def _of_sizes(
+    table: RecordSchema, is_released: bool, rng: np.random.Generator, theta: Array
+) -> Array:
     """Simulate at parameters ``(m, p + 1)``, the last of which is the number of records."""
     assert table.simulate is not None
     sizes, made = theta[:, -1], np.empty((len(theta), len(table.summaries)))
@@ -108,7 +110,7 @@ def _of_sizes(table: Table, is_released: bool, rng: np.random.Generator, theta: 
 
 
 def _digest(scenario: Scenario) -> str:
-    table: Table | None = scenario.own_table
+    table: RecordSchema | None = scenario.own_table
     return "" if table is None else table.digest
 
 
@@ -133,7 +135,7 @@ def _numbers(
     scenario: Scenario, statistic: Statistic, n: int, rng: np.random.Generator, theta: Array
 ) -> Array:
     """Simulate numbers ``(m, k)`` at parameters ``(m, p)``."""
-    table: Table | None = scenario.own_table
+    table: RecordSchema | None = scenario.own_table
     if table is not None and table.simulate is not None:
         return table.simulate(rng, theta, n)
     return statistic.reduce(scenario.simulate(rng, theta, n))
@@ -180,7 +182,7 @@ def public_pool(
     Raises:
         OwnError: a user's model fails, or gives different results from the same seed.
     """
-    table: Table | None = scenario.own_table
+    table: RecordSchema | None = scenario.own_table
     key = _key(scenario, n, seed, size)
     found = _pools.get(key)
     if found is None:
@@ -200,7 +202,7 @@ def public_pool(
 
 def has_pool(scenario: Scenario, n: int, seed: int, size: int = FIRST) -> bool:
     """Return whether a pool exists, is kept on disk or is shipped; making one takes long."""
-    table: Table | None = scenario.own_table
+    table: RecordSchema | None = scenario.own_table
     is_given = scenario.precomputed_pool is not None
     is_given |= table is not None and table.pool is not None
     is_given |= table is not None and cache.holds(_entry(scenario, n, seed, size))
@@ -232,7 +234,7 @@ def _drawn(
         shipped = Draws(x, numbers, model.prior.log_density(x))
         # Shipped parameters are rounded, a few across a bound.
         return shipped.some(np.isfinite(shipped.log_prior))
-    table: Table | None = scenario.own_table
+    table: RecordSchema | None = scenario.own_table
     if table is None:
         return _simulated(model, seed, size, progress)
     table.check(n, seed)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.base.sentences import amount, counted, decimals, fixed
-from abcdp_core.base.statistic import Question
+from abcdp_core.base.statistic import TailProbability
 from abcdp_core.figures.replicates import replicates
 from abcdp_core.posterior.fit import ONLY_IF_RIGHT
 from abcdp_core.posterior.outcome import WITHHELD
@@ -164,7 +164,7 @@ class PrivateSummaryRecord(ReleaseRecord):
             for each, here, there in self._questions()
         ]
 
-    def _questions(self) -> list[tuple[Question, float, float]]:
+    def _questions(self) -> list[tuple[TailProbability, float, float]]:
         """Each question with its posterior and its prior probability."""
         told, prior = self.found.told.probabilities, self.found.prior.probabilities
         return [*zip(self.request.source.own_questions, told, prior, strict=True)]

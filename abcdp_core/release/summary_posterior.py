@@ -22,7 +22,7 @@ TAILS = (0.5 * (1.0 - LEVEL), 0.5, 0.5 * (1.0 + LEVEL))
 
 
 @dataclass(frozen=True)
-class Told:
+class PosteriorSummary:
     """Means ``(d,)``, quantiles ``(3, d)`` at :data:`TAILS`, and a probability per question."""
 
     mean: Array
@@ -32,7 +32,7 @@ class Told:
     @classmethod
     def of(
         cls, values: Array, request: PrivateSummaryRequest, weights: Array | None = None
-    ) -> Told:
+    ) -> PosteriorSummary:
         """Summarize values ``(m, d)`` with weights ``(m,)``, by default equal ones."""
         if weights is None:
             # As other programs compute them.
@@ -61,8 +61,8 @@ class Inferred:
         draws: of equal weight ``(m, d)``.
     """
 
-    told: Told
-    prior: Told
+    told: PosteriorSummary
+    prior: PosteriorSummary
     summary: Summary
     rounds: tuple[int, ...]
     draws: Array = field(repr=False)
@@ -89,7 +89,8 @@ class Inferred:
             draws = values[in_proportion(weights, request.draws)]
             fit = dataclasses.replace(cast(Fit, summary.fit), is_blind=False)
             summary = dataclasses.replace(summary, fit=fit)
-        told, before = Told.of(values, request, weights), Told.of(prior, request, of_prior)
+        told = PosteriorSummary.of(values, request, weights)
+        before = PosteriorSummary.of(prior, request, of_prior)
         if exact is not None:
             known = exact.shape[1]
             before.mean[:known], before.quantiles[:, :known] = summary.prior.mean, exact

@@ -18,7 +18,7 @@ from abcdp_core.base.sentences import decimals, fixed
 from abcdp_core.base.statistic import Statistic
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law
 from abcdp_core.models.own_model import lattice
-from abcdp_core.models.own_model.lattice import Table
+from abcdp_core.models.own_model.lattice import RecordSchema
 from abcdp_core.models.simulators import Scenario
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
@@ -146,9 +146,9 @@ class PrivateSummaryRequest(ReleaseRequest):
             )
 
     @property
-    def table(self) -> Table | None:
+    def table(self) -> RecordSchema | None:
         """The table of a user's model or pool; ``None`` for other scenarios."""
-        found: Table | None = self.source.own_table
+        found: RecordSchema | None = self.source.own_table
         return found
 
     @property

@@ -39,7 +39,7 @@ import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
 from abcdp_core.adaptive import contraction, intervals, typical
-from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive import parameters as stream_params
 from abcdp_core.adaptive.particles import picture
 from abcdp_core.adaptive.resampling import evenly
 from abcdp_core.adaptive.stream import Answer
@@ -63,19 +63,19 @@ LINKS = 100  # Parts of a stream; the particles are recorded after each
 
 
 @dataclass(frozen=True)
-class Params(online.StreamParams):
+class Params(stream_params.StreamParams):
     """The settings of one stream of people."""
 
-    epsilon_total: float = online.EPSILON_TOTAL.field(1.0)
-    sampler: str = online.SAMPLER.field("smc")
-    interval: str = online.INTERVAL.field("adaptive")
-    channel: str = online.CHANNEL.field("truncation")
+    epsilon_total: float = stream_params.EPSILON_TOTAL.field(1.0)
+    sampler: str = stream_params.SAMPLER.field("smc")
+    interval: str = stream_params.INTERVAL.field("adaptive")
+    channel: str = stream_params.CHANNEL.field("truncation")
 
     def check_together(self) -> None:
         """Check that the sampler supports the way of asking."""
         self.check_sampler(self.sampler)
-        online.check_noise([self.channel], self.noise)
-        online.check_tables([self.channel], [self.interval], [self.sampler])
+        stream_params.check_noise([self.channel], self.noise)
+        stream_params.check_tables([self.channel], [self.interval], [self.sampler])
 
 
 def follow(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], Any]:
@@ -125,7 +125,7 @@ def ways(params: Params) -> dict[str, Params]:
     wide as a fixed interval has to be.
     """
     best = intervals.best(params.unit_scale(params.epsilon_total), params.noise)
-    half = max(best.b, online.FIXED_WIDTH.low or 0.0)
+    half = max(best.b, stream_params.FIXED_WIDTH.low or 0.0)
     fixed = with_values(params, interval="fixed", channel="truncation")
     adaptive = with_values(params, interval="adaptive")
     symbols = {} if no_symbols(params) else {SYMBOLS: with_values(adaptive, channel="optimal")}
@@ -193,14 +193,14 @@ def typical_in_words(params: Params) -> str:
 
 def typical_of(found: Result) -> str:
     """Report what streams typically do, from the runs so far of ``estimation-accuracy``."""
-    params, course = cast(online.StreamParams, found.params), found.tables["course"]
+    params, course = cast(stream_params.StreamParams, found.params), found.tables["course"]
     both = typical.of_both(course[course.t == params.n])
     return both.in_words(params.n) if both else "No run with both ways of asking is finished yet."
 
 
 def others(params: Params) -> dict[str, Any]:
     """Return the parameters of ``estimation-accuracy`` that repeat this stream."""
-    names = [each.name for each in dataclasses.fields(online.StreamParams)]
+    names = [each.name for each in dataclasses.fields(stream_params.StreamParams)]
     own = {"epsilon_total": (params.epsilon_total,), "sampler": (params.sampler,), "runs": OTHERS}
     return {name: vars(params)[name] for name in names} | own
 

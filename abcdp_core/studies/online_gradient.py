@@ -31,7 +31,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive import parameters as stream_params
 from abcdp_core.adaptive.channels import Channel
 from abcdp_core.adaptive.gradient import Gradient, asymptotic_variance
 from abcdp_core.adaptive.stream import Stream
@@ -51,7 +51,7 @@ METHOD = choice(
     METHODS,
 )
 SCORE = dataclasses.replace(
-    online.SCORE,
+    stream_params.SCORE,
     label="Question is best for",
     help="mu: the mean. determinant: mean and spread together.",
     # Other scores may choose a table without information about μ.
@@ -62,18 +62,18 @@ POINTS = 20  # Numbers of people at which estimates are kept
 
 
 @dataclass(frozen=True)
-class Params(online.OneWayParams):
+class Params(stream_params.OneWayParams):
     """One way of asking, and several methods."""
 
-    n: int = dataclasses.replace(online.PEOPLE, low=10).field(1000)
+    n: int = dataclasses.replace(stream_params.PEOPLE, low=10).field(1000)
     method: tuple[str, ...] = METHOD.field(("smc", GRADIENT))
     score: str = SCORE.field("mu")
-    prior_mean: float = online.PRIOR_MEAN.field(0.0)
-    prior_variance: float = online.PRIOR_VARIANCE.field(1e4)
+    prior_mean: float = stream_params.PRIOR_MEAN.field(0.0)
+    prior_variance: float = stream_params.PRIOR_VARIANCE.field(1e4)
 
     def asked(self) -> Channel:
         """Return the channel by which people are asked."""
-        return online.channel(self.channel, self.epsilon_total, self.score)
+        return stream_params.channel(self.channel, self.epsilon_total, self.score)
 
     def times(self) -> NDArray[np.int_]:
         """Return the numbers of people ``(k,)`` after which estimates are kept, up to all."""

@@ -40,7 +40,7 @@ import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
 from abcdp_core.adaptive import best_channel, information, intervals, noise
-from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive import parameters as stream_params
 from abcdp_core.adaptive.families import FAMILIES
 from abcdp_core.base import parameters as par
 from abcdp_core.base.sentences import (
@@ -100,19 +100,19 @@ class Params(BaseParams):
     """Budgets, family, what to learn, and how to integrate."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0))
-    family: str = online.FAMILY.field("normal")
-    score: str = online.SCORE.field("mu")
-    weight: float = online.WEIGHT.field(0.5)
-    symmetric: bool = online.SYMMETRIC.field(True)
+    family: str = stream_params.FAMILY.field("normal")
+    score: str = stream_params.SCORE.field("mu")
+    weight: float = stream_params.WEIGHT.field(0.5)
+    symmetric: bool = stream_params.SYMMETRIC.field(True)
     integration: str = INTEGRATION.field("exact")
-    noise: str = online.NOISE.field("laplace")
+    noise: str = stream_params.NOISE.field("laplace")
     delta: float = par.DELTA.field(1e-5)
     draws: int = DRAWS.field(200)
-    channel: tuple[str, ...] = online.CHANNEL.field(("truncation",))
+    channel: tuple[str, ...] = stream_params.CHANNEL.field(("truncation",))
 
     def check_together(self) -> None:
         """Refuse noise of answers that have none."""
-        online.check_noise(self.channel, self.noise)
+        stream_params.check_noise(self.channel, self.noise)
 
 
 PRESETS: dict[str, BaseParams] = {"y23-intervals": Params()}
@@ -156,7 +156,7 @@ def best_of(world: Settings, at: Settings) -> dict[str, float]:
             found |= {"paper_a": -half, "paper_b": half, "paper_information": told}
     else:
         settings = at.family, at.score, at.symmetric, at.weight
-        table = online.table(at.channel, at.epsilon_total, *settings)
+        table = stream_params.table(at.channel, at.epsilon_total, *settings)
         told = float(score(at, table.information(FAMILIES[at.family])))
         bound = _bound(at.epsilon_total, at.family) if at.score == "mu" else np.nan
         found = {"symbols": len(table.weights), "information": told, "bound": bound}
@@ -208,7 +208,7 @@ def ways(at: Settings, _: Run[Params]) -> list[tuple[Any, ...]]:
     told[FIXED] = -half, half, information.NOISES[at.noise].information(family, *ends, scale)
     for channel in at.channel:
         for each in BEST_FOR.get(channel, ()):
-            table = online.table(channel, at.epsilon_total, at.family, each, True, 0.5)
+            table = stream_params.table(channel, at.epsilon_total, at.family, each, True, 0.5)
             way = channel if channel == "sign" else f"{channel} for {each}"
             told[way] = np.nan, np.nan, table.information(family)
     return [(at.epsilon_total, way, a, b, F[0, 0], F[1, 1]) for way, (a, b, F) in told.items()]
@@ -307,7 +307,7 @@ def contours(result: Result) -> fig.CaptionedFigure:
     (title, caption), params = best_intervals(result), cast(Params, result.params)
     budgets = result.tables["width"].epsilon_total.unique()[:4]
     axes = "center, in σ from μ", AXES["half_width"]
-    what = online.score_in_words(params.score, params.weight)
+    what = stream_params.score_in_words(params.score, params.weight)
     settings = f"share of the largest {what}, {settings_line(params, ('family', 'noise'))}"
     names = [budget_name(each) for each in budgets]
     figure = fig.panels(names, title, *axes, settings=settings)

@@ -27,7 +27,7 @@ import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
 from abcdp_core.adaptive import contraction
-from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive import parameters as stream_params
 from abcdp_core.adaptive.particles import picture
 from abcdp_core.adaptive.stream import Answer
 from abcdp_core.base import parameters as par
@@ -51,12 +51,12 @@ PICTURES, KEPT = 100, 100
 
 
 @dataclass(frozen=True)
-class Params(online.StreamParams):
+class Params(stream_params.StreamParams):
     """Budgets and ways of asking, all with the same people."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0))
-    sampler: str = online.SAMPLER.field("smc")
-    interval: tuple[str, ...] = online.INTERVAL.field(("adaptive", "fixed"))
+    sampler: str = stream_params.SAMPLER.field("smc")
+    interval: tuple[str, ...] = stream_params.INTERVAL.field(("adaptive", "fixed"))
     every: int = EVERY.field(20)
 
     def check_together(self) -> None:

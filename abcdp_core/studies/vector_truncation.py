@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import figures as fig
-from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive import parameters as stream_params
 from abcdp_core.adaptive import vectors
 from abcdp_core.adaptive.families import NORMAL
 from abcdp_core.base import parameters as par
@@ -58,12 +58,12 @@ CORRELATION = scale(
     high=0.99,
 )
 SAMPLER = dataclasses.replace(
-    online.SAMPLER,
+    stream_params.SAMPLER,
     help="smc: the posterior of each mean by particles. grid: computed on a grid, the reference.",
     options=("smc", "grid"),
 )
 BUDGET = dataclasses.replace(
-    online.EPSILON_TOTAL,
+    stream_params.EPSILON_TOTAL,
     help="How much a person's answers may reveal together. Smaller is more private, and noisier.",
 )
 
@@ -75,10 +75,10 @@ LINK = 5000  # People in a link of a task, which takes about a second
 
 
 @dataclass(frozen=True)
-class Params(online.OneWayParams):
+class Params(stream_params.OneWayParams):
     """People, one budget, and numbers of values per person."""
 
-    n: int = online.PEOPLE.field(500)
+    n: int = stream_params.PEOPLE.field(500)
     epsilon_total: float = BUDGET.field(2.0)
     runs: int = dataclasses.replace(par.RUNS, high=200).field(8)
     dimension: tuple[int, ...] = DIMENSION.field((1, 2, 5, 10))
@@ -87,7 +87,7 @@ class Params(online.OneWayParams):
 
     def plan(self, dimension: int, asked: int) -> vectors.Plan:
         """Return the plan that asks people with ``dimension`` values for ``asked`` of them."""
-        make = partial(online.channel, self.channel)
+        make = partial(stream_params.channel, self.channel)
         return vectors.some(make, self.epsilon_total, dimension, asked)
 
     def told(self, dimension: int) -> Array:
@@ -110,7 +110,7 @@ class Params(online.OneWayParams):
 
 @functools.lru_cache(maxsize=64)
 def _told(channel: str, epsilon_total: float, dimension: int) -> Array:
-    return vectors.told(partial(online.channel, channel), epsilon_total, dimension, NORMAL)
+    return vectors.told(partial(stream_params.channel, channel), epsilon_total, dimension, NORMAL)
 
 
 @dataclass(frozen=True)

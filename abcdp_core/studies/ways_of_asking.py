@@ -38,7 +38,7 @@ import pandas as pd
 
 from abcdp_core import figures as fig
 from abcdp_core.adaptive import best_channel, channels, information_bound, intervals
-from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive import parameters as stream_params
 from abcdp_core.adaptive.families import FAMILIES
 from abcdp_core.base import parameters as par
 from abcdp_core.base.places import ASSETS
@@ -88,9 +88,9 @@ class Params(BaseParams):
     """The budget of the answers drawn, the family of the values, and what to learn."""
 
     epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
-    family: str = online.FAMILY.field("normal")
-    score: str = dataclasses.replace(online.SCORE, label="Best for").field("mu")
-    weight: float = online.WEIGHT.field(0.5)
+    family: str = stream_params.FAMILY.field("normal")
+    score: str = dataclasses.replace(stream_params.SCORE, label="Best for").field("mu")
+    weight: float = stream_params.WEIGHT.field(0.5)
 
 
 def budgets(params: Params) -> list[float]:
@@ -137,7 +137,7 @@ def _truncation(params: Params) -> dict[str, Any]:
     return _row(params, "truncation", best.information, inside) | own
 
 
-def _by_symbols(params: Params, way: str, table: channels.Table) -> dict[str, Any]:
+def _by_symbols(params: Params, way: str, table: channels.DiscreteChannel) -> dict[str, Any]:
     """Return the row of a table of symbols."""
     kind = FAMILIES[params.family]
     asked = best_channel.partition(kind, table.edges)
@@ -212,7 +212,7 @@ def said(result: Result) -> tuple[str, str]:
     # As in "25 % more information than".
     more, _, than = how_much.rpartition(" ")
     verb = f"carry {more} information" if params.score != "determinant" else f"score {more}"
-    what = online.score_in_words(params.score, params.weight)
+    what = stream_params.score_in_words(params.score, params.weight)
     return f"Symbols {verb} {than} the best interval at {at}", (
         f"At {at}, optimal symbols keep {percent(best.share)} of the {what} in "
         f"{setting('family', params.family)}, the best interval {percent(interval.share)} and a "
@@ -224,7 +224,7 @@ def why(result: Result) -> str:
     """Say why symbols win, if they do, and where each way loses information; in Markdown."""
     params, rows = _here(result)
     interval, optimal = rows["truncation"], rows["optimal"]
-    what = online.score_in_words(params.score, params.weight)
+    what = stream_params.score_in_words(params.score, params.weight)
     reason = (
         "**Why symbols win:** noise on a number must hide *how far* away the value lies; a symbol "
         "must hide only *which part* it lies in. "

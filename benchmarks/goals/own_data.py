@@ -24,7 +24,7 @@ from abcdp_core.posterior.rounds import Effort, Question
 from abcdp_core.release import procedure
 from abcdp_core.release.noisy_counts import NoisyCountsRecord, NoisyCountsRequest
 from abcdp_core.release.simulated import model_of
-from abcdp_core.release.summary_posterior import Told
+from abcdp_core.release.summary_posterior import PosteriorSummary
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
 from benchmarks.goals import SEED, Measured, alone, goal, mean, on_all_processors, share
 from tests.oracles.neighbouring_files import worst
@@ -191,14 +191,14 @@ def _by_summary(
     return _scored(rows, public.values.std(axis=0))
 
 
-def _inferred(request: PrivateSummaryRequest, n: int, z: Array) -> Told:
+def _inferred(request: PrivateSummaryRequest, n: int, z: Array) -> PosteriorSummary:
     """What follows from released numbers ``(k,)``; whether the model fits is not asked."""
     public, model, event = pool_of(request, n), model_of(request.source, n), request.event(n)
     assert model is not None
     question = Question(model, law(event, len(z)), z, request.pool_seed)
     found = rounds.infer(question, Effort(simulations=request.simulations), first=public.draws)
     values = public.told(model.prior.theta(found.x), found.numbers)
-    return Told.of(values, request, found.weights)
+    return PosteriorSummary.of(values, request, found.weights)
 
 
 def _scored(rows: list[tuple[Array, Array, Array, Array]], spread: Array) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ from scipy import integrate, stats
 
 from abcdp_core.adaptive import channels, noise
 from abcdp_core.adaptive.best_channel import best
-from abcdp_core.adaptive.channels import Table, answer, sign
+from abcdp_core.adaptive.channels import DiscreteChannel, answer, sign
 from abcdp_core.adaptive.families import FAMILIES, NORMAL
 from abcdp_core.adaptive.noise import NoiseFamily
 from abcdp_core.base.streams import generator
@@ -97,14 +97,14 @@ def test_no_answer_where_no_noise_can_be_scaled() -> None:
 # --------------------------------------------------------------------------- symbols from a table
 
 
-def table_of(epsilon_total: float) -> Table:
+def table_of(epsilon_total: float) -> DiscreteChannel:
     return best(epsilon_total, score="trace").channel
 
 
 MAKES = pytest.mark.parametrize("make", [sign, table_of])
 
 
-def values_around_edges(channel: Table) -> Array:
+def values_around_edges(channel: DiscreteChannel) -> Array:
     """Values on, below and above every edge, and far away."""
     edges = channel.edges
     return np.concatenate([edges, np.nextafter(edges, -9.0), np.nextafter(edges, 9.0), [-50, 50]])
@@ -121,7 +121,7 @@ def test_the_cost_is_the_largest_ratio_of_any_two_people(make, epsilon_total: fl
     assert max(ratios) <= epsilon_total
 
 
-class ClosedAbove(Table):
+class ClosedAbove(DiscreteChannel):
     """A broken twin: the first symbol's set includes its upper end, the others' do not."""
 
     def inside(self, x):
@@ -135,17 +135,17 @@ def test_tables_that_are_no_channel_are_refused(make) -> None:
     channel = make(3.0)
     ends, weights, level = channel.ends, channel.weights, channel.level
     (low, high), *others = ends
-    Table(ends, weights, level)
+    DiscreteChannel(ends, weights, level)
     for kind, *parts in (
-        (Table, ends, (1.01 * weights[0], *weights[1:]), level),
-        (Table, ends, tuple(0.99 * weight for weight in weights), level),
+        (DiscreteChannel, ends, (1.01 * weights[0], *weights[1:]), level),
+        (DiscreteChannel, ends, tuple(0.99 * weight for weight in weights), level),
         (ClosedAbove, ends, weights, level),
-        (Table, ((low, high + 0.01), *others), weights, level),
-        (Table, ends, (weights[0] * math.exp(level), *weights[1:]), level),
-        (Table, ends, weights, 2.0 * level),
-        (Table, ends, (0.0, *weights[1:]), level),
-        (Table, ((0.0, 0.0), *others), weights, level),
-        (Table, ends, weights, -level),
+        (DiscreteChannel, ((low, high + 0.01), *others), weights, level),
+        (DiscreteChannel, ends, (weights[0] * math.exp(level), *weights[1:]), level),
+        (DiscreteChannel, ends, weights, 2.0 * level),
+        (DiscreteChannel, ends, (0.0, *weights[1:]), level),
+        (DiscreteChannel, ((0.0, 0.0), *others), weights, level),
+        (DiscreteChannel, ends, weights, -level),
     ):
         with pytest.raises(ValueError, match=r"table needs|sum to 1"):
             kind(*parts)

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive import parameters as stream_params
 from abcdp_core.adaptive.channels import Channel, Truncation, sign
 from abcdp_core.adaptive.families import NORMAL
 from abcdp_core.adaptive.gradient import Gradient, State, asymptotic_variance
@@ -43,7 +43,7 @@ def slope(response: Response, mu: float, sigma: float, kind: str) -> Array:
 @pytest.mark.parametrize("name", ["truncation", "optimal"])
 def test_steps_are_those_of_the_formulas(name: str) -> None:
     # Of the search: a Kalman filter that counts half of the information.
-    channel = online.channel(name, 3.0)
+    channel = stream_params.channel(name, 3.0)
     follower = Gradient(WIDE, channel)
     state = follower.start()
     assert state == State(0.0, math.log(SIGMA), 1e4, 0, 0.0, math.log(SIGMA), 0)
@@ -56,7 +56,7 @@ def test_steps_are_those_of_the_formulas(name: str) -> None:
     assert (after.mu, after.variance) == pytest.approx((1e4 * by_mu, left), rel=1e-6)
     assert after == State(after.mu, state.log_sigma, after.variance, 0, after.mu, math.log(3.0), 0)
     # After the search.
-    channel, prior, sigma = online.channel(name, 3.0, "determinant"), ABOUT, math.exp(1.2)
+    channel, prior, sigma = stream_params.channel(name, 3.0, "determinant"), ABOUT, math.exp(1.2)
     follower = Gradient(prior, channel)
     state = State(MU + 1.0, 1.2, 0.0, 7, MU - 1.0, 1.0, 4)
     assert follower.place(state) == (MU + 1.0, pytest.approx(sigma))
@@ -74,7 +74,7 @@ def test_steps_are_those_of_the_formulas(name: str) -> None:
 
 
 def test_a_person_is_asked_by_earlier_answers_only() -> None:
-    channel = online.channel("truncation", 2.0)
+    channel = stream_params.channel("truncation", 2.0)
     values, chances = people(channel, 40)
     follower = Gradient(WIDE, channel)
     states = follower.follow(values, chances)
@@ -126,7 +126,9 @@ def test_the_average_is_as_accurate_as_fisher_information_allows(
 ) -> None:
     """Up to a third more variance; sees one four times too large, as with a tenth of the people."""
     columns = 1 if prior.sigma else 2
-    every, few = logarithms(online.channel("truncation", epsilon_total, score), prior, columns)
+    every, few = logarithms(
+        stream_params.channel("truncation", epsilon_total, score), prior, columns
+    )
     expected, allowed = np.full(columns, EXPECTED), np.full(columns, 0.3)
     assert_mean_of_repeats(every, expected, allowed)
     assert rejects(assert_mean_of_repeats, few, expected, allowed)

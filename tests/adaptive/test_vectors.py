@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from abcdp_core.adaptive import noise
-from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive import parameters as stream_params
 from abcdp_core.adaptive.channels import Channel, Truncation, sign
 from abcdp_core.adaptive.families import NORMAL
 from abcdp_core.adaptive.vectors import Plan, shares, some, split, told
@@ -29,7 +29,7 @@ Law = Callable[[Array], Array]
 """From a person's values ``(d,)`` to the probabilities of all answers."""
 
 BUDGET = 3.0
-make_optimal = functools.partial(online.channel, "optimal")
+make_optimal = functools.partial(stream_params.channel, "optimal")
 MAKES = pytest.mark.parametrize("make", [sign, make_optimal], ids=["sign", "optimal"])
 
 
@@ -107,7 +107,7 @@ def test_all_answers_together_cost_the_budget_and_broken_twins_cost_more(make) -
 
 def test_answers_with_noise_cost_the_sum_of_their_shares() -> None:
     # What one answer costs is tested with its channel.
-    make = functools.partial(online.channel, "truncation")
+    make = functools.partial(stream_params.channel, "truncation")
     plan = split(make, BUDGET, [1.0, 3.0])
     first, second = (channel.epsilon for channel in plan.channels)
     assert first + second == pytest.approx(BUDGET, rel=1e-12)
@@ -140,7 +140,7 @@ def test_choices_are_even_and_know_no_values() -> None:
     assert rejects(assert_frequencies, (~broken).sum(axis=0), uniform)
 
 
-PEOPLE = online.StreamParams(n=12, particles=20, known_sigma=True)
+PEOPLE = stream_params.StreamParams(n=12, particles=20, known_sigma=True)
 
 
 @pytest.mark.parametrize("channel", ["truncation", "sign"])
@@ -148,7 +148,7 @@ PEOPLE = online.StreamParams(n=12, particles=20, known_sigma=True)
 def test_coordinates_are_streams_of_their_own_at_their_shares(
     dimension: int, asked: int, channel: str
 ) -> None:
-    plan = some(functools.partial(online.channel, channel), BUDGET, dimension, asked)
+    plan = some(functools.partial(stream_params.channel, channel), BUDGET, dimension, asked)
     shape = PEOPLE.n, dimension
     values = PEOPLE.mu + PEOPLE.sigma * generator(3, "people", 1).standard_normal(shape)
     chances = plan.channels[0].draw(generator(3, "noise", 1, 0), values.size).reshape(shape)

@@ -21,17 +21,17 @@ from hypothesis import strategies as some
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.privacy import composition
 from abcdp_core.release import budget_file, output_file
-from abcdp_core.release.budget import Budget, Claim, fits, largest_rho, left, pure
+from abcdp_core.release.budget import Budget, PrivacyCharge, fits, largest_rho, left, pure
 from abcdp_core.release.budget_file import Reservation
 
 OF_0_2_0 = Path(__file__).with_name("released_by_0_2_0") / "budgets.db"
 PURE = Budget("b", Decimal("0.3"), Decimal(0), "person", "replace")
 WITH_DELTA = Budget("b", Decimal(3), Decimal("1e-6"), "person", "replace")
-GAUSSIAN = Claim(Decimal("0.01"), Decimal("1e-12"), 1e-9, "")
-HALF_DELTA = Claim(Decimal("0.1"), Decimal("2.5e-7"), None, "")
+GAUSSIAN = PrivacyCharge(Decimal("0.01"), Decimal("1e-12"), 1e-9, "")
+HALF_DELTA = PrivacyCharge(Decimal("0.1"), Decimal("2.5e-7"), None, "")
 
 
-def claims(*amounts: str) -> list[Claim]:
+def claims(*amounts: str) -> list[PrivacyCharge]:
     return [pure(Decimal(amount), "test") for amount in amounts]
 
 
@@ -50,7 +50,7 @@ def claims(*amounts: str) -> list[Claim]:
         (WITH_DELTA, [HALF_DELTA] * 3, False),
     ],
 )
-def test_releases_fit_a_budget(budget: Budget, spent: list[Claim], expected: bool) -> None:
+def test_releases_fit_a_budget(budget: Budget, spent: list[PrivacyCharge], expected: bool) -> None:
     assert fits(budget, spent) == expected
 
 
@@ -80,7 +80,7 @@ AMOUNTS = some.lists(some.decimals("0.001", "2", places=3), max_size=8)
 @given(amounts=AMOUNTS, delta=some.sampled_from(["0", "1e-6", "1e-3"]))
 def test_what_is_left_fits_and_hardly_more(amounts: list[Decimal], delta: str) -> None:
     budget = Budget("b", Decimal(3), Decimal(delta), "person", "replace")
-    spent: list[Claim] = []
+    spent: list[PrivacyCharge] = []
     for amount in amounts:
         if fits(budget, [*spent, pure(amount, "")]):
             spent.append(pure(amount, ""))

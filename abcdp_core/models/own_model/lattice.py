@@ -97,7 +97,7 @@ class OfRecords(Statistic):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class RecordSchema:
     """Public description of a table of records, and how it is reduced to numbers.
 
     Attributes:
@@ -249,7 +249,7 @@ def statistic(
 
 
 def stated(
-    table: Table, title: str, units: Mapping[str, str], *, independent: bool = True
+    table: RecordSchema, title: str, units: Mapping[str, str], *, independent: bool = True
 ) -> dict[str, Any]:
     """Return the fields of a scenario that accepts a table of records.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from abcdp_core.base import registry
 from abcdp_core.base.streams import generator
 from abcdp_core.models.own_model import lattice
-from abcdp_core.models.own_model.lattice import Table, Whole, steps, whole_numbers
+from abcdp_core.models.own_model.lattice import RecordSchema, Whole, steps, whole_numbers
 from abcdp_core.models.own_model.model import Model
 from abcdp_core.models.own_model.statistics import OwnStatistic, Summary
 from abcdp_core.models.own_model.user_errors import (
@@ -40,14 +40,14 @@ def summaries_of(model: Model) -> tuple[Summary, ...]:
     return tuple(each for own in model.statistics for each in own.summaries())
 
 
-def of_model(model: Model) -> Table:
+def of_model(model: Model) -> RecordSchema:
     """Describe the release of records by a model with statistics."""
     summaries = summaries_of(model)
     declared = tuple(each.name for each in model.statistics if each.kind == "declared")
     rounded = sum(each.kind == "declared" for each in summaries)
     last = model.sizes[-1]
     free = model.independent and model.neighbours == "replace" and not declared
-    return Table(
+    return RecordSchema(
         columns=tuple(each.name for each in model.columns),
         whole=frozenset(each.name for each in model.columns if each.whole),
         levels={each.name: each.levels for each in model.columns if each.levels},

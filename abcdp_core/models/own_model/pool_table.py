@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.models.own_model import lattice, pool_file
-from abcdp_core.models.own_model.lattice import FARTHEST, Table, Whole, steps, whole_numbers
+from abcdp_core.models.own_model.lattice import FARTHEST, RecordSchema, Whole, steps, whole_numbers
 from abcdp_core.models.own_model.pool_file import PoolFile
 from abcdp_core.models.own_model.statistics import Summary
 from abcdp_core.models.own_model.user_errors import OwnError
@@ -28,7 +28,7 @@ COARSEST = 1
 """Largest effect of rounding, in units, that more noise may cover."""
 
 
-def of_pool(pool: PoolFile) -> Table:
+def of_pool(pool: PoolFile) -> RecordSchema:
     """Describe the release of records by a pool.
 
     If a sensitivity is declared, it is unknown how numbers are computed from records. A file then
@@ -47,7 +47,7 @@ def of_pool(pool: PoolFile) -> Table:
     reduced = _numbers if declared else _sums
     scale = np.array(steps(pool.summaries))
     bounded = [each for each in pool.summaries if each.kind in ("mean", "sum") and not declared]
-    return Table(
+    return RecordSchema(
         columns=tuple(each.column for each in pool.summaries),
         whole=frozenset(),
         summaries=pool.summaries,

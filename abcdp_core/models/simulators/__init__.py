@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 
 from abcdp_core.base import registry
 from abcdp_core.base.parameters import Parameter, Params, check_accepted, check_work
-from abcdp_core.base.statistic import DirichletCounts, Neighbours, Quantity, Question, Statistic
+from abcdp_core.base.statistic import (
+    DirichletCounts,
+    Neighbours,
+    Quantity,
+    Statistic,
+    TailProbability,
+)
 from abcdp_core.base.transforms import ALL_REALS, Bijector
 from abcdp_core.models.distances import Distance
 
@@ -167,7 +173,7 @@ class Scenario:
     own_repeated: str = ""
     own_names: Mapping[str, str] = field(default_factory=dict)
     own_quantities: tuple[Quantity, ...] = ()
-    own_questions: tuple[Question, ...] = ()
+    own_questions: tuple[TailProbability, ...] = ()
     own_headline: str = ""
     own_finding: str = ""
     own_jagged: str = ""

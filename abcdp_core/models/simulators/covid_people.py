@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from abcdp_core.base import parameters as par
 from abcdp_core.base import transforms
 from abcdp_core.base.parameters import Parameter
-from abcdp_core.base.statistic import Quantity, Question, Statistic, largest_length
+from abcdp_core.base.statistic import Quantity, Statistic, TailProbability, largest_length
 from abcdp_core.models.distances import Distance
 from abcdp_core.models.distances.summaries import ClippedSummaries
 from abcdp_core.models.priors import Prior, Uniform
@@ -228,7 +228,7 @@ SCENARIO = Scenario(
             inverse=("doubling time", "days", math.log(2.0)),
         ),
     ),
-    own_questions=(Question("R", "R < 1", 1.0), Question("R", "R < 2", 2.0)),
+    own_questions=(TailProbability("R", "R < 1", 1.0), TailProbability("R", "R < 2", 2.0)),
     own_headline=OWN_NAMES["R"],
     own_finding="One case infects {low} to {high} others",
     own_jagged=(

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.base import transforms
 from abcdp_core.base.parameters import Parameter, scale
-from abcdp_core.base.statistic import Quantity, Question, Statistic, largest_length
+from abcdp_core.base.statistic import Quantity, Statistic, TailProbability, largest_length
 from abcdp_core.base.streams import generator
 from abcdp_core.models.distances import Distance
 from abcdp_core.models.distances.summaries import ClippedSummaries
@@ -300,13 +300,13 @@ SCENARIO = Scenario(
     },
     own_quantities=OWN_QUANTITIES,
     own_questions=(
-        Question(
+        TailProbability(
             "R2",
             "R₂ < 1",
             1.0,
             "The prior allows no other value, whatever the data: this is no finding.",
         ),
-        Question("R2", "R₂ < 0.1", 0.1),
+        TailProbability("R2", "R₂ < 0.1", 0.1),
     ),
     own_headline=OWN_QUANTITIES[0].name,
     own_finding="Of the report's cases {low} to {high} % come from recent transmission",

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from abcdp_core.adaptive import information, intervals, noise
-from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive import parameters as stream_params
 from abcdp_core.adaptive.channels import Truncation
 from abcdp_core.adaptive.families import NORMAL
 from abcdp_core.adaptive.latent import Latent
@@ -64,9 +64,13 @@ COLUMNS = {
     "cost": ("n", "refresh", "run", "seconds"),
 }  # fmt: skip
 
-SIZES = dataclasses.replace(online.PEOPLE, low=2, high=2000, steps=(100, 200, 400, 800, 1600))
-PARTICLES = dataclasses.replace(online.PARTICLES, high=1000, steps=(10, 30, 100, 200, 300, 1000))
-REFRESH = dataclasses.replace(online.REFRESH, low=1)
+SIZES = dataclasses.replace(
+    stream_params.PEOPLE, low=2, high=2000, steps=(100, 200, 400, 800, 1600)
+)
+PARTICLES = dataclasses.replace(
+    stream_params.PARTICLES, high=1000, steps=(10, 30, 100, 200, 300, 1000)
+)
+REFRESH = dataclasses.replace(stream_params.REFRESH, low=1)
 DRAWS = scale("Responses", "Responses of a Monte Carlo estimate.", (10, 50, 100, 500, 1000))
 
 VALUES_PER_RESPONSE = 10
@@ -81,8 +85,8 @@ class Params(BaseParams):
     """Budgets, location and scale, sizes and repeats."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0))
-    mu: float = online.MU.field(50.0)
-    sigma: float = online.SIGMA.field(10**0.5)
+    mu: float = stream_params.MU.field(50.0)
+    sigma: float = stream_params.SIGMA.field(10**0.5)
     n: tuple[int, ...] = SIZES.field((200, 800))
     particles: int = PARTICLES.field(200)
     refresh: int = REFRESH.field(10)

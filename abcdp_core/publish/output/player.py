@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core.adaptive.channels import Table
+from abcdp_core.adaptive.channels import DiscreteChannel
 from abcdp_core.base.sentences import percent
 from abcdp_core.run.results import Result
 from abcdp_core.studies import adaptive_truncation as study
@@ -188,7 +188,7 @@ def _packed(values: Array) -> str:
     return base64.b64encode(values.clip(-largest, largest).astype("<f4").tobytes()).decode()
 
 
-def _answers(table: Table) -> str:
+def _answers(table: DiscreteChannel) -> str:
     """Return the number of symbols in words; for two, also the probability of the wrong one."""
     symbols = len(table.weights)
     wrong = percent(1.0 / (1.0 + math.exp(table.level)))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from abcdp_core.adaptive import contraction
-from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive import parameters as stream_params
 from abcdp_core.adaptive.batch import Batch
 from abcdp_core.adaptive.channels import answer
 from abcdp_core.base import parameters as par
@@ -26,7 +26,7 @@ BATCH = ("mhaar", "mh")
 SAMPLER = choice(
     "Samplers",
     "smc, smc-latent and grid run online; mhaar and mh start after the last answer.",
-    (*online.SAMPLER.options, *BATCH),
+    (*stream_params.SAMPLER.options, *BATCH),
 )
 ITERATIONS = scale(
     "Iterations of a batch sampler",
@@ -54,31 +54,31 @@ RUNS = dataclasses.replace(par.RUNS, high=2000)
 
 
 @dataclass(frozen=True)
-class Params(online.StreamParams):
+class Params(stream_params.StreamParams):
     """Settings; within a run, every budget and every method has the same people."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0))
     sampler: tuple[str, ...] = SAMPLER.field(("smc",))
-    interval: tuple[str, ...] = online.INTERVAL.field(("adaptive", "fixed"))
+    interval: tuple[str, ...] = stream_params.INTERVAL.field(("adaptive", "fixed"))
     runs: int = RUNS.field(10)
     iterations: int = ITERATIONS.field(10_000)
     burn_in: float = BURN_IN.field(0.2)
     candidates: int = CANDIDATES.field(20)
-    channel: tuple[str, ...] = online.CHANNEL.field(("truncation",))
+    channel: tuple[str, ...] = stream_params.CHANNEL.field(("truncation",))
 
     def check_together(self) -> None:
         """Refuse a study without a method, and combinations that do not work together."""
         for sampler in self.sampler:
             self.check_sampler(sampler)
-        online.check_noise(self.channel, self.noise)
-        online.check_tables(self.channel, self.interval, self.sampler)
+        stream_params.check_noise(self.channel, self.noise)
+        stream_params.check_tables(self.channel, self.interval, self.sampler)
         if not self.methods():
             names = ", ".join(self.sampler)
             raise ParameterError(f"sampler = {names}: a batch sampler needs interval = fixed.")
 
     def tables(self) -> list[str]:
         """Return the channels whose answers are symbols from a table."""
-        return [name for name in self.channel if name in online.TABLES]
+        return [name for name in self.channel if name in stream_params.TABLES]
 
     def ways(self) -> list[str]:
         """Return the ways of asking: intervals, and the names of tables of symbols."""
@@ -86,8 +86,8 @@ class Params(online.StreamParams):
 
     def methods(self) -> list[tuple[str, str]]:
         """Return the methods: pairs of a sampler and a way of asking."""
-        able: dict[str, Any] = dict.fromkeys(online.TABLES, online.FOLLOW_TABLES)
-        able |= {"adaptive": online.SAMPLER.options, "fixed": SAMPLER.options}
+        able: dict[str, Any] = dict.fromkeys(stream_params.TABLES, stream_params.FOLLOW_TABLES)
+        able |= {"adaptive": stream_params.SAMPLER.options, "fixed": SAMPLER.options}
         every = itertools.product(self.sampler, self.ways())
         return [(sampler, way) for sampler, way in every if sampler in able[way]]
 
@@ -106,7 +106,7 @@ def chains(params: Params, seed: int) -> list[Chain[Params]]:
     """Return all methods of a run, then the next run, so that the study can stop at any time."""
     singles = []
     for budget, (sampler, way) in itertools.product(params.epsilon_total, params.methods()):
-        asked = ("adaptive", way) if way in online.TABLES else (way, "truncation")
+        asked = ("adaptive", way) if way in stream_params.TABLES else (way, "truncation")
         own = {"epsilon_total": budget, "sampler": sampler, "runs": 1}
         single = with_values(params, **own, interval=asked[0], channel=asked[1])
         links = min(LINKS, params.iterations if sampler in BATCH else params.n)

@@ -12,7 +12,7 @@ from scipy import special
 
 from abcdp_core import figures as fig
 from abcdp_core.adaptive import contraction, information
-from abcdp_core.adaptive import parameters as online
+from abcdp_core.adaptive import parameters as stream_params
 from abcdp_core.adaptive.families import FAMILIES
 from abcdp_core.base import summaries
 from abcdp_core.base.sentences import (
@@ -57,7 +57,7 @@ def efficient_errors(params: Params, name: str, interval: str) -> tuple[Array, A
 
 def _information(params: Params, epsilon_total: float, interval: str) -> Array:
     """Return the information ``(2, 2)`` of an answer, placed right."""
-    if interval in online.TABLES:
+    if interval in stream_params.TABLES:
         return params.table_of(interval, epsilon_total).information(FAMILIES["normal"])
     unit_scale = params.unit_scale(epsilon_total)
     a, b = params.interval_of(interval, unit_scale)
