@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
 from typing import Any, NoReturn
 
+from abcdp_core import __version__
 from abcdp_core.base import interruption, registry
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.cli import ending
@@ -95,6 +96,7 @@ def parser_of(chosen: str) -> argparse.ArgumentParser:
     """Return the parser with the options of one command and only the names of the others."""
     parser = _Parser(prog="abcdp", description=__doc__, allow_abbrev=False,
                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("--version", action="version", version=__version__)
     parts = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, words in COMMANDS.items():
         if name != chosen:

@@ -7,12 +7,14 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from abcdp_core import mechanisms
+from abcdp_core import __version__, mechanisms
 from abcdp_core.__main__ import COMMANDS, main, parser_of
 from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.posterior import outcome
@@ -146,6 +148,29 @@ def missing_in(text: str) -> list[str]:
     return [
         each for each in found if not (TOP / each).exists() and each.replace("/", "") not in own
     ]
+
+
+def test_the_version_is_the_same_wherever_it_is_stated() -> None:
+    """Cited, changed and installed; the wheel reads it from the core."""
+    cited = yaml.safe_load((TOP / "CITATION.cff").read_text(encoding="utf-8"))["version"]
+    changes = (TOP / "CHANGELOG.md").read_text(encoding="utf-8")
+    (newest, *_) = re.findall(r"^## \[(\d[^]]*)\] - \d{4}-\d\d-\d\d$", changes, re.MULTILINE)
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["tool"]["hatch"]["version"]["path"] == "abcdp_core/__init__.py"
+    assert "version" in project["project"]["dynamic"]
+    assert [cited, newest] == [__version__] * 2
+
+
+def test_a_tag_attaches_what_was_built_and_an_issue_says_version_and_command() -> None:
+    jobs = yaml.safe_load((TOP / ".github/workflows/test.yml").read_text(encoding="utf-8"))["jobs"]
+    *before, last = jobs["files"]["steps"]
+    assert last["if"] == "startsWith(github.ref, 'refs/tags/v')"
+    built = " ".join(step.get("run", "") for step in before)
+    assert all(each in built for each in ("pip wheel", "dist/story.html", "dist/site.tar.gz"))
+    assert "dist/*" in last["run"]
+    form = yaml.safe_load((TOP / ".github/ISSUE_TEMPLATE/problem.yml").read_text(encoding="utf-8"))
+    needed = {each.get("id") for each in form["body"] if "validations" in each}
+    assert needed >= {"version", "command"}
 
 
 def test_every_path_that_is_named_exists_and_no_text_has_merge_conflicts() -> None:

@@ -103,6 +103,7 @@ def _draw(place: DeltaGenerator) -> None:
             if not page.fills:
                 _heading(page)
             chosen.run()
+            controls.on_paper(view)
     finally:
         _drawing.view = None
 

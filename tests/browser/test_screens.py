@@ -76,8 +76,20 @@ def test_a_projector_shows_the_first_figure_and_nothing_to_set(visit: Visit) -> 
     # On paper there is nothing to be set.
     sidebar = visit.page.get_by_test_id("stSidebar")
     expect(sidebar).to_be_visible()
+    paper = visit.page.locator(".on-paper")
+    expect(paper).to_be_hidden()
     visit.page.emulate_media(media="print")
     expect(sidebar).to_be_hidden()
+    expect(paper).to_contain_text("n=100")
+    expect(paper).to_be_visible()
+    visit.page.emulate_media(media="null")
+    # Where there is more than a figure, its sentence, the label and the link, it is left out.
+    visit.open("posterior")
+    visit.page.emulate_media(media="print")
+    for shown in (".finding", ".js-plotly-plot", ".on-paper"):
+        expect(visit.page.locator(shown).first).to_be_visible()
+    for hidden in ("#download", ".st-key-choosers", "[data-testid=stExpander]"):
+        expect(visit.page.locator(hidden).first).to_be_hidden()
     visit.page.emulate_media(media="null")
 
 

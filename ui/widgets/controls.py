@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -64,9 +65,17 @@ def sidebar(view: View, version: str) -> None:
 
 def whole_page(view: View) -> None:
     """Link to the same page, with its knobs, outside the frame that it is shown in."""
+    st.link_button("Open in a new tab", _address(view), type="tertiary")
+
+
+def on_paper(view: View) -> None:
+    """Show the page's link with its knobs where the page is printed, and only there."""
+    st.html(f'<p class="on-paper">{html.escape(_address(view))}</p>')
+
+
+def _address(view: View) -> str:
     page = share.for_visitors(st.context.url or "", settings.current())
-    address = link.address(page, _for_link(view))
-    st.link_button("Open in a new tab", address, type="tertiary")
+    return link.address(page, _for_link(view))
 
 
 def _class_link(view: View, values: Mapping[str, Scalar]) -> None:
