@@ -58,12 +58,12 @@ def run(options: argparse.Namespace) -> int:
     arguments.plug_in(options.plugin)
     problem = problems.read(options.problem, _own)
     _check_sendable(problem)
-    arguments.workers(options.workers, 1)
+    workers = arguments.workers(options.workers, 1024)
     seconds = float(SECONDS.parse("seconds", options.seconds))
     arguments.check_writable("out", options.out)
     draws.check_place(options.draws)
     started = time.monotonic()
-    with done_by(options.workers, options.plugin) as each:
+    with done_by(workers, options.plugin) as each:
         say(f"No round of simulations begins after {seconds:g} s.")
         posterior = inference.infer(problem, each, seconds)
     taken = time.monotonic() - started

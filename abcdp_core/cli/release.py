@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
             options.scenario = arguments.plug_in_pool(Path(options.scenario))
         arguments.limit_time(options, is_own=bool(options.plugin))
         request = _request(options)
-        arguments.workers(options.workers, 1)
+        options.workers = arguments.workers(options.workers, 1024)
         draws.check_place(options.draws_file)
         if options.rehearse:
             rehearsal.run(request, options)
@@ -402,7 +402,7 @@ def _values(request: ReleaseRequest, kind: str, options: argparse.Namespace) -> 
     return values
 
 
-def _asked(request: ReleaseRequest, n: int, workers: str | None) -> str:
+def _asked(request: ReleaseRequest, n: int, workers: int) -> str:
     """Say what a release costs and what to expect, from public information."""
     expected, lines = releasable.of(request).expected(request, n), []
     hint = (
@@ -415,7 +415,7 @@ def _asked(request: ReleaseRequest, n: int, workers: str | None) -> str:
         hint = f"These are root mean squared errors over the public simulations. {expected.remark}"
     elif expected is not None:
         hint = expected.in_words(n)
-    time = rehearsal.estimate(request, n, workers)
+    time = request.time_in_words(n, workers)
     parts = (hint, request.reach(n), request.noise_warning(n), time)
     told = [layout.folded(part) for part in parts if part]
     return "\n".join(["", layout.folded(question(request, n)), *lines, *told, ""])

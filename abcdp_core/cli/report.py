@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
             raise ParameterError(f"{name} = {file}: already exists; choose a new file.")
     if len(options.about) > LONGEST_ABOUT or not options.about.isprintable():
         raise ParameterError(f"about: must be at most {LONGEST_ABOUT} characters in one line.")
-    with done_by(options.workers, options.plugin) as each:
+    with done_by(arguments.workers(options.workers, 1024), options.plugin) as each:
         document, text = _document(options.document, each)
     if out is not None:
         page = report.page(document, text, options.document.name, options.about)

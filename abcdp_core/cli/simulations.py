@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from abcdp_core.base.interruption import held
-from abcdp_core.cli import arguments, progress
+from abcdp_core.cli import progress
 from abcdp_core.posterior.rounds import Draws, Each
 from abcdp_core.run.workers import LostWorkersError, executor_for, width, with_plug_ins
 
@@ -24,13 +24,9 @@ ALONE = 1.0
 
 
 @contextmanager
-def done_by(workers: str | None, plugins: Sequence[Path] = ()) -> Iterator[Each]:
-    """Give a function that does tasks in order and shows progress.
-
-    Raises:
-        ParameterError: ``workers`` is not a number of workers.
-    """
-    count, began = arguments.workers(workers, 1024), time.monotonic()
+def done_by(count: int, plugins: Sequence[Path] = ()) -> Iterator[Each]:
+    """Give a function that does tasks in order, with so many workers, and shows progress."""
+    began = time.monotonic()
     with ExitStack() as stack:
         executor: Executor | None = None
 

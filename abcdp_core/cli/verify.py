@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     arguments.plug_in(options.plugin, pools=True)
     _, content = verification.read_file(options.document)
     try:
-        with done_by(options.workers, options.plugin) as simulations:
+        with done_by(arguments.workers(options.workers, 1024), options.plugin) as simulations:
             findings = verification.verify(content, simulations)
         for each in findings:
             say(f"{'agrees ' if each.agrees else 'DIFFERS'}  {each.what}")

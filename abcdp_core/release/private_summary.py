@@ -14,12 +14,14 @@ The number of people is in no output, except as a number with noise if the scena
 from __future__ import annotations
 
 import dataclasses
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.parameters import ParameterError
 from abcdp_core.mechanisms.private_summary import law
 from abcdp_core.models import pool
 from abcdp_core.posterior import outcome
@@ -31,7 +33,6 @@ from abcdp_core.release.releasable import ReleaseMechanism
 from abcdp_core.release.simulated import (
     model_of,
     names_of,
-    public_pool,
     size_of,
     statistic_of,
 )
@@ -51,7 +52,7 @@ def measure(
     request: PrivateSummaryRequest, values: Array, progress: pool.Progress | None
 ) -> list[int]:
     """Make the public pool, then return the whole numbers of the data; these are private."""
-    public_pool(request.source, len(values), request.pool_seed, request.first, progress)
+    pool_of(request, len(values), progress)
     if progress is not None:
         progress(1.0)
     return statistic_of(request.source).whole_of(request.data_points(values))
@@ -63,6 +64,29 @@ def draw(
     """Release the numbers; :func:`infer` computes the posterior."""
     released = with_noise(numbers, request.event(n).steps().tolist(), randbelow)
     return PrivateSummaryRecord(request, n, tuple(released))
+
+
+def rehearsed(request: PrivateSummaryRequest, n: int) -> tuple[Array, PrivateSummaryRecord]:
+    """Return a truth ``(p,)`` from the prior, and the record of data simulated at it.
+
+    Nobody's data are read. With a user's pool, truth and data are one of its draws.
+
+    Raises:
+        ParameterError: the simulation failed.
+    """
+    model, rng = model_of(request.source, n), np.random.default_rng()
+    if model is None:
+        public = pool_of(request, n)
+        row = rng.integers(len(public.theta))
+        theta, numbers = public.theta[row], public.numbers[row]
+    else:
+        theta = model.prior.theta(model.prior.draw(rng, 1))
+        numbers = model.simulate(rng, theta)[0]
+        theta = theta[0]
+    if not np.isfinite(numbers).all():
+        raise ParameterError("rehearse: the simulation failed at the drawn truth; try again.")
+    whole = np.rint(numbers * np.array(request.event(n).whole)).astype(int)
+    return theta, draw(request, n, whole.tolist(), secrets.randbelow)
 
 
 def infer(document: PrivateSummaryRecord, each: Each, seconds: float) -> PrivateSummaryRecord:

@@ -223,6 +223,10 @@ class ReleaseRequest(Params):
         """Return the range of the public simulations in words; empty if it is not given."""
         return ""
 
+    def time_in_words(self, n: int, workers: int) -> str:
+        """Say how long the posterior takes here; empty if nothing is simulated."""
+        return ""
+
     def noise_warning(self, n: int) -> str:
         """Return a warning if noise hides nearly all information in ``n`` values; else empty."""
         raise NotImplementedError

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.base.parameters import Parameter, ParameterError
-from abcdp_core.base.sentences import decimals, fixed
+from abcdp_core.base.sentences import decimals, duration, fixed
 from abcdp_core.base.statistic import Statistic
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law
 from abcdp_core.models.own_model import lattice
 from abcdp_core.models.own_model.lattice import RecordSchema
 from abcdp_core.models.simulators import Scenario
+from abcdp_core.posterior.fit import REPLICATES
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
 from abcdp_core.release import people
@@ -33,10 +34,13 @@ from abcdp_core.release.request import (
     ReleaseRequest,
 )
 from abcdp_core.release.simulated import (
+    Progress,
     PublicPool,
     has_pool,
+    model_of,
     names_of,
     public_pool,
+    seconds_of_one,
     size_of,
     statistic_of,
 )
@@ -290,6 +294,22 @@ class PrivateSummaryRequest(ReleaseRequest):
             f"{'; '.join(each)}. If your data may lie outside, {remedy}."
         )
 
+    def time_in_words(self, n: int, workers: int) -> str:
+        """Say how long the posterior takes here; empty if nothing is simulated."""
+        model = model_of(self.source, n)
+        if model is None:
+            return ""
+        each = seconds_of_one(model, self.pool_seed) / workers
+        least = each * (min(self.simulations, 2 * self.first) + REPLICATES)
+        most = each * (self.simulations + REPLICATES)
+        density = ""
+        if not model.prior.has_density:
+            density = " Without log_prior, all data sets are simulated at draws from the prior."
+        return (
+            f"The posterior takes up to {self.simulations:,} simulated data sets, and the check of "
+            f"the fit {REPLICATES:,}: about {duration(least)} to {duration(most)} here.{density}"
+        )
+
     def noise_warning(self, n: int) -> str:
         """Return a warning if every error is close to its prior standard deviation."""
         pool, event = pool_of(self, n), self.event(n)
@@ -335,9 +355,17 @@ def _as_declared(request: ReleaseRequest) -> str:
     )
 
 
-def pool_of(request: PrivateSummaryRequest, n: int) -> PublicPool:
+def pool_of(request: PrivateSummaryRequest, n: int, progress: Progress | None = None) -> PublicPool:
     """Return the public pool of a request; make it if there is none."""
-    return public_pool(request.source, n, request.pool_seed, request.first)
+    return public_pool(request.source, n, request.pool_seed, request.first, progress)
+
+
+def pool_seconds(request: PrivateSummaryRequest, n: int) -> float:
+    """Return how long it takes to simulate the public pool here; 0 if there is one."""
+    model = model_of(request.source, n)
+    if model is None or is_ready(request, n):
+        return 0.0
+    return seconds_of_one(model, request.pool_seed) * request.first
 
 
 def is_ready(request: PrivateSummaryRequest, n: int) -> bool:

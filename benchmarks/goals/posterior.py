@@ -24,6 +24,7 @@ from abcdp_core.release import private_summary
 from abcdp_core.release.simulated import model_of, public_pool
 from abcdp_core.release.summary_document import PrivateSummaryRecord
 from abcdp_core.release.summary_request import PrivateSummaryRequest
+from abcdp_core.run.workers import processor_count
 from benchmarks.goals import Measured, alone, goal, on_all_processors, share
 from tests.oracles.exact_posteriors import FAMILIES, released
 from tests.oracles.misfits import CASES
@@ -196,7 +197,7 @@ def seconds(scenario: str, n: int) -> Measured:
     whole = tuple(np.rint(numbers * np.array(request.event(n).whole)).astype(int).tolist())
     document = PrivateSummaryRecord(request, n, whole)
     began = time.perf_counter()
-    with done_by(None) as each:
+    with done_by(processor_count()) as each:
         private_summary.infer(document, each, math.inf)
     return alone(time.perf_counter() - began)
 
@@ -220,6 +221,6 @@ def own_model(epsilon_total: float) -> Measured:
         model, simulate=functools.partial(_slowly, model.simulate), chunk=100
     )
     began = time.perf_counter()
-    with done_by("2") as each:
+    with done_by(2) as each:
         outcome.of_model(Question(slow, noise, z, 1), Effort(), each)
     return alone(time.perf_counter() - began)

@@ -50,7 +50,7 @@ def _timed(name: str) -> tuple[Posterior, float]:
     """Return the posterior of an example on two workers, and its seconds."""
     problem = _problem(name)
     started = time.monotonic()
-    with done_by("2") as each:
+    with done_by(2) as each:
         posterior = inference.infer(problem, each)
     return posterior, time.monotonic() - started
 

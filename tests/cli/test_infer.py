@@ -101,10 +101,10 @@ def test_workers_change_nothing_and_lost_ones_are_an_error(monkeypatch: pytest.M
 
     this = problems.read(REGRESSION)
     shared_by(ThreadPoolExecutor(2), monkeypatch)
-    with simulations.done_by("2") as each:
+    with simulations.done_by(2) as each:
         found = inference.infer(this, each)
     np.testing.assert_array_equal(found.theta, inference.infer(this).theta)
     shared_by(Broken(2), monkeypatch)
     words = "a worker process crashed or was killed"
-    with simulations.done_by("2") as each, pytest.raises(LostWorkersError, match=words):
+    with simulations.done_by(2) as each, pytest.raises(LostWorkersError, match=words):
         inference.infer(this, each)

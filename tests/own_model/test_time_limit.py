@@ -13,6 +13,7 @@ from abcdp_core.__main__ import main
 from abcdp_core.cli import rehearsal
 from abcdp_core.models.own_model.time_limit import VARIABLE
 from abcdp_core.models.own_model.user_errors import OwnError
+from abcdp_core.release import summary_request
 from tests.own_model.models import changed, simulate
 from tests.release.small import numbers
 
@@ -79,10 +80,10 @@ def test_a_pool_that_takes_long_is_announced_before_it_is_made(
     seconds: float, is_there: bool, says: str,
 ) -> None:  # fmt: skip
     made: list[Any] = []
-    monkeypatch.setattr(rehearsal, "_seconds", lambda *_: seconds)
-    monkeypatch.setattr(rehearsal, "model_of", lambda *_: changed())
-    monkeypatch.setattr(rehearsal, "has_pool", lambda *_: is_there)
-    monkeypatch.setattr(rehearsal, "public_pool", lambda *given: made.append(given))
+    monkeypatch.setattr(summary_request, "seconds_of_one", lambda *_: seconds)
+    monkeypatch.setattr(summary_request, "model_of", lambda *_: changed())
+    monkeypatch.setattr(summary_request, "has_pool", lambda *_: is_there)
+    monkeypatch.setattr(summary_request, "public_pool", lambda *given: made.append(given))
     request = numbers()
     rehearsal.make_pool(request, 1_000_000)
     assert len(made) == 1
