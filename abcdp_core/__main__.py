@@ -66,8 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _do(given: Sequence[str]) -> int:
     try:
         options = parser_of(next(iter(given), "")).parse_args(given)
-        code: int = options.run(options)
-        return code
+        return options.run(options)
     except (ParameterError, ExportError) as error:
         said, code = str(error), IMPOSSIBLE
     except (BrokenExecutor, registry.LoadError) as error:

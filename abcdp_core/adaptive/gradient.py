@@ -155,8 +155,7 @@ class Gradient:
         if self.prior.sigma is not None:
             return 0.0
         variance = min(self.prior.sd_log_sigma**2, LONGEST)
-        gain: float = variance * (1.0 + variance * k * self.per_answer[1]) ** POWER
-        return gain
+        return variance * (1.0 + variance * k * self.per_answer[1]) ** POWER
 
     def _score(self, response: Response, mu: float, sigma: float) -> tuple[float, float]:
         """Return the derivatives of the log density by μ and by log σ."""

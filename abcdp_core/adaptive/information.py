@@ -68,8 +68,7 @@ def _cumulative() -> Array:
     upper, lower = legendre[:, 2:], legendre[:, :-2]
     integrals = np.column_stack([NODES + 1.0, (upper - lower) / (2 * degree + 1)])
     projection = (np.arange(ORDER)[:, None] + 0.5) * (legendre[:, :-1].T * WEIGHTS)
-    matrix: Array = integrals @ projection
-    return matrix
+    return integrals @ projection
 
 
 UP_TO = _cumulative()
@@ -158,8 +157,7 @@ def _laplace(family: Family, a: Array, b: Array, unit_scale: float) -> Array:
     across = np.exp((a - b) / s)
     left = _outer(after[..., :1], after[0][:, :1] + (below + above * across)[:, None], 0.5)
     right = _outer(before[..., -1:], before[0][:, -1:] + (above + below * across)[:, None], 0.5)
-    information: Array = (inside + left + right) / s[:, None, None] ** 2
-    return information
+    return (inside + left + right) / s[:, None, None] ** 2
 
 
 def _carry(decay: Array, added: Array) -> Array:
@@ -208,8 +206,7 @@ def _bell(z: Array) -> Array:
 
 
 def _apply(kernels: Array, vectors: Array) -> Array:
-    product: Array = (kernels @ vectors[..., None])[..., 0]
-    return product
+    return (kernels @ vectors[..., None])[..., 0]
 
 
 def laplace_limit(family: Family, point: ArrayLike, unit_scale: float) -> Array:

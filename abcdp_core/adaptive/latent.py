@@ -139,8 +139,7 @@ class Latent:
 def _log_noise(values: Array, response: Response, noise: NoiseFamily) -> Array:
     """Return the log density ``(N,)`` of a response given the value, up to a constant."""
     away = (response.value - np.clip(values, response.left, response.right)) / response.scale
-    of_noise: Array = -np.abs(away) if noise == "laplace" else -0.5 * away**2
-    return of_noise
+    return -np.abs(away) if noise == "laplace" else -0.5 * away**2
 
 
 @compiled

@@ -55,20 +55,17 @@ class Prior:
             return of_mu
         with np.errstate(over="ignore"):
             of_sigma = -2.0 * self.shape * log_sigma - self.rate * np.exp(-2.0 * log_sigma)
-        total: Array = of_mu + of_sigma
-        return total
+        return of_mu + of_sigma
 
     def mu_given(self, rng: np.random.Generator, sigma: Array, sums: Array, count: int) -> Array:
         """Draw μ ``(N,)`` given σ ``(N,)`` and the sums ``(N,)`` of ``count`` values each."""
         precision = 1.0 / self.variance + count / sigma**2
         middle = (self.mean / self.variance + sums / sigma**2) / precision
-        drawn: Array = middle + rng.standard_normal(len(sigma)) / np.sqrt(precision)
-        return drawn
+        return middle + rng.standard_normal(len(sigma)) / np.sqrt(precision)
 
     def sigma_given(self, rng: np.random.Generator, squares: Array, count: int) -> Array:
         """Draw σ ``(N,)`` given sums ``(N,)`` of squared distances of ``count`` values to μ."""
         if self.sigma is not None:
             return np.full(len(squares), self.sigma)
         gamma = rng.standard_gamma(self.shape + 0.5 * count, len(squares))
-        drawn: Array = np.sqrt((self.rate + 0.5 * squares) / np.maximum(gamma, 1e-300))
-        return drawn
+        return np.sqrt((self.rate + 0.5 * squares) / np.maximum(gamma, 1e-300))

@@ -26,8 +26,7 @@ METRICS = {"mae": "mean absolute error", "mse": "mean squared error"}
 
 def weighted_mean(values: Array, weights: Array) -> Array:
     """Return the mean ``(d,)`` of values ``(k, d)`` with weights ``(k,)`` that sum to 1."""
-    mean: Array = weights @ values
-    return mean
+    return weights @ values
 
 
 def weighted_variance(values: Array, weights: Array) -> Array:
@@ -168,8 +167,7 @@ def binomial_p_values(counts: Array, trials: Array | int, probabilities: Array) 
     with np.errstate(invalid="ignore"):
         at_most = np.where(k < n, special.betaincc(k + 1, n - k, p), 1.0)
         at_least = np.where(k > 0, special.betainc(k, n - k + 1, p), 1.0)
-    values: Array = np.minimum(1.0, 2.0 * np.minimum(at_most, at_least))
-    return values
+    return np.minimum(1.0, 2.0 * np.minimum(at_most, at_least))
 
 
 def mean_interval(
@@ -191,8 +189,7 @@ def resampled_means(values: Array, rng: np.random.Generator, resamples: int = 10
     """Return means ``(resamples, ...)`` of values ``(runs, ...)`` over resampled runs."""
     runs = len(values)
     counts = rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples) / runs
-    means: Array = np.tensordot(counts, values, axes=1)
-    return means
+    return np.tensordot(counts, values, axes=1)
 
 
 def first_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:

@@ -67,8 +67,7 @@ ALL_REALS = Bijector(_all, unchanged, unchanged)
 
 def _on_simplex(theta: Array) -> NDArray[np.bool_]:
     sums = np.isclose(theta.sum(axis=1), 1.0, rtol=0.0, atol=1e-9)
-    inside: NDArray[np.bool_] = (theta >= 0.0).all(axis=1) & sums
-    return inside
+    return (theta >= 0.0).all(axis=1) & sums
 
 
 def _weights_to_reals(theta: Array, distance: Array) -> Array:
@@ -82,8 +81,7 @@ def _reals_to_weights(values: Array, distance: Array) -> Array:
     logarithm = np.log(np.logaddexp(0.0, np.maximum(ratio, -30.0))) + np.minimum(ratio + 30.0, 0.0)
     logarithm += np.log(distance)
     weights = np.exp(logarithm - logarithm.max(axis=1, keepdims=True))
-    closed: Array = weights / weights.sum(axis=1, keepdims=True)
-    return closed
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 SIMPLEX = Bijector(_on_simplex, _weights_to_reals, _reals_to_weights, separate=False)
@@ -106,22 +104,19 @@ def box(low: Array, high: Array) -> Bijector:
         raise ValueError(f"bounds = {low.tolist()}, {high.tolist()}: must be finite, low < high.")
 
     def contains(theta: Array) -> NDArray[np.bool_]:
-        inside: NDArray[np.bool_] = np.all(np.clip(theta, low, high) == theta, axis=1)
-        return inside
+        return np.all(np.clip(theta, low, high) == theta, axis=1)
 
     def to_unconstrained(theta: Array, distance: Array) -> Array:
         below, above = (
             np.log(-np.expm1(-np.maximum(room / distance, NEAREST)))
             for room in (theta - low, high - theta)
         )
-        values: Array = theta + distance * (below - above)
-        return values
+        return theta + distance * (below - above)
 
     def from_unconstrained(values: Array, distance: Array) -> Array:
         risen = np.logaddexp(0.0, (values - low) / distance)
         cut = np.logaddexp(0.0, (values - high) / distance)
         # Rounding must not cross a bound.
-        inside: Array = np.clip(low + distance * (risen - cut), low, high)
-        return inside
+        return np.clip(low + distance * (risen - cut), low, high)
 
     return Bijector(contains, to_unconstrained, from_unconstrained)

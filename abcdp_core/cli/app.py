@@ -59,5 +59,4 @@ def own_address() -> str:
             probe.connect(("192.0.2.1", 9))
         except OSError:
             return socket.gethostname()
-        address: str = probe.getsockname()[0]
-        return address
+        return probe.getsockname()[0]

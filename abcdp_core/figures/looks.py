@@ -313,8 +313,7 @@ def one_line(figure: go.Figure) -> str:
 
 def settings_line(figure: go.Figure) -> str:
     """The settings below the title of a figure; empty where they stand in the title."""
-    text: str = figure.layout.title.subtitle.text or ""
-    return text
+    return figure.layout.title.subtitle.text or ""
 
 
 def wrapped(title: str, width: int) -> list[str]:

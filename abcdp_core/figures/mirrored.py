@@ -59,8 +59,7 @@ class _Row:
         """The bin of each sample; of those beyond the ends the outermost."""
         edges = np.linspace(*self.ends, count + 1)
         values = self.samples[release].value.to_numpy()
-        found: NDArray[np.int64] = np.searchsorted(edges[1:-1], values, side="right")
-        return found
+        return np.searchsorted(edges[1:-1], values, side="right")
 
     def heights(self, release: str, count: int, size: int) -> Array:
         """Samples in each of ``count`` bins, by weight, where all are ``size``."""

@@ -79,8 +79,7 @@ class LinearMap:
         if self.prediction is None:
             raise ValueError(f"map = {self.kind}: only a regression predicts parameters.")
         center, back = self.prediction
-        predicted: Array = center + back @ image
-        return predicted
+        return center + back @ image
 
 
 def fit(public: PublicSide, kind: str, axes: int) -> LinearMap:

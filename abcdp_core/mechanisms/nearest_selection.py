@@ -139,8 +139,7 @@ def pair_law(odds: float, event: NearestSelection) -> tradeoff.Law:
 
     def law(odds: float) -> Array:
         one, other = -np.logaddexp(0.0, -odds), -np.logaddexp(0.0, odds)
-        logarithms: Array = ways + taken * one + (event.c - taken) * other
-        return logarithms
+        return ways + taken * one + (event.c - taken) * other
 
     return tradeoff.Law(law(odds), law(odds + event.round_epsilon))
 

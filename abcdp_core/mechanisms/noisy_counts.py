@@ -119,8 +119,7 @@ class Counts:
 
     def mean(self) -> Array:
         """Return means ``(K,)`` of the numbers; they add up to N."""
-        found: Array = self.marginals @ np.arange(self.marginals.shape[1])
-        return found
+        return self.marginals @ np.arange(self.marginals.shape[1])
 
     def draw(self, uniform: Array) -> Array:
         """Return draws ``(m, K)`` from uniform numbers ``(m, K - 1)``."""
@@ -131,8 +130,7 @@ class Counts:
 
 def _inverse(spectra: NDArray[np.complex128], room: int, values: int) -> Array:
     """Return the probabilities of the first ``values`` sums, none below 0 by rounding."""
-    found: Array = np.maximum(fft.irfft(spectra, room)[:, :values], 0.0)
-    return found
+    return np.maximum(fft.irfft(spectra, room)[:, :values], 0.0)
 
 
 def _tilted(log_weights: Array) -> Array:
@@ -194,8 +192,7 @@ def counts_given(released: Array, scale: float, n: int, concentration: Array) ->
 def shares(counts: Array, concentration: Array, uniform: Array) -> Array:
     """Return Dirichlet draws ``(m, K)`` given counts and uniform numbers ``(m, K)``."""
     gamma = special.gammaincinv(counts + concentration, uniform)
-    found: Array = gamma / gamma.sum(axis=1, keepdims=True)
-    return found
+    return gamma / gamma.sum(axis=1, keepdims=True)
 
 
 def posterior(

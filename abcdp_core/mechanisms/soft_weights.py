@@ -65,8 +65,7 @@ def weights_of(distances: Array) -> Array:
     projected = np.maximum(distances, 0.0)
     # Relative to the largest weight, so that not all of them underflow.
     relative = np.exp(projected.min() - projected)
-    weights: Array = relative / relative.sum()
-    return weights
+    return relative / relative.sum()
 
 
 def run(scaled: Array, event: Event, rng: np.random.Generator) -> Release:

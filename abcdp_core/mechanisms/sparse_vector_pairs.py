@@ -114,8 +114,7 @@ def _log_law(groups: Array, falling: float, growing: float, event: ThresholdRun)
     # Relative to each row's largest value, so that nothing underflows.
     largest = outcomes.max(axis=1)
     probability = np.exp(outcomes - largest[:, None], out=outcomes) @ density
-    logarithms: Array = np.log(probability) + largest + groups[:, 4]
-    return logarithms
+    return np.log(probability) + largest + groups[:, 4]
 
 
 def _threshold_nodes(kinks: tuple[float, float], event: ThresholdRun) -> tuple[Array, Array]:

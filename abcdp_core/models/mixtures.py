@@ -66,8 +66,7 @@ class Component:
         constant = gammaln((FREEDOM + d) / 2.0) - gammaln(FREEDOM / 2.0)
         constant -= d / 2.0 * math.log(FREEDOM * math.pi) + np.log(np.diag(root)).sum()
         distance = (away**2).sum(axis=0)
-        found: Array = constant - (FREEDOM + d) / 2.0 * np.log1p(distance / FREEDOM)
-        return found
+        return constant - (FREEDOM + d) / 2.0 * np.log1p(distance / FREEDOM)
 
 
 def _rounded(values: Array) -> list[float]:
@@ -125,8 +124,7 @@ class Student:
         """Return the squared Mahalanobis distance ``(m,)`` of points ``(m, d)``."""
         root = np.linalg.cholesky(self.scale + SMALLEST_VARIANCE * np.eye(len(self.mean)))
         away = solve_triangular(root, (points - self.mean).T, lower=True)
-        found: Array = (away**2).sum(axis=0)
-        return found
+        return (away**2).sum(axis=0)
 
 
 def _fitted(
@@ -167,8 +165,7 @@ def _begun(scaled: Array, mass: Array, count: int, rng: np.random.Generator) -> 
     picked = rng.choice(len(scaled), size=len(scaled), p=mass / mass.sum())
     centers, _ = kmeans2(scaled[picked], count, minit="++", rng=rng)
     away = ((scaled[:, None] - centers) ** 2).sum(axis=2)
-    found: Array = (np.argmin(away, axis=1)[:, None] == np.arange(count)).astype(float)
-    return found
+    return (np.argmin(away, axis=1)[:, None] == np.arange(count)).astype(float)
 
 
 def _component(points: Array, parts: Array, longer: Array, least: Array) -> Student:
@@ -180,5 +177,4 @@ def _component(points: Array, parts: Array, longer: Array, least: Array) -> Stud
 
 
 def _covariance(apart: Array, weights: Array) -> Array:
-    found: Array = (apart * weights[:, None]).T @ apart
-    return found
+    return (apart * weights[:, None]).T @ apart

@@ -161,5 +161,4 @@ def _draw(components: tuple[Component, ...], rng: np.random.Generator) -> Array:
     means, roots = (
         np.array([getattr(each, name) for each in components]) for name in ("mean", "root")
     )
-    found: Array = means[chosen] + np.einsum("mij,mj->mi", roots[chosen], steps)
-    return found
+    return means[chosen] + np.einsum("mij,mj->mi", roots[chosen], steps)

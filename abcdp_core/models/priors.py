@@ -133,8 +133,7 @@ class LogUniform(_Single):
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, 1)``."""
         middle = theta + 0.5 if self.whole else theta
-        found: Array = np.log(middle / self.low) / math.log(self._end / self.low)
-        return found
+        return np.log(middle / self.low) / math.log(self._end / self.low)
 
     @property
     def _end(self) -> float:
@@ -263,13 +262,11 @@ class Weibull(_Single):
 
     def theta(self, x: Array) -> Array:
         """Return values ``(m, 1)`` above 0."""
-        found: Array = self.scale * (-special.log_ndtr(-x)) ** (1.0 / self.shape)
-        return found
+        return self.scale * (-special.log_ndtr(-x)) ** (1.0 / self.shape)
 
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, 1)``."""
-        found: Array = -np.expm1(-((theta / self.scale) ** self.shape))
-        return found
+        return -np.expm1(-((theta / self.scale) ** self.shape))
 
 
 @dataclass(frozen=True)
@@ -283,11 +280,10 @@ class Gamma(_Single):
 
     def theta(self, x: Array) -> Array:
         """Return values ``(m, 1)`` above 0."""
-        found: Array = (
+        return (
             np.asarray(special.gammainccinv(self.shape, special.ndtr(-x)), dtype=np.float64)
             * self.scale
         )
-        return found
 
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, 1)``."""
@@ -461,5 +457,4 @@ class Prior:
 
 def log_of_product(x: Array) -> Array:
     """Return the log density ``(m,)`` of ``x (m, d)`` if the prior is the product."""
-    found: Array = -0.5 * (x**2).sum(axis=1) - 0.5 * x.shape[1] * math.log(2.0 * math.pi)
-    return found
+    return -0.5 * (x**2).sum(axis=1) - 0.5 * x.shape[1] * math.log(2.0 * math.pi)

@@ -157,8 +157,7 @@ def _start(question: Question, rng: np.random.Generator) -> Array:
     log = np.where(
         np.isfinite(numbers).all(axis=1), question.noise.log_density(question.z, numbers), -np.inf
     )
-    best: Array = x[int(np.argmax(log))].copy()
-    return best
+    return x[int(np.argmax(log))].copy()
 
 
 def _sliced(

@@ -285,8 +285,7 @@ def compared(
 
 def _share(is_so: NDArray[np.bool_]) -> Array:
     """Return the share of true values among replicates ``(m, k)``, plus one for the release."""
-    found: Array = (is_so.sum(axis=0) + 1.0) / (len(is_so) + 1.0)
-    return found
+    return (is_so.sum(axis=0) + 1.0) / (len(is_so) + 1.0)
 
 
 def _rank(made: Array, z: Array) -> float:

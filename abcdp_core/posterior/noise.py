@@ -94,8 +94,7 @@ class IndependentNoise:
 
     def log_density(self, query: Array, summaries: Array) -> Array:
         """Return the sum over all laws ``(m,)``."""
-        found: Array = np.sum([law.log_density(query, summaries) for law in self.laws], axis=0)
-        return found
+        return np.sum([law.log_density(query, summaries) for law in self.laws], axis=0)
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
         """Draw queries ``(m, k)``."""
@@ -251,8 +250,7 @@ class _OnSteps:
         """Draw queries ``(m, j)``."""
         mine, step = _mine(self, summaries), np.array(self.step)
         scale = np.broadcast_to(np.array(self.scale) / step, mine.shape)
-        released: Array = mine + step * self._steps_of_noise(rng, scale)
-        return released
+        return mine + step * self._steps_of_noise(rng, scale)
 
     def check(self, query: Array) -> None:
         """Check that all numbers are multiples of the step."""
@@ -285,8 +283,7 @@ class _OnSteps:
 def _discrete_laplace(rng: np.random.Generator, scale: Array) -> Array:
     """Draw discrete Laplace noise: the difference of two floored exponential draws."""
     first, second = np.floor(rng.standard_exponential((2, *scale.shape)) * scale)
-    found: Array = first - second
-    return found
+    return first - second
 
 
 class DiscreteLaplace(_OnSteps):
@@ -297,8 +294,7 @@ class DiscreteLaplace(_OnSteps):
     def _log_mass(self, apart: Array) -> Array:
         scale = np.array(self.scale)
         least = np.tanh(np.array(self._steps()) / (2.0 * scale))
-        found: Array = -(np.abs(apart) / scale).sum(axis=1) + np.log(least).sum()
-        return found
+        return -(np.abs(apart) / scale).sum(axis=1) + np.log(least).sum()
 
     def _log_below(self, k: Array, scale: float) -> Array:
         log_tail = np.minimum(k, -1.0 - k) / scale - math.log1p(math.exp(-1.0 / scale))
@@ -321,8 +317,7 @@ class DiscreteGaussian(_OnSteps):
         narrow = 1.0 + 2.0 * np.exp(-0.5 * (k / in_steps) ** 2).sum(axis=0)
         wide = 1.0 + 2.0 * np.exp(-2.0 * (math.pi * k * in_steps) ** 2).sum(axis=0)
         total = np.where(in_steps < 1.0, narrow, math.sqrt(2.0 * math.pi) * in_steps * wide)
-        found: Array = -0.5 * ((apart / scale) ** 2).sum(axis=1) - np.log(total).sum()
-        return found
+        return -0.5 * ((apart / scale) ** 2).sum(axis=1) - np.log(total).sum()
 
     def _log_below(self, k: Array, scale: float) -> Array:
         """Sum over 40 scales; wide noise is normal, to a share of (k / scale)² / 24 scale²."""
@@ -386,8 +381,7 @@ class BinomialSample:
         rest = self.trials - count
         p = self._probability(mine)
         ways = gammaln(self.trials + 1.0) - gammaln(count + 1.0) - gammaln(rest + 1.0)
-        found: Array = (xlogy(count, p) + xlog1py(rest, -p)).sum(axis=1) + ways.sum()
-        return found
+        return (xlogy(count, p) + xlog1py(rest, -p)).sum(axis=1) + ways.sum()
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
         """Draw queries ``(m, j)``."""
@@ -429,8 +423,7 @@ class NoNoise:
 
     def log_density(self, query: Array, summaries: Array) -> Array:
         """Return log f ``(m,)``: 0 where all numbers are equal, else minus infinity."""
-        found: Array = np.where((summaries == query).all(axis=1), 0.0, -np.inf)
-        return found
+        return np.where((summaries == query).all(axis=1), 0.0, -np.inf)
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
         """Return the summaries ``(m, k)``."""

@@ -234,8 +234,7 @@ class FixedPool:
             found = self.given(numbers[i] + self.added[i], without=i)
             values = values_of(self.scale.theta(found.x), found.numbers)
             off.append(found.weights @ values - truths[i])
-        rmse: Array = np.sqrt(np.mean(np.square(off), axis=0))
-        return rmse
+        return np.sqrt(np.mean(np.square(off), axis=0))
 
     def fit(self, z: Array, found: Found, parameters: Sequence[str], numbers: Sequence[str]) -> Fit:
         """Compare released numbers with replicates: the draws nearest to those of the posterior.

@@ -98,8 +98,7 @@ class Scaling:
 def _spread(values: Array) -> Array:
     """Return standard deviations ``(k,)``; 1 for a number that is constant up to rounding."""
     spread = values.std(axis=0)
-    found: Array = np.where(spread > SAME * np.abs(values).max(axis=0), spread, 1.0)
-    return found
+    return np.where(spread > SAME * np.abs(values).max(axis=0), spread, 1.0)
 
 
 @dataclass(frozen=True)
@@ -239,8 +238,7 @@ def less_slope(values: Array, away: Array, weights: Array) -> Array:
     root = np.sqrt(weights)[:, None]
     design = np.hstack([np.ones((len(away), 1)), away])
     slopes = np.linalg.lstsq(root * design, root * values, rcond=None)[0][1:]
-    moved: Array = values - away @ slopes
-    return moved
+    return values - away @ slopes
 
 
 def coefficients(numbers: int, *, products: bool) -> int:

@@ -384,8 +384,7 @@ def infer(
         while True:
             tasks = rounds.send(many(tasks, each))
     except StopIteration as end:
-        found: Found = end.value
-        return found
+        return end.value
 
 
 def in_rounds(

@@ -137,8 +137,7 @@ def renyi_pure(epsilon: float, alpha: Array) -> Array:
     near = np.log1p(np.expm1(np.minimum(beyond, 1.0)) * share)
     far = beyond + np.log(share + (1.0 - share) * np.exp(-beyond))
     coin = np.where(beyond < 1.0, near, far)
-    bound: Array = np.minimum(coin / (alpha - 1.0), epsilon)
-    return bound
+    return np.minimum(coin / (alpha - 1.0), epsilon)
 
 
 def from_renyi(renyi: Callable[[Array], Array], delta: float) -> float:

@@ -133,8 +133,7 @@ def gaussian(mu: float, false_alarm: Array) -> Array:
     # Imported here, so that starting needs no SciPy.
     from scipy import special
 
-    miss: Array = special.ndtr(special.ndtri(1.0 - false_alarm) - mu)
-    return miss
+    return special.ndtr(special.ndtri(1.0 - false_alarm) - mu)
 
 
 def approximate(epsilon: float, delta: float, false_alarm: Array) -> Array:

@@ -289,8 +289,7 @@ class NoisyCountsRecord(ReleaseRecord):
 
 def _pairs(of: Shares) -> list[list[float]]:
     """Intervals ``(K, 2)``."""
-    found: list[list[float]] = np.column_stack([of.low, of.high]).tolist()
-    return found
+    return np.column_stack([of.low, of.high]).tolist()
 
 
 def measure(

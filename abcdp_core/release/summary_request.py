@@ -152,8 +152,7 @@ class PrivateSummaryRequest(ReleaseRequest):
     @property
     def table(self) -> RecordSchema | None:
         """The table of a user's model or pool; ``None`` for other scenarios."""
-        found: RecordSchema | None = self.source.own_table
-        return found
+        return self.source.own_table
 
     @property
     def unit(self) -> str:
@@ -395,8 +394,7 @@ def _error(pool: PublicPool, event: SummaryNoise, seed: int) -> Array:
 
 
 def _squares(pool: PublicPool, values: Array) -> Array:
-    found: Array = (values - pool.values.mean(axis=0)) ** 2
-    return found
+    return (values - pool.values.mean(axis=0)) ** 2
 
 
 def expected(request: PrivateSummaryRequest, n: int) -> Simulated:

@@ -38,8 +38,7 @@ class Cluster(Executor):
         with held(), self._answering():
             # The task unpickles the call: a message that a worker without the program cannot load
             # would end the worker, and the task would wait forever.
-            future: Future[Any] = self.inner.submit(pickle.loads, pickle.dumps(call))
-            return future
+            return self.inner.submit(pickle.loads, pickle.dumps(call))
 
     def width(self) -> int:
         """Return the number of tasks that the present workers run at a time."""

@@ -22,8 +22,7 @@ def free_port() -> int:
     """A port that nobody listens to."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
-        port: int = free.getsockname()[1]
-        return port
+        return free.getsockname()[1]
 
 
 def command(port: int, *more: str) -> list[str]:
@@ -66,7 +65,6 @@ def _health(address: str) -> bytes:
     """The body, because every path answers 200."""
     try:
         with urllib.request.urlopen(f"{address}/_stcore/health", timeout=5) as answer:
-            body: bytes = answer.read()
-            return body
+            return answer.read()
     except OSError:
         return b""

@@ -35,8 +35,7 @@ def _log_integral(kinks: Array, signs: Array, event: GaussianSparseVector) -> fl
     b1, b2 = event.threshold_scale, event.query_scale
 
     def log_factors(m: Array) -> Array:
-        factors: Array = special.log_ndtr(signs * (m[..., None] - kinks) / b2)
-        return factors
+        return special.log_ndtr(signs * (m[..., None] - kinks) / b2)
 
     def slope(m: float) -> float:
         z = signs * (m - kinks) / b2

@@ -45,8 +45,7 @@ class Case:
 
 def _rates(theta: Array) -> Array:
     """Return expected daily counts ``(m, DAYS)`` that grow exponentially."""
-    rates: Array = np.exp(theta[:, :1] + theta[:, 1:] * np.arange(DAYS))
-    return rates
+    return np.exp(theta[:, :1] + theta[:, 1:] * np.arange(DAYS))
 
 
 def _counts(rng: np.random.Generator, theta: Array) -> Array:
@@ -57,8 +56,7 @@ def _jagged(rng: np.random.Generator, theta: Array) -> Array:
     """Simulate counts that alternate up and down, so that second differences are too large."""
     # Second differences of independent numbers of variance v have variance 6 v; ±a adds 16 a².
     turns = np.sqrt((JAGGED**2 - 1.0) * 6.0 * _rates(theta) / 16.0) * (-1.0) ** np.arange(DAYS)
-    jagged: Array = np.rint(np.maximum(_counts(rng, theta) + turns, 0.0))
-    return jagged
+    return np.rint(np.maximum(_counts(rng, theta) + turns, 0.0))
 
 
 def _mean(rng: np.random.Generator, theta: Array) -> Array:

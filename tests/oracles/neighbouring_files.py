@@ -132,8 +132,7 @@ def scales(document: dict[str, Any]) -> list[float]:
 def whole_numbers(document: dict[str, Any]) -> list[int]:
     """Return the released whole numbers."""
     found = document["release"]
-    numbers: list[int] = found.get("counts") or found["whole_numbers"]
-    return numbers
+    return found.get("counts") or found["whole_numbers"]
 
 
 def without_noise(document: dict[str, Any], seed: int) -> list[int]:

@@ -71,8 +71,7 @@ class _Segment:
         b1 = self.event.threshold_scale
         above = (m[..., None] - self.kinks) / self.event.query_scale
         decisions = _log_laplace(np.where(self.accepted, above, -above)).sum(axis=-1)
-        logarithm: Array = decisions - np.abs(m) / b1 - math.log(2.0 * b1)
-        return logarithm
+        return decisions - np.abs(m) / b1 - math.log(2.0 * b1)
 
     def log_integral(self) -> float:
         """Logarithm of the segment's probability."""
@@ -123,8 +122,7 @@ def _log_integral(log_integrand: Callable[[Array], Array], edges: Array) -> floa
     def integrate(low: Array, high: Array) -> Array:
         half = (high - low)[:, None] / 2.0
         values = np.exp(log_integrand(low[:, None] + half * (NODES + 1.0)) - level)
-        integrals: Array = half[:, 0] * (values @ WEIGHTS)
-        return integrals
+        return half[:, 0] * (values @ WEIGHTS)
 
     low, high = edges[:-1], edges[1:]
     whole = integrate(low, high)

@@ -140,8 +140,7 @@ def test_a_bandwidth_is_a_fraction_of_the_range() -> None:
 
         column = Column("value", shift - 3.0 * scale, shift + 3.0 * scale)
         given = {"name": name, "simulate": simulate, "columns": (column,), "distance": "records"}
-        found: float = contract.scenario(changed(**given), f"mine_{name}", "mine.py").BANDWIDTH
-        return found
+        return contract.scenario(changed(**given), f"mine_{name}", "mine.py").BANDWIDTH
 
     found = bandwidth("plain", 1.0, 0.0)
     # The median distance between two draws is 1.4: normal noise and a uniform mean from -2 to 2.

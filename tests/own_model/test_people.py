@@ -44,8 +44,7 @@ def whole(visits: Visits, at_most: int) -> list[int]:
     """The whole numbers that a release of visits adds noise to."""
     how = Reading(person="patient_id", at_most=at_most)
     values = columns.read(text(visits).encode(), simulators.load("own"), RECORDS, how)
-    found: list[int] = request(at_most).statistic.whole_of(values)
-    return found
+    return request(at_most).statistic.whole_of(values)
 
 
 def request(at_most: int, **more: Any) -> PrivateSummaryRequest:

@@ -19,8 +19,7 @@ from ui.view.view import View
 def sent(app: AppTest) -> dict[str, Any]:
     """What the browser is told."""
     (found,) = [each for each in app.get("bidi_component") if each.key == "story"]
-    data: dict[str, Any] = json.loads(found.proto.json)
-    return data
+    return json.loads(found.proto.json)
 
 
 def test_it_begins_with_its_first_scene_and_the_programs_knobs() -> None:

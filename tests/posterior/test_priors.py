@@ -31,8 +31,7 @@ class HalfT:
     """The absolute value of 2 t with three degrees of freedom."""
 
     def ppf(self, probability: np.ndarray) -> np.ndarray:
-        upper: np.ndarray = -2.0 * stats.t(3.0).ppf((1.0 - np.asarray(probability)) / 2.0)
-        return upper
+        return -2.0 * stats.t(3.0).ppf((1.0 - np.asarray(probability)) / 2.0)
 
 
 LAWS: dict[str, tuple[Law, Any]] = {

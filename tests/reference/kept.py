@@ -99,8 +99,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def _decoded(value: Mapping[str, str]) -> list[Any]:
     """Numbers of an array in Plotly's JSON, row after row."""
-    numbers: list[Any] = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"]).tolist()
-    return numbers
+    return np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"]).tolist()
 
 
 def _is_number(value: Any) -> bool:

@@ -142,8 +142,7 @@ def test_there_is_no_release_without_noise(epsilon: float) -> None:
 def law(scale: float, reach: int) -> Array:
     """Probabilities of noise from −reach to reach."""
     ratio = math.exp(-1.0 / scale)
-    found: Array = (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-reach, reach + 1.0))
-    return found
+    return (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-reach, reach + 1.0))
 
 
 @pytest.mark.parametrize("scale", [PARTS // 2, 2 * PARTS + 1])

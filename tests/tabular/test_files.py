@@ -39,8 +39,7 @@ def labels(content: str, *, drop_missing: bool = False) -> list[str]:
 
 def levels(content: str) -> list[float]:
     column = tabular.parse(content.encode(), 10, header=True).column(None)
-    found: list[float] = tabular.categories(column, ["no", "yes"]).tolist()
-    return found
+    return tabular.categories(column, ["no", "yes"]).tolist()
 
 
 ECDC = """dateRep,day,month,year,cases,deaths,geoId

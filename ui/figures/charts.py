@@ -42,8 +42,7 @@ def memoized(owner: object, name: Hashable, make: Callable[[], T]) -> T:
     with _keeping:
         if key in _kept:
             _kept.move_to_end(key)
-            found: T = _kept[key][1]
-            return found
+            return _kept[key][1]
     thing = make()
     with _keeping:
         _kept[key] = owner, thing

@@ -79,8 +79,7 @@ class Watch:
 
 
 def _watch() -> Watch:
-    found: Watch = st.session_state.setdefault(JOBS, Watch())
-    return found
+    return st.session_state.setdefault(JOBS, Watch())
 
 
 def session_id() -> str:

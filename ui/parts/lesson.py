@@ -53,8 +53,7 @@ class Reader:
 
 def reader() -> Reader:
     """Return this session's."""
-    found: Reader = st.session_state.setdefault(READER, Reader())
-    return found
+    return st.session_state.setdefault(READER, Reader())
 
 
 def open_step(view: View) -> View:

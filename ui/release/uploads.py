@@ -156,8 +156,7 @@ def _kind(scenario: str, column: str, how: Reading) -> str:
 
 def upload_state() -> UploadState:
     """This session's."""
-    found: UploadState = st.session_state.setdefault(UPLOADS, UploadState())
-    return found
+    return st.session_state.setdefault(UPLOADS, UploadState())
 
 
 def ask(scenario: str, how: Reading = AS_IT_IS) -> UploadedNumbers | None:

@@ -53,8 +53,7 @@ def _value_for(view: View, experiment: str, name: str) -> Scalar | tuple[Scalar,
     params = studies.load(experiment).Params
     known = "scenario" in params.specification()
     starts = params.defaults(view.scenario) if known else {}
-    value: Scalar | tuple[Scalar, ...] = starts.get(name, getattr(params(), name))
-    return value
+    return starts.get(name, getattr(params(), name))
 
 
 def with_sidebar(view: View, experiment: str, name: str) -> tuple[Any, ...]:

@@ -54,8 +54,7 @@ class Visit:
 
 def visit() -> Visit:
     """Return this session's."""
-    found: Visit = st.session_state.setdefault(VISIT, Visit())
-    return found
+    return st.session_state.setdefault(VISIT, Visit())
 
 
 def begin(page: Page, ready: Callable[[str], None]) -> View:

@@ -85,8 +85,7 @@ def _read(view: View, here: session.Visit, ready: Callable[[str], None]) -> None
 
 def _held() -> Mapping[str, Scalar]:
     """Return the knobs of A; empty if nothing is pinned."""
-    values: Mapping[str, Scalar] = st.session_state.get(HELD, ("", {}))[1]
-    return values
+    return st.session_state.get(HELD, ("", {}))[1]
 
 
 def _comparable_values(view: View) -> dict[str, Scalar]:

@@ -170,5 +170,4 @@ def best(rows: pd.DataFrame, score: str) -> dict[str, int]:
 
 def _means(values: pd.Series[float], which: NDArray[np.int64]) -> NDArray[np.float64]:
     """Means over the rows of each setting; pandas groups take ten times as long."""
-    means: NDArray[np.float64] = np.bincount(which, values.to_numpy()) / np.bincount(which)
-    return means
+    return np.bincount(which, values.to_numpy()) / np.bincount(which)

@@ -30,8 +30,7 @@ def linear_time_squared_mmd(x: Array, y: Array, bandwidth: float) -> tuple[float
         raise ValueError("the linear-time estimator needs two sets of the same even size, >= 4.")
 
     def k(a: Array, b: Array) -> Array:
-        values: Array = np.exp(-np.sum((a - b) ** 2, axis=1) / (2.0 * bandwidth**2))
-        return values
+        return np.exp(-np.sum((a - b) ** 2, axis=1) / (2.0 * bandwidth**2))
 
     x1, x2, y1, y2 = x[::2], x[1::2], y[::2], y[1::2]
     h = k(x1, x2) + k(y1, y2) - k(x1, y2) - k(x2, y1)

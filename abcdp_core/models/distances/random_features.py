@@ -77,8 +77,7 @@ class RandomFeatures(MeanEmbedding):
 
     def compare(self, statistics: Array, statistic: Array) -> Array:
         """Return Euclidean distances ``(T,)`` between statistics ``(T, D)`` and ``(D,)``."""
-        distances: Array = np.linalg.norm(statistics - statistic, axis=-1)
-        return distances
+        return np.linalg.norm(statistics - statistic, axis=-1)
 
     def sensitivity(self, n: int, which: str = "sharp") -> float:
         """Bound the change from one of ``n`` points: 2/n paired, 2√2/n shifted, rounded up."""

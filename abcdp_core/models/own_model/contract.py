@@ -198,8 +198,7 @@ def _prior_mean(model: Model) -> Array:
         each.prior in ("uniform", "normal") and not each.concentrations for each in model.parameters
     ):
         return np.array([(each.low + each.high) / 2.0 for each in model.parameters])
-    mean: Array = model.draw(generator(0, "own-model-mean"), 100_000).mean(axis=0)
-    return mean
+    return model.draw(generator(0, "own-model-mean"), 100_000).mean(axis=0)
 
 
 def _truth(model: Model) -> Array:

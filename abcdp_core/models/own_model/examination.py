@@ -308,8 +308,7 @@ class _Searching:
             kinds.append(self.present[rng.integers(len(self.present), size=size)])
         if self.adds:
             kinds.append(np.full_like(uniform, np.nan))
-        records: Array = np.stack(kinds)[rng.integers(len(kinds), size=size), np.arange(size)]
-        return records
+        return np.stack(kinds)[rng.integers(len(kinds), size=size), np.arange(size)]
 
     def at_random(self) -> None:
         """Replace records of simulated data sets, or add or remove them."""

@@ -99,8 +99,7 @@ class Parameter:
             share = special.ndtri(ends[0] + uniform * (ends[1] - ends[0])) / 4.0 + 0.5
         else:
             share = uniform
-        found: Array = np.clip(self.low + share * (self.high - self.low), self.low, self.high)
-        return found
+        return np.clip(self.low + share * (self.high - self.low), self.low, self.high)
 
 
 def shares(

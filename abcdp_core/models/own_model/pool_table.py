@@ -98,8 +98,7 @@ def _moved_by_roundings(pool: PoolFile, each: Summary) -> Fraction:
 def _sums(pool: PoolFile, data: Array) -> Whole:
     """Return whole numbers ``(k,)`` of contributions ``(n, k)``; absent records are all NaN."""
     present = data[np.isfinite(data[:, 0])]
-    found: Whole = whole_numbers(pool.summaries, present, pool.neighbours).sum(axis=0)
-    return found
+    return whole_numbers(pool.summaries, present, pool.neighbours).sum(axis=0)
 
 
 def _numbers(pool: PoolFile, data: Array) -> Whole:
@@ -109,8 +108,7 @@ def _numbers(pool: PoolFile, data: Array) -> Whole:
         natural = np.clip(value, *each.limits(pool.neighbours, pool.n))
         units.append(each.in_units(natural, pool.neighbours, pool.n))
     within = np.clip(units, -FARTHEST, FARTHEST)
-    found: Whole = np.rint(within * steps(pool.summaries)).astype(np.int64)
-    return found
+    return np.rint(within * steps(pool.summaries)).astype(np.int64)
 
 
 def _wrong_numbers(pool: PoolFile, values: Array) -> str:

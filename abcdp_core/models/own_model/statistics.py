@@ -312,8 +312,7 @@ def histogram(name: str, of: Records, edges: Sequence[float]) -> OwnStatistic:
     def inside(records: Array) -> NDArray[np.bool_]:
         values = np.asarray(of(records), dtype=np.float64)[..., None]
         below = np.append(values < ends[1:-1], values <= ends[-1], axis=-1)
-        cell: NDArray[np.bool_] = (ends[:-1] <= values) & below
-        return cell
+        return (ends[:-1] <= values) & below
 
     return OwnStatistic(name, cells, "histogram", inside)
 

@@ -101,8 +101,7 @@ def daily_growth(theta: Array) -> Array:
     $1 + R/(4D) - (1 - e^{-1/(4D)})$, so the rate is slightly below (R − 1)/D where that is large.
     """
     step = 1.0 / (STEPS * theta[:, 1])
-    rate: Array = STEPS * np.log1p(theta[:, 0] * step + np.expm1(-step))
-    return rate
+    return STEPS * np.log1p(theta[:, 0] * step + np.expm1(-step))
 
 
 ONE_PERSON = ((1,),)

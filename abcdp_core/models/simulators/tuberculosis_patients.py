@@ -137,8 +137,7 @@ numbers = functools.partial(Statistic.by_cases, names=NAMES, low=(0.0,) * 6, who
 
 def recent_transmission(theta: Array, numbers: Array) -> Array:  # noqa: ARG001 - one interface
     """Return 1 − clusters / patients ``(T,)``, in percent, for six numbers ``(T, 6)``."""
-    share: Array = 100.0 * (1.0 - numbers[:, 1] / np.maximum(numbers[:, 0], 1.0))
-    return share
+    return 100.0 * (1.0 - numbers[:, 1] / np.maximum(numbers[:, 0], 1.0))
 
 
 OWN_QUANTITIES = (

@@ -101,6 +101,5 @@ def event_from_json(saved: Mapping[str, Any] | None) -> Event | None:
         return None
     kinds: dict[str, Any] = {kind.__name__: kind for kind in _kinds(Event)}
     kind = kinds[saved["kind"]]
-    event: Event = kind(**{name: _as(typing.get_type_hints(kind)[name], value)
+    return kind(**{name: _as(typing.get_type_hints(kind)[name], value)
                            for name, value in saved.items() if name != "kind"})  # fmt: skip
-    return event

@@ -55,8 +55,7 @@ def ask(run: Run[Any], state: Any, people: slice) -> tuple[Any, list[Answer]]:
 
 def least_error(variance: ArrayLike) -> Array:
     """Return the mean absolute error of an unbiased normal estimate with this variance."""
-    error: Array = np.sqrt(2.0 / np.pi * np.asarray(variance, dtype=float))
-    return error
+    return np.sqrt(2.0 / np.pi * np.asarray(variance, dtype=float))
 
 
 @dataclass(frozen=True)
