@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import numba  # noqa: F401
 import pandas as pd  # noqa: F401
 import plotly.graph_objects as go  # noqa: F401
+import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse
@@ -28,6 +29,8 @@ two pages that import pandas or plotly at once leave one of them half imported."
 
 def middleware() -> list[Middleware]:
     """Return the filter for this process's settings; end the program if these are not allowed."""
+    # Where settings are kept as Streamlit's secrets, they become part of the environment here.
+    st.secrets.load_if_toml_exists()
     try:
         current = settings.current()
     except settings.SettingsError as error:

@@ -62,9 +62,10 @@ LONG = 40
 """Characters from which on a text is a sentence."""
 
 
-def linked(page: str, **query: str) -> AppTest:
+def linked(page: str, at: str = "http://localhost:8501", **query: str) -> AppTest:
     """A page by a link of this version that sets nothing but what is given, as it is first seen."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.context["url"] = at
     app.query_params.update({"version": __version__} | query)
     return app.switch_page(f"pages/{page}.py").run()
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,19 +75,40 @@ def test_what_is_not_allowed_ends_the_start_in_one_line(
 SHARED = ServerSettings(to_others=True, run_by="Statistics ![](http://192.0.2.1) $x$")
 
 
-@pytest.mark.parametrize("is_shared", [False, True])
+@pytest.mark.parametrize(
+    ("at", "shown", "is_local"),
+    [
+        ("http://localhost:8501", ServerSettings(), True),
+        ("http://127.0.0.1:8501/your_own_data", ServerSettings(), True),
+        # Through a tunnel to this computer; and served to others on it.
+        ("https://abc.example.org", ServerSettings(), False),
+        ("http://localhost:8501", SHARED, False),
+    ],
+)
 def test_a_visitor_of_somebody_elses_server_is_told(
-    is_shared: bool, monkeypatch: pytest.MonkeyPatch
+    at: str, shown: ServerSettings, is_local: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if is_shared:
-        monkeypatch.setattr(settings, "current", lambda: SHARED)
-    app = opened("your_own_data")
+    monkeypatch.setattr(settings, "current", lambda: shown)
+    app = opened("your_own_data", at=at)
     footer = "\n".join(str(each.value) for each in app.sidebar.caption)
-    host = f"run by ` {SHARED.run_by} `."
-    assert ("Nothing leaves this computer." in footer) != is_shared
-    assert (f", {host} Your settings go to this server" in footer) == is_shared
-    warned = [f"**This is a shared server**, {host}" in str(each.value) for each in app.warning]
-    assert warned == [True] * is_shared
+    host = f", run by ` {shown.run_by} `." if shown.run_by else "."
+    assert ("Nothing leaves this computer." in footer) == is_local
+    assert (f"{host} Your settings go to this server, and the" in footer) != is_local
+    warned = [f"**This is a shared server**{host}" in str(each.value) for each in app.warning]
+    assert warned == [True] * (not is_local)
+
+
+def test_settings_may_be_streamlits_secrets_and_a_refusal_names_the_host(tmp_path: Path) -> None:
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "secrets.toml").write_text('ABCDP_HOSTS = "abc.example.org"\n')
+    program = "from ui import start; print(start.middleware()[0].kwargs['settings'].hosts)"
+    path = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    said = subprocess.check_output(
+        [sys.executable, "-c", program], cwd=tmp_path, env=os.environ | path, text=True
+    )
+    assert said == "('abc.example.org',)\n"
+    (_, body), _ = answers("http", headers_of("10.0.0.7:8501\nx"))
+    assert b"the name '10.0.0.7:8501\\nx'," in body["body"]
 
 
 def test_there_is_no_page_for_own_data_unless_allowed(monkeypatch: pytest.MonkeyPatch) -> None:

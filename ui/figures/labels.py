@@ -112,14 +112,14 @@ def run_by() -> str:
 
 def where_to() -> str:
     """Return where a visitor's settings go."""
-    if settings.current().to_others:
-        return "Your settings go to this server and nowhere else."
-    return "Nothing leaves this computer."
+    if settings.is_local():
+        return "Nothing leaves this computer."
+    return "Your settings go to this server, and the program sends them nowhere else."
 
 
 def who_sees() -> str:
-    """Return who else can see an uploaded file; empty if only the owner uses the server."""
-    if not settings.current().to_others:
+    """Return who else can see an uploaded file; empty if the server is the owner's computer."""
+    if settings.is_local():
         return ""
     return (
         f"**This is a shared server**{run_by()}. Its operators can see your numbers, so upload "

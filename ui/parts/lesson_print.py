@@ -68,7 +68,7 @@ def _print_view(view: View, number: int, chosen: Lesson) -> None:
     name = f"lesson-{number}-{chosen.name}.html"
     key = f"lesson-file-{chosen.name}"
     downloads.prepare(key, "the print view", name, "text/html", (chosen,), file)
-    only_here = urlsplit(url).hostname in share.OWN_NAMES
+    only_here = urlsplit(url).hostname in settings.OWN_NAMES
     st.caption(
         "A page for the printer, on A4 or Letter. Open the file and print it; leave out the "
         "last pages to keep the answers to yourself. With figures it takes a few seconds."

@@ -30,7 +30,7 @@ HEADERS = [
     (b"x-content-type-options", b"nosniff"),
 ]
 TEXT = (b"content-type", b"text/plain; charset=utf-8")
-REFUSED = b"This server does not answer to this name, or not to another site (see ABCDP_HOSTS)."
+REFUSED = "This server does not answer to the name {}, or not to another site (see ABCDP_HOSTS)."
 
 
 class HttpFilter:
@@ -68,7 +68,10 @@ class HttpFilter:
         else:
             start = {"type": "http.response.start", "status": 403, "headers": [TEXT, *HEADERS]}
             await send(start)
-            await send({"type": "http.response.body", "body": REFUSED})
+            # Behind a platform's proxy this is how its operator learns the name.
+            names = [value.decode("latin-1") for key, value in scope["headers"] if key == b"host"]
+            body = REFUSED.format(ascii(" ".join(names))[:100]).encode()
+            await send({"type": "http.response.body", "body": body})
 
     def _is_allowed(self, headers: list[tuple[bytes, bytes]]) -> bool:
         hosts, origins = (

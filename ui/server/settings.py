@@ -24,6 +24,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -36,6 +37,9 @@ USUAL_LIMIT, LEAST, MOST = 60.0, 1.0, 86_400.0
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 """Names by which this machine reaches itself."""
+
+OWN_NAMES = tuple(name.strip("[]") for name in LOCAL_NAMES)
+"""The same, as addresses are read."""
 
 HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*")
 ORIGIN = re.compile(rf"https?://{HOST.pattern}(:\d+)?")
@@ -75,6 +79,15 @@ def is_framed() -> bool:
     :mod:`ui.server.http_filter` lets other sites frame only addresses with ``embed=true``.
     """
     return bool(st.context.is_embedded)
+
+
+def is_local() -> bool:
+    """Return whether only this computer is known to be asked: by its own name, and not for others.
+
+    Behind a tunnel or on a platform the address is another, whatever the settings say.
+    """
+    name = urlsplit(st.context.url or "").hostname
+    return not current().to_others and name in OWN_NAMES
 
 
 def here() -> ServerSettings:

@@ -138,6 +138,6 @@ def of(page: Page, target: Target, kinds: Mapping[str, str], *, projector: bool)
 def reachable(address: str) -> str:
     """Return who can open a link, in a sentence."""
     parts = urlsplit(address)
-    if parts.hostname in share.OWN_NAMES:
+    if parts.hostname in settings.OWN_NAMES:
         return f"{share.ONLY_HERE} Start the program with abcdp app --class instead."
     return f"The students' devices must be able to reach {parts.netloc}: ask one student to try."

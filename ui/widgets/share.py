@@ -14,13 +14,10 @@ import streamlit as st
 
 from abcdp_core.base.parameters import Scalar
 from ui.server import settings
-from ui.server.settings import ServerSettings
+from ui.server.settings import OWN_NAMES, ServerSettings
 from ui.view import link, page_table
 from ui.view.page import Page
 from ui.widgets import component
-
-OWN_NAMES = ("localhost", "127.0.0.1", "::1")
-"""Names by which a machine reaches nobody but itself."""
 
 ALL = "It holds all knobs. The address above holds those that this page shows."
 
