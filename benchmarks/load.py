@@ -23,6 +23,7 @@ from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.util import calc_hash
 from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
@@ -85,6 +86,8 @@ class Visitor:
         rerun = message.rerun_script
         rerun.page_name, rerun.query_string = PAGE, self._query
         rerun.fragment_id, rerun.is_auto_rerun = fragment, bool(fragment)
+        # Where a fragment asks for the page again, it is this one.
+        rerun.page_script_hash = calc_hash(PAGE) if fragment else ""
         if text:
             rerun.widget_states.widgets.add(id=self._knob.id).string_array_value.data.append(text)
         await self._browser.send(message.SerializeToString())

@@ -16,6 +16,7 @@ import yaml
 
 from tests.browser.server import free_port
 from ui.server import settings
+from ui.server.http_filter import EMBED
 
 ROOT = Path(__file__).parents[1]
 HOST = "abc.example.org"
@@ -92,6 +93,17 @@ def test_the_app_runs_with_the_files_of_the_image_and_writes_none(tmp_path: Path
         server.wait(timeout=20)
     assert sorted(tree.rglob("*")) == before
     assert "rror" not in (tmp_path / "log.txt").read_text()
+
+
+def test_the_header_of_a_space_fits_the_image_and_frames_a_page_that_knows_it() -> None:
+    _, header, _ = (ROOT / "deploy" / "space.md").read_text(encoding="utf-8").split("---\n", 2)
+    space = yaml.safe_load(header)
+    assert (space["sdk"], [str(space["app_port"])]) == ("docker", arguments_of("EXPOSE"))
+    assert EMBED.decode() in space["base_path"]
+    named = re.findall(r"^ +(ABCDP_\w+) = ", (ROOT / "docs" / "host.md").read_text(), re.MULTILINE)
+    places = {"ABCDP_CACHE_DIR", "ABCDP_LEDGER", "ABCDP_POLLS"}
+    known = {settings.SERVED, settings.HOSTS, settings.RUN_BY, settings.FRAMES}
+    assert set(named) == places | known
 
 
 def test_compose_and_nginx_fit_the_settings_of_the_app() -> None:
