@@ -24,8 +24,8 @@ def names() -> list[str]:
 
 def titles() -> dict[str, str]:
     """Return name -> title of all studies, without importing them."""
-    found = registry.scan(__name__, "EXPERIMENT")
-    return {name: found.title(name) for name in found}
+    scanned = registry.scan(__name__, "EXPERIMENT")
+    return {name: scanned.title(name) for name in scanned}
 
 
 def load(name: str) -> Experiment:
@@ -34,12 +34,12 @@ def load(name: str) -> Experiment:
     Raises:
         ParameterError: there is no study with this name.
     """
-    found = registry.scan(__name__, "EXPERIMENT")
+    scanned = registry.scan(__name__, "EXPERIMENT")
     if name in GONE:
         raise ParameterError(f"experiment = {name}: {GONE[name]}")
-    if name not in found:
-        raise ParameterError(f"experiment = {name}: must be one of {', '.join(found)}.")
-    module: Any = found[name]
+    if name not in scanned:
+        raise ParameterError(f"experiment = {name}: must be one of {', '.join(scanned)}.")
+    module: Any = scanned[name]
     vars(module).setdefault("PRESETS", {})
     return cast(Experiment, module)
 

@@ -131,9 +131,9 @@ def scales(_: list[Prepared], run: Run[Params]) -> list[Any]:
 def curves(first: list[Prepared], run: Run[Params]) -> pd.DataFrame:
     """Tabulate the trade-off curve of each mechanism, and the bound for ε alone."""
     lines = tradeoff.approximate(run.params.epsilon_total[0], 0.0, RATES)
-    found = {each.mechanism.name: tradeoff.curve(each.event, RATES) for each in first}
-    found[ANY_PURE] = tradeoff.Curve(RATES, lines, "bound")
-    tables = [pd.DataFrame({"mechanism": name} | vars(curve)) for name, curve in found.items()]
+    curve_of = {each.mechanism.name: tradeoff.curve(each.event, RATES) for each in first}
+    curve_of[ANY_PURE] = tradeoff.Curve(RATES, lines, "bound")
+    tables = [pd.DataFrame({"mechanism": name} | vars(curve)) for name, curve in curve_of.items()]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -150,10 +150,10 @@ def excess(result: Result) -> pd.DataFrame:
     or with a δ. Rows are sorted by mechanism and ``share``.
     """
     main = result.tables["main"]
-    here = main[main.epsilon_total == main.epsilon_total.iloc[0]]
-    least = here.groupby(["mechanism", here.delta > 0.0]).noise_scale.transform("min")
-    here = here.assign(share=here.noise_scale / least - 1.0)
-    return here[here.share > ROUNDING].sort_values(["mechanism", "share"])
+    smallest = main[main.epsilon_total == main.epsilon_total.iloc[0]]
+    least = smallest.groupby(["mechanism", smallest.delta > 0.0]).noise_scale.transform("min")
+    smallest = smallest.assign(share=smallest.noise_scale / least - 1.0)
+    return smallest[smallest.share > ROUNDING].sort_values(["mechanism", "share"])
 
 
 def noise_says(result: Result) -> tuple[str, str]:
@@ -202,12 +202,12 @@ def attack_says(result: Result) -> tuple[str, str]:
     params, table = cast(Params, result.params), result.tables["tradeoff"]
     at = f"At a false-alarm rate of {FALSE_ALARMS} %"
     missed = f"every attack misses at least {least_missed(params)} % of real differences"
-    sparse, found = table[table.mechanism == "sparse-vector"], ""
+    sparse, attack = table[table.mechanism == "sparse-vector"], ""
     if (sparse.kind == "attained").all():
         misses = 100.0 * float(np.interp(FALSE_ALARMS / 100.0, sparse.false_alarm, sparse.miss))
         most = math.ceil(misses - ROUNDING)
-        found = f" The best attack found on the sparse vector misses at most {most} % of them."
-    return f"{at}, {missed}", f"{at}, ε_total and δ guarantee that {missed}.{found}"
+        attack = f" The best attack found on the sparse vector misses at most {most} % of them."
+    return f"{at}, {missed}", f"{at}, ε_total and δ guarantee that {missed}.{attack}"
 
 
 def attack(result: Result) -> fig.CaptionedFigure:

@@ -185,9 +185,9 @@ def _sharper(adaptive: float, fixed: float) -> tuple[str, str]:
 
 def typical_in_words(params: Params) -> str:
     """Report what such streams typically do, if known from earlier runs; Markdown."""
-    found = typical.of(params, params.epsilon_total, params.sampler)
-    if found is not None:
-        return found.in_words(params.n)
+    usual = typical.of(params, params.epsilon_total, params.sampler)
+    if usual is not None:
+        return usual.in_words(params.n)
     return f"This is a single run. *Is this run typical?* below simulates {OTHERS}."
 
 
@@ -241,11 +241,11 @@ def stream(result: Result) -> fig.CaptionedFigure:
         grey = unlearnt & (name == "sigma")
         mean, spread = main[f"mean_{name}"].to_numpy(), 1.96 * main[f"sd_{name}"].to_numpy()
         traces = [fig.line(np.array([1.0, params.n]), np.full(2, vars(params)[name]), fig.TRUTH)]
-        for look, here in ((belief, ~grey), (fig.UNLEARNT, grey)):
-            if here.any():
-                ends = (mean - spread)[here], (mean + spread)[here]
-                traces.append(fig.band(t[here], *ends, look))
-                traces.append(fig.line(t, np.where(here, mean, np.nan), look))
+        for look, where in ((belief, ~grey), (fig.UNLEARNT, grey)):
+            if where.any():
+                ends = (mean - spread)[where], (mean + spread)[where]
+                traces.append(fig.band(t[where], *ends, look))
+                traces.append(fig.line(t, np.where(where, mean, np.nan), look))
         figure.add_traces([trace.update(**fig.panel(index)) for trace in traces])
     fig.named_once(figure)
     figure.update_xaxes(range=[0, params.n])

@@ -177,8 +177,8 @@ def work(task: Task) -> Tables:
             accepted = len(release.weights)
             draws = int(np.count_nonzero(release.weights)) if accepted else len(theta)
             releases.append((*of, dataset, accepted, draws, *dataclasses.astuple(made)))
-    found = {"main": rows, "releases": releases}
-    return {name: pd.DataFrame(made, columns=COLUMNS[name]) for name, made in found.items()}
+    tables = {"main": rows, "releases": releases}
+    return {name: pd.DataFrame(made, columns=COLUMNS[name]) for name, made in tables.items()}
 
 
 def _observe(public: pool.PublicSide, task: Task, dataset: int) -> tuple[Array, pool.DistanceTable]:
@@ -215,15 +215,15 @@ def summary(params: Params, rows: Tables) -> pd.DataFrame:
         near = np.array(list(MIXTURE.axes))[main.dataset % WEIGHTS]
         main = main[main.parameter == near]
     made = dict(list(rows["releases"].groupby(each)))
-    found = []
+    summed_up = []
     for of, part in main.groupby(each):
         covered = ((part.low <= part.truth) & (part.truth <= part.high)).mean()
         sets = part.dataset.nunique()
         ends = map(float, summaries.binomial_interval(covered * sets, sets))
         width = ((part.high - part.low) / part.parameter.map(unit)).mean()
         empty, outside = (made[of].accepted == 0).mean(), made[of].outside_share.mean()
-        found.append((*of, covered, *ends, width, empty, outside))
-    return pd.DataFrame(found, columns=list(COLUMNS["summary"]))
+        summed_up.append((*of, covered, *ends, width, empty, outside))
+    return pd.DataFrame(summed_up, columns=list(COLUMNS["summary"]))
 
 
 def _over(result: Result) -> str:
@@ -272,20 +272,20 @@ def cautions(result: Result) -> list[str]:
     """Explain what keeps intervals from containing the truth here; a sentence each."""
     params, releases = cast(Params, result.params), result.tables["releases"]
     by_regression = releases.mechanism[releases.way.isin(["moved", "kept"])].unique()
-    found = [shared.small_pool(params, by_regression)]
+    sentences = [shared.small_pool(params, by_regression)]
     if params.truths == "edge":
-        found.append(
+        sentences.append(
             f"Even exact posterior intervals have {WHOLE} coverage only on average over the prior, "
             "not for parameters near its edge."
         )
     if few := _counts(releases.draws < DRAWS_NEEDED, releases):
-        found.append(
+        sentences.append(
             f"Even from an exact posterior, fewer than {DRAWS_NEEDED} draws give intervals that "
             f"contain the truth less than {WHOLE} of the time. This concerns {few}."
         )
     if none := _counts(releases.accepted == 0, releases):
-        found.append(f"No draw was kept in {none}; the interval there is from the prior.")
-    return [each for each in found if each]
+        sentences.append(f"No draw was kept in {none}; the interval there is from the prior.")
+    return [each for each in sentences if each]
 
 
 def _counts(chosen: pd.Series[bool], releases: pd.DataFrame) -> str:

@@ -153,9 +153,9 @@ def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], None]:
                 main.append(_rows(at, "sample", kept))
                 main.append(_rows(at, "mean", kept.mean(axis=0)[None]))
                 spread, misfit = _scores(kept)
-            found = {"accepted": len(kept), "spread": spread, "misfit": misfit}
+            measured = {"accepted": len(kept), "spread": spread, "misfit": misfit}
             flipped = int(np.sum(trace.accepted & ~trace.non_private))
-            spreads.append(at | found | {"flipped": flipped} | prior)
+            spreads.append(at | measured | {"flipped": flipped} | prior)
     rows = pd.concat(main, ignore_index=True) if main else None
     return {"main": rows, "spread": spreads}, None
 
@@ -183,16 +183,18 @@ def _spread_found(result: Result) -> tuple[str, str]:
     table = first_of(result.tables["spread"], "c")
     means = table.groupby("epsilon_total").spread.mean()
     ends = {float(budget): means[budget] for budget in means.index[[0, -1]]}
-    found = [f"{amount(mean)} cases {with_budget(at)}" for at, mean in ends.items() if mean >= 0.0]
-    title, said = "No run kept two curves", "no run kept two curves"
+    spreads = [
+        f"{amount(mean)} cases {with_budget(at)}" for at, mean in ends.items() if mean >= 0.0
+    ]
+    title, sentence = "No run kept two curves", "no run kept two curves"
     between = "the standard deviation between"
-    if found:
-        title = f"The standard deviation between kept curves is {listed(found)}"
-        said = f"{between} kept curves, averaged over days, is {listed(found)}"
+    if spreads:
+        title = f"The standard deviation between kept curves is {listed(spreads)}"
+        sentence = f"{between} kept curves, averaged over days, is {listed(spreads)}"
     prior = amount(float(table.prior_spread.iloc[0]))
     return title, (
         f"Over {counted(table.run.nunique(), 'run')} at c = {table.c.iloc[0]:,}, "
-        f"{said}; {between} curves from the prior is {prior} cases."
+        f"{sentence}; {between} curves from the prior is {prior} cases."
     )
 
 
@@ -251,8 +253,8 @@ def _curves(result: Result) -> fig.CaptionedFigure:
         drawn.add_traces([trace.update(fig.panel(index)) for trace in traces])
     fig.named_once(drawn)
     drawn.update_yaxes(range=list(CASES_SHOWN))
-    said = "Thin lines are the curves that the first run kept; thick lines are their means."
-    return fig.CaptionedFigure(drawn, said)
+    sentence = "Thin lines are the curves that the first run kept; thick lines are their means."
+    return fig.CaptionedFigure(drawn, sentence)
 
 
 def _prior(result: Result, _: pd.DataFrame) -> list[Curve]:

@@ -179,8 +179,8 @@ def sensitivities(result: Result) -> pd.DataFrame:
     """Tabulate sensitivities: a row for each form, columns for the chosen size and three others."""
     table, n = result.tables["sensitivity"], cast(Params, result.params).n
     sizes = sorted(set(table.n))
-    here = min(sizes, key=lambda size: abs(size - n))
-    shown = sorted({sizes[0], sizes[len(sizes) // 2], here, sizes[-1]})
+    nearest = min(sizes, key=lambda size: abs(size - n))
+    shown = sorted({sizes[0], sizes[len(sizes) // 2], nearest, sizes[-1]})
     return table.pivot_table(index="form", columns="n", values="sensitivity", sort=False)[shown]
 
 
@@ -222,8 +222,8 @@ def errors(result: Result) -> fig.CaptionedFigure:
     figure.update_yaxes(fig.plain_ticks(SMALLEST_ERROR, 1.0, most=6))
     families = times.index.str.split(",").str[0]
     for style in fig.styles(list(families.unique())):
-        here = families == style.name
-        marks = fig.line(times[here].to_numpy(), means[here].to_numpy(), style)
+        mine = families == style.name
+        marks = fig.line(times[mine].to_numpy(), means[mine].to_numpy(), style)
         looks = {"symbol": style.marker, "size": 11}
         figure.add_trace(marks.update(mode="lines+markers", marker=looks))
     return fig.CaptionedFigure(figure, caption)

@@ -141,17 +141,17 @@ def says(result: Result) -> tuple[str, str]:
         title = f"{at}, the simulated distance exceeds Theorem 2's bound"
     elif error > 0.0:
         title = f"{at}, Theorem 2 allows {plain(row.bound / error, 2)} times the simulated distance"
-    found = "no run kept a draw"
+    outcome = "no run kept a draw"
     if len(errors):
         mean = "mean " * (len(errors) > 1)
-        found = f"the {mean}distance over {counted(len(errors), 'run')} is {plain(error)}"
+        outcome = f"the {mean}distance over {counted(len(errors), 'run')} is {plain(error)}"
         if empty := len(main) - len(errors):
-            found += f" ({counted(empty, 'run')} kept no draw)"
+            outcome += f" ({counted(empty, 'run')} kept no draw)"
     proof = ""
     if row["resample"]:
         proof = " The proof does not cover a new noisy threshold after each kept draw."
     allowed = f"Theorem 2 allows a distance of up to {bound}"
-    return title, f"{at}, {allowed} between the estimates with and without noise; {found}.{proof}"
+    return title, f"{at}, {allowed} between the estimates with and without noise; {outcome}.{proof}"
 
 
 LINES = Lines(

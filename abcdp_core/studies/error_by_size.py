@@ -225,15 +225,15 @@ def _average(result: Result) -> str:
 
 def says(result: Result, n: int) -> tuple[str, str]:
     """Report the effect of the noise, and the error with its uncertainty."""
-    found, model = at(result, n), _model(result)
-    if found is None:
+    expected, model = at(result, n), _model(result)
+    if expected is None:
         return TITLE, f"The error to expect with {counted(n, 'value')} is not known."
-    cost = noise_cost(found.error, found.plain, found.prior, "no data")
-    ends = f" (95 % interval {from_to((found.low, found.high), 2)})"
+    cost = noise_cost(expected.error, expected.plain, expected.prior, "no data")
+    ends = f" (95 % interval {from_to((expected.low, expected.high), 2)})"
     return f"With {counted(n, 'value')}, {cost}", (
-        f"Averaged over {_average(result)}, {model.typical} is {amount(found.error, 2)} "
-        f"{model.unit}{ends if math.isfinite(found.high) else ''}; without noise it is "
-        f"{amount(found.plain, 2)}."
+        f"Averaged over {_average(result)}, {model.typical} is {amount(expected.error, 2)} "
+        f"{model.unit}{ends if math.isfinite(expected.high) else ''}; without noise it is "
+        f"{amount(expected.plain, 2)}."
     )
 
 
@@ -245,10 +245,10 @@ def said(result: Result, planned: int) -> str:
 
 def headline(result: Result, planned: int, width: float | None = None) -> tuple[str, str, str]:
     """Return a number, the sentence that it begins, and a remark; ``width`` is of the range."""
-    found, model = at(result, planned), _model(result)
-    if found is None:
+    expected, model = at(result, planned), _model(result)
+    if expected is None:
         return "?", f"The error with {counted(planned, 'value')} is not known.", ""
-    error, plain, prior = (amount(found[name], 2) for name in SHOWN)
+    error, plain, prior = (amount(expected[name], 2) for name in SHOWN)
     _, sign, unit = model.unit.rpartition("% ")
     words = (
         f"{unit}: {model.typical} with {counted(planned, 'value')}. "
@@ -256,7 +256,7 @@ def headline(result: Result, planned: int, width: float | None = None) -> tuple[
     )
     rest = f"Average over {_average(result)} that follow the model."
     if sign and width is not None:
-        rest = f"In your range, this is {amount(width * found.error / 100.0, 2)}. {rest}"
+        rest = f"In your range, this is {amount(width * expected.error / 100.0, 2)}. {rest}"
     return f"{error} {sign}".rstrip(), words, rest
 
 
@@ -269,7 +269,7 @@ SHOWN = {
 
 def marked(result: Result, n: int) -> fig.CaptionedFigure:
     """Draw the curves, and mark the user's size if they reach it."""
-    model, found, (title, rest) = _model(result), at(result, n), says(result, n)
+    model, expected, (title, rest) = _model(result), at(result, n), says(result, n)
     lines = Lines(
         SHOWN,
         x="n",
@@ -283,8 +283,8 @@ def marked(result: Result, n: int) -> fig.CaptionedFigure:
     drawn = lines(dataclasses.replace(result, tables={"main": curves(result).reset_index()}))
     # Low enough to fit on one screen with the headline and the progress.
     drawn.figure.update_layout(height=380)
-    if found is not None:
-        drawn.figure.add_trace(fig.own_mark(n, found.error, f"your {n:,} values"))
+    if expected is not None:
+        drawn.figure.add_trace(fig.own_mark(n, expected.error, f"your {n:,} values"))
     return drawn
 
 

@@ -115,13 +115,13 @@ def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], An
             simulated = simulated + rows
     if not here.is_last:
         return {}, (main, simulated)
-    found = {
+    tables = {
         "main": pd.DataFrame(main, columns=["c", "epsilon_total", "mse"]),
         "simulated": pd.DataFrame(simulated, columns=SIMULATED.split()),
     }
     keys = ["c", "epsilon_total"]
-    found = {name: each.sort_values(keys, kind="stable") for name, each in found.items()}
-    return found | {"releases": _releases(whole)}, None
+    tables = {name: each.sort_values(keys, kind="stable") for name, each in tables.items()}
+    return tables | {"releases": _releases(whole)}, None
 
 
 def _setting(params: Params, c: int, run: int, seed: int) -> error_curve.Setting:
@@ -168,12 +168,12 @@ def says(result: Result) -> tuple[str, str]:
     params, main = cast(Params, result.params), result.tables["main"]
     if main.empty:
         return NOT_YET, averaged_in_words(main)
-    here, plain = own_errors(params, main)
-    error, without = amount(here), amount(plain)
+    private, plain = own_errors(params, main)
+    error, without = amount(private), amount(plain)
     both = f"{error}. Without noise it is {without}"
     if error == without:
         both = f"{error} with and without noise"
-    return f"On average, {noise_cost(here, plain, PRIOR_ERROR)}", (
+    return f"On average, {noise_cost(private, plain, PRIOR_ERROR)}", (
         f"At ε_total = {params.epsilon_total:,g}, the root mean squared error is {both}; the error "
         f"of the prior mean is {amount(PRIOR_ERROR)}. {averaged_in_words(main)}"
     )
@@ -263,7 +263,7 @@ def _add_curves(
 
     Returns the height, name and color of each line.
     """
-    here, plain = own_errors(params, main)
+    private, plain = own_errors(params, main)
     without = fig.NON_PRIVATE.called("without noise")
     figure.add_trace(fig.line(np.array(ENDS), np.full(2, plain), without))
     names = [(plain, without.name, without.color)]
@@ -282,7 +282,7 @@ def _add_curves(
         cross = style.called("simulated", marker="x-thin-open")
         figure.add_trace(fig.points(part.epsilon_total.to_numpy(float), mse, cross, low, high))
     if _is_on_axis(params.epsilon_total):
-        figure.add_trace(fig.own_mark(params.epsilon_total, here, "your setting"))
+        figure.add_trace(fig.own_mark(params.epsilon_total, private, "your setting"))
     return names
 
 

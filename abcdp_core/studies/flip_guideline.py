@@ -109,8 +109,8 @@ def look(task: Run[Params]) -> Settings:
     by_median = bisect.bisect_left(range(1, most + 1), True, key=flips_too_often)
     also = {at.c, most, *([by_median] if by_median else [])}
     shares, largest = false_acceptance_rate.search(share_at, at.false_level, most, also)
-    found = {"rho": rho, "shares": shares, "largest_c_false": largest, "largest_c": by_median}
-    return Settings(**vars(at) | found)
+    looked_up = {"rho": rho, "shares": shares, "largest_c_false": largest, "largest_c": by_median}
+    return Settings(**vars(at) | looked_up)
 
 
 def flip_quartiles(at: Settings, c: int) -> Array:
@@ -125,22 +125,22 @@ def by_c(at: Settings, _: Run[Params]) -> list[tuple[float, ...]]:
     rows = []
     for c, share in at.shares.items():
         scale = flips.event(at, c).threshold_scale
-        found = (*flip_quartiles(at, c), *dataclasses.astuple(share))
-        rows.append((c, scale, *found, at.n, at.epsilon_total))
+        results = (*flip_quartiles(at, c), *dataclasses.astuple(share))
+        rows.append((c, scale, *results, at.n, at.epsilon_total))
     return rows
 
 
 def guideline(at: Settings, _: Run[Params]) -> pd.DataFrame:
     """Return both guidelines, and how many draws are close and how many wrongly kept."""
-    found: dict[str, float] = {}
+    guide: dict[str, float] = {}
     for name, end in (("low", "high"), ("high", "low")):
         values = {c: getattr(share, end) for c, share in at.shares.items()}
-        found[f"largest_c_false_{name}"] = false_acceptance_rate.crossing(values, at.false_level)
+        guide[f"largest_c_false_{name}"] = false_acceptance_rate.crossing(values, at.false_level)
     far = np.concatenate([one[one > at.epsilon_abc] for one in at.rho])
     let_in = flip.flip_probability(far, at.epsilon_abc, flips.event(at).threshold_scale).sum()
     sets = len(at.rho)
-    found |= {"close": at.pool_size - len(far) / sets, "let_in": float(let_in) / sets}
-    return pd.DataFrame([vars(at) | found], columns=GUIDELINE.split())
+    guide |= {"close": at.pool_size - len(far) / sets, "let_in": float(let_in) / sets}
+    return pd.DataFrame([vars(at) | guide], columns=GUIDELINE.split())
 
 
 def share_says(result: Result) -> tuple[str, str]:
@@ -159,8 +159,8 @@ def share_says(result: Result) -> tuple[str, str]:
         title = f"Even at c = {shares.index[0]}, more than {level} {what}"
     if not math.isfinite(shares[params.c]):
         return title, f"{title}."
-    here = percent(shares[params.c], params.false_level)
-    return title, f"{title}; at c = {params.c:,}, {here} are. {flips.averaged(params.data_sets)}"
+    false = percent(shares[params.c], params.false_level)
+    return title, f"{title}; at c = {params.c:,}, {false} are. {flips.averaged(params.data_sets)}"
 
 
 def median_says(result: Result) -> tuple[str, str]:

@@ -153,7 +153,7 @@ def frequencies(at: Settings, _run: Run[Params]) -> pd.DataFrame:
         accepted[kept] += 1
         reached[:stop] += 1
     in_run = np.where(close, reached - accepted, accepted)
-    found = {
+    columns = {
         "noise_scale": scale,
         "rho": rho,
         "flip_probability": flip.flip_probability(rho, at.epsilon_abc, scale),
@@ -161,7 +161,7 @@ def frequencies(at: Settings, _run: Run[Params]) -> pd.DataFrame:
         **_shares("fresh", fresh, np.full(len(rho), SIMULATIONS)),
         **_shares("in_run", in_run, reached),
     }
-    return pd.DataFrame(vars(at) | found, columns=MAIN.split())
+    return pd.DataFrame(vars(at) | columns, columns=MAIN.split())
 
 
 def _shares(name: str, counts: Counts, trials: Counts) -> dict[str, Array]:
@@ -184,7 +184,7 @@ def needed(_: Params, rows: Tables) -> list[tuple[Any, ...]]:
     If G_b(a) = level, x = exp(−a/2b) solves 4x − x² = 6 level (MATH F1); ε_total is inversely
     proportional to b (MATH S2).
     """
-    found = []
+    made = []
     for _group, part in rows["main"].groupby(["n", "c"]):
         one = summaries.first_of(part, "epsilon_total")
         away, first = np.sort((one.rho - one.epsilon_abc).abs().to_numpy()), one.iloc[0]
@@ -192,8 +192,8 @@ def needed(_: Params, rows: Tables) -> list[tuple[Any, ...]]:
         middle = away[len(away) // 2]
         scale = -middle / (2.0 * math.log(2.0 - math.sqrt(4.0 - 6.0 * RARE)))
         budget = first.epsilon_total * first.noise_scale / scale if scale > 0 else math.inf
-        found.append((first.n, first.c, first["resample"], first.sensitivity, RARE, budget))
-    return found
+        made.append((first.n, first.c, first["resample"], first.sensitivity, RARE, budget))
+    return made
 
 
 def agreement(table: pd.DataFrame) -> flip_agreement.Agreement:
@@ -209,9 +209,9 @@ NONE = 0.01  # A mean number of flips below this is practically none
 
 def finding(params: Params, rates: pd.DataFrame) -> str:
     """Say how many draws of the pool noise would flip."""
-    found = flips.counts_of(rates)
-    close, far = flips.close_and_far(found.close, params.pool_size)
-    flipped = found.let_in, found.lost
+    counts = flips.counts_of(rates)
+    close, far = flips.close_and_far(counts.close, params.pool_size)
+    flipped = counts.let_in, counts.lost
     kept, rejected = (amount(x, 2) if x >= NONE else "practically none" for x in flipped)
     return (
         f"In the whole pool, noise would wrongly keep {kept} of {far} far draws "
@@ -223,8 +223,8 @@ def median(result: Result) -> tuple[str, str]:
     """Say how large the median flip probability is, and over how many draws."""
     medians = result.tables["main"].groupby(GRID).flip_probability.median()
     ends = dict.fromkeys(one_in(end) for end in (medians.min(), medians.max()))
-    found = f"ranges from {' to '.join(ends)}" if len(ends) > 1 else f"is {''.join(ends)}"
-    title = f"The median flip probability {found}"
+    values = f"ranges from {' to '.join(ends)}" if len(ends) > 1 else f"is {''.join(ends)}"
+    title = f"The median flip probability {values}"
     draws = counted(vars(result.params)["draws"], "draw")
     if len(medians) == 1:
         return title, f"{title} over {draws}."

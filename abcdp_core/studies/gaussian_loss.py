@@ -78,8 +78,10 @@ def losses(_: None, at: Settings) -> dict[str, float]:
     change = MIXTURE.distance().sensitivity(at.n, at.sensitivity)
     decision = rejection.GaussianRejection(change, at.bound, at.epsilon_abc, at.sigma, 1)
     mu = gaussian_series.joint_mu(GaussianSeries(change / at.epsilon_abc, at.sigma, 1))
-    found = {each: rejection.decision_epsilon(decision, each) for each in rejection.ACCOUNTANTS}
-    return found | {"sensitivity": change, "renyi": ORDER * mu**2 / 2.0}
+    by_accountant = {
+        each: rejection.decision_epsilon(decision, each) for each in rejection.ACCOUNTANTS
+    }
+    return by_accountant | {"sensitivity": change, "renyi": ORDER * mu**2 / 2.0}
 
 
 def scales(_: None, at: Settings) -> dict[str, float]:

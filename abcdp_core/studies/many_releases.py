@@ -86,14 +86,14 @@ def collect(params: Params, rows: Tables) -> Result:
     """Report the spread of errors, and what all releases spend together."""
     errors, total = rows["errors"], params.releases * params.epsilon_total
     made = f"{counted(len(errors), 'release')} of the same data"
-    said = f"Over {made}, the mean absolute error {ranges(errors.mae)}."
+    summary = f"Over {made}, the mean absolute error {ranges(errors.mae)}."
     if errors.mae.isna().all():
-        said = f"Shows {made}. The true parameters are unknown, so there is no error to report."
+        summary = f"Shows {made}. The true parameters are unknown, so there is no error to report."
     privacy = one_release.privacy_of(params)
     if params.releases > 1:
         privacy += f" All {params.releases} together would spend {budget_name(total)}."
-    said, event = said + summaries.empty_note(errors.accepted), one_release.event_of(params)
-    return Result(EXPERIMENT, params, rows, said, privacy, event)
+    summary, event = summary + summaries.empty_note(errors.accepted), one_release.event_of(params)
+    return Result(EXPERIMENT, params, rows, summary, privacy, event)
 
 
 def means(result: Result) -> Array:
@@ -102,8 +102,8 @@ def means(result: Result) -> Array:
     main = result.tables["main"]
     weighted = main.assign(value=main.value * main.weight)
     sums = weighted.pivot_table("value", "release_number", "parameter", "sum")
-    found = sums.reindex(index=numbers, columns=references.parameter)
-    return np.asarray(found.fillna(references.set_index("parameter").prior), dtype=float)
+    by_number = sums.reindex(index=numbers, columns=references.parameter)
+    return np.asarray(by_number.fillna(references.set_index("parameter").prior), dtype=float)
 
 
 def finding(result: Result) -> str:

@@ -108,16 +108,18 @@ def says(result: Result) -> str:
     params = cast(Params, result.params)
     private, prior = result.tables["errors"].to_dict("records")
     name, budget = private["mechanism"], budget_name(params.epsilon_total)
-    said = [f"With {budget}, {fig.called(name)} returned {_returned(private)}."]
+    sentences = [f"With {budget}, {fig.called(name)} returned {_returned(private)}."]
     if math.isnan(private["mae"]):
-        said.append("The true parameters are unknown, so there is no error to report.")
+        sentences.append("The true parameters are unknown, so there is no error to report.")
     else:
         error, of_prior = amount(private["mae"]), amount(prior["mae"])
         unit = shared.in_units(params)
-        said.append(f"The mean absolute error is {error}{unit}; the prior mean's is {of_prior}.")
+        sentences.append(
+            f"The mean absolute error is {error}{unit}; the prior mean's is {of_prior}."
+        )
     if private["way"] in ("moved", "kept"):
-        said.append(shared.small_pool(params, [name]))
-    return " ".join(filter(None, said))
+        sentences.append(shared.small_pool(params, [name]))
+    return " ".join(filter(None, sentences))
 
 
 def _returned(private: Mapping[Any, Any]) -> str:

@@ -95,8 +95,8 @@ def cell(world: StudyData, at: Settings) -> dict[str, float]:
     prepared = sparse_vector.LINEAR.prepare(world.public(at.n), options, Budget(at.epsilon_total))
     release = prepared.release(world.comparison(at.n), at.rng())
     scale = getattr(prepared.event, "threshold_scale", 0.0)
-    found = {"noise_scale": scale, "accepted": len(release.indices)}
-    return found | world.errors(release, at.n) | world.prior_errors
+    made = {"noise_scale": scale, "accepted": len(release.indices)}
+    return made | world.errors(release, at.n) | world.prior_errors
 
 
 BY = ("n", "c", "epsilon_abc", "resample")
@@ -137,7 +137,7 @@ def mark(figure: go.Figure, result: Result, metric: str, **here: float) -> tuple
         return figure, ""
     row = over_runs(table, metric, ["epsilon_total"]).iloc[0]
     interval = f" (95 % interval {amount(row.low)} to {amount(row.high)})"
-    said = f"At your setting, the {AXES[metric]} is {amount(row['mean'])}"
+    sentence = f"At your setting, the {AXES[metric]} is {amount(row['mean'])}"
     empty = f"; {percent(row.empty_share)} of runs keep no draw" if row.empty_share else ""
     figure.add_trace(fig.own_mark(here["epsilon_total"], row["mean"], "your setting"))
-    return figure, f"{said}{interval if math.isfinite(row.low) else ''}{empty}. "
+    return figure, f"{sentence}{interval if math.isfinite(row.low) else ''}{empty}. "

@@ -125,8 +125,8 @@ def _with_time(result: Result) -> fig.CaptionedFigure:
     seconds = {str(method): rows.seconds.mean() for method, rows in cost.groupby("method")}
     if len(seconds) < 2:
         return drawn
-    said = f"{drawn.sentence} T{contrast('computing time', seconds)[1:]}."
-    return dataclasses.replace(drawn, sentence=said)
+    sentence = f"{drawn.sentence} T{contrast('computing time', seconds)[1:]}."
+    return dataclasses.replace(drawn, sentence=sentence)
 
 
 def _if_learnt(result: Result) -> fig.CaptionedFigure | None:

@@ -129,27 +129,27 @@ def posterior_of(poll: Poll) -> pd.DataFrame:
 
 def tables_of(items: Sequence[Item]) -> dict[str, pd.DataFrame]:
     """Return the tables of questions by the names of their files; the first has no number."""
-    found = {}
+    tables = {}
     for number, item in enumerate(items, start=1):
         stem, poll = "poll" if number == 1 else f"poll-{number}", item.poll
         if isinstance(poll, ChoicePoll):
-            found[f"{stem}.csv"] = shares_of(poll)
+            tables[f"{stem}.csv"] = shares_of(poll)
         else:
-            found |= {f"{stem}.csv": answers_of(poll), f"{stem}.posterior.csv": posterior_of(poll)}
-            found[f"{stem}.result.csv"] = results_of(poll)
-    return found
+            tables |= {f"{stem}.csv": answers_of(poll), f"{stem}.posterior.csv": posterior_of(poll)}
+            tables[f"{stem}.result.csv"] = results_of(poll)
+    return tables
 
 
 def shares_of(poll: ChoicePoll) -> pd.DataFrame:
     """Return a row for each category: words, 95 % intervals of class and population, the leader."""
-    told = poll.told
-    low, high = told.class_interval().T
-    wide_low, wide_high = told.population_interval().T
+    known = poll.told
+    low, high = known.class_interval().T
+    wide_low, wide_high = known.population_interval().T
     return pd.DataFrame(
         {
-            **{"category": poll.design.words, "words": told.counts},
-            **{"share": told.class_share(), "low": low, "high": high},
-            **{"population_low": wide_low, "population_high": wide_high, "leads": told.leading},
+            **{"category": poll.design.words, "words": known.counts},
+            **{"share": known.class_share(), "low": low, "high": high},
+            **{"population_low": wide_low, "population_high": wide_high, "leads": known.leading},
         }
     )
 

@@ -111,8 +111,8 @@ def _summary(params: Params, rows: Tables) -> str:
     both = f"{of_private} with noise and {of_plain} without noise"
     if of_private == of_plain:
         both = f"{of_private} with and without noise"
-    said = f"The root mean squared error is {both}; the prior mean's is {of_prior}."
-    return said if private == plain == params.c else f"{said} {kept}"
+    errors_in_words = f"The root mean squared error is {both}; the prior mean's is {of_prior}."
+    return errors_in_words if private == plain == params.c else f"{errors_in_words} {kept}"
 
 
 def _too_few(params: Params, plain: int) -> str:
@@ -127,10 +127,10 @@ def _kept_words(private: int, plain: int, c: int) -> str:
     without = f"{plain:,}" + ", the maximum" * (plain == c)
     draws = counted(private, "draw") + ", the maximum" * (private == c)
     if private == plain:
-        said = f"With and without noise, the run kept {draws}"
+        sentence = f"With and without noise, the run kept {draws}"
     else:
-        said = f"With noise, the run kept {draws}; without noise, it kept {without}"
-    return f"{said}." if c in (private, plain) else f"{said}; the maximum is {c:,}."
+        sentence = f"With noise, the run kept {draws}; without noise, it kept {without}"
+    return f"{sentence}." if c in (private, plain) else f"{sentence}; the maximum is {c:,}."
 
 
 def counts(result: Result) -> tuple[int, int]:
@@ -179,10 +179,10 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     title = f"Noise wrongly kept {counted(false, 'draw')} and wrongly rejected {flipped - false:,}"
     layout = fig.layout(title, "distance without noise", "distance with noise", 440, settings)
     changed = f"{flipped:,}" if flipped else "none"
-    said = f"Noise changed {changed} of the {counted(len(decisions), 'decision')} in this run."
+    sentence = f"Noise changed {changed} of the {counted(len(decisions), 'decision')} in this run."
     return {
         "posterior": fig.CaptionedFigure(kept, result.summary),
-        "decisions": fig.CaptionedFigure(_decided(params, decisions, layout), said),
+        "decisions": fig.CaptionedFigure(_decided(params, decisions, layout), sentence),
     }
 
 

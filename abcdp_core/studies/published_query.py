@@ -140,14 +140,14 @@ def link(here: Continuation[Task]) -> tuple[dict[str, Any], tuple[Simulated, int
     state = simulated, simulated.size
     if simulated.size == before and not here.is_last:
         return {}, state
-    found = simulated.infer(question)
+    draws = simulated.infer(question)
     model, fitted = question.model, None
     way: dict[str, Any] = {"p_value": math.nan, "fit": ""}
     if here.is_last:
-        fitted = fit.fit(question, found, size=REPLICATES)
-        said = " ".join([fitted.statement, *fitted.remarks])
-        way = {"p_value": fitted.p_value, "fit": said}
-    made = Posterior.of(found, model.parameters, model.prior, fitted, inference.DRAWS).summary
+        fitted = fit.fit(question, draws, size=REPLICATES)
+        statement = " ".join([fitted.statement, *fitted.remarks])
+        way = {"p_value": fitted.p_value, "fit": statement}
+    made = Posterior.of(draws, model.parameters, model.prior, fitted, inference.DRAWS).summary
     way |= {"way": made.way, "effective_sample_size": made.effective, "simulated": made.simulated}
     return {"main": report.table(made).assign(simulated=made.simulated), "way": [way]}, state
 
@@ -175,12 +175,12 @@ def _of_problem(table: pd.DataFrame, params: Params) -> pd.DataFrame:
 def _posterior(tables: Tables) -> Summary:
     """Return the posterior from its tables."""
     main, way = tables["main"], cast(Any, tables["way"].iloc[0])
-    found, prior = (
+    posterior, prior = (
         Moments(*(main[f"{prefix}{name}"].to_numpy() for name in ("mean", "sd", "low", "high")))
         for prefix in ("", "prior_")
     )
     size = float(way.effective_sample_size)
-    return Summary(tuple(main.parameter), found, prior, way.way, size, int(way.simulated))
+    return Summary(tuple(main.parameter), posterior, prior, way.way, size, int(way.simulated))
 
 
 def _how(result: Result) -> str:

@@ -107,18 +107,18 @@ SIZES = ("n", "pseudo_n", "pool_size")
 def _draws_that_count(result: Result) -> tuple[str, str]:
     """Say how many draws count at the smallest budget."""
     main = result.tables["main"]
-    here = main[main.epsilon_total == main.epsilon_total.min()]
-    means = here.groupby("epsilon_abc").effective_sample_size.mean()
-    budget = float(here.epsilon_total.iloc[0])
+    strictest = main[main.epsilon_total == main.epsilon_total.min()]
+    means = strictest.groupby("epsilon_abc").effective_sample_size.mean()
+    budget = float(strictest.epsilon_total.iloc[0])
     at, size = with_budget(budget), plain(means.iloc[0])
     title = f"At ε_abc = {means.index[0]:,g} {at}, the effective sample size is {size}"
     shown = "thresholds" if len(means) > 1 else "threshold"
-    said = (
+    sentence = (
         f"{at.capitalize()}, the mean effective sample size {ranges(means)} at the {shown} shown."
     )
     if math.isfinite(budget):
-        said += " A large value does not mean a small error if the weights are mostly noise."
-    return title, said
+        sentence += " A large value does not mean a small error if the weights are mostly noise."
+    return title, sentence
 
 
 STUDY = Study(

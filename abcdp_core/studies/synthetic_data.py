@@ -98,11 +98,13 @@ def collect(params: Params, rows: Tables) -> Result:
     """Compare the means of the last coordinate."""
     name, compared = params.source.coordinates[-1], rows["compared"]
     means = compared[compared.coordinate == name].set_index("source")["mean"]
-    found = listed([f"{amount(mean)} {CALLED[str(source)]}" for source, mean in means.items()])
-    said = f"The {MEANS.get(name, f'mean of {name}')} is {found}."
+    means_in_words = listed(
+        [f"{amount(mean)} {CALLED[str(source)]}" for source, mean in means.items()]
+    )
+    summary = f"The {MEANS.get(name, f'mean of {name}')} is {means_in_words}."
     privacy = f"{one_release.privacy_of(params)} {NO_COST} {UNPROTECTED}"
     event = one_release.event_of(params)
-    return Result(EXPERIMENT, params, rows, said, privacy, event)
+    return Result(EXPERIMENT, params, rows, summary, privacy, event)
 
 
 BINS = 25  # Bars of a histogram, of which only the outline is drawn
@@ -159,8 +161,8 @@ def finding(shown: dict[str, Panel]) -> str:
     if not all(far.values()):
         return "At least one run kept no draw, so there is nothing to compare"
     private, plain = (float(np.mean(each)) for each in far.values())
-    found = against_no_noise(private, plain, "distance")
-    return f"The distance of synthetic data from the observed data is {found}"
+    verdict = against_no_noise(private, plain, "distance")
+    return f"The distance of synthetic data from the observed data is {verdict}"
 
 
 def figures(result: Result) -> dict[str, fig.CaptionedFigure]:

@@ -126,8 +126,8 @@ def best_interval(run: Run[Params]) -> Settings:
     if at.integration == "exact":
         return Settings(**vars(at), a=exact.a, b=exact.b, found=exact.score, exact=exact.score)
     settings = scale, at.noise, at.family, at.score, weight
-    half, found = intervals.searched(run.seed, at.draws, *settings)
-    return Settings(**vars(at), a=-half, b=half, found=found, exact=exact.score)
+    half, score = intervals.searched(run.seed, at.draws, *settings)
+    return Settings(**vars(at), a=-half, b=half, found=score, exact=exact.score)
 
 
 def unit_scale(at: Settings) -> float:
@@ -142,25 +142,25 @@ def score(at: Settings, F: Array) -> Array:
 
 def scores(at: Settings, a: Array, b: Array) -> Array:
     """Return the exact score ``(...)`` of intervals with these ends ``(...)``."""
-    told = information.NOISES[at.noise].information(FAMILIES[at.family], a, b, unit_scale(at))
-    return score(at, told)
+    informed = information.NOISES[at.noise].information(FAMILIES[at.family], a, b, unit_scale(at))
+    return score(at, informed)
 
 
 def best_of(world: Settings, at: Settings) -> dict[str, float]:
     """Return the best question of one way of asking, its score, and the paper's interval."""
     if at.channel == "truncation":
-        found = {"a": world.a, "b": world.b, "information": world.found}
+        best = {"a": world.a, "b": world.b, "information": world.found}
         half = intervals.PAPER_HALF_WIDTHS.get(at.epsilon_total)
         if half is not None and (at.family, at.noise, at.score) == ("normal", "laplace", "mu"):
-            told = float(scores(at, np.array(-half), np.array(half)))
-            found |= {"paper_a": -half, "paper_b": half, "paper_information": told}
+            informed = float(scores(at, np.array(-half), np.array(half)))
+            best |= {"paper_a": -half, "paper_b": half, "paper_information": informed}
     else:
         settings = at.family, at.score, at.symmetric, at.weight
         table = stream_params.table(at.channel, at.epsilon_total, *settings)
-        told = float(score(at, table.information(FAMILIES[at.family])))
+        informed = float(score(at, table.information(FAMILIES[at.family])))
         bound = _bound(at.epsilon_total, at.family) if at.score == "mu" else np.nan
-        found = {"symbols": len(table.weights), "information": told, "bound": bound}
-    return dict.fromkeys(FOUND.split(), np.nan) | found
+        best = {"symbols": len(table.weights), "information": informed, "bound": bound}
+    return dict.fromkeys(FOUND.split(), np.nan) | best
 
 
 FOUND = "a b symbols information bound paper_a paper_b paper_information"
@@ -177,41 +177,41 @@ def surface(best: Settings, _: Run[Params]) -> pd.DataFrame:
     """Return the exact score of all intervals with ends on a grid around the best one."""
     ends = np.linspace(-1.0, 1.0, CELLS + 1) * max(3.0, 1.25 * max(-best.a, best.b))
     a, b = (ends[index] for index in np.triu_indices(len(ends), 1))
-    found = {"a": a, "b": b, "information": scores(best, a, b)}
-    return pd.DataFrame({"epsilon_total": best.epsilon_total, **found})
+    columns = {"a": a, "b": b, "information": scores(best, a, b)}
+    return pd.DataFrame({"epsilon_total": best.epsilon_total, **columns})
 
 
 def plane(best: Settings, _: Run[Params]) -> pd.DataFrame:
     """Return the exact score by half-width and by center, from μ to the right by symmetry."""
     centres = np.linspace(0.0, max(3.0, 1.25 * 0.5 * abs(best.a + best.b)), CENTRES)
     centre, half = (axis.ravel() for axis in np.meshgrid(centres, HALVES))
-    found = {"half_width": half, "information": scores(best, centre - half, centre + half)}
-    return pd.DataFrame({"epsilon_total": best.epsilon_total, "centre": centre, **found})
+    columns = {"half_width": half, "information": scores(best, centre - half, centre + half)}
+    return pd.DataFrame({"epsilon_total": best.epsilon_total, "centre": centre, **columns})
 
 
 def widths(best: Settings, _: Run[Params]) -> pd.DataFrame:
     """Return the exact score of symmetric intervals, from the limit of half-width 0."""
     limit = information.NOISES[best.noise].limit(FAMILIES[best.family], 0.0, unit_scale(best))
-    found = [float(score(best, limit)), *scores(best, -HALF_WIDTHS, HALF_WIDTHS)]
+    scored = [float(score(best, limit)), *scores(best, -HALF_WIDTHS, HALF_WIDTHS)]
     half = {"epsilon_total": best.epsilon_total, "half_width": [0.0, *HALF_WIDTHS]}
-    return pd.DataFrame({**half, "information": found, "best_information": best.exact})
+    return pd.DataFrame({**half, "information": scored, "best_information": best.exact})
 
 
 def ways(at: Settings, _: Run[Params]) -> list[tuple[Any, ...]]:
     """Return the information of one answer about μ and log σ, for each way of asking."""
     scale, family, half = unit_scale(at), FAMILIES[at.family], FIXED_HALF_WIDTH
-    told = {}
+    known = {}
     for each in ("mu", "trace", "sigma"):
         best = intervals.best(scale, at.noise, at.family, each, symmetric=each == "mu")
-        told[f"best for {each}"] = best.a, best.b, best.information
+        known[f"best for {each}"] = best.a, best.b, best.information
     ends = np.array(-half), np.array(half)
-    told[FIXED] = -half, half, information.NOISES[at.noise].information(family, *ends, scale)
+    known[FIXED] = -half, half, information.NOISES[at.noise].information(family, *ends, scale)
     for channel in at.channel:
         for each in BEST_FOR.get(channel, ()):
             table = stream_params.table(channel, at.epsilon_total, at.family, each, True, 0.5)
             way = channel if channel == "sign" else f"{channel} for {each}"
-            told[way] = np.nan, np.nan, table.information(family)
-    return [(at.epsilon_total, way, a, b, F[0, 0], F[1, 1]) for way, (a, b, F) in told.items()]
+            known[way] = np.nan, np.nan, table.information(family)
+    return [(at.epsilon_total, way, a, b, F[0, 0], F[1, 1]) for way, (a, b, F) in known.items()]
 
 
 def truncated(main: pd.DataFrame) -> pd.DataFrame:
@@ -231,8 +231,10 @@ def best_intervals(result: Result) -> tuple[str, str]:
     params, main = cast(Params, result.params), result.tables["main"]
     rows = truncated(main)
     if rows.empty:
-        here = main[main.epsilon_total == main.epsilon_total.min()]
-        scores = listed([*map("{} with {}".format, here.information.map(amount), here.channel)])
+        strictest = main[main.epsilon_total == main.epsilon_total.min()]
+        scores = listed(
+            [*map("{} with {}".format, strictest.information.map(amount), strictest.channel)]
+        )
         title = f"At {budget_name(main.epsilon_total.min())}, the information is {scores}"
         return title, f"{title}."
     ends = rows.iloc[[0, -1]] if len(rows) > 1 else rows
@@ -314,9 +316,9 @@ def contours(result: Result) -> fig.CaptionedFigure:
     main, plane = truncated(result.tables["main"]), result.tables["plane"]
     whole = result.tables["width"].groupby("epsilon_total").best_information.first()
     for index, budget in enumerate(budgets):
-        here = plane[plane.epsilon_total == budget]
-        told = here.pivot_table(index="half_width", columns="centre", values="information")
-        shares = told / max(told.to_numpy().max(), whole[budget])
+        at_budget = plane[plane.epsilon_total == budget]
+        scores = at_budget.pivot_table(index="half_width", columns="centre", values="information")
+        shares = scores / max(scores.to_numpy().max(), whole[budget])
         for share, dash in LEVELS:
             line = {"color": fig.THEORY.color, "dash": dash, "width": 2.0}
             level = {"start": share, "end": share, "size": 1.0, "coloring": "none"}

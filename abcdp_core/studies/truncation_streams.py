@@ -143,7 +143,7 @@ def drawn(result: Result) -> fig.CaptionedFigure:
         figure.layout[x].update(range=[0, params.n], showticklabels=last, nticks=4)
         both = result.tables["main"], result.tables["particles"]
         chosen = ((each.epsilon_total == budget) & (each.interval == way) for each in both)
-        main, particles = (each[here] for each, here in zip(both, chosen, strict=True))
+        main, particles = (each[mine] for each, mine in zip(both, chosen, strict=True))
         if len(main):
             traces = _panel(params, name, main, particles, ASKED[way])
             figure.add_traces([trace.update(**fig.panel(index)) for trace in traces])

@@ -134,12 +134,12 @@ def work(task: SingleTask[Params]) -> Tables:
         theta, rho = tuberculosis.precomputed(params.pool_size, n, number, params.burden)
         asked = rho[order], params.epsilon_abc
         release, _ = sparse_vector.non_private(*asked, params.c)
-        found = [((n, False, number, 0, "non-private"), release)]
+        releases = [((n, False, number, 0, "non-private"), release)]
         for resample, run in itertools.product(params.resample, range(params.runs)):
             rng = generator(task.seed, "noise", run, number, params.noise_draw)
             release, _ = sparse_vector.run(*asked, params.event(n, resample), rng)
-            found.append(((n, resample, number, run, "private"), release))
-        for place, release in found:
+            releases.append(((n, resample, number, run, "private"), release))
+        for place, release in releases:
             kept = order[release.indices]
             prior = tuberculosis.PRIORS[params.burden].mean
             places.append((*place, len(kept)))
@@ -166,8 +166,8 @@ def collect(params: Params, rows: Tables) -> Result:
     """Add the summary and what a release guarantees."""
     event = params.event(max(params.n), params.resample[0])
     privacy = outbreaks.guarantee(event, "One outbreak is")
-    said = _error_words(rows)[1] + empty_note(rows["errors"].accepted)
-    return Result(EXPERIMENT, params, rows, said, privacy, event)
+    summary = _error_words(rows)[1] + empty_note(rows["errors"].accepted)
+    return Result(EXPERIMENT, params, rows, summary, privacy, event)
 
 
 def spreads(errors: pd.DataFrame) -> pd.DataFrame:
@@ -214,7 +214,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     private, plain = (result.tables[name] for name in ("errors", "non_private"))
     names = ("epsilon_total", "c", "epsilon_abc")
     settings = settings_line(params, names, runs=params.runs)
-    title, said = _error_words(result.tables)
+    title, sentence = _error_words(result.tables)
     values = outbreaks.values_figure((title, settings), _values(result), params.burden)
     (preset,) = PRESETS.values()
     same = all(vars(params)[name] == vars(preset)[name] for name in names)
@@ -230,7 +230,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
         {REPORTED: {_label(*case): error for case, error in PAPER.items()} if same else {}},
         {fig.PRIOR_MEAN: private.prior_mae.iloc[0]},
     )
-    shown = {"posterior": (values, said), "error": (errors, where_from)}
+    shown = {"posterior": (values, sentence), "error": (errors, where_from)}
     return {name: fig.CaptionedFigure(*each) for name, each in shown.items()}
 
 

@@ -175,12 +175,12 @@ def _scores(weights: Array, theta: Array, burden: str) -> pd.DataFrame:
     prior, means = tuberculosis.PRIORS[burden], weights @ theta
     # Centered at the prior mean, so that squares of large numbers need not cancel.
     variance = weights @ (theta - prior.mean) ** 2 - (means - prior.mean) ** 2
-    found = {
+    columns = {
         "effective_sample_size": [effective_sample_size(each) for each in weights],
         **outbreaks.errors(means, burden),
         "spread": (np.sqrt(np.maximum(variance, 0.0)) / prior.deviation).mean(axis=1),
     }
-    return pd.DataFrame(found)
+    return pd.DataFrame(columns)
 
 
 def _shares(weights: Array, theta: Array, burden: str) -> pd.DataFrame:
@@ -202,9 +202,9 @@ def collect(params: Params, rows: Tables) -> Result:
     privacy = outbreaks.guarantee(event, "There is one outbreak,", params.delta)
     exact = in_digits(cost(event, params.delta).epsilon)
     privacy += overpaid(params.epsilon_total, params.accountant, exact)
-    _, said = outbreaks.error_words(rows["errors"], rows["non_private"], "epsilon_abc")
+    _, summary = outbreaks.error_words(rows["errors"], rows["non_private"], "epsilon_abc")
     tables = {**rows, "shares": shares.reset_index()}
-    return Result(EXPERIMENT, params, tables, said, privacy, event)
+    return Result(EXPERIMENT, params, tables, summary, privacy, event)
 
 
 REPORTED = fig.styles(["reported by [P22]", "reported, no noise"])
@@ -216,7 +216,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     params = cast(Params, result.params)
     private, plain = (result.tables[name] for name in ("errors", "non_private"))
     settings = settings_line(params, ("epsilon_total", "delta"), runs=private.run.nunique())
-    title, said = outbreaks.error_words(private, plain, "epsilon_abc")
+    title, sentence = outbreaks.error_words(private, plain, "epsilon_abc")
     ours = {fig.PRIVATE: private, fig.NON_PRIVATE: plain}
     papers = [{_place(at): error for at, error in each.items()} for each in PAPER]
     error = outbreaks.error_figure(
@@ -234,7 +234,7 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
         f"At {_place(params.epsilon_abc[0])}, the standard deviation of the posterior is {wide} of "
         f"the prior's with noise and {narrow} without, averaged over the four parameters."
     )
-    shown = {"error": (error, said), "posterior": (drawn, widths)}
+    shown = {"error": (error, sentence), "posterior": (drawn, widths)}
     return {name: fig.CaptionedFigure(*each) for name, each in shown.items()}
 
 

@@ -109,8 +109,8 @@ def widths(_: Params, rows: Tables) -> pd.DataFrame:
     shares = wide.assign(share=wide.width / wide.parameter.map(prior))
     runs = shares.groupby(["release", "unit", "run"], sort=False).share.mean()
     each = runs.groupby(["release", "unit"], sort=False)
-    found = {"": each.mean(), "_low": each.min(), "_high": each.max()}
-    return pd.DataFrame({f"width_share{end}": part for end, part in found.items()}).reset_index()
+    parts = {"": each.mean(), "_low": each.min(), "_high": each.max()}
+    return pd.DataFrame({f"width_share{end}": part for end, part in parts.items()}).reset_index()
 
 
 def promise(params: Params) -> str:

@@ -173,9 +173,9 @@ def people(task: Task) -> Array:
 def information(params: Params, _: Any) -> list[tuple[float, ...]]:
     """Return the information about each mean, by how many values are asked for."""
     return [
-        (d, k, params.epsilon_total / k, told)
+        (d, k, params.epsilon_total / k, informed)
         for d in sorted(params.dimension)
-        for k, told in enumerate(params.told(d).tolist(), 1)
+        for k, informed in enumerate(params.told(d).tolist(), 1)
     ]
 
 
@@ -206,9 +206,9 @@ def _theory(result: Result, _: pd.DataFrame) -> list[Curve]:
     params = cast(Params, result.params)
     curves = []
     for way, asked in params.ways().items():
-        told = [params.told(d)[k - 1] for d, k in sorted(asked.items())]
+        informed = [params.told(d)[k - 1] for d, k in sorted(asked.items())]
         style = LOOKS[way].called(f"{way}, theory", dash="dot")
-        curves.append((style, np.array(sorted(asked), float), bound(params, np.array(told))))
+        curves.append((style, np.array(sorted(asked), float), bound(params, np.array(informed))))
     return curves
 
 
@@ -220,10 +220,12 @@ def _largest(result: Result) -> tuple[float, str]:
 def _best_number(result: Result) -> tuple[str, str]:
     """Say how many of the most values to ask for, and what other numbers give."""
     params = cast(Params, result.params)
-    told = params.told(max(params.dimension))
-    d, best, (_, what) = len(told), int(told.argmax()) + 1, _largest(result)
+    informed = params.told(max(params.dimension))
+    d, best, (_, what) = len(informed), int(informed.argmax()) + 1, _largest(result)
     finding = f"{what}, asking for {best} gives the most information about each mean"
-    others = [f"{k} gives {percent(told[k - 1] / told.max())}" for k in sorted({1, d} - {best})]
+    others = [
+        f"{k} gives {percent(informed[k - 1] / informed.max())}" for k in sorted({1, d} - {best})
+    ]
     more = f"; asking for {listed(others)} of that" if others else ""
     at = budget_name(params.epsilon_total)
     return finding, f"{finding}{more} (in theory, with {at})."

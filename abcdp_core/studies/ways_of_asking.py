@@ -169,9 +169,9 @@ def score(params: Params, F: Array) -> float:
 @functools.cache
 def value_itself(family: str) -> Array:
     """Return the Fisher information ``(2, 2)`` of a value without privacy."""
-    found = _information(best_channel.cells(FAMILIES[family], FINE))
-    found.flags.writeable = False
-    return found
+    table = _information(best_channel.cells(FAMILIES[family], FINE))
+    table.flags.writeable = False
+    return table
 
 
 def _information(cells: best_channel.Cells) -> Array:
@@ -200,8 +200,8 @@ def with_shipped(params: Params, rows: Tables) -> pd.DataFrame:
 def _here(result: Result) -> tuple[Params, dict[str, Any]]:
     """Return the parameters, and the row of each way at their budget."""
     params, rows = cast(Params, result.params), result.tables["main"]
-    here = rows[rows.epsilon_total == params.epsilon_total]
-    return params, {str(row.way): row for row in here.itertuples()}
+    own = rows[rows.epsilon_total == params.epsilon_total]
+    return params, {str(row.way): row for row in own.itertuples()}
 
 
 def said(result: Result) -> tuple[str, str]:

@@ -142,8 +142,10 @@ def ratios(pair: Pair, run: Run[Any]) -> pd.DataFrame:
         rows.append(ended)
     names = ["outcome", "low", "high", "probability", "probability_neighbour"]
     table = pd.DataFrame(rows, columns=names)
-    found, known = _log_ratios(table.probability.to_numpy(), table.probability_neighbour.to_numpy())
-    log_ratio = np.where(known, found, np.nan)
+    log_ratios, known = _log_ratios(
+        table.probability.to_numpy(), table.probability_neighbour.to_numpy()
+    )
+    log_ratio = np.where(known, log_ratios, np.nan)
     return table.assign(log_ratio=log_ratio, epsilon_total=run.params.epsilon_total)
 
 
@@ -175,8 +177,8 @@ def largest(pair: Pair, run: Run[Any]) -> list[tuple[Any, ...]]:
     common = np.maximum(original, neighbour) >= RARE
     worst = int(np.argmax(np.where(common, np.abs(log_ratio), -1.0)))
     outcome = POOL_ENDED if worst == len(original) - 1 else f"{worst + 1:,}"
-    found = original[worst], neighbour[worst], log_ratio[worst], not known[worst]
-    return [(outcome, *found, run.params.epsilon_total)]
+    row = original[worst], neighbour[worst], log_ratio[worst], not known[worst]
+    return [(outcome, *row, run.params.epsilon_total)]
 
 
 def movement(pair: Pair, run: Run[Any]) -> pd.DataFrame:

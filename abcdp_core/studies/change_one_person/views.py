@@ -149,8 +149,8 @@ def movement(result: Result) -> fig.CaptionedFigure:
     for place, name in ((-1.0, "bound \u2212Δ"), (1.0, "bound Δ")):
         ranked.upright(figure, place, fig.THEORY, name, "center")
     figure.update_layout(bargap=0, showlegend=False).update_xaxes(range=[-1.1, 1.1])
-    said = f"Over {counted(len(table), 'distance')}, the largest change is at most {largest} Δ"
-    return fig.CaptionedFigure(figure, f"{said} and the median change at most {median} Δ.")
+    most = f"Over {counted(len(table), 'distance')}, the largest change is at most {largest} Δ"
+    return fig.CaptionedFigure(figure, f"{most} and the median change at most {median} Δ.")
 
 
 def person(result: Result) -> fig.CaptionedFigure:

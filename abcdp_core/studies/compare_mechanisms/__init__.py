@@ -238,10 +238,12 @@ def collect(params: Params, rows: Tables) -> Result:
 
 def summary_table(params: Params, main: pd.DataFrame) -> pd.DataFrame:
     """Return errors over runs at each best setting, and the share of runs that kept nothing."""
-    found = main[[*SETTING, "epsilon_abc"]].drop_duplicates(ignore_index=True)
+    settings = main[[*SETTING, "epsilon_abc"]].drop_duplicates(ignore_index=True)
     for short in summaries.METRICS:
         names = {"mean": short, "low": f"{short}_low", "high": f"{short}_high"}
         statistics = summaries.over_runs(main, column_of(params, short), SETTING)
-        known = found.columns.intersection(["empty_share"])
-        found = found.merge(statistics.rename(columns=names).drop(columns=known), on=list(SETTING))
-    return found[list(COLUMNS["summary"])]
+        known = settings.columns.intersection(["empty_share"])
+        settings = settings.merge(
+            statistics.rename(columns=names).drop(columns=known), on=list(SETTING)
+        )
+    return settings[list(COLUMNS["summary"])]

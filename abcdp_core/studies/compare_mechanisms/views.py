@@ -68,9 +68,9 @@ class Errors:
         """Return the ends of an axis: fixed for Five shares, else around the marks."""
         if self.params.scenario == MIXTURE.name and self.column in ENDS:
             return ENDS[self.column]
-        found = summaries.over_runs(self.table, self.column, SETTING)
+        means = summaries.over_runs(self.table, self.column, SETTING)
         published = self.result.tables["published"].get(self.column, ())
-        shown = np.array([*found["mean"], *found.low, *found.high, self.prior, *published], float)
+        shown = np.array([*means["mean"], *means.low, *means.high, self.prior, *published], float)
         shown = shown[np.isfinite(shown) & (shown > 0.0)]
         return (shown.min() / 1.3, shown.max() * 1.3) if len(shown) else (0.1, 1.0)
 
@@ -92,8 +92,8 @@ class Errors:
         params, table = self.params, self.table
         # The budget nearest to 1; of two equally near, the smaller.
         budget = min(sorted(table.epsilon_total.unique()), key=lambda each: abs(math.log(each)))
-        here = table[(table.epsilon_total == budget) & (table.c == table.c.iloc[0])]
-        means = here.groupby("mechanism")[self.column].mean().sort_values(kind="stable")
+        first = table[(table.epsilon_total == budget) & (table.c == table.c.iloc[0])]
+        means = first.groupby("mechanism")[self.column].mean().sort_values(kind="stable")
         known = "sparse-vector" in means.index[1:]
         ends = [str(means.index[0]), "sparse-vector" if known else str(means.index[-1])]
         (best, other), (least, more) = map(self.called, ends), means[ends]
@@ -104,29 +104,29 @@ class Errors:
             # A mechanism that is not finished may be the best.
             title = f"So far, {title[0].lower()}{title[1:]}"
         low, high = amount(least, 2), amount(more, 2)
-        found = f"is {low} with {best}, the smallest, and {high} with {other}"
+        ranking = f"is {low} with {best}, the smallest, and {high} with {other}"
         if best == other:
-            found = f"is {low} with {best}"
+            ranking = f"is {low} with {best}"
         elif ends[1] == means.index[-1]:
-            found = f"ranges from {low} ({best}) to {high} ({other})"
+            ranking = f"ranges from {low} ({best}) to {high} ({other})"
         return title, (
-            f"Over {counted(here.run.nunique(), 'run')} {with_budget(budget)}, c = "
-            f"{here.c.iloc[0]:,} and {self.where}, the {summaries.METRICS[self.short]} "
-            f"{found}{shared.in_units(params)}; the error of the prior mean is "
-            f"{amount(self.prior, 2)}.{summaries.empty_note(here.accepted.dropna())}"
+            f"Over {counted(first.run.nunique(), 'run')} {with_budget(budget)}, c = "
+            f"{first.c.iloc[0]:,} and {self.where}, the {summaries.METRICS[self.short]} "
+            f"{ranking}{shared.in_units(params)}; the error of the prior mean is "
+            f"{amount(self.prior, 2)}.{summaries.empty_note(first.accepted.dropna())}"
         )
 
     def rows(self) -> fig.CaptionedFigure:
         """Draw a row for each mechanism, smallest error on top, unfinished mechanisms last."""
         title, caption = self.says()
-        found = summaries.over_runs(self.table, self.column, ["mechanism"])
-        found = found.sort_values("mean", kind="stable", ignore_index=True)
-        names = found.mechanism.tolist()
-        errors = zip(names, found["mean"], strict=True)
+        means = summaries.over_runs(self.table, self.column, ["mechanism"])
+        means = means.sort_values("mean", kind="stable", ignore_index=True)
+        names = means.mechanism.tolist()
+        errors = zip(names, means["mean"], strict=True)
         labels = [f"{fig.called(name)} {amount(error, 2)}" for name, error in errors]
         labels += [f"{fig.called(name)} …" for name in self.params.mechanism if name not in names]
-        marks = found.rename(columns={"mean": "value", "empty_share": "open"})
-        marks = marks.assign(place=found.index, style=found.mechanism.map(fig.mechanism))
+        marks = means.rename(columns={"mean": "value", "empty_share": "open"})
+        marks = marks.assign(place=means.index, style=means.mechanism.map(fig.mechanism))
         named = ("epsilon_total", "c", "n", "pool_size")
         settings = settings_line(self.params, named, runs=self.table.run.nunique())
         words = title, self.words, f"{settings}, {self.where}"
@@ -159,14 +159,14 @@ class Errors:
 
     def expected(self, mechanism: str) -> list[tuple[int, go.Scatter]]:
         """Return for each c the stars: the errors that the posterior for published data expects."""
-        table, found = self.result.tables["published"], []
+        table, traces = self.result.tables["published"], []
         style = fig.mechanism(mechanism).called("expected for published data", marker="star-open")
         if self.name == "main":
             for c, part in table[table.mechanism == mechanism].groupby("c"):
                 errors = part.groupby("epsilon_total")[self.column].mean()
                 marks = fig.points(errors.index.to_numpy(), errors.to_numpy(), style)
-                found.append((int(str(c)), marks.update(marker={"size": 14}, showlegend=False)))
-        return found
+                traces.append((int(str(c)), marks.update(marker={"size": 14}, showlegend=False)))
+        return traces
 
 
 def _title(best: str, other: str, least: float, more: float, prior: float) -> str:

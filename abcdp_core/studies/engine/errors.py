@@ -75,8 +75,8 @@ class StudyData:
     def prior_errors(self) -> dict[str, float]:
         """Return the errors of the prior mean, as ``prior_mse`` and ``prior_mae``."""
         prior = np.asarray(self.scenario.prior_mean)
-        found = summaries.errors_by_metric(prior, self.scenario.truth)
-        return {f"prior_{metric}": error for metric, error in found.items()}
+        errors = summaries.errors_by_metric(prior, self.scenario.truth)
+        return {f"prior_{metric}": error for metric, error in errors.items()}
 
     def errors(self, release: Release, n: int) -> dict[str, float]:
         """Return the squared and the absolute error of a release's estimate."""
@@ -160,8 +160,8 @@ class LeastError:
         budgets, errors = table.epsilon_total.tolist(), table[metric].tolist()
         noisy = math.isfinite(budgets[0])
         at = f"At {budget_name(budgets[0])}" if noisy else "Without noise"
-        if said := little(errors[0], prior):
-            return f"{at}, the estimate of {self.who} is {said}"
+        if verdict := little(errors[0], prior):
+            return f"{at}, the estimate of {self.who} is {verdict}"
         beside = f"{percent(errors[0] / prior)} of the prior's error"
         if noisy and math.isinf(budgets[-1]):
             beside = f"{plain(errors[0] / errors[-1], 2)} times the error without noise"
@@ -172,12 +172,12 @@ class LeastError:
         main = result.tables["main"]
         ends = self.table(main, metric).iloc[[0, -1]].drop_duplicates("epsilon_total")
         errors = zip(ends.epsilon_total, ends[metric], strict=True)
-        found = " and ".join(f"{amount(error)} {with_budget(budget)}" for budget, error in errors)
+        least = " and ".join(f"{amount(error)} {with_budget(budget)}" for budget, error in errors)
         best = "threshold" if self.over == ("epsilon_abc",) else "setting"
         same = main[list(self.of_noise)]
         main = main[np.isfinite(main.epsilon_total) | (same == same.iloc[0]).all(axis=1)]
         return (
-            f"Over {runs_in_words(main)}, the {AXES[metric]} at the best {best} is {found}; "
+            f"Over {runs_in_words(main)}, the {AXES[metric]} at the best {best} is {least}; "
             f"the error of the prior mean is {amount(prior_error(result, metric))}."
             f"{summaries.empty_note(main.get('accepted', [1]))}"
         )

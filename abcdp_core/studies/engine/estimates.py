@@ -90,13 +90,13 @@ class ErrorCurves:
         if main.empty:
             return f"Error of {self.what}", "No estimate is finished yet."
         place, at = self.at(result)
-        here = summaries.over_runs(main[main[self.x] == place], self.column, self.ways)
-        rows: Any = here.to_dict("records")
-        found = {tuple(row[way] for way in self.ways): row for row in rows}
+        over_runs = summaries.over_runs(main[main[self.x] == place], self.column, self.ways)
+        rows: Any = over_runs.to_dict("records")
+        by_way = {tuple(row[way] for way in self.ways): row for row in rows}
         runs = main.run.nunique()
         over = f"over {runs:,} runs" if runs > 1 else "in one run"
         error = f"{'mean ' * (self.averaged or runs > 1)}absolute error of {self.what}"
-        means = _in_words({self._name(result, key): row["mean"] for key, row in found.items()})
+        means = _in_words({self._name(result, key): row["mean"] for key, row in by_way.items()})
         known = [y[x == place].min() for _, x, y in self.theory(result, main) if place in x]
         least = min(known, default=math.nan)
         theory = (
@@ -106,8 +106,8 @@ class ErrorCurves:
         if not math.isfinite(least):
             about = f" The answers carry no information about {self.what}."
             theory = about * math.isinf(least)
-        said = f"{at}, the {error} {over} is {means}."
-        return self.title(result, found, at), f"{said}{theory}"
+        sentence = f"{at}, the {error} {over} is {means}."
+        return self.title(result, by_way, at), f"{sentence}{theory}"
 
     def title(self, result: Result, found: dict[Key, dict[str, float]], at: str) -> str:
         """Say which way of asking has the largest error, if the runs show it clearly."""

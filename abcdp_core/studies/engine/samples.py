@@ -41,6 +41,6 @@ def thinned(weights: Array) -> tuple[NDArray[np.int64], Array]:
     if len(weights) <= SHOWN:
         return np.arange(len(weights)), weights
     points = (np.arange(SHOWN) + 0.5) / SHOWN
-    found = np.searchsorted(np.cumsum(weights) / weights.sum(), points)
-    chosen, counts = np.unique(found, return_counts=True)
+    places = np.searchsorted(np.cumsum(weights) / weights.sum(), points)
+    chosen, counts = np.unique(places, return_counts=True)
     return chosen, counts / SHOWN

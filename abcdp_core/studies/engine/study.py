@@ -106,10 +106,10 @@ class Study(Generic[P, W]):
         """Compute the tables of a run, or of the next link of a chain."""
         tables = self.tables
         if self.link is not None:
-            here: Continuation[Any] = Continuation.of(run)
-            (rows, state), at = self.link(here), Settings.first(here.task)
+            chain: Continuation[Any] = Continuation.of(run)
+            (rows, state), at = self.link(chain), Settings.first(chain.task)
             made = {name: of_link(str(each), rows.get(name), at) for name, each in tables.items()}
-            return here.link(made, state)
+            return chain.link(made, state)
         whole = cast("Run[P]", run)
         world: Any = self.world(whole)
         return {

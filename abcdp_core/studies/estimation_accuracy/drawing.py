@@ -48,8 +48,8 @@ def efficient_errors(params: Params, name: str, interval: str) -> tuple[Array, A
             of a table (MATH A3, A4, A14).
     """
     index = list(SYMBOL).index(name)
-    found = [_information(params, budget, interval) for budget in params.epsilon_total]
-    known = np.array([each[index, index] for each in found])
+    informed = [_information(params, budget, interval) for budget in params.epsilon_total]
+    known = np.array([each[index, index] for each in informed])
     with np.errstate(divide="ignore"):
         variance = 1.0 / (params.n * np.where(known > NEGLIGIBLE, known, 0.0))
     return np.array(params.epsilon_total), params.sigma * least_error(variance)
@@ -124,20 +124,20 @@ def means_say(result: Result, name: str) -> tuple[str, str]:
     budget, at = _smallest(result)
     rows = summaries.first_of(main[main.epsilon_total == budget], "sampler", "interval")
     sampler, way = rows.sampler.iloc[0], rows.interval.iloc[0]
-    said = (
+    sentence = (
         f"{at}, with {sampler} and {ASKED[way].name}, the posterior mean of {symbol} over "
         f"{runs_in_words(rows)} {ranges(rows[f'mean_{name}'], 4)}; the truth is "
         f"{amount(getattr(params, name), 4)}"
     )
     if name == "sigma" and sampler not in BATCH:
         gained = params.narrower(sampler, rows.sigma_width.mean()).item()
-        said += f"; the posterior of log σ is {contraction.words(gained)}"
+        sentence += f"; the posterior of log σ is {contraction.words(gained)}"
     course = result.tables["course"]
     last = course[course.t == params.n]
     out = (last[f"error_{name}"] > 1.96 * last[f"sd_{name}"]).groupby(last.interval, sort=False)
     each = [f"{part.sum()} of {len(part)} with {ASKED[str(way)].name}" for way, part in out]
     misses = f"Mean ± 1.96 standard deviations misses {symbol}: {', '.join(each)}"
-    return misses if each else f"Estimates of {symbol}", f"{said}."
+    return misses if each else f"Estimates of {symbol}", f"{sentence}."
 
 
 def boxes(result: Result, name: str) -> fig.CaptionedFigure | None:

@@ -73,9 +73,9 @@ def tables(params: Params, outcomes: pd.DataFrame, others: Mapping[str, Sequence
         others: knob -> its other values to try.
     """
     goal, known = params.wish, planning.prior(params.source)
-    found = _found(params, outcomes)
+    ranked = _found(params, outcomes)
     rows: dict[str, list[Row]] = {"main": [], "goal": [], "intervals": []}
-    for name, each in found.items():
+    for name, each in ranked.items():
         delta = mechanisms.load(name).spends(Budget(params.epsilon_total, params.delta)).delta
         c, epsilon_abc = int(each.rows.c.iloc[0]), float(each.rows.epsilon_abc.iloc[0])
         asked = name, params.epsilon_total, delta, params.n, c, epsilon_abc, params.metric
@@ -86,9 +86,9 @@ def tables(params: Params, outcomes: pd.DataFrame, others: Mapping[str, Sequence
         sets = each.rows["index"].nunique()
         rows["goal"].append((name, goal.quantity, *astuple(each.value), sets, exact))
         if goal.intervals and math.isfinite(each.value.value):
-            held = planning.share(planning.per_case(each.rows).coverage.to_numpy())
-            rows["intervals"].append((name, *astuple(each.value), *astuple(held)))
-    curve = _table("curve", _elsewhere(params, outcomes, found))
+            covered = planning.share(planning.per_case(each.rows).coverage.to_numpy())
+            rows["intervals"].append((name, *astuple(each.value), *astuple(covered)))
+    curve = _table("curve", _elsewhere(params, outcomes, ranked))
     looked_at = {knob: {*outcomes[outcomes.part == part][knob]} for part, knob in KNOBS.items()}
     # Nothing is enough before all budgets, or all sizes, were tried.
     whole = [knob for knob, seen in looked_at.items() if {*others[knob]} <= seen]
@@ -113,7 +113,7 @@ def _table(name: str, rows: list[Row]) -> pd.DataFrame:
 
 def _found(params: Params, outcomes: pd.DataFrame) -> dict[str, Found]:
     """Return the predictions for mechanisms that have outcomes, the best first."""
-    goal, known, found = params.wish, planning.prior(params.source), {}
+    goal, known, settings = params.wish, planning.prior(params.source), {}
     for name in params.planned:
         own = outcomes[outcomes.mechanism == name]
         rows, tried = (own[own.part == part] for part in ("predicted", "tried"))
@@ -121,8 +121,8 @@ def _found(params: Params, outcomes: pd.DataFrame) -> dict[str, Found]:
             rows = planning.other_half(tried, goal.score, 1)
         if len(rows):
             value = goal.value(rows, known)
-            found[name] = Found(rows, goal.error(rows, known), value, goal.coverage(rows))
-    return dict(sorted(found.items(), key=lambda item: item[1].rank))
+            settings[name] = Found(rows, goal.error(rows, known), value, goal.coverage(rows))
+    return dict(sorted(settings.items(), key=lambda item: item[1].rank))
 
 
 def _elsewhere(params: Params, outcomes: pd.DataFrame, found: Mapping[str, Found]) -> list[Row]:
@@ -135,8 +135,8 @@ def _elsewhere(params: Params, outcomes: pd.DataFrame, found: Mapping[str, Found
             at_home = first[first.mechanism == name]
             if others.empty or at_home.empty or not 0.0 < each.value.value < math.inf:
                 continue
-            here = each.value if each.coverage >= HONEST else NONE
-            points: dict[Any, Estimate] = {(params.epsilon_total, params.n): here}
+            own = each.value if each.coverage >= HONEST else NONE
+            points: dict[Any, Estimate] = {(params.epsilon_total, params.n): own}
             for where, there in others[others.mechanism == name].groupby(["epsilon_total", "n"]):
                 same = at_home[at_home["index"].isin(there["index"])]
                 if len(same):

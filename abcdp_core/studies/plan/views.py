@@ -68,8 +68,8 @@ def advice(result: Result) -> str:
     if params.has_goal and main.meets.any() and best.value_high > params.wanted:
         texts.append("This is not certain: the 95 % interval extends beyond the goal.")
     if params.has_goal and not main.meets.any():
-        held = result.tables["intervals"].coverage[:1]
-        too_few = held[held < planning.HONEST]
+        coverage = result.tables["intervals"].coverage[:1]
+        too_few = coverage[coverage < planning.HONEST]
         texts += [f"Its intervals hold the truth in {percent(each)} of cases." for each in too_few]
         knobs = result.tables["enough"].knob.unique()
         texts += [f"{enough_title(result, knob)}." for knob in knobs]
@@ -133,9 +133,11 @@ def _ranked(result: Result) -> fig.CaptionedFigure:
     figure = _rows(rows, ("value", "no draws"), words, wanted, prior)
     units = {str(name): mechanisms.load(name).protects(source)[0] for name in main.mechanism}
     others = {name: unit for name, unit in units.items() if unit != units[main.mechanism[0]]}
-    said = [f"{fig.called(name).capitalize()} protects {unit}." for name, unit in others.items()]
-    said = [result.summary, *said, noisy_counts.rival(source)]
-    return fig.CaptionedFigure(figure, " ".join(said))
+    sentences = [
+        f"{fig.called(name).capitalize()} protects {unit}." for name, unit in others.items()
+    ]
+    sentences = [result.summary, *sentences, noisy_counts.rival(source)]
+    return fig.CaptionedFigure(figure, " ".join(sentences))
 
 
 def _enough_rows(result: Result, knob: str) -> fig.CaptionedFigure:
@@ -145,11 +147,11 @@ def _enough_rows(result: Result, knob: str) -> fig.CaptionedFigure:
     given, name = settings_line(params, [other]), planning.NAMES[knob]
     words = enough_title(result, knob), f"smallest {name} that is enough", given
     yours = (float(getattr(params, knob)), fig.GUIDE, "yours")
-    said = (
+    sentence = (
         f"Each row shows the smallest {name} predicted to meet the goal with {given}: "
         f"{params.wish.quantity} at most {amount(params.wanted, 6)}."
     )
-    return fig.CaptionedFigure(_rows(rows, ("enough", "none"), words, [yours]), said)
+    return fig.CaptionedFigure(_rows(rows, ("enough", "none"), words, [yours]), sentence)
 
 
 def _rows(
