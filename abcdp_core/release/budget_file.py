@@ -121,10 +121,10 @@ def reservation_in(document: Mapping[str, Any]) -> Reservation:
     Raises:
         KeyError, TypeError, ValueError: there is none, or it has another form.
     """
-    found = Reservation(**document["ledger"])
-    if [*map(type, vars(found).values())] != [str, int, str]:
+    reservation = Reservation(**document["ledger"])
+    if [*map(type, vars(reservation).values())] != [str, int, str]:
         raise ValueError("no reservation")
-    return found
+    return reservation
 
 
 def usual_place() -> Path:
@@ -286,17 +286,17 @@ def taken(
         ParameterError: from :func:`reserve`; or the reservation cannot be given back and counts as
             spent.
     """
-    found = None
+    charged = None
     try:
         # A signal waits, so it is never unclear whether the file was changed.
         with held():
-            found = Taken(reserve(file, name, claim, unit, neighbours))
-        yield found
+            charged = Taken(reserve(file, name, claim, unit, neighbours))
+        yield charged
     finally:
-        if found is not None and not found.is_kept:
+        if charged is not None and not charged.is_kept:
             try:
                 with held():
-                    give_back(file, found.reservation)
+                    give_back(file, charged.reservation)
             except ParameterError as error:
                 raise ParameterError(
                     f"{error} Nothing was released, and yet its cost may count as spent: see "

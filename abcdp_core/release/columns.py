@@ -191,12 +191,12 @@ def _daily_counts(table: tabular.Table, _: int, how: Reading) -> Array:
         raise TableError(f"{column.place(int(np.argmax(below)))} is negative. {CORRECTIONS}")
     if how.corrections == "drop":
         values = np.where(below, 0.0, values)
-    found = _by_day(table, values, how)
-    if (found < 0.0).any():
+    per_day = _by_day(table, values, how)
+    if (per_day < 0.0).any():
         raise TableError(
-            f"Day {int(np.argmax(found < 0.0)) + 1} has a negative sum, even with its other rows."
+            f"Day {int(np.argmax(per_day < 0.0)) + 1} has a negative sum, even with its other rows."
         )
-    return found
+    return per_day
 
 
 CORRECTIONS = (
@@ -292,17 +292,17 @@ def _records(content: bytes, scenario: Scenario, how: Reading) -> Array:
         raise TableError(f"number of records = {n}: must be {allowed}.")
     if n > most:
         raise TableError(f"The file has more than {most:,} records, the most that can be read.")
-    found = np.full((n if public else most, len(own.columns)), np.nan)
+    records = np.full((n if public else most, len(own.columns)), np.nan)
     for j, name in enumerate(own.columns):
         column = table.column(name)
         if name in own.levels:
             values = tabular.categories(column, own.levels[name])
         else:
             values = tabular.numbers(column, how.thousands, whole=name in own.whole)
-        found[:n, j] = np.repeat(values[rows], repeats[rows])
-    if wrong := own.wrong(found):
+        records[:n, j] = np.repeat(values[rows], repeats[rows])
+    if wrong := own.wrong(records):
         raise TableError(wrong)
-    return found
+    return records
 
 
 def read(content: bytes, scenario: Scenario, kind: str, how: Reading = AS_IT_IS) -> Array:

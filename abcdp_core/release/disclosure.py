@@ -77,8 +77,10 @@ def _small_groups(document: ReleaseRecord) -> dict[str, str]:
     small = document.request.event(fewer)
     assert isinstance(small, SparseVector)
     times = small.query_scale / event.query_scale
-    said = f"From a tenth of the values, noise on a distance would be {times:.3g} times as large."
-    return {"Small groups": said}
+    sentence = (
+        f"From a tenth of the values, noise on a distance would be {times:.3g} times as large."
+    )
+    return {"Small groups": sentence}
 
 
 def group_rows(document: ReleaseRecord) -> tuple[list[Row], str]:

@@ -260,10 +260,10 @@ def synthetic(document: ReleaseRecord, sets: int, rng: np.random.Generator) -> p
 
 def picture_rows(document: ReleaseRecord) -> list[Row]:
     """Return one row per parameter, in the units of the data."""
-    found = enumerate(zip(document.parameters, document.axes(), strict=True))
+    axes = enumerate(zip(document.parameters, document.axes(), strict=True))
     return [
         Row(each.name, document.value_text(place), *ends, document.marks(place))
-        for place, (each, ends) in found
+        for place, (each, ends) in axes
     ]
 
 

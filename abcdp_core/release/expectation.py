@@ -30,8 +30,8 @@ LITTLE = 1.1
 def answer(found: Expected, n: int) -> str:
     """Return whether so many values are enough, in a line."""
     values = f"With {n:,} values"
-    if said := sentences.little(found.error, found.prior, "no data"):
-        return f"{n:,} values are too few: the estimate is {said}"
+    if verdict := sentences.little(found.error, found.prior, "no data"):
+        return f"{n:,} values are too few: the estimate is {verdict}"
     if found.error <= LITTLE * found.plain:
         return f"{values}, privacy adds at most 10 % to the error"
     ratio = found.error / found.plain
@@ -55,8 +55,8 @@ def enough(request: ReleaseRequest, n: int, planned: int, expected: str) -> str:
 
 def drawn(request: ReleaseRequest, planned: int) -> fig.CaptionedFigure | None:
     """Return the error of shares against the number of values; ``None`` without a formula."""
-    here = _formula(request, planned)
-    if here is None:
+    planned_for = _formula(request, planned)
+    if planned_for is None:
         return None
     low, high = request.source.own_sizes
     sizes = np.unique(np.rint(np.geomspace(low, high, POINTS)).astype(int))
@@ -64,9 +64,9 @@ def drawn(request: ReleaseRequest, planned: int) -> fig.CaptionedFigure | None:
     private, plain = (
         100.0 * np.array([getattr(each, name) for each in every]) for name in ("error", "plain")
     )
-    top = 120.0 * here.prior
+    top = 120.0 * planned_for.prior
     figure = fig.figure(
-        answer(here, planned),
+        answer(planned_for, planned),
         "number of values N",
         "error, percentage points",
         height=HEIGHT,
@@ -80,21 +80,23 @@ def drawn(request: ReleaseRequest, planned: int) -> fig.CaptionedFigure | None:
         showgrid=False,
     )
     figure.update_yaxes(range=[0.0, top])
-    fig.no_better(figure, 100.0 * here.prior)
+    fig.no_better(figure, 100.0 * planned_for.prior)
     fig.note(figure, low, top, " no better than no data", fig.PRIOR.color, "top left")
     for y, style, words in (
         (private, fig.PRIVATE, "with noise, at most"),
         (plain, fig.NON_PRIVATE, "without noise"),
     ):
         figure.add_trace(fig.line(sizes.astype(float), y, style).update(name=words))
-    name, error = f"your {planned:,} values", 100.0 * here.error
+    name, error = f"your {planned:,} values", 100.0 * planned_for.error
     figure.add_trace(fig.own_mark(planned, error, name).update(showlegend=False))
     side = "right" if planned > high / 10 else "left"
     fig.note(figure, planned, error, f" {name} ", fig.TRUTH.color, f"bottom {side}")
     figure.update_layout(showlegend=True)
-    return fig.CaptionedFigure(figure, f"{answer(here, planned)}. {here.in_words(planned)}")
+    return fig.CaptionedFigure(
+        figure, f"{answer(planned_for, planned)}. {planned_for.in_words(planned)}"
+    )
 
 
 def _formula(request: ReleaseRequest, n: int) -> Expected | None:
-    found = releasable.of(request).expected(request, n)
-    return found if isinstance(found, Expected) else None
+    errors = releasable.of(request).expected(request, n)
+    return errors if isinstance(errors, Expected) else None

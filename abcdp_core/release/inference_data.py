@@ -36,13 +36,13 @@ def to_inference_data(record: ReleaseRecord | Path | str) -> Any:
     if content.get("mode") != "release":
         raise ValueError("this is not a release.")
     part, key = place_of_draws(content)
-    found = content[part]
-    if found is None:
+    stated = content[part]
+    if stated is None:
         raise ValueError("this release has no posterior yet; `abcdp release` completes it.")
-    draws = shuffled(np.array(found[key]))
+    draws = shuffled(np.array(stated[key]))
     if not draws.size:
         raise ValueError("this release kept no draws.")
-    posterior = dict(zip(found["parameters"], draws.T[:, np.newaxis], strict=True))
+    posterior = dict(zip(stated["parameters"], draws.T[:, np.newaxis], strict=True))
     released = dict(content["release"])
     if "names" in released:
         # A private summary: whole numbers, each divided by its own.
@@ -51,8 +51,8 @@ def to_inference_data(record: ReleaseRecord | Path | str) -> Any:
     released.pop("parameters", None)
     released = {name: np.array(value) for name, value in released.items()}
     spent = {"epsilon_total": content["cost"]["epsilon"], "delta": content["cost"]["delta"]}
-    said = {"statement": content["statement"], "mechanism": content["mechanism"], **spent}
+    attributes = {"statement": content["statement"], "mechanism": content["mechanism"], **spent}
     if arviz.__version__.startswith("0."):
-        return arviz.from_dict(posterior=posterior, observed_data=released, attrs=said)
+        return arviz.from_dict(posterior=posterior, observed_data=released, attrs=attributes)
     groups = {"posterior": posterior, "observed_data": released}
-    return arviz.from_dict(groups, attrs=dict.fromkeys(groups, said))
+    return arviz.from_dict(groups, attrs=dict.fromkeys(groups, attributes))

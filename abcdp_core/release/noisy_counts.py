@@ -177,10 +177,10 @@ class NoisyCountsRecord(ReleaseRecord):
     @property
     def summary(self) -> str:
         """The released counts."""
-        said = ", ".join(str(count) for count in self.counts).replace("-", "\u2212")
+        counts = ", ".join(str(count) for count in self.counts).replace("-", "\u2212")
         return (
             f"Released counts of {self.n:,} values, with noise, in the order of the intervals: "
-            f"{said}."
+            f"{counts}."
         )
 
     def _scaled(self, of: Shares) -> Shares:
@@ -226,15 +226,15 @@ class NoisyCountsRecord(ReleaseRecord):
 
     def table(self) -> pd.DataFrame:
         """Return the shares of the series and of the population with their 90 % intervals."""
-        said, d = {"interval": [each.name for each in self.parameters]}, self._decimals
+        columns, d = {"interval": [each.name for each in self.parameters]}, self._decimals
         units = [unit_of(each) for each in self.parameters]
         for whose, of in (("these values", self.told.own), ("population", self.told.population)):
             each = [*zip(*self._scaled(of), units, strict=True)]
-            said[whose] = [f"{mean:.{d}f}{unit}" for mean, _, _, unit in each]
-            said[f"{whose}, 90 % interval"] = [
+            columns[whose] = [f"{mean:.{d}f}{unit}" for mean, _, _, unit in each]
+            columns[f"{whose}, 90 % interval"] = [
                 f"{low:.{d}f} to {high:.{d}f}{unit}" for _, low, high, unit in each
             ]
-        return pd.DataFrame(said)
+        return pd.DataFrame(columns)
 
     def exactness(self) -> str:
         """Return which parts are exact."""
@@ -272,12 +272,12 @@ class NoisyCountsRecord(ReleaseRecord):
 
     def marks(self, row: int) -> Marks:
         """Return interval and mean of the population's share, and the prior mean."""
-        told = self._scaled(self.told.population)
+        shares = self._scaled(self.told.population)
         prior = in_scale(self.parameters, self.request.source.prior_mean)
-        ends = np.array([told.low[row], told.high[row]])
+        ends = np.array([shares.low[row], shares.high[row]])
         return [
             (INTERVAL, ends),
-            (ESTIMATE, told.mean[row : row + 1]),
+            (ESTIMATE, shares.mean[row : row + 1]),
             (PRIOR, prior[row : row + 1]),
         ]
 

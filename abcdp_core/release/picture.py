@@ -104,7 +104,7 @@ def strips(rows: Sequence[Row]) -> list[dict[str, Any]]:
     wide = [_around(row) for row in rows]
     if shared:
         wide = [(min(low for low, _ in wide), max(high for _, high in wide))] * len(wide)
-    found = []
+    shapes = []
     for place, (row, (low, high)) in enumerate(zip(rows, wide, strict=True)):
 
         def at(value: float, low: float = low, high: float = high) -> float:
@@ -113,11 +113,11 @@ def strips(rows: Sequence[Row]) -> list[dict[str, Any]]:
         marks = [mark for style, x in row.marks for mark in _places(style, [*map(at, x)])]
         ticked = [(at(value), text) for value, text in ticks(low, high)]
         has_labels = not shared or place == len(rows) - 1
-        found.append(
+        shapes.append(
             {"name": row.name, "said": row.said, "ticks": ticked, "marks": marks}
             | {"has_labels": has_labels}
         )
-    return found
+    return shapes
 
 
 def _around(row: Row) -> tuple[float, float]:

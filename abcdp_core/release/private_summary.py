@@ -100,7 +100,7 @@ def infer(document: PrivateSummaryRecord, each: Each, seconds: float) -> Private
     size = None if former else request.draws
     if model is None:
         names = tuple(own.name for own in document.parameters)
-        found = outcome.of_pool(
+        posterior = outcome.of_pool(
             pool_with_noise(request, n), z, names, names_of(request.source, n), size
         )
     else:
@@ -108,11 +108,11 @@ def infer(document: PrivateSummaryRecord, each: Each, seconds: float) -> Private
             request.effective_sample_size, request.simulations, seconds, document.rounds
         )
         question = Question(model, law(document.event, len(z)), z, request.pool_seed)
-        found = outcome.of_model(question, effort, each, public.draws, size)
+        posterior = outcome.of_model(question, effort, each, public.draws, size)
         if model.prior.is_product and public.draws.done.all() and not former:
             exact = model.prior.quantiles(TAILS)
-    values = public.told(found.theta, found.numbers)
-    inferred = Inferred.of(found, values, public.values, request, exact, as_in_0_3_0=former)
+    values = public.told(posterior.theta, posterior.numbers)
+    inferred = Inferred.of(posterior, values, public.values, request, exact, as_in_0_3_0=former)
     return dataclasses.replace(document, inferred=inferred, rounds=inferred.rounds)
 
 
@@ -125,8 +125,8 @@ def read(
         ParameterError: the numbers have another length or type.
         KeyError, TypeError, ValueError: the content has another form.
     """
-    found, size = content["release"]["whole_numbers"], size_of(request.source, n)
-    numbers = whole_numbers(found, size, "numbers of the scenario's data")
+    stated, size = content["release"]["whole_numbers"], size_of(request.source, n)
+    numbers = whole_numbers(stated, size, "numbers of the scenario's data")
     posterior = content["posterior"] or {}
     rounds = posterior.get("rounds", ())
     is_possible = all(type(each) is int and each > 0 for each in rounds)

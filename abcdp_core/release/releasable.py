@@ -156,8 +156,8 @@ class ReleaseMechanism:
 
 def every() -> dict[str, ReleaseMechanism]:
     """Return all mechanisms by name, the recommended ones first."""
-    found = [each.RELEASABLE for each in registry.modules(__package__, "RELEASABLE")]
-    return {each.name: each for each in sorted(found, key=lambda each: (each.rank, each.name))}
+    offered = [each.RELEASABLE for each in registry.modules(__package__, "RELEASABLE")]
+    return {each.name: each for each in sorted(offered, key=lambda each: (each.rank, each.name))}
 
 
 def serving(scenario: str) -> dict[str, ReleaseMechanism]:

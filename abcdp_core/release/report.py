@@ -181,7 +181,7 @@ def _value(value: Any) -> str:
 
 def _said(text: str) -> Markup:
     """A text in HTML, with ``*words*`` emphasized and `code` as code."""
-    found = re.sub(r"(?<!\w)\*(\w[\w ?]*)\*", r"<em>\1</em>", str(escape(text)))
-    found = re.sub(r"`([^`]+)`", r"<code>\1</code>", found)
+    marked = re.sub(r"(?<!\w)\*(\w[\w ?]*)\*", r"<em>\1</em>", str(escape(text)))
+    marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", marked)
     # Numbers stay on one line with their symbols.
-    return Markup(re.sub(r"(?<=\d) (?=%)|(?<=ε_total) (?==)|(?<=ε_total =) ", "\u00a0", found))
+    return Markup(re.sub(r"(?<=\d) (?=%)|(?<=ε_total) (?==)|(?<=ε_total =) ", "\u00a0", marked))

@@ -275,8 +275,8 @@ class SeriesRequest(ReleaseRequest):
         source = self.source
         if source.own_parameters is None:
             return tuple(OwnParameter(name, "", 0.0, 1.0) for name in source.axes)
-        found = source.own_parameters(self.low, self.high, n)
-        return tuple(OwnParameter(*each) for each in found)
+        stated = source.own_parameters(self.low, self.high, n)
+        return tuple(OwnParameter(*each) for each in stated)
 
     def data_in_words(self, n: int) -> str:
         """Return the number and the domain of the values in words."""

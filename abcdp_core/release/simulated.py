@@ -83,12 +83,12 @@ def seconds_of_one(model: Model, seed: int) -> float:
 
 def natural_model(scenario: Scenario, n: int) -> Model | None:
     """Return the user's model behind a scenario, with counts, means and sums as numbers."""
-    table, found = scenario.own_table, model_of(scenario, n)
-    if table is None or found is None:
+    table, model = scenario.own_table, model_of(scenario, n)
+    if table is None or model is None:
         return None
-    simulate = functools.partial(_natural, found.simulate, table, n)
+    simulate = functools.partial(_natural, model.simulate, table, n)
     again = natural_model, (scenario, n)
-    return dataclasses.replace(found, simulate=simulate, again=again)
+    return dataclasses.replace(model, simulate=simulate, again=again)
 
 
 def _natural(
@@ -105,12 +105,12 @@ def model_of_unknown_size(scenario: Scenario, law: Law, *, is_released: bool) ->
         law: prior of n, of whole numbers.
         is_released: whether n is also the last of the numbers.
     """
-    found = natural_model(scenario, 1)
-    return found and dataclasses.replace(
-        found,
-        parameters=(*found.parameters, RECORDS),
-        numbers=(*found.numbers, RECORDS) if is_released else found.numbers,
-        prior=found.prior.followed_by(law),
+    model = natural_model(scenario, 1)
+    return model and dataclasses.replace(
+        model,
+        parameters=(*model.parameters, RECORDS),
+        numbers=(*model.numbers, RECORDS) if is_released else model.numbers,
+        prior=model.prior.followed_by(law),
         simulate=functools.partial(_of_sizes, scenario.own_table, is_released),
         again=(functools.partial(model_of_unknown_size, is_released=is_released), (scenario, law)),
     )
@@ -203,8 +203,8 @@ def public_pool(
     """
     table: RecordSchema | None = scenario.own_table
     key = _key(scenario, n, seed, size)
-    found = _pools.get(key)
-    if found is None:
+    pool = _pools.get(key)
+    if pool is None:
         if table is not None and table.pool is not None:
             theta, numbers = table.pool
             draws = Draws(theta, numbers, np.zeros(len(theta)))
@@ -212,11 +212,11 @@ def public_pool(
             model = _model(scenario, _digest(scenario), n)
             draws = _drawn(scenario, model, n, seed, size, progress)
             theta = model.prior.theta(draws.x[draws.done])
-        found = PublicPool(draws, theta, scenario.own_quantities)
+        pool = PublicPool(draws, theta, scenario.own_quantities)
         for oldest in list(_pools)[: 1 - KEPT]:
             _pools.pop(oldest, None)
-        _pools[key] = found
-    return found
+        _pools[key] = pool
+    return pool
 
 
 def has_pool(scenario: Scenario, n: int, seed: int, size: int = FIRST) -> bool:
@@ -269,6 +269,6 @@ def _simulated(model: Model, seed: int, size: int, progress: Progress | None) ->
                 progress(done / len(tasks))
             yield made
 
-    told: Each = each
+    with_progress: Each = each
     question = Question(model, NoNoise(), np.empty(0), seed)
-    return many(tasks_of(question, Proposal(), 0, size), told)
+    return many(tasks_of(question, Proposal(), 0, size), with_progress)

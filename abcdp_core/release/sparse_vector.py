@@ -312,9 +312,9 @@ def read(request: SparseVectorRequest, n: int, content: Mapping[str, Any]) -> Sp
         ParameterError: no run makes these decisions.
         KeyError, TypeError, ValueError: the content has another form.
     """
-    found = content["release"]
-    indices = np.array(found["indices"], dtype=np.int64)
-    stopped_at = int(found["stopped_at"])
+    stated = content["release"]
+    indices = np.array(stated["indices"], dtype=np.int64)
+    stopped_at = int(stated["stopped_at"])
     _check_run(request, indices, stopped_at)
     # Prior draws are the same whatever the size of the data sets simulated at them.
     smallest, _ = request.source.own_sizes

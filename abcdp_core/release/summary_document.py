@@ -133,15 +133,15 @@ class PrivateSummaryRecord(ReleaseRecord):
             [deviation(step) for step in self.request.event(self.n).steps().tolist()]
         )
         noise = deviations / np.array(self.whole) * np.abs(table.per_unit(self.n))
-        found = []
+        words = []
         for each, value, spread in zip(table.summaries, natural, noise.tolist(), strict=True):
             is_count = each.kind == "count"
             # A number with a unit may be so small; for a count it means no noise.
             least = 1e-4 if is_count else 1e-12
             size = fixed(spread, decimals(spread)) if spread >= least else "below 0.0001"
             digits = 0 if is_count else decimals(spread)
-            found.append(f"{each.name}: {fixed(value, digits)} ({size})")
-        return found
+            words.append(f"{each.name}: {fixed(value, digits)} ({size})")
+        return words
 
     @property
     def misfit(self) -> tuple[str, ...]:
@@ -149,62 +149,62 @@ class PrivateSummaryRecord(ReleaseRecord):
         if not (self.is_complete and self.found.fit.is_misfit):
             return ()
         fit, limit = self.found.fit, self.request.source.own_jagged
-        said = fit.statement.removesuffix(ONLY_IF_RIGHT) if self.is_withheld else fit.statement
-        return (said, limit) if fit.is_jagged and limit else (said,)
+        verdict = fit.statement.removesuffix(ONLY_IF_RIGHT) if self.is_withheld else fit.statement
+        return (verdict, limit) if fit.is_jagged and limit else (verdict,)
 
     def _probabilities(self) -> list[tuple[str, str, str, str]]:
         """Each question in words, its posterior and prior probability, and a remark."""
         return [
             (
                 each.words,
-                _probability(here, forced=there in (0.0, 1.0)),
+                _probability(given, forced=there in (0.0, 1.0)),
                 _probability(there, forced=True),
                 each.remark,
             )
-            for each, here, there in self._questions()
+            for each, given, there in self._questions()
         ]
 
     def _questions(self) -> list[tuple[TailProbability, float, float]]:
         """Each question with its posterior and its prior probability."""
-        told, prior = self.found.told.probabilities, self.found.prior.probabilities
-        return [*zip(self.request.source.own_questions, told, prior, strict=True)]
+        given, prior = self.found.told.probabilities, self.found.prior.probabilities
+        return [*zip(self.request.source.own_questions, given, prior, strict=True)]
 
     @property
     def modes(self) -> dict[int, Modes]:
         """Several modes, by the place of the parameter that has them; none if withheld."""
-        found = () if self.is_withheld else self.found.summary.modes
-        return {each.parameter: each for each in found}
+        several = () if self.is_withheld else self.found.summary.modes
+        return {each.parameter: each for each in several}
 
     def rows(self) -> list[InWords]:
         """Return each quantity in words."""
-        told, prior, modes = self.found.told, self.found.prior, self.modes
-        found = []
+        posterior, prior, modes = self.found.told, self.found.prior, self.modes
+        rows = []
         for i, each in enumerate(self.parameters):
-            low, _, high = told.quantiles[:, i]
+            low, _, high = posterior.quantiles[:, i]
             digits = _decimals(high - low, prior.quantiles[:, i], high)
             least = 0.1 * abs(prior.quantiles[0, i])
             if high > max(low, least) and least > 0.0 and float(f"{high:.{digits}f}") == 0.0:
                 # A small value under a prior over many decades.
                 digits = decimals(high - low)
-            numbers = (told.mean[i], low, high, prior.mean[i], *prior.quantiles[[0, 2], i])
+            numbers = (posterior.mean[i], low, high, prior.mean[i], *prior.quantiles[[0, 2], i])
             texts = [fixed(x, digits) for x in numbers]
             if i in modes:
                 # From the lowest end of the region to its highest, with the gaps.
                 low_to, _, highest = modes[i].in_words.rpartition(" to ")
                 texts[:3] = f"{len(modes[i].region)} modes", low_to, highest
-            found.append(InWords(each.name, unit_of(each), *texts))
-        return found
+            rows.append(InWords(each.name, unit_of(each), *texts))
+        return rows
 
     def _inverses(self) -> list[tuple[str, str, Inverse, Inverse]]:
         """Inverses of quantities: name, unit, posterior and prior."""
-        source, found = self.request.source, []
-        told, prior = self.found.told.quantiles, self.found.prior.quantiles
+        source, inverses = self.request.source, []
+        posterior, prior = self.found.told.quantiles, self.found.prior.quantiles
         for i, each in enumerate(source.own_quantities, start=len(source.axes)):
             if each.inverse is not None:
                 name, unit, factor = each.inverse
-                here, there = Inverse.of(told[:, i], factor), Inverse.of(prior[:, i], factor)
-                found.append((name, unit, here, there))
-        return found
+                given, there = Inverse.of(posterior[:, i], factor), Inverse.of(prior[:, i], factor)
+                inverses.append((name, unit, given, there))
+        return inverses
 
     @property
     def finding(self) -> str:
@@ -255,8 +255,8 @@ class PrivateSummaryRecord(ReleaseRecord):
              f"{row.prior}{row.unit}", f"{row.prior_low} to {row.prior_high}{row.unit}")
             for row in self.rows()
         ]  # fmt: skip
-        for name, unit, here, there in self._inverses():
-            rows.append((f"{name} (median)", *here.in_words(unit), *there.in_words(unit)))
+        for name, unit, given, there in self._inverses():
+            rows.append((f"{name} (median)", *given.in_words(unit), *there.in_words(unit)))
         for words, now, before, remark in self._probabilities():
             alone = ", forced by the prior" if remark else ""
             rows.append((f"P({words}){alone}", now, "", before, ""))
@@ -310,17 +310,17 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     def _posterior(self) -> dict[str, Any]:
         """The posterior, ready for JSON."""
-        found, told, prior = self.found, self.found.told, self.found.prior
-        fit = found.fit.record()
+        inferred, posterior, prior = self.found, self.found.told, self.found.prior
+        fit = inferred.fit.record()
         if self.is_of_0_3_0:
             del fit["checked"]
         several = {self.parameters[place].name: each.region for place, each in self.modes.items()}
-        known = found.summary.shape[len(several) :]
+        known = inferred.summary.shape[len(several) :]
         made = {
-            "way": found.summary.way,
-            "effective_sample_size": found.summary.effective,
-            "rounds": list(found.rounds),
-            "failed": found.summary.failed,
+            "way": inferred.summary.way,
+            "effective_sample_size": inferred.summary.effective,
+            "rounds": list(inferred.rounds),
+            "failed": inferred.summary.failed,
             "fit": fit,
             "parameters": [each.name for each in self.parameters],
             "units": [each.unit for each in self.parameters],
@@ -330,22 +330,22 @@ class PrivateSummaryRecord(ReleaseRecord):
             return {**made, "withheld": WITHHELD, "draws": []}
         return {
             **made,
-            "means": told.mean.tolist(),
-            "intervals": told.quantiles[[0, 2]].T.tolist(),
+            "means": posterior.mean.tolist(),
+            "intervals": posterior.quantiles[[0, 2]].T.tolist(),
             **({"regions": several} if several else {}),
             **({"combinations": known} if known else {}),
             "prior_means": prior.mean.tolist(),
             "prior_intervals": prior.quantiles[[0, 2]].T.tolist(),
             "further": [
-                {"name": name, "unit": unit, "median": here.median,
-                 "interval": [here.shortest, here.longest], "prior_median": there.median,
+                {"name": name, "unit": unit, "median": given.median,
+                 "interval": [given.shortest, given.longest], "prior_median": there.median,
                  "prior_interval": [there.shortest, there.longest]}
-                for name, unit, here, there in self._inverses()
+                for name, unit, given, there in self._inverses()
             ],
             "probabilities": [
-                {"statement": each.words, "probability": here, "prior": there,
+                {"statement": each.words, "probability": given, "prior": there,
                  "remark": each.remark}
-                for each, here, there in self._questions()
+                for each, given, there in self._questions()
             ],
             "weights": "equal",
             "draws": self.sample.tolist(),
@@ -356,15 +356,15 @@ class PrivateSummaryRecord(ReleaseRecord):
         source = self.request.source
         more = [(each.low, each.high) for each in source.own_quantities]
         usual = np.array([*source.axes.values(), *more]).T
-        told, prior = self.found.told.quantiles, self.found.prior.quantiles
-        shown = prior if self.is_withheld else told
+        posterior, prior = self.found.told.quantiles, self.found.prior.quantiles
+        shown = prior if self.is_withheld else posterior
         low = np.minimum.reduce([usual[0], shown[0], prior[0]])
         high = np.maximum.reduce([usual[1], shown[2], prior[2]])
         return [*zip(low.tolist(), high.tolist(), strict=True)]
 
     def marks(self, row: int) -> Marks:
         """Return interval and mean of prior and posterior."""
-        told, prior = self.found.told, self.found.prior
+        posterior, prior = self.found.told, self.found.prior
         before: Marks = [
             (picture.PRIOR_INTERVAL, prior.quantiles[[0, 2], row]),
             (picture.PRIOR, prior.mean[row : row + 1]),
@@ -376,18 +376,18 @@ class PrivateSummaryRecord(ReleaseRecord):
             return [*before, *((picture.INTERVAL, each) for each in ends)]
         return [
             *before,
-            (picture.INTERVAL, told.quantiles[[0, 2], row]),
-            (picture.ESTIMATE, told.mean[row : row + 1]),
+            (picture.INTERVAL, posterior.quantiles[[0, 2], row]),
+            (picture.ESTIMATE, posterior.mean[row : row + 1]),
         ]
 
     def value_text(self, row: int) -> str:
         """Return mean and interval."""
         if self.is_withheld:
             return "not shown"
-        found = self.rows()[row]
+        words = self.rows()[row]
         if row in self.modes:
-            return found.mean
-        return f"{found.mean} ({found.low} to {found.high}){found.unit}"
+            return words.mean
+        return f"{words.mean} ({words.low} to {words.high}){words.unit}"
 
     def fit_rows(self) -> tuple[list[Row], str]:
         """Return some released numbers beside the model's simulations, and a caption."""
@@ -403,8 +403,8 @@ class PrivateSummaryRecord(ReleaseRecord):
             reach = 0.2 * max(high - low, 1e-9)
             ends = min(low, value) - reach, max(high, value) + reach
             marks = [(picture.MADE, np.array([low, high])), (picture.RELEASED, np.array([value]))]
-            said = f"{amount(value, 4)}; usual: {amount(middle, 4)}"
-            rows.append(Row(names[place], said, *ends, marks))
+            words = f"{amount(value, 4)}; usual: {amount(middle, 4)}"
+            rows.append(Row(names[place], words, *ends, marks))
         left_out = len(names) - len(rows)
         more = f" {counted(left_out, 'other number')} not shown." if left_out else ""
         return rows, f"Point: released. Line: {picture.MADE.name}.{more}"

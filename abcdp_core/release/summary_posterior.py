@@ -89,12 +89,12 @@ class Inferred:
             draws = values[in_proportion(weights, request.draws)]
             fit = dataclasses.replace(cast(Fit, summary.fit), is_blind=False)
             summary = dataclasses.replace(summary, fit=fit)
-        told = PosteriorSummary.of(values, request, weights)
+        posterior = PosteriorSummary.of(values, request, weights)
         before = PosteriorSummary.of(prior, request, of_prior)
         if exact is not None:
             known = exact.shape[1]
             before.mean[:known], before.quantiles[:, :known] = summary.prior.mean, exact
-        return cls(told, before, summary, tuple(size for size, _ in found.rounds), draws)
+        return cls(posterior, before, summary, tuple(size for size, _ in found.rounds), draws)
 
     @property
     def fit(self) -> Fit:
@@ -115,8 +115,8 @@ class Inverse(NamedTuple):
     @classmethod
     def of(cls, quantiles: Array, factor: float) -> Inverse:
         """Convert lower end, median and upper end ``(3,)`` of the quantity."""
-        found = (factor / each if each > 0.0 else None for each in quantiles[::-1].tolist())
-        return cls(*found)
+        ends = (factor / each if each > 0.0 else None for each in quantiles[::-1].tolist())
+        return cls(*ends)
 
     def in_words(self, unit: str) -> tuple[str, str]:
         """Return median and interval."""

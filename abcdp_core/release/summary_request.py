@@ -114,8 +114,8 @@ class PrivateSummaryRequest(ReleaseRequest):
 
     def settings_in_words(self) -> str:
         """Return the settings besides the budget, in a few words."""
-        said = super().settings_in_words()
-        return f"{said}, {people.in_words(self.at_most)}" if self.at_most else said
+        words = super().settings_in_words()
+        return f"{words}, {people.in_words(self.at_most)}" if self.at_most else words
 
     @classmethod
     def serves(cls, scenario: Scenario) -> bool:
@@ -186,17 +186,17 @@ class PrivateSummaryRequest(ReleaseRequest):
     @property
     def statistic(self) -> Statistic:
         """The scenario's statistic, for persons with several records if there may be such."""
-        found, table = statistic_of(self.source), self.table
+        statistic, table = statistic_of(self.source), self.table
         if table is None or not self.at_most:
-            return found
-        return people.of_person(found, table.unit, self.at_most)
+            return statistic
+        return people.of_person(statistic, table.unit, self.at_most)
 
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
         """Return the parameters and further quantities."""
         source = self.source
-        told = [(source.own_names[axis], source.units[axis]) for axis in source.axes]
-        told += [(each.name, each.unit) for each in source.own_quantities]
-        return tuple(OwnParameter(name, unit, 0.0, 1.0) for name, unit in told)
+        named = [(source.own_names[axis], source.units[axis]) for axis in source.axes]
+        named += [(each.name, each.unit) for each in source.own_quantities]
+        return tuple(OwnParameter(name, unit, 0.0, 1.0) for name, unit in named)
 
     def check_values(self, values: Array) -> None:
         """Check the values; if the number of records is private, rows of NaN are no records."""
@@ -251,11 +251,11 @@ class PrivateSummaryRequest(ReleaseRequest):
         """Say what holds for people with several rows."""
         if self.at_most:
             depends = lattice.DEPENDENT if lattice.DEPENDENT in usual else ""
-            said = (
+            sentence = (
                 f"Of each person at most {self.at_most} records are used, drawn at random before "
                 f"anything was computed; how many were left out is private. {depends}"
             )
-            return said.rstrip()
+            return sentence.rstrip()
         stated = "It was stated that each row is another person. "
         return f"{stated}{usual}" if self.rows_are_people else usual
 
@@ -280,11 +280,11 @@ class PrivateSummaryRequest(ReleaseRequest):
             low, high = sorted(ends[:, place].tolist())
             is_count = table is None or table.summaries[place].kind == "count"
             digits = 0 if is_count else decimals(high - low)
-            said = f"{names[place]}: {fixed(low, digits)} to {fixed(high, digits)}"
+            words = f"{names[place]}: {fixed(low, digits)} to {fixed(high, digits)}"
             if all(map(math.isfinite, limits[place])):
                 least, most = (f"{end:,.12g}".replace("-", "\u2212") for end in limits[place])
-                said = f"{said} (possible: {least} to {most})"
-            each.append(said)
+                words = f"{words} (possible: {least} to {most})"
+            each.append(words)
         remedy = "this scenario does not fit them: spend nothing on it"
         if table is not None:
             remedy = "the prior misses them: widen it before you spend anything"

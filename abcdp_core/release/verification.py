@@ -136,15 +136,15 @@ def _again(content: Mapping[str, Any]) -> ReleaseRecord:
             f"scenario = {shown(scenario)}: is unknown; name your own model or pool with --plugin "
             "FILE."
         )
-    found = releasable.chosen(scenario, name)
-    request = params_from_json(found.request, public)
+    mechanism = releasable.chosen(scenario, name)
+    request = params_from_json(mechanism.request, public)
     assert isinstance(request, ReleaseRequest)
     # If the number is private, the record has none, and it is the same for all data.
     n = content["n"] if request.tells_size else request.source.own_sizes[1]
     if type(n) is not int:
         raise ParameterError(f"number of values = {shown(n)}: must be a whole number.")
     request.check_size(n)
-    document = found.read(request, n, content)
+    document = mechanism.read(request, n, content)
     return document.taken_from(reservation_in(content)) if "ledger" in content else document
 
 
@@ -217,13 +217,13 @@ def _agrees(key: str, one: Any, other: Any, document: ReleaseRecord) -> bool:
 def _near(one: Any, other: Any, near: Array) -> bool:
     """Whether arrays have the same shape and differ at most by ``near``, element by element."""
     try:
-        found, again = np.array(one, dtype=float), np.array(other, dtype=float)
+        first, again = np.array(one, dtype=float), np.array(other, dtype=float)
     except (TypeError, ValueError):
         return False
-    if found.shape != again.shape or not found.size:
-        return found.shape == again.shape
-    shape = near if found.ndim > 1 else near.ravel()
-    return bool((np.abs(found - again) <= shape).all())
+    if first.shape != again.shape or not first.size:
+        return first.shape == again.shape
+    shape = near if first.ndim > 1 else near.ravel()
+    return bool((np.abs(first - again) <= shape).all())
 
 
 def check(findings: Sequence[Finding]) -> None:
