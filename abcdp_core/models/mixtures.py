@@ -87,13 +87,13 @@ def mixture(
     points, mass = _points(x, weights)
     best, least, d = list[Student](), math.inf, x.shape[1]
     for count in range(1, MOST + 1):
-        found, log_likelihood = _fitted(points, mass, count, rng)
+        fitted, log_likelihood = _fitted(points, mass, count, rng)
         # Each component has a mean, a symmetric matrix and a share.
         free = count * (d + d * (d + 1) / 2 + 1) - 1
         bic = free * math.log(size) - 2.0 * size * log_likelihood
         if bic >= least:
             break
-        best, least = found, bic
+        best, least = fitted, bic
     return tuple(
         Component.of(share * each.share, each.mean, factor * wider * each.scale)
         for share, factor in ((1.0 - DEFENSIVE, 1.0), (DEFENSIVE, FAR**2))
@@ -135,27 +135,27 @@ def _fitted(
     whole = _covariance(points - mass @ points, mass)
     least = 1e-6 * np.diag(np.diag(whole))
     belongs = _begun(points / np.sqrt(np.diag(whole) + SMALLEST_VARIANCE), mass, count, rng)
-    longer, reached, found = np.ones(belongs.shape), -math.inf, list[Student]()
+    longer, reached, students = np.ones(belongs.shape), -math.inf, list[Student]()
     for _ in range(STEPS):
         parts = mass[:, None] * belongs
         if min(map(effective_sample_size, parts.T)) < 3 * (d + 1):
             return [], -math.inf
-        found = [
+        students = [
             _component(points, mine, far, least)
             for mine, far in zip(parts.T, longer.T, strict=True)
         ]
-        components = [Component.of(one.share, one.mean, one.scale) for one in found]
+        components = [Component.of(one.share, one.mean, one.scale) for one in students]
         densities = [one.log_density(points) for one in components]
-        each = np.stack(densities, axis=1) + np.array([math.log(one.share) for one in found])
+        each = np.stack(densities, axis=1) + np.array([math.log(one.share) for one in students])
         total = logsumexp(each, axis=1)
         before, reached = reached, float(mass @ total)
         belongs = np.exp(each - total[:, None])
-        away = np.stack([one.distance(points) for one in found], axis=1)
+        away = np.stack([one.distance(points) for one in students], axis=1)
         # A component gives less weight to distant points.
         longer = (FREEDOM + d) / (FREEDOM + away)
         if reached - before < ENOUGH:
             break
-    return found, reached
+    return students, reached
 
 
 def _begun(scaled: Array, mass: Array, count: int, rng: np.random.Generator) -> Array:

@@ -129,16 +129,16 @@ def _check_same(drawn: Array, proposed: Array, log_weights: Array) -> None:
 def _spread(prior: Prior, rng: np.random.Generator) -> Array:
     """Draw x ``(2 DRAWS, d)`` from the sampler, evenly over the range of a whole number."""
     assert prior.draw_theta is not None
-    theta, found, start = prior.draw_theta(rng, 2 * DRAWS), [], 0
+    theta, ranks, start = prior.draw_theta(rng, 2 * DRAWS), [], 0
     for law in prior.laws:
         own = theta[:, start : start + law.size]
         if getattr(law, "whole", False):
             low, high = law.probability(own - 0.5), law.probability(own + 0.5)
-            found.append(low + rng.random(own.shape) * (high - low))
+            ranks.append(low + rng.random(own.shape) * (high - low))
         else:
-            found.append(law.probability(own))
+            ranks.append(law.probability(own))
         start += law.size
-    return np.asarray(ndtri(np.clip(np.hstack(found), NEAREST, 1.0 - NEAREST)))
+    return np.asarray(ndtri(np.clip(np.hstack(ranks), NEAREST, 1.0 - NEAREST)))
 
 
 def _log_shape(prior: Prior, x: Array) -> Array:

@@ -127,8 +127,8 @@ class LogUniform(_Single):
     def theta(self, x: Array) -> Array:
         """Return parameters ``(m, 1)``."""
         low, high = math.log(self.low), math.log(self._end)
-        found = np.clip(np.exp(low + special.ndtr(x) * (high - low)), self.low, self._end)
-        return np.minimum(np.floor(found), self.high) if self.whole else found
+        values = np.clip(np.exp(low + special.ndtr(x) * (high - low)), self.low, self._end)
+        return np.minimum(np.floor(values), self.high) if self.whole else values
 
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, 1)``."""
@@ -157,8 +157,8 @@ class Normal(_Single):
             # Probabilities would round to 0 or 1 in the tails.
             return self.mean + self.deviation * x
         low, high = self._ends()
-        found = self.mean + self.deviation * special.ndtri(low + special.ndtr(x) * (high - low))
-        return np.clip(found, self.low, self.high)
+        values = self.mean + self.deviation * special.ndtri(low + special.ndtr(x) * (high - low))
+        return np.clip(values, self.low, self.high)
 
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, 1)``."""
@@ -221,10 +221,10 @@ class StudentT(_Single):
 
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, 1)``."""
-        found = np.asarray(
+        below = np.asarray(
             special.stdtr(self.degrees, (theta - self.center * (not self.half)) / self.scale)
         )
-        return np.asarray(2.0 * found - 1.0 if self.half else found, dtype=np.float64)
+        return np.asarray(2.0 * below - 1.0 if self.half else below, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -322,22 +322,22 @@ class Dirichlet:
 
     def theta(self, x: Array) -> Array:
         """Return shares ``(m, size)``."""
-        rest, found, share = np.ones(len(x)), np.empty((len(x), self.size)), special.ndtr(x)
+        rest, shares, share = np.ones(len(x)), np.empty((len(x), self.size)), special.ndtr(x)
         for place, (own, others) in enumerate(self._parts()):
             taken = special.betaincinv(own, others, share[:, place])
-            found[:, place] = rest * taken
+            shares[:, place] = rest * taken
             rest = rest * (1.0 - taken)
-        found[:, -1] = rest
-        return found
+        shares[:, -1] = rest
+        return shares
 
     def probability(self, theta: Array) -> Array:
         """Return probabilities ``(m, size - 1)``."""
-        rest, found = np.ones(len(theta)), np.empty((len(theta), self.dimensions))
+        rest, probabilities = np.ones(len(theta)), np.empty((len(theta), self.dimensions))
         for place, (own, others) in enumerate(self._parts()):
             taken = np.divide(theta[:, place], rest, out=np.full(len(rest), 0.5), where=rest > 0.0)
-            found[:, place] = special.betainc(own, others, np.clip(taken, 0.0, 1.0))
+            probabilities[:, place] = special.betainc(own, others, np.clip(taken, 0.0, 1.0))
             rest = np.maximum(rest - theta[:, place], 0.0)
-        return found
+        return probabilities
 
     def _parts(self) -> list[tuple[float, float]]:
         """Return the concentration of each share but the last, and that of all after it."""
@@ -386,12 +386,12 @@ class Prior:
     @property
     def edges(self) -> tuple[Edges, ...]:
         """Ends of each parameter that has a coordinate of its own."""
-        found, parameter, start = [], 0, 0
+        edges, parameter, start = [], 0, 0
         for law in self.laws:
             if law.size == 1:
-                found.append(Edges(parameter, start, *law.natural))
+                edges.append(Edges(parameter, start, *law.natural))
             parameter, start = parameter + law.size, start + law.dimensions
-        return tuple(found)
+        return tuple(edges)
 
     @property
     def is_product(self) -> bool:
@@ -426,19 +426,19 @@ class Prior:
 
     def theta(self, x: Array) -> Array:
         """Return parameters ``(m, p)`` at ``x (m, d)``."""
-        found, start = [], 0
+        columns, start = [], 0
         for law in self.laws:
-            found.append(law.theta(x[:, start : start + law.dimensions]))
+            columns.append(law.theta(x[:, start : start + law.dimensions]))
             start += law.dimensions
-        return np.hstack(found)
+        return np.hstack(columns)
 
     def to_x(self, theta: Array) -> Array:
         """Invert :meth:`theta`; a whole number goes to the middle of its range."""
-        found, start = [], 0
+        columns, start = [], 0
         for law in self.laws:
-            found.append(law.probability(theta[:, start : start + law.size]))
+            columns.append(law.probability(theta[:, start : start + law.size]))
             start += law.size
-        return np.asarray(special.ndtri(np.clip(np.hstack(found), NEAREST, 1.0 - NEAREST)))
+        return np.asarray(special.ndtri(np.clip(np.hstack(columns), NEAREST, 1.0 - NEAREST)))
 
     def log_density(self, x: Array) -> Array:
         """Return the log density ``(m,)`` of ``x (m, d)``; minus infinity where it is negligible.
@@ -448,11 +448,11 @@ class Prior:
         """
         if not self.has_density:
             raise ValueError("this prior has no density.")
-        found = log_of_product(x)
+        log_density = log_of_product(x)
         if self.log_relative is not None:
-            found = found + self.log_relative(self.theta(x)) - self.log_constant
+            log_density = log_density + self.log_relative(self.theta(x)) - self.log_constant
         # Simulators never see values that their prior does not draw.
-        return np.where(np.abs(x).max(axis=1) <= FARTHEST, found, -np.inf)
+        return np.where(np.abs(x).max(axis=1) <= FARTHEST, log_density, -np.inf)
 
 
 def log_of_product(x: Array) -> Array:

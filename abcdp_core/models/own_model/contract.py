@@ -215,8 +215,8 @@ def _bandwidth(model: Model) -> float | None:
     records = pilot(model)
     scaled = (records - model.low) / (model.high - model.low)
     chosen = generator(0, "own-model-bandwidth").integers(records.shape[1], size=len(records))
-    found = median_bandwidth(scaled[np.arange(len(records)), chosen])
-    return float(f"{min(max(found, NARROWEST), BROADEST):.2g}")
+    median = median_bandwidth(scaled[np.arange(len(records)), chosen])
+    return float(f"{min(max(median, NARROWEST), BROADEST):.2g}")
 
 
 def _threshold(model: Model) -> float:
@@ -226,8 +226,8 @@ def _threshold(model: Model) -> float:
     statistics = metric.statistic(records)
     tried = range(min(TRIED, len(statistics)))
     rho = [metric.compare(np.delete(statistics, i, axis=0), statistics[i]) for i in tried]
-    found = float(f"{np.median(np.quantile(rho, 0.02, axis=1)):.2g}")
-    return min(max(found, _highest(model) / 2000.0), metric.bound)
+    usual = float(f"{np.median(np.quantile(rho, 0.02, axis=1)):.2g}")
+    return min(max(usual, _highest(model) / 2000.0), metric.bound)
 
 
 TRIED = 40

@@ -73,8 +73,8 @@ class Failures:
     @classmethod
     def among(cls, parts: list[Failures]) -> Failures:
         """Combine several parts."""
-        said = next((part.said for part in parts if part.said), "")
-        return cls(sum(part.draws for part in parts), sum(part.failed for part in parts), said)
+        words = next((part.said for part in parts if part.said), "")
+        return cls(sum(part.draws for part in parts), sum(part.failed for part in parts), words)
 
 
 @dataclass(frozen=True)
@@ -122,18 +122,18 @@ def simulated(model: Model, n: int, seed: int, progress: Progress | None = None)
     if not len(records):
         raise OwnError(f"{failures.said} All {DRAWS} draws fail.")
     check_alone(model, records)
-    found = np.concatenate([part.numbers for part in parts])
-    return Simulated(records, found, parts[-1].seconds, failures)
+    joined = np.concatenate([part.numbers for part in parts])
+    return Simulated(records, joined, parts[-1].seconds, failures)
 
 
 def _simulated(model: Model, theta: Array, n: int, rng: np.random.Generator) -> Simulated:
     begun = time.perf_counter()
-    records, said = model.tried(rng, theta, n)
+    records, words = model.tried(rng, theta, n)
     left = records[~model.failed(records)]
     k = sum(len(each.names) for each in model.statistics)
-    found = numbers(model, left) if k and len(left) else np.empty((len(left), k))
+    reduced = numbers(model, left) if k and len(left) else np.empty((len(left), k))
     seconds = (time.perf_counter() - begun) / len(theta)
-    return Simulated(left, found, seconds, Failures(len(theta), len(theta) - len(left), said))
+    return Simulated(left, reduced, seconds, Failures(len(theta), len(theta) - len(left), words))
 
 
 def first_draws(
@@ -153,8 +153,8 @@ def first_draws(
     parts = [found.failures]
     for start in range(DRAWS, possible, DRAWS):
         rng = generator(seed, "check-first-data", start)
-        records, said = model.tried(rng, theta[start : start + DRAWS], found.records.shape[1])
-        parts.append(Failures(len(records), int(model.failed(records).sum()), said))
+        records, words = model.tried(rng, theta[start : start + DRAWS], found.records.shape[1])
+        parts.append(Failures(len(records), int(model.failed(records).sum()), words))
         if progress is not None:
             progress(min((start + DRAWS) / possible, 1.0))
     return Failures.among(parts)
@@ -347,8 +347,8 @@ class _Searching:
             second = first.copy()
             second[:, 0] = ends[chosen[:, 1]]
             first, second = self.neighbours(first, second)
-            found = [first, second, self.look(first, second, "adversarial")]
-            kept = [np.concatenate(both) for both in zip(kept, found, strict=True)]
+            shares = [first, second, self.look(first, second, "adversarial")]
+            kept = [np.concatenate(both) for both in zip(kept, shares, strict=True)]
             best = np.argsort(-kept[2], kind="stable")[: max(2, self.size // 4)]
             kept = [each[best] for each in kept]
         return kept[0], kept[1], kept[2]
@@ -372,10 +372,10 @@ class _Searching:
                 for each in (new_first, new_second):
                     each[inside] = np.repeat(records, inside.sum(axis=1), axis=0)
             new_first, new_second = self.neighbours(new_first, new_second)
-            found = self.look(new_first, new_second, "adversarial")
-            better = found > near
+            losses = self.look(new_first, new_second, "adversarial")
+            better = losses > near
             first[better], second[better] = new_first[better], new_second[better]
-            near = np.where(better, found, near)
+            near = np.where(better, losses, near)
 
 
 def corners(model: Model) -> Array:

@@ -187,10 +187,10 @@ def on_lattice(each: Summary, contributions: Array, neighbours: str) -> Whole:
 
 def whole_numbers(of: Sequence[Summary], values: Array, neighbours: str) -> Whole:
     """Round finite contributions ``(..., k)`` to whole numbers ``(..., k)``."""
-    found = np.empty(values.shape, dtype=np.int64)
+    wholes = np.empty(values.shape, dtype=np.int64)
     for j, each in enumerate(of):
-        found[..., j] = on_lattice(each, values[..., j], neighbours)
-    return found
+        wholes[..., j] = on_lattice(each, values[..., j], neighbours)
+    return wholes
 
 
 def steps(summaries: Sequence[Summary]) -> tuple[int, ...]:

@@ -176,10 +176,10 @@ class Model:
         Args:
             by_numbers: whether the noise depends on the sensitivity of the statistics.
         """
-        said = [each.name for each in self.statistics if each.kind == "declared"]
-        if not (by_numbers and said):
+        declared = [each.name for each in self.statistics if each.kind == "declared"]
+        if not (by_numbers and declared):
             return self.unit
-        return f"{self.unit}, if the sensitivity declared for {' and '.join(said)} holds"
+        return f"{self.unit}, if the sensitivity declared for {' and '.join(declared)} holds"
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Draw parameters ``(size, p)`` from the prior.
@@ -236,9 +236,9 @@ class Model:
             return priors.Prior(laws)
         if any(function is None for _, function, _ in densities):
             return priors.Prior(laws, self.draw)
-        found = priors.Prior(laws, self.draw, self._log_relative)
+        prior = priors.Prior(laws, self.draw, self._log_relative)
         try:
-            return dataclasses.replace(found, log_constant=log_constant(found))
+            return dataclasses.replace(prior, log_constant=log_constant(prior))
         except PriorError as error:
             names = " and ".join(name for name, _, _ in densities)
             raise OwnError(f"{self.file}: {names} {error}") from error
@@ -255,16 +255,16 @@ class Model:
 
     def _log_relative(self, theta: Array) -> Array:
         """Return the log-density ``(m,)`` of ``(m, p)`` relative to the stated distributions."""
-        found = np.zeros(len(theta))
+        total = np.zeros(len(theta))
         for what, function, place in self._log_priors():
             assert function is not None
             values = np.asarray(call(self.file, what, function, theta[:, place].copy()))
-            if values.shape != found.shape:
-                raise OwnError(_wrong_shape(self.file, what, values.shape, found.shape))
+            if values.shape != total.shape:
+                raise OwnError(_wrong_shape(self.file, what, values.shape, total.shape))
             if not (values < math.inf).all():
                 raise OwnError(f"{self.file}: {what} returns NaN or infinity.")
-            found = found + values
-        return found
+            total = total + values
+        return total
 
     def records(self, rng: np.random.Generator, theta: Array, n: int) -> Array:
         """Simulate data sets ``(k, n, d)`` at parameters ``(k, p)``, clipped to the public bounds.
@@ -275,9 +275,9 @@ class Model:
             OwnError: the simulator fails and failures are refused, or it returns something invalid
                 or changes its parameters.
         """
-        made, said = self.tried(rng, theta, n)
-        if said and self.failures == "refused":
-            raise OwnError(said)
+        made, why = self.tried(rng, theta, n)
+        if why and self.failures == "refused":
+            raise OwnError(why)
         return made
 
     def failed(self, records: Array) -> NDArray[np.bool_]:
@@ -325,19 +325,19 @@ class Model:
                         raise
                     reasons[row] = described(alone.__cause__, self.file)
         misplaced = self._misplaced(made)
-        failed, said = misplaced.any(axis=(1, 2)), ""
+        failed, message = misplaced.any(axis=(1, 2)), ""
         if failed.any():
             row, _, column = np.argwhere(misplaced)[0].tolist()
             partly = f"NaN in column {self.columns[column].name}"
             why = reasons.get(row, "only NaN" if np.isnan(made[row]).all() else partly)
             named = zip(self.parameters, theta[row], strict=True)
             where = ", ".join(f"{each.name} = {value:.6g}" for each, value in named)
-            said = f"{self.file}: simulate fails at {where} ({why})."
+            message = f"{self.file}: simulate fails at {where} ({why})."
         elif error is not None and self.failures == "refused" and not is_slow(error):
             raise error
         made = np.clip(made, self.low, self.high)
         made[failed] = np.nan
-        return made, said
+        return made, message
 
     def _simulated(self, rng: np.random.Generator, theta: Array, n: int) -> Array:
         """Call the user's simulator and check the result ``(k, n, d)``."""

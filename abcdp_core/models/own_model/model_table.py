@@ -119,12 +119,12 @@ def _one_by_one(model: Model, data: Array) -> list[int]:
     """Compute whole numbers ``(k,)`` of a private data set ``(n, d)``, one record at a time."""
     within = np.clip(data, model.low, model.high)
     present = within[~np.isnan(data).all(axis=-1)]
-    found: list[int] = []
+    wholes: list[int] = []
     for own in model.statistics:
         of, what = own.summaries(), f"statistic {own.name}"
         if own.kind == "declared":
             values = _quietly(model, what, own.values, within)
-            found += whole_numbers(of, values, model.neighbours).tolist()
+            wholes += whole_numbers(of, values, model.neighbours).tolist()
             continue
         total = np.zeros(len(of), dtype=np.int64)
         for row, record in enumerate(present, start=1):
@@ -132,30 +132,30 @@ def _one_by_one(model: Model, data: Array) -> list[int]:
             whole = whole_numbers(of, values[0], model.neighbours)
             _check_cells(model, own, whole)
             total += whole
-        found += total.tolist()
-    return found
+        wholes += total.tolist()
+    return wholes
 
 
 def _quietly(model: Model, what: str, function: Callable[[Array], Array], records: Array) -> Array:
     """Evaluate a statistic on private records; errors contain no message and no value."""
-    found = call_quietly(model.file, what, function, records.copy())
-    if not np.isfinite(found).all():
+    values = call_quietly(model.file, what, function, records.copy())
+    if not np.isfinite(values).all():
         raise OwnError(f"{model.file}: {what} is NaN or infinite; nothing was released.")
-    return found
+    return values
 
 
 def _simulated(model: Model, rng: np.random.Generator, theta: Array, n: int) -> Array:
     """Simulate numbers ``(m, k)``, in units, at parameters ``(m, p)``; NaN for failures."""
     k = len(summaries_of(model))
-    found, step = np.full((len(theta), k), np.nan), max(1, AT_ONCE // (n * k))
+    made, step = np.full((len(theta), k), np.nan), max(1, AT_ONCE // (n * k))
     for start in range(0, len(theta), PART):
         data = model.records(rng, theta[start : start + PART], n)
         failed = model.failed(data)
         for first in range(0, len(data), step):
             done = first + np.flatnonzero(~failed[first : first + step])
             if len(done):
-                found[start + done] = numbers(model, data[done])
-    return found
+                made[start + done] = numbers(model, data[done])
+    return made
 
 
 def check_reproducible(model: Model, n: int, seed: int) -> None:

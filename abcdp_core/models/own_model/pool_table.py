@@ -86,13 +86,13 @@ def _moved_by_roundings(pool: PoolFile, each: Summary) -> Fraction:
     if each.kind not in ("mean", "sum") or pool.neighbours == "add-remove":
         return Fraction(0)
     farthest = Fraction(max(abs(each.lower), abs(each.upper)))
-    found = ROUNDINGS * pool.n * farthest / (Fraction(each.upper) - Fraction(each.lower))
-    if found > COARSEST:
+    moved = ROUNDINGS * pool.n * farthest / (Fraction(each.upper) - Fraction(each.lower))
+    if moved > COARSEST:
         raise OwnError(
             f"{pool.file.name}: summary.{each.name}: the bounds are so far from 0 that rounding "
             f"hides a single record; subtract a public number from both bounds."
         )
-    return found
+    return moved
 
 
 def _sums(pool: PoolFile, data: Array) -> Whole:
@@ -143,13 +143,13 @@ def _wrong_records(pool: PoolFile, values: Array) -> str:
 
 def _digest(pool: PoolFile) -> str:
     """Return the SHA-256 of the contents of a pool in any file format."""
-    said = hashlib.sha256()
+    digest = hashlib.sha256()
     stated = (pool.name, pool.title, pool.unit, pool.neighbours, pool.n, pool.parameters,
               pool.summaries, pool.declared)  # fmt: skip
-    said.update(repr(stated).encode())
+    digest.update(repr(stated).encode())
     for array in (pool.theta, pool.numbers):
-        said.update(np.ascontiguousarray(array).tobytes())
-    return said.hexdigest()
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def scenario_of(pool: PoolFile) -> Scenario:

@@ -57,8 +57,8 @@ def described(error: BaseException, file: str) -> str:
     words = error.msg if isinstance(error, SyntaxError) else str(error)
     # A note may name the parameters.
     words = "; ".join(each.rstrip(".") for each in (words, *getattr(error, "__notes__", ())))
-    said = " ".join(words.split())
-    return f"{kind_of(error, file)}{f': {said}' if said else ''}"
+    line = " ".join(words.split())
+    return f"{kind_of(error, file)}{f': {line}' if line else ''}"
 
 
 def kind_of(error: BaseException, file: str) -> str:

@@ -269,9 +269,9 @@ def _compared(key: PoolKey, n: int | None = None, pseudo_n: int | None = None) -
     pool = open_pool(key) if key.run == 0 else build(key)
     arrays = {"theta": pool.theta}
     for size in pool.statistics if n is None else [n]:
-        found = compare(pool, observed_data(key, size), synthetic=True, pseudo_n=pseudo_n)
-        arrays |= {f"rho {size}": found.rho, f"statistic {size}": found.statistic}
-        arrays |= {f"summary {size} {name}": own for name, own in found.summaries.items()}
+        table = compare(pool, observed_data(key, size), synthetic=True, pseudo_n=pseudo_n)
+        arrays |= {f"rho {size}": table.rho, f"statistic {size}": table.statistic}
+        arrays |= {f"summary {size} {name}": own for name, own in table.summaries.items()}
     return arrays
 
 

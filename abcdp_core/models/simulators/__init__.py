@@ -321,8 +321,8 @@ def title(name: str) -> str:
 
 def with_feature(feature: str) -> list[str]:
     """List the scenarios that state an optional field, without importing them."""
-    found = registry.scan(__name__, "SCENARIO")
-    return [name for name in found if found.defines(name, _old(feature))]
+    scanned = registry.scan(__name__, "SCENARIO")
+    return [name for name in scanned if scanned.defines(name, _old(feature))]
 
 
 def load(name: str) -> Scenario:
@@ -332,6 +332,6 @@ def load(name: str) -> Scenario:
         KeyError: no scenario has this name.
         ValueError: a plug-in lacks something.
     """
-    found = registry.scan(__name__, "SCENARIO")[name]
-    stated = found if isinstance(found, Scenario) else found.SCENARIO
-    return stated if isinstance(stated, Scenario) else of_module(found)
+    plug_in = registry.scan(__name__, "SCENARIO")[name]
+    stated = plug_in if isinstance(plug_in, Scenario) else plug_in.SCENARIO
+    return stated if isinstance(stated, Scenario) else of_module(plug_in)

@@ -204,9 +204,9 @@ def clusters(rng: np.random.Generator, rates: Array, balance: Array, room: int) 
         balance: hosts of each kind ``(k, 2)``, as in :func:`simulate`.
         room: largest number of clusters per outbreak.
     """
-    found = np.zeros((len(rates), room))
+    sizes_of = np.zeros((len(rates), room))
     for k in range(len(rates)):
         sizes = np.sort(observe(rng, rates[k], balance[k])[0])[::-1]
         kept = min(room, len(sizes))
-        found[k, :kept] = sizes[:kept]
-    return found
+        sizes_of[k, :kept] = sizes[:kept]
+    return sizes_of

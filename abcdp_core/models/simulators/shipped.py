@@ -34,9 +34,9 @@ def read(name: str) -> bytes:
     content = (ASSETS / name).read_bytes()
     if name.endswith(".csv"):
         content = content.replace(b"\r\n", b"\n")
-    found = hashlib.sha256(content).hexdigest()[:16]
-    if found != DIGESTS[name]:
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    if digest != DIGESTS[name]:
         raise ParameterError(
-            f"assets/{name}: is not the file shipped with this version (its digest is {found})."
+            f"assets/{name}: is not the file shipped with this version (its digest is {digest})."
         )
     return content

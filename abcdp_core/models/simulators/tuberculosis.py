@@ -138,10 +138,10 @@ def log_relative(theta: Array) -> Array:
     most = (1.0 - (1.0 - outbreak.COMPLIANCE) * theta[:, 0]) / outbreak.COMPLIANCE
     low, accepted = 0.01 * most, _reason(theta) == len(REFUSALS)
     inside = accepted & (low < theta[:, 2]) & (theta[:, 2] < most)
-    found = np.full(len(theta), -np.inf)
+    log_prior = np.full(len(theta), -np.inf)
     share = accepted_share(theta[inside, 3])
-    found[inside] = -np.log(0.99 * most[inside] * share)
-    return found
+    log_prior[inside] = -np.log(0.99 * most[inside] * share)
+    return log_prior
 
 
 def accepted_share(burden: Array) -> Array:

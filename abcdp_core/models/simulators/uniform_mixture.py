@@ -165,11 +165,13 @@ def _features() -> tuple[Array, Array]:
     """
     metric = maximum_mean_discrepancy(*DOMAIN, BANDWIDTH)
     assert isinstance(metric, FourierMMD)
-    found = [metric.moments(float(i), i + 1.0) for i in range(5)]
-    variances, axes = np.linalg.eigh(np.array([covariance for _, covariance in found]))
+    moments = [metric.moments(float(i), i + 1.0) for i in range(5)]
+    variances, axes = np.linalg.eigh(np.array([covariance for _, covariance in moments]))
     kept = (variances > NEGLIGIBLE * variances.max()).any(axis=0)
     lengths = np.sqrt(np.maximum(variances[:, kept], 0.0))
-    return np.array([mean for mean, _ in found]), lengths[..., None] * axes.swapaxes(1, 2)[:, kept]
+    return np.array([mean for mean, _ in moments]), lengths[..., None] * axes.swapaxes(1, 2)[
+        :, kept
+    ]
 
 
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
