@@ -133,20 +133,20 @@ class Censored:
             ParameterError: a summary is impossible under the noise.
         """
         intervals, shown_law = self.intervals, self._shown(query)
-        found = np.zeros(len(summaries))
+        log_density = np.zeros(len(summaries))
         if shown_law is not None:
-            found += shown_law.log_density(query, summaries)
+            log_density += shown_law.log_density(query, summaries)
         for number, place in enumerate(self.places):
             exact, z = summaries[:, place], query[place]
             decides = exact if self.by_exact else np.full(len(exact), z)
             for low, high, shown_as in intervals:
-                found[((decides >= low) & (decides <= high)) != (z == shown_as)] = -np.inf
+                log_density[((decides >= low) & (decides <= high)) != (z == shown_as)] = -np.inf
                 if z == shown_as and not self.by_exact:
                     low = -math.inf if low < self.clamped else low
-                    found += self._log_between(number, low - exact, high - exact)
+                    log_density += self._log_between(number, low - exact, high - exact)
             if z == self.clamped:
-                found += self.law.log_below(number, z - exact)
-        return found
+                log_density += self.law.log_below(number, z - exact)
+        return log_density
 
     def _log_between(self, number: int, low: Array, high: Array) -> Array:
         """Return log P(low < noise < high); by symmetry, the smaller tails are subtracted."""
@@ -186,14 +186,14 @@ class Censored:
 
     def in_words(self) -> str:
         """Describe the noise, and what tables show, in a few words."""
-        said = [self.law.in_words()]
+        parts = [self.law.in_words()]
         if self.clamped > -math.inf:
-            said.append(f"numbers clamped at {self.clamped:g}")
+            parts.append(f"numbers clamped at {self.clamped:g}")
         if self.hidden:
             which = "exact numbers" if self.by_exact else "numbers"
             ends = " or ".join(each.in_words() for each in self.hidden)
-            said.insert(0 if self.by_exact else 2, f"{which} {ends} suppressed")
-        return ", then ".join(said)
+            parts.insert(0 if self.by_exact else 2, f"{which} {ends} suppressed")
+        return ", then ".join(parts)
 
 
 def standing_for(noise: Noise, place: int, mark: str) -> float:

@@ -106,10 +106,10 @@ class Reported:
         theta = self.prior.theta(x)
         columns = [theta]
         for name, output in self.report.items():
-            found = np.asarray(output(theta), dtype=np.float64)
-            if found.shape != (len(theta),) or not np.isfinite(found).all():
+            column = np.asarray(output(theta), dtype=np.float64)
+            if column.shape != (len(theta),) or not np.isfinite(column).all():
                 raise ParameterError(f"report {name}: must give a finite number for each draw.")
-            columns.append(found[:, None])
+            columns.append(column[:, None])
         return np.hstack(columns)
 
 

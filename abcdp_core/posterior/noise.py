@@ -98,10 +98,10 @@ class IndependentNoise:
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
         """Draw queries ``(m, k)``."""
-        found = np.empty_like(summaries)
+        made = np.empty_like(summaries)
         for law in self.laws:
-            found[:, list(law.of)] = law.noisy(rng, summaries)
-        return found
+            made[:, list(law.of)] = law.noisy(rng, summaries)
+        return made
 
     def check(self, query: Array) -> None:
         """Check the query against each law."""
@@ -152,8 +152,8 @@ class _Continuous:
     def log_density(self, query: Array, summaries: Array) -> Array:
         """Return log f ``(m,)``."""
         scale = np.array(self.scale)
-        found: Array = self._log_shape(_mine(self, query - summaries) / scale).sum(axis=1)
-        return found - np.log(self.integral * scale).sum()
+        log_shape: Array = self._log_shape(_mine(self, query - summaries) / scale).sum(axis=1)
+        return log_shape - np.log(self.integral * scale).sum()
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
         """Draw queries ``(m, j)``."""
@@ -325,12 +325,12 @@ class DiscreteGaussian(_OnSteps):
             return np.asarray(log_ndtr((k + 0.5) / scale))
         farthest = math.ceil(40.0 * scale)
         sums = np.logaddexp.accumulate(-0.5 * (np.arange(-farthest, farthest + 1) / scale) ** 2)
-        found = (sums - sums[-1])[(np.clip(k, -farthest, farthest) + farthest).astype(int)]
-        return np.where(k < -farthest, -np.inf, found)
+        log_tail = (sums - sums[-1])[(np.clip(k, -farthest, farthest) + farthest).astype(int)]
+        return np.where(k < -farthest, -np.inf, log_tail)
 
     def _steps_of_noise(self, rng: np.random.Generator, scale: Array) -> Array:
         """Draw by rejection from discrete Laplace noise (their Algorithm 3)."""
-        found, left = np.empty(scale.shape), np.ones(scale.shape, dtype=bool)
+        steps, left = np.empty(scale.shape), np.ones(scale.shape, dtype=bool)
         while left.any():
             own = scale[left]
             width = np.floor(own) + 1.0
@@ -338,9 +338,9 @@ class DiscreteGaussian(_OnSteps):
             keep = rng.random(len(own)) < np.exp(
                 -0.5 * ((np.abs(drawn) - own**2 / width) / own) ** 2
             )
-            found[left] = drawn
+            steps[left] = drawn
             left[left] = ~keep
-        return found
+        return steps
 
 
 @dataclass(frozen=True)

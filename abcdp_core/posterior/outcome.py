@@ -142,8 +142,8 @@ class Summary:
 
     def without_variance(self, medians: Mapping[int, float]) -> Summary:
         """Return medians in place of means that the prior's tails leave without a variance."""
-        found, prior = (each.without([*medians]) for each in (self.found, self.prior))
-        return dataclasses.replace(self, found=found, prior=prior, medians=medians)
+        posterior, prior = (each.without([*medians]) for each in (self.found, self.prior))
+        return dataclasses.replace(self, found=posterior, prior=prior, medians=medians)
 
     def renamed(self, new: Callable[[str], str]) -> Summary:
         """Return the summary with parameters and numbers renamed."""
@@ -180,7 +180,7 @@ class Posterior:
     ) -> Posterior:
         """Build from draws on the scale x, or from ``size`` of them, with equal weights."""
         theta, weights, numbers = scale.theta(found.x), found.weights, found.numbers
-        told, several, pairs = None, list[Modes](), list[tuple[int, int, str]]()
+        of_equals, several, pairs = None, list[Modes](), list[tuple[int, int, str]]()
         if size is not None:
             # Shares have no coordinate of their own.
             x = theta.copy()
@@ -189,7 +189,7 @@ class Posterior:
             between = [valleys(column, weights) for column in x.T]
             chosen = representing(theta, weights, size)
             theta, weights, numbers = theta[chosen], np.full(size, 1.0 / size), numbers[chosen]
-            told = moments(theta)
+            of_equals = moments(theta)
             several = [
                 modes(place, x[chosen, place], theta[:, place], each)
                 for place, each in enumerate(between)
@@ -198,7 +198,7 @@ class Posterior:
             pairs = combinations(theta, scale.theta(found.prior.x[found.prior.done]))
         summary = Summary(
             parameters,
-            told or moments(theta, weights),
+            of_equals or moments(theta, weights),
             of_prior(scale, found.prior),
             found.way,
             found.effective[-1],
@@ -267,6 +267,6 @@ def of_pool(
     size: int | None = None,
 ) -> Posterior:
     """Compute the posterior of released numbers ``z (k,)`` from a pool, of ``size`` draws."""
-    found = pool.given(z)
-    fitted = pool.fit(z, found, parameters, numbers)
-    return Posterior.of(found, parameters, pool.scale, fitted, size)
+    draws = pool.given(z)
+    fitted = pool.fit(z, draws, parameters, numbers)
+    return Posterior.of(draws, parameters, pool.scale, fitted, size)

@@ -76,11 +76,11 @@ class Scores:
     def theta(self, x: Array) -> Array:
         """Return values ``(m,)`` at scores ``(m,)``."""
         ranks = ndtr(x) * len(self.rising) - 0.5
-        found: Array = np.interp(ranks, np.arange(float(len(self.rising))), self.rising)
+        places: Array = np.interp(ranks, np.arange(float(len(self.rising))), self.rising)
         if self.values is None:
-            return found
+            return places
         middles = 0.5 * (self.values[1:] + self.values[:-1])
-        return self.values[np.searchsorted(middles, found)]
+        return self.values[np.searchsorted(middles, places)]
 
 
 def _scored(theta: Array) -> Array:
@@ -211,16 +211,16 @@ class FixedPool:
         is_possible = bool(np.isfinite(log_noise).any())
         weights = normalised(log_noise) if is_possible else np.zeros(size)
         effective = effective_sample_size(weights) if is_possible else 0.0
-        found = functools.partial(
+        answer = functools.partial(
             Found, effective=(effective,), sizes=(size,), failed=0, prior=self.draws
         )
         if effective >= (min(CARRIES, size / 2) if self.moves else FEW_CARRY):
             draws, every = self.draws, np.arange(size)
-            return found(draws.x, weights, draws.numbers, "weights", differ=False, indices=every)
+            return answer(draws.x, weights, draws.numbers, "weights", differ=False, indices=every)
         moved = self.regression.moved(z, OF_POOL, without, move=self.moves)
         numbers, differ = z - self.added[moved.indices], moved.differ
         way: Way = "regression" if self.moves else "nearest"
-        return found(moved.x, moved.weights, numbers, way, differ=differ, indices=moved.indices)
+        return answer(moved.x, moved.weights, numbers, way, differ=differ, indices=moved.indices)
 
     def error(self, values_of: Callable[[Array, Array], Array]) -> Array:
         """Return the root mean squared error ``(d,)`` of posterior means, averaged over the pool.
@@ -231,9 +231,9 @@ class FixedPool:
         numbers, theta = self.draws.numbers, self.scale.theta(self.draws.x)
         truths, off = values_of(theta, numbers), []
         for i in np.unique(np.linspace(0, len(theta) - 1, LOOKED_FOR).astype(int)).tolist():
-            found = self.given(numbers[i] + self.added[i], without=i)
-            values = values_of(self.scale.theta(found.x), found.numbers)
-            off.append(found.weights @ values - truths[i])
+            answer = self.given(numbers[i] + self.added[i], without=i)
+            values = values_of(self.scale.theta(answer.x), answer.numbers)
+            off.append(answer.weights @ values - truths[i])
         return np.sqrt(np.mean(np.square(off), axis=0))
 
     def fit(self, z: Array, found: Found, parameters: Sequence[str], numbers: Sequence[str]) -> Fit:

@@ -53,10 +53,10 @@ class Proposal:
         """Return the log density ``(m,)`` at ``x (m, d)``, given that of the prior."""
         if not self.components:
             return log_prior
-        found: Array = math.log(PRIOR_SHARE) + log_prior
+        log_density: Array = math.log(PRIOR_SHARE) + log_prior
         for share, each in zip(self._shares(), self.components, strict=True):
-            found = np.logaddexp(found, math.log(share) + each.log_density(x))
-        return found
+            log_density = np.logaddexp(log_density, math.log(share) + each.log_density(x))
+        return log_density
 
     def _shares(self) -> list[float]:
         total = sum(each.share for each in self.components)

@@ -139,8 +139,8 @@ class Predictor:
             features = scaling.features(numbers[block], products=products)
             gram += features.T @ features
             cross += features.T @ wanted[block]
-        found = np.asarray(np.linalg.solve(gram, cross), dtype=np.float64)
-        return cls(scaling, products, found)
+        slopes = np.asarray(np.linalg.solve(gram, cross), dtype=np.float64)
+        return cls(scaling, products, slopes)
 
     def of(self, numbers: Array) -> Array:
         """Predict ``(m, d)`` from numbers ``(m, k)``."""

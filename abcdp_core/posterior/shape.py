@@ -107,7 +107,7 @@ def combinations(theta: Array, prior: Array) -> list[tuple[int, int, str]]:
         for each in (variance, before)
     )
     strong = np.argwhere(np.triu((np.abs(r) >= STRONG) & (np.abs(r_before) < STRONG), 1))
-    found = []
+    combined = []
     for a, b in sorted(strong.tolist(), key=lambda pair: -abs(r[*pair]))[:MOST]:
         # A simple multiple is added to the one that varies more.
         one, two = (b, a) if variance[b, b] > 1.1 * variance[a, a] else (a, b)
@@ -119,8 +119,8 @@ def combinations(theta: Array, prior: Array) -> list[tuple[int, int, str]]:
         low, high = np.quantile(theta[:, one] + factor * theta[:, two], (0.05, 0.95)).tolist()
         sign, size = "+" if factor > 0.0 else "\u2212", abs(factor)
         times = "" if size == 1.0 else f"{amount(size)} × "
-        said = estimate(0.5 * (low + high), 0.5 * (high - low))
+        known = estimate(0.5 * (low + high), 0.5 * (high - low))
         words = f"{{0}} and {{1}} are strongly correlated ({fixed(r[a, b], 3)}). "
-        words += f"What is known best is {{2}} {sign} {times}{{3}}: {said} (90 % interval)."
-        found.append((one, two, words))
-    return found
+        words += f"What is known best is {{2}} {sign} {times}{{3}}: {known} (90 % interval)."
+        combined.append((one, two, words))
+    return combined

@@ -34,9 +34,9 @@ def infer(problem: Problem, each: Each = one_by_one, seconds: float = math.inf) 
         if not augmentation.serves(question):
             return outcome.of_model(question, effort, each, size=DRAWS)
         few = dataclasses.replace(effort, simulations=min(effort.simulations, TRIED))
-        found = rounds.infer(question, few, each)
-        if found.way != "weights" or found.effective[-1] < problem.wanted:
-            found = augmentation.infer(question, found.prior, each)
-        return outcome.of_found(question, found, each, DRAWS)
+        draws = rounds.infer(question, few, each)
+        if draws.way != "weights" or draws.effective[-1] < problem.wanted:
+            draws = augmentation.infer(question, draws.prior, each)
+        return outcome.of_found(question, draws, each, DRAWS)
     pool = FixedPool.of(source.theta, source.summaries, noise, problem.seed)
     return outcome.of_pool(pool, z, source.parameters, source.numbers, DRAWS)

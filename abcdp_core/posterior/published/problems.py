@@ -215,13 +215,13 @@ class _OfScale(_Law):
                     raise ParameterError(f"{where}.{key}: has {has}; give one{needed}.")
                 given[key] = np.broadcast_to(np.array(values), size)
         if "scale" in given:
-            found = given["scale"]
+            scale = given["scale"]
         elif "variance" in given:
-            found = self.of_variance(given["variance"])
+            scale = self.of_variance(given["variance"])
         else:
-            found = self.of_budget(given["sensitivity"], given[self.budget])
+            scale = self.of_budget(given["sensitivity"], given[self.budget])
         steps = ((self.step,),) if isinstance(self, _DiscreteLaplace | _DiscreteGaussian) else ()
-        return self._censored(self.kind(tuple(found.tolist()), *steps, of=of), marks, where)
+        return self._censored(self.kind(tuple(scale.tolist()), *steps, of=of), marks, where)
 
     def _censored(self, law: Summable, marks: Sequence[str], where: str) -> noise.Law:
         names = dict.fromkeys([*self.intervals, *marks])
@@ -233,9 +233,9 @@ class _OfScale(_Law):
         clamped = -math.inf if self.clamped is None else self.clamped
         if not hidden and self.clamped is None:
             return law
-        found = Censored(law, clamped, tuple(hidden), self.suppressed == "before noise")
-        found.check_intervals(f"{where}.intervals")
-        return found
+        censored = Censored(law, clamped, tuple(hidden), self.suppressed == "before noise")
+        censored.check_intervals(f"{where}.intervals")
+        return censored
 
     def of_variance(self, variance: Array) -> Array:
         """Return scales ``(j,)`` for variances ``(j,)``."""
@@ -425,8 +425,8 @@ def _problem(
 
 def _model(name: str, records: Sizes | None, own: OwnModels) -> Model:
     if name not in models.names():
-        if (found := own(name, records)) is not None:
-            return found
+        if (model := own(name, records)) is not None:
+            return model
         known = ", ".join(models.names())
         raise ParameterError(
             f"simulator = {shown(name)}: must be one of {known}, or a model of --plugin FILE."

@@ -42,10 +42,10 @@ WAYS = {
 def table(posterior: Summary) -> pd.DataFrame:
     """Return posterior and prior, one row per parameter; NaN for a posterior that is withheld."""
     prior = {f"prior_{name}": values for name, values in vars(posterior.prior).items()}
-    found = vars(posterior.found)
+    moments = vars(posterior.found)
     if posterior.is_withheld:
-        found = dict.fromkeys(found, np.nan)
-    made = pd.DataFrame({"parameter": posterior.parameters} | found | prior)
+        moments = dict.fromkeys(moments, np.nan)
+    made = pd.DataFrame({"parameter": posterior.parameters} | moments | prior)
     if posterior.modes and not posterior.is_withheld:
         regions = {each.parameter: each.in_words for each in posterior.modes}
         made["region"] = [regions.get(place, "") for place in made.index]
@@ -55,9 +55,9 @@ def table(posterior: Summary) -> pd.DataFrame:
 def draws(posterior: Posterior) -> pd.DataFrame:
     """Return the draws, one row each: the weight, and each parameter as ``theta.NAME``."""
     names = [f"theta.{name}" for name in posterior.summary.parameters]
-    found = pd.DataFrame(posterior.theta, columns=names)
-    found.insert(0, "weight", posterior.weights)
-    return found[:0] if posterior.summary.is_withheld else found
+    weighted = pd.DataFrame(posterior.theta, columns=names)
+    weighted.insert(0, "weight", posterior.weights)
+    return weighted[:0] if posterior.summary.is_withheld else weighted
 
 
 def sentence(problem: Problem, posterior: Summary) -> str:
@@ -89,21 +89,21 @@ def suppressed(problem: Problem) -> str:
 
 def finding(problem: Problem, posterior: Summary) -> str:
     """Return a misfit first, then means and standard deviations and how they were computed."""
-    found, fit = posterior.found, posterior.fit
+    moments, fit = posterior.found, posterior.fit
     if fit is not None and posterior.is_withheld:
         return f"{fit.statement.removesuffix(ONLY_IF_RIGHT)} {WITHHELD}"
     several = {posterior.parameters[each.parameter] for each in posterior.modes}
     means = ", ".join(
         f"{name} {estimate(mean, sd)}"
-        for name, mean, sd in zip(posterior.parameters, found.mean, found.sd, strict=True)
+        for name, mean, sd in zip(posterior.parameters, moments.mean, moments.sd, strict=True)
         if name not in several and np.isfinite(mean)
     )
-    said = [f"Posterior mean ± standard deviation: {means}."] if means else []
-    said += [*posterior.shape, how(problem, posterior)]
+    known = [f"Posterior mean ± standard deviation: {means}."] if means else []
+    known += [*posterior.shape, how(problem, posterior)]
     if fit is None:
-        return " ".join(said)
-    told = [fit.statement, *said] if fit.is_misfit else [*said, fit.statement]
-    return " ".join([*told, *fit.remarks])
+        return " ".join(known)
+    in_order = [fit.statement, *known] if fit.is_misfit else [*known, fit.statement]
+    return " ".join([*in_order, *fit.remarks])
 
 
 def how(problem: Problem, posterior: Summary) -> str:
