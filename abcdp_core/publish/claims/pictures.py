@@ -48,7 +48,7 @@ FARTHEST = 4.0
 def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.CaptionedFigure:
     """Draw the verdicts on each paper's stated claims, one bar per paper."""
     rows = table[table["standing"] == "paper"]
-    found = {
+    by_paper = {
         tag: counts(rows[rows["source"] == tag]) for tag in names if (rows["source"] == tag).any()
     }
     every = counts(rows[rows["id"] != ""])
@@ -57,20 +57,20 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.CaptionedFi
         f"Our results agree with {agree} of {counted(judged, 'claim')}",
         "number of claims",
         "",
-        height=AROUND + PAPER_ROW * len(found),
+        height=AROUND + PAPER_ROW * len(by_paper),
     )
-    places = np.arange(len(found), dtype=float)
+    places = np.arange(len(by_paper), dtype=float)
     for outcome, (color, ink) in SHADES.items():
-        numbers = [each.get(outcome, 0) for each in found.values()]
+        numbers = [each.get(outcome, 0) for each in by_paper.values()]
         if not any(numbers):
             continue
-        said = [f"{MARKS[outcome]} {number}" if number else "" for number in numbers]
+        labels = [f"{MARKS[outcome]} {number}" if number else "" for number in numbers]
         bar = go.Bar(
             x=np.array(numbers),
             y=places,
             orientation="h",
             name=in_words(outcome),
-            text=said,
+            text=labels,
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
@@ -80,7 +80,7 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.CaptionedFi
             hovertemplate=f"%{{x}}: {in_words(outcome)}<extra></extra>",
         )
         chart.add_trace(bar)
-    for place, tag in zip(places, found, strict=True):
+    for place, tag in zip(places, by_paper, strict=True):
         words = figures.words(
             0.0, place - 0.22, f"<b>{names[tag]}</b>", figures.BLACK, "bottom left"
         )
@@ -89,11 +89,15 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.CaptionedFi
     small = {"mode": "hide", "minsize": SMALLEST}
     chart.update_layout(barmode="stack", showlegend=False, uniformtext=small)
     chart.update_yaxes(
-        range=[len(found) - 0.6, -0.7], tickvals=[], showline=False, showgrid=False, zeroline=False
+        range=[len(by_paper) - 0.6, -0.7],
+        tickvals=[],
+        showline=False,
+        showgrid=False,
+        zeroline=False,
     )
     text = " ".join(
         f"{names[tag]}: {', '.join(f'{n} {in_words(name)[2:]}' for name, n in each.items())}."  # type: ignore[arg-type]
-        for tag, each in found.items()
+        for tag, each in by_paper.items()
     )
     return figures.CaptionedFigure(chart, f"{chart.layout.title.text}. {text}")
 

@@ -70,9 +70,9 @@ def _claim(entry: Mapping[str, Any], runs: Mapping[str, Run]) -> Claim:
 
 
 def _named(kind: str, entries: Iterable[tuple[str, T]]) -> dict[str, T]:
-    found: dict[str, T] = {}
+    by_name: dict[str, T] = {}
     for name, entry in entries:
-        if name in found:
+        if name in by_name:
             raise ParameterError(f"{kind} {name}: the name is used twice.")
-        found[name] = entry
-    return found
+        by_name[name] = entry
+    return by_name

@@ -209,21 +209,21 @@ def _command(computed: Computed, seed: int) -> str:
 
 def totals(table: pd.DataFrame) -> dict[str, dict[str, dict[str, int]]]:
     """Return paper -> standing -> verdict -> number of claims, and of items without a claim."""
-    found: dict[str, dict[str, dict[str, int]]] = {}
+    by_paper: dict[str, dict[str, dict[str, int]]] = {}
     for source in table["source"].unique():
         rows = table[table["source"] == source]
         claims = rows[rows["id"] != ""]
-        found[str(source)] = {
+        by_paper[str(source)] = {
             **{each: counts(claims[claims["standing"] == each]) for each in STANDINGS},
             "without a claim": {"not testable": int((rows["id"] == "").sum())},
         }
-    return found
+    return by_paper
 
 
 def counts(rows: pd.DataFrame) -> dict[str, int]:
     """Return verdict -> number of rows, for verdicts that occur."""
-    found = {outcome: int((rows["verdict"] == outcome).sum()) for outcome in OUTCOMES}
-    return {outcome: count for outcome, count in found.items() if count}
+    by_outcome = {outcome: int((rows["verdict"] == outcome).sum()) for outcome in OUTCOMES}
+    return {outcome: count for outcome, count in by_outcome.items() if count}
 
 
 def _chance(table: pd.DataFrame, entries: Ledger) -> dict[str, Any]:

@@ -96,8 +96,8 @@ class Paired(Rule):
         contrasts = []
         for setting, pair in itertools.product(list(combinations(rows, self.within)), values):
             first, second = (
-                Side(select(rows, here), self.column, here)
-                for here in ({along: value, **setting} for value in pair)
+                Side(select(rows, side), self.column, side)
+                for side in ({along: value, **setting} for value in pair)
             )
             contrasts.append(Contrast.of(first, second, self.pair))
         return contrasts

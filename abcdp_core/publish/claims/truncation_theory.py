@@ -138,12 +138,12 @@ def _scaled(params: Params, budget: float) -> tuple[float, ...]:
     base = intervals.best(1.0 / budget)
     # The search finds the one maximum within this reach of the base distribution's.
     middle = float(np.log(base.b))
-    found = optimize.minimize_scalar(
+    best = optimize.minimize_scalar(
         lambda x: -scaled(x), bounds=(middle - 0.7, middle + 0.6), method="bounded",
         options={"xatol": 1e-7},
     )  # fmt: skip
-    half = float(np.exp(found.x))
-    exact = (base.b, scaled(found.x), float(base.information[0, 0]))
+    half = float(np.exp(best.x))
+    exact = (base.b, scaled(best.x), float(base.information[0, 0]))
     return budget, params.mu, params.sigma, half, *exact
 
 
@@ -189,7 +189,7 @@ def _estimate(task: Task, budget: float) -> tuple[Any, ...]:
     rng = generator(task.seed, "information", task.run, params.epsilon_total.index(budget))
     chunks = -(-params.draws // TOGETHER)
     sizes = [len(part) for part in np.array_split(np.arange(params.draws), chunks)]
-    found = [
+    estimates = [
         information.monte_carlo(
             rng,
             information.LAPLACE,
@@ -201,7 +201,7 @@ def _estimate(task: Task, budget: float) -> tuple[Any, ...]:
         ).information[0, 0]
         for size in sizes
     ]
-    estimate, exact = float(np.average(found, weights=sizes)), float(best.information[0, 0])
+    estimate, exact = float(np.average(estimates, weights=sizes)), float(best.information[0, 0])
     return budget, task.run, estimate, exact, float(np.log(estimate)), float(np.log(exact))
 
 

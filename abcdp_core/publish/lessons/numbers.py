@@ -116,20 +116,20 @@ def of(step: Step, tables: Tables) -> dict[str, float]:
     Raises:
         LessonError: a number cannot be found or computed.
     """
-    found = of_knobs(step)
-    for name, told in step.numbers.items():
+    computed = of_knobs(step)
+    for name, stated in step.numbers.items():
         try:
-            if told.startswith("="):
-                value = _computed(told, found)
-            elif end := END.fullmatch(told):
-                value = _interval(step, end["number"], found, tables).end(end["end"])
+            if stated.startswith("="):
+                value = _computed(stated, computed)
+            elif end := END.fullmatch(stated):
+                value = _interval(step, end["number"], computed, tables).end(end["end"])
             else:
-                take, rows, column = _place(told, tables)
+                take, rows, column = _place(stated, tables)
                 value = _taken(take, rows[column])
-            found[name] = float(value)
+            computed[name] = float(value)
         except (ArithmeticError, KeyError, IndexError, NameError, TypeError, ValueError) as error:
-            raise LessonError(f"{step.title}: {name} = {told}: {error}") from error
-    return found
+            raise LessonError(f"{step.title}: {name} = {stated}: {error}") from error
+    return computed
 
 
 def broken(step: Step, found: Mapping[str, float]) -> list[str]:
@@ -145,9 +145,9 @@ def check(told: str) -> str:
     """
     if told.startswith("=") or END.fullmatch(told):
         return ""
-    if not (found := PLACE.fullmatch(told)):
+    if not (place := PLACE.fullmatch(told)):
         raise LessonError(f"{told}: must be like 'mean mse of main.errors' or '= 2 * other'.")
-    return found["run"]
+    return place["run"]
 
 
 def _computed(told: str, found: Mapping[str, Any]) -> Any:
@@ -157,14 +157,14 @@ def _computed(told: str, found: Mapping[str, Any]) -> Any:
 
 def _place(told: str, tables: Tables) -> tuple[str, pd.DataFrame, str]:
     """Return the operation, the rows and the column of a number."""
-    found = PLACE.fullmatch(told)
-    assert found is not None, "checked when the lesson was read"
-    rows = tables[found["run"]][found["table"] or "main"]
-    if found["where"]:
-        rows = rows.query(found["where"], engine="python")
+    place = PLACE.fullmatch(told)
+    assert place is not None, "checked when the lesson was read"
+    rows = tables[place["run"]][place["table"] or "main"]
+    if place["where"]:
+        rows = rows.query(place["where"], engine="python")
     if rows.empty:
         raise LessonError("no row meets the condition.")
-    return found["take"], rows, found["column"]
+    return place["take"], rows, place["column"]
 
 
 def _taken(take: str, values: pd.Series[Any]) -> Any:
@@ -224,10 +224,10 @@ def _interval(step: Step, name: str, found: Mapping[str, float], tables: Tables)
 
 def _parts(step: Step, name: str) -> set[str]:
     """Return a number and all numbers that it is computed from, without knobs."""
-    told = step.numbers.get(name, "")
-    if not told.startswith("="):
+    stated = step.numbers.get(name, "")
+    if not stated.startswith("="):
         return {name} & step.numbers.keys()
-    nodes = ast.walk(ast.parse(told[1:].strip(), mode="eval"))
+    nodes = ast.walk(ast.parse(stated[1:].strip(), mode="eval"))
     named = [node.id for node in nodes if isinstance(node, ast.Name)]
     return {name}.union(*(_parts(step, each) for each in named))
 

@@ -122,14 +122,14 @@ def scale(question: Question, answer: float | None = None, words: str = "") -> d
         return MARGIN + LENGTH * (value - question.low) / (question.high - question.low)
 
     ticked = [(f"{at(value):.1f}", f"{value:g}") for value in ticks(question.low, question.high)]
-    said = f"Scale from {question.low:g} to {question.high:g} {question.unit}".rstrip()
-    drawn = {"length": LENGTH, "margin": MARGIN, "ticks": ticked, "label": said, "words": words}
+    label = f"Scale from {question.low:g} to {question.high:g} {question.unit}".rstrip()
+    drawn = {"length": LENGTH, "margin": MARGIN, "ticks": ticked, "label": label, "words": words}
     if answer is None:
         return drawn
     mark = at(answer)
     # Near an end, a centered text would leave the drawing.
     side = "start" if mark < LENGTH / 4 else "end" if mark > LENGTH * 3 / 4 else "middle"
-    return drawn | {"mark": f"{mark:.1f}", "side": side, "label": f"{said}; the answer is {words}"}
+    return drawn | {"mark": f"{mark:.1f}", "side": side, "label": f"{label}; the answer is {words}"}
 
 
 def ticks(low: float, high: float) -> list[float]:

@@ -71,10 +71,10 @@ def _block(text: str, name: str) -> tuple[dict[str, Any], str]:
 
 def _step(title: str, text: str, usual: Mapping[str, Any]) -> Step:
     name = f"step {title.strip()!r}"
-    told, words = _block(text, name)
+    stated, words = _block(text, name)
     before, *after = (part.strip() for part in ANSWER.split(words))
     own = {"title": title.strip(), "text": before, "reveal": "\n".join(after)}
-    step = schemas.check({**told, **own, "set": {**usual, **told.get("set", {})}}, Step, name)
+    step = schemas.check({**stated, **own, "set": {**usual, **stated.get("set", {})}}, Step, name)
     try:
         _check(step)
     except LessonError as error:
@@ -86,10 +86,10 @@ def _check(step: Step) -> None:
     """Refuse a step whose text could not be filled."""
     if (step.question is None) != (not step.reveal):
         raise LessonError("a question and ### Answer need each other.")
-    for told in step.numbers.values():
-        run = numbers.check(told)
+    for stated in step.numbers.values():
+        run = numbers.check(stated)
         if run and run not in step.runs:
-            raise LessonError(f"{told}: run {run} does not exist.")
+            raise LessonError(f"{stated}: run {run} does not exist.")
     asked = step.question
     before = numbers.named_in(step.text + (asked.ask if asked else ""))
     wanted = before | numbers.named_in(step.reveal) | ({asked.answer} if asked else set())

@@ -61,8 +61,8 @@ def obstacle() -> str | None:
         from choreographer.browsers.chromium import Chromium
     except ImportError:
         return "SVG, PNG and PDF files need the package kaleido; run `pip install kaleido`."
-    found = Chromium.find_browser(skip_local=False)
-    if found is None or not Path(found).is_file():
+    browser = Chromium.find_browser(skip_local=False)
+    if browser is None or not Path(browser).is_file():
         return (
             "SVG, PNG and PDF files need Chrome or Chromium: install one, set BROWSER_PATH, or run "
             "`plotly_get_chrome`."
@@ -124,11 +124,11 @@ def _sign(image: Image) -> None:
     if image.path.suffix == ".svg":
         title, text = html.escape(image.title), html.escape(words)
         start = content.index(b">", content.index(b"<svg")) + 1
-        said = f"<title>{title}</title><desc>{text}</desc>".encode()
-        content = content[:start] + said + content[start:]
+        signature = f"<title>{title}</title><desc>{text}</desc>".encode()
+        content = content[:start] + signature + content[start:]
     elif image.path.suffix == ".png":
-        said = _png_text("Title", image.title) + _png_text("Description", words)
-        content = content[:PNG_START] + said + content[PNG_START:]
+        signature = _png_text("Title", image.title) + _png_text("Description", words)
+        content = content[:PNG_START] + signature + content[PNG_START:]
     image.path.write_bytes(content)
 
 

@@ -80,8 +80,8 @@ def shown(last: int) -> list[int]:
     """Return the people at whom the player stops: first one by one, then in growing steps."""
     people = [1]
     while people[-1] < last:
-        here = people[-1]
-        people.append(min(last, here + 1 if here < SINGLE else int(np.ceil(here * STEP))))
+        latest = people[-1]
+        people.append(min(last, latest + 1 if latest < SINGLE else int(np.ceil(latest * STEP))))
     return people
 
 

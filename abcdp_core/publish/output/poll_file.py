@@ -90,8 +90,8 @@ def item(given: Record | Mapping[str, Any], name: str) -> Item:
         if record.words
         else Design(record.low, record.high, record.epsilon, record.seed)
     )
-    found = Item.new(record.question, record.unit, design)
-    poll: Any = found.poll
+    fresh = Item.new(record.question, record.unit, design)
+    poll: Any = fresh.poll
     for place, answer in enumerate(record.answers):
         *asked, word = (answer,) if isinstance(answer, int) else answer
         if bool(record.words) == bool(asked):
@@ -104,23 +104,23 @@ def item(given: Record | Mapping[str, Any], name: str) -> Item:
         # Files of 0.3.0 leave the question's number out.
         number = int(asked[0]) if len(asked) == 3 else place
         poll = poll.take(design if record.words else Question(number, *asked[-2:]), word)
-    return Item(found.text, found.unit, poll)
+    return Item(fresh.text, fresh.unit, poll)
 
 
 def record(item: Item) -> dict[str, Any]:
     """Return a question with its answers as :class:`Record` has it."""
     design = item.poll.design
-    found: dict[str, Any] = {"question": item.text, "epsilon": design.epsilon}
+    written: dict[str, Any] = {"question": item.text, "epsilon": design.epsilon}
     if isinstance(design, Choice):
         answers: list[Any] = [word for _, word in item.poll.answers]
-        return found | {"words": [*design.words], "answers": answers}
+        return written | {"words": [*design.words], "answers": answers}
     answers = [
         [asked.number, asked.lower, asked.upper, word]
         for asked, word in item.poll.answers
         if isinstance(asked, Question)
     ]
     of_numbers = {"unit": item.unit, "low": design.low, "high": design.high, "seed": design.seed}
-    return found | of_numbers | {"answers": answers}
+    return written | of_numbers | {"answers": answers}
 
 
 def written(questionnaire: Questionnaire) -> str:

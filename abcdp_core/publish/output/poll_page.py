@@ -57,9 +57,9 @@ def estimates(item: Item) -> list[Estimate]:
     """Return what is known of each share, or of the one mean."""
     poll = item.poll
     if isinstance(poll, ChoicePoll):
-        told = poll.told
+        known = poll.told
         all_of = zip(
-            told.class_share(), told.class_interval(), told.population_interval(), strict=True
+            known.class_share(), known.class_interval(), known.population_interval(), strict=True
         )
         return [
             Estimate(f"{100 * own[0]:.0f} to {100 * own[1]:.0f} %", share, tuple(own), tuple(wider))
@@ -70,8 +70,8 @@ def estimates(item: Item) -> list[Estimate]:
     own, wider = model.class_interval(), model.interval()
     middle = poll.robust.own.mean() if poll.robust.heads else poll.mean()
     on_scale = [((ends[0] - low) / width, (ends[1] - low) / width) for ends in (own, wider)]
-    said = f"{amount(own[0])} to {amount(own[1])}{item.unit and f' {item.unit}'}"
-    return [Estimate(said, (middle - low) / width, on_scale[0], on_scale[1])]
+    range_in_words = f"{amount(own[0])} to {amount(own[1])}{item.unit and f' {item.unit}'}"
+    return [Estimate(range_in_words, (middle - low) / width, on_scale[0], on_scale[1])]
 
 
 def headline(item: Item) -> str:
@@ -156,8 +156,8 @@ def picture(item: Item, truth: Sequence[float] = (), fresh: int = 0) -> str:
         for label, row, bar in zip(labels, marks, bars, strict=True)
     )
     about = "the interval asked about" if not isinstance(design, Choice) else ""
-    told = "What it tells about the class <small>(thin: a wider population)</small>"
-    head = f"<b>{about}</b><b>What the server sees</b><b>{told}</b>"
+    class_head = "What it tells about the class <small>(thin: a wider population)</small>"
+    head = f"<b>{about}</b><b>What the server sees</b><b>{class_head}</b>"
     grid = f'<div class="poll-picture" style="--mark:{size:.2f}em">{head}{rows}</div>'
     return f'<div class="poll-frame">{grid}</div>'
 
@@ -238,8 +238,10 @@ def _section(item: Item) -> str:
     head = f"<h1>{html.escape(item.text)}</h1><p>{counted(count, 'answer')}, ε = {epsilon}</p>"
     if count < FEWEST:
         return f"{head}<p>{few(count)}</p>"
-    said = "".join(f"<p>{html.escape(each)}</p>" for each in (sentence(item), *explained(item)))
-    return f"{head}<h2>{html.escape(headline(item))}</h2>{picture(item)}{said}"
+    paragraphs = "".join(
+        f"<p>{html.escape(each)}</p>" for each in (sentence(item), *explained(item))
+    )
+    return f"{head}<h2>{html.escape(headline(item))}</h2>{picture(item)}{paragraphs}"
 
 
 def few(count: int) -> str:

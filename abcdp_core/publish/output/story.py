@@ -54,12 +54,12 @@ def page(app: str = "") -> str:
     """
     made = f"Made by ABCDP Explorer {__version__} with the command abcdp story."
     links = [[words, f"{app.rstrip('/')}/{page}"] for page, words in LINKS.items()] if app else []
-    said = json.dumps({**looks(), "links": links, "made": made}).replace("<", "\\u003c")
+    data = json.dumps({**looks(), "links": links, "made": made}).replace("<", "\\u003c")
     parts = {
         "style": (FOLDER / "story.css").read_text(encoding="utf-8"),
         "story": (FOLDER / "story.html").read_text(encoding="utf-8"),
         "script": joined(FOLDER / "page.js"),
-        "said": said,
+        "said": data,
         "draws": base64.b64encode(DRAWS.read_bytes()).decode(),
     }
     text = (FOLDER / "page.html").read_text(encoding="utf-8")
