@@ -107,8 +107,8 @@ def plug_in(files: Sequence[Path], *, pools: bool = False) -> None:
             from abcdp_core.models.own_model.user_errors import described
 
             if str(error).startswith(begin := f"plug-in {file}: "):
-                said = str(error).removeprefix(begin)
-                raise ParameterError(f"plugin = {file}: {said}") from error
+                why = str(error).removeprefix(begin)
+                raise ParameterError(f"plugin = {file}: {why}") from error
             reason = described(error, file.name)
             raise ParameterError(f"plugin = {file}: cannot be loaded ({reason}).") from error
         if hasattr(module, "EXPERIMENT"):

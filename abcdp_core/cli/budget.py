@@ -96,9 +96,9 @@ def _show(options: argparse.Namespace) -> None:
     if documents:
         count = counted(len(documents), "release is", "releases are")
         say(f"{count} in the ledger.")
-    for file, found in documents.items():
-        if options.name not in (None, found.budget):
-            say(f"{file} used another budget, {found.budget}.")
+    for file, reservation in documents.items():
+        if options.name not in (None, reservation.budget):
+            say(f"{file} used another budget, {reservation.budget}.")
 
 
 def _promise(budget: Budget) -> str:

@@ -100,30 +100,30 @@ def run(options: argparse.Namespace) -> int:
     workers = arguments.workers(options.workers, 1024)
     asked = options.pool_size
     asked = asked if asked is None else int(source.pool_size.parse("pool_size", asked))
-    with progress.of_fraction("simulated data sets") as told:
-        found = examination.simulated(model, n, seed, told)
-    with progress.of_fraction("first draws") as told:
-        failures = examination.first_draws(model, found, FIRST, seed, told)
+    with progress.of_fraction("simulated data sets") as bar:
+        simulated = examination.simulated(model, n, seed, bar)
+    with progress.of_fraction("first draws") as bar:
+        failures = examination.first_draws(model, simulated, FIRST, seed, bar)
     if failures.failed and model.failures == "refused":
         raise OwnError(
             f"{failures.said} It fails at {failures.failed:,} of {failures.draws:,} draws; "
             f'failures="excluded" would exclude them.'
         )
-    with progress.of_fraction("scales of numbers") as told:
-        contract.pilot(model, told)
+    with progress.of_fraction("scales of numbers") as bar:
+        contract.pilot(model, bar)
     room = f"N = {n:,}" if model.neighbours == "replace" else f"room for {n:,} records"
     say(f"{model.title} ({model.name}): {room}, reproducible for a given seed.")
     tell(_of_failures(failures))
-    tell(*(f"Note: {words}" for words in examination.warnings(model, found)))
+    tell(*(f"Note: {words}" for words in examination.warnings(model, simulated)))
     if model.statistics:
-        _search(model, found, seed)
+        _search(model, simulated, seed)
     needed = needed_pool(source)
     pool_size = min(needed, most_draws(n)) if asked is None else asked
-    say("", *_pool(needed, pool_size, found.seconds, workers))
+    say("", *_pool(needed, pool_size, simulated.seconds, workers))
     if asked is None and pool_size < needed:
         tell(f"With N = {n:,}, a study cannot use a larger pool.")
     if model.statistics:
-        tell(_of_release(found.seconds))
+        tell(_of_release(simulated.seconds))
     file = shlex.quote(str(options.file))
     after = (
         f"Next: abcdp plan {model.name} --plugin {file} --n {n} --epsilon-total {epsilon_total:g}"
@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     options.store, options.plugin = None, files
     # Threads start at once; processes run in parallel whatever the simulator is.
-    makers = workers if found.seconds * pool_size > WORTH_PROCESSES else 1
+    makers = workers if simulated.seconds * pool_size > WORTH_PROCESSES else 1
     common = {"n": n, "epsilon_total": epsilon_total, "pool_size": pool_size, "runs": runs}
     tables = _simulated(source, common, seed, makers, options)
     say("", *_errors(source, tables, common), "", after)
@@ -168,7 +168,7 @@ def _search(model: Model, simulated: examination.Simulated, seed: int) -> None:
     Raises:
         OwnError: a pair moves a statistic by more than the model claims.
     """
-    found = examination.search(model, simulated, seed)
+    search = examination.search(model, simulated, seed)
     change = "replaced" if model.neighbours == "replace" else "added or removed"
     own = {each.name: each for each in model.statistics}
     n = simulated.records.shape[1]
@@ -182,7 +182,7 @@ def _search(model: Model, simulated: examination.Simulated, seed: int) -> None:
 
     say("", f"How much each statistic changes (L1 and L2) when one record is {change}:", "")
     rows = [["statistic", "claimed", "largest found", "source of the claim"]]
-    for move in found.moves:
+    for move in search.moves:
         stated = own.get(move.name)
         if stated is None:
             scaled = any(not each.whole for each in model.statistics)
@@ -192,7 +192,7 @@ def _search(model: Model, simulated: examination.Simulated, seed: int) -> None:
         both = (in_its_unit(move.name, moves) for moves in (move.claimed, move.found))
         rows.append([move.name, *both, origin])
     say(*table(rows), "")
-    wrong = [move for move in found.moves if not move.holds]
+    wrong = [move for move in search.moves if not move.holds]
     if wrong:
         worst = wrong[0]
         moved, claimed = (in_its_unit(worst.name, each) for each in (worst.found, worst.claimed))
@@ -202,7 +202,7 @@ def _search(model: Model, simulated: examination.Simulated, seed: int) -> None:
             f"private."
         )
     say(
-        f"Searched {counted(found.pairs, 'pair')} of neighboring data sets; no change exceeds its "
+        f"Searched {counted(search.pairs, 'pair')} of neighboring data sets; no change exceeds its "
         "claim. This search is not a proof."
     )
 
@@ -263,9 +263,9 @@ def _simulated(
         if name == STUDIES[0]:
             with (
                 public_pool.made_by(makers, options.scheduler, options.plugin),
-                progress.of_fraction("public pool") as told,
+                progress.of_fraction("public pool") as bar,
             ):
-                pool.make(study.missing_pools(params, seed), told)  # type: ignore[attr-defined]
+                pool.make(study.missing_pools(params, seed), bar)  # type: ignore[attr-defined]
         workers = arguments.workers(options.workers, len(study.tasks(params, seed)))
         result, stop = compute(study, params, seed, workers, options)
         if isinstance(stop, KeyboardInterrupt):
@@ -293,10 +293,10 @@ def _errors(source: Scenario, tables: dict[str, Tables], common: dict[str, Any])
 
 def _rows(plan: pd.DataFrame, coverage: pd.DataFrame) -> list[list[str]]:
     private = coverage[np.isfinite(coverage.epsilon_total)]
-    held: dict[str, Any] = {row["mechanism"]: row for row in private.to_dict("records")}
+    coverage_of: dict[str, Any] = {row["mechanism"]: row for row in private.to_dict("records")}
     rows = [["mechanism", "error", "95 % interval", "coverage", "95 % interval"]]
     for row in plan.to_dict("records"):
-        share = held.get(row["mechanism"])
+        share = coverage_of.get(row["mechanism"])
         covered = ["", ""]
         if share is not None:
             ends = between(share["coverage_low"], share["coverage_high"])
@@ -318,41 +318,41 @@ def _check_pool(options: argparse.Namespace) -> int:
     epsilon_total = float(EPSILON_TOTAL.parse("epsilon_total", options.epsilon_total))
     runs = int(RUNS.parse("runs", options.runs))
     seed = arguments.seed(options.seed)
-    found = arguments.read_pool(options.file)
-    draws, numbers = found.numbers.shape
-    change = "replaced" if found.neighbours == "replace" else "added or removed"
+    public = arguments.read_pool(options.file)
+    draws, numbers = public.numbers.shape
+    change = "replaced" if public.neighbours == "replace" else "added or removed"
     origin = "from kinds, bounds and groups"
-    if found.protected != found.unit:
-        origin = "in part as declared" if found.declared is None else "as declared"
+    if public.protected != public.unit:
+        origin = "in part as declared" if public.declared is None else "as declared"
     needed = 2 * minimum_pool(numbers)
-    size = f", N = {found.n:,}." if found.neighbours == "replace" else "."
+    size = f", N = {public.n:,}." if public.neighbours == "replace" else "."
     say(
-        f"{found.title} ({found.name}): {counted(draws, 'draw')}, "
-        f"{counted(len(found.parameters), 'parameter')}, "
+        f"{public.title} ({public.name}): {counted(draws, 'draw')}, "
+        f"{counted(len(public.parameters), 'parameter')}, "
         f"{counted(numbers, 'summary', 'summaries')}{size}"
     )
     tell(
-        f"When one record is {change}, the numbers change by at most {_pair(found.moves())} (L1 "
+        f"When one record is {change}, the numbers change by at most {_pair(public.moves())} (L1 "
         f"and L2, each number in units of its largest change; {origin}).",
-        f"A release would protect {found.protected}.",
+        f"A release would protect {public.protected}.",
     )
     if draws < needed:
         few = counted(draws, "draw")
         tell(f"Note: with {few}, intervals may be inaccurate; {needed:,} draws are enough.")
-    if again := held_out.repeated(found):
+    if again := held_out.repeated(public):
         tell(
             f"Note: {counted(again, 'row repeats an', 'rows repeat an')} earlier row of the table; "
             f"held-out draws must be new."
         )
     if runs:
         sets = min(runs, draws // 4)
-        held = held_out.measure(found, epsilon_total, sets, seed)
+        measured = held_out.measure(public, epsilon_total, sets, seed)
         tell(
             "",
             f"Private summary at ε_total = {epsilon_total:g}, tested on {sets:,} held-out draws: "
-            f"the root mean squared error is {plain(held.error)} prior standard deviations (95 % "
-            f"interval {between(held.error_low, held.error_high)}; about 1 without data), and the "
-            f"coverage of 90 % intervals is {held.coverage:.2f} (95 % interval "
-            f"{between(held.coverage_low, held.coverage_high)}).",
+            f"the root mean squared error is {plain(measured.error)} prior standard deviations (95 "
+            f"% interval {between(measured.error_low, measured.error_high)}; about 1 without "
+            f"data), and the coverage of 90 % intervals is {measured.coverage:.2f} (95 % interval "
+            f"{between(measured.coverage_low, measured.coverage_high)}).",
         )
     return 0

@@ -97,10 +97,10 @@ def _own(name: str, records: Sizes | None) -> Model | None:
     scenario = simulators.load(name)
     if records is not None and records.law is not None:
         of, is_released = records.law, records.released
-        found = simulated.model_of_unknown_size(scenario, of, is_released=is_released)
+        model = simulated.model_of_unknown_size(scenario, of, is_released=is_released)
     else:
-        found = simulated.natural_model(scenario, records.low if records else scenario.n_default)
-    return None if found is None else Model(**vars(found), title=scenario.title)
+        model = simulated.natural_model(scenario, records.low if records else scenario.n_default)
+    return None if model is None else Model(**vars(model), title=scenario.title)
 
 
 def _write(problem: Problem, posterior: Posterior, taken: float, directory: Path) -> list[Path]:
@@ -124,8 +124,8 @@ def _write(problem: Problem, posterior: Posterior, taken: float, directory: Path
 def record(problem: Problem, posterior: Posterior, seconds: float, privacy: str) -> dict[str, Any]:
     """Return a record of the inference, ready for JSON."""
     name, file = problem.name, shlex.quote(f"{problem.name}.toml")
-    found = posterior.summary
-    tables = {"posterior": report.draws(posterior), "summary": report.table(found)}
+    summary = posterior.summary
+    tables = {"posterior": report.draws(posterior), "summary": report.table(summary)}
     rounds = [{"draws": draws, "effective_sample_size": ess} for draws, ess in posterior.rounds]
     return {
         "problem": name,
@@ -135,13 +135,13 @@ def record(problem: Problem, posterior: Posterior, seconds: float, privacy: str)
         "effective_sample_size_wanted": problem.wanted,
         "seed": problem.seed,
         "command": f"abcdp infer {file} --out {shlex.quote(f'results/{name}')}",
-        "way": report.WAYS[found.way],
-        "effective_sample_size": found.effective,
-        "simulated": found.simulated,
-        "failed": found.failed,
+        "way": report.WAYS[summary.way],
+        "effective_sample_size": summary.effective,
+        "simulated": summary.simulated,
+        "failed": summary.failed,
         "rounds": rounds,
-        "fit": found.fit and found.fit.record(),
-        "summary": report.sentence(problem, found),
+        "fit": summary.fit and summary.fit.record(),
+        "summary": report.sentence(problem, summary),
         "privacy": privacy,
         "spent_by_the_release": problem.spent and dataclasses.asdict(problem.spent),
         "run_time_seconds": round(seconds, 3),

@@ -46,8 +46,8 @@ def tell(*texts: str) -> None:
 
 def estimates(record: ReleaseRecord) -> list[str]:
     """Return a release's estimates and their limits as lines, after a warning of a misfit."""
-    found = record.table()
-    rows = [[str(cell) for cell in row] for row in (found.columns, *found.to_numpy())]
+    made = record.table()
+    rows = [[str(cell) for cell in row] for row in (made.columns, *made.to_numpy())]
     words = [folded(each) for each in (record.remarks, record.statement) if each]
     return [*map(folded, record.misfit), "", *table(rows), "", *words]
 

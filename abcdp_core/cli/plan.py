@@ -120,24 +120,28 @@ def lines(result: Result, advice: str) -> list[str]:
         f"δ = {params.delta:g}, {counted(int(goal.data_sets.max()), 'simulated data set')}."
     )
     ranked = f"Ranked by {goal.quantity.iloc[0]}:"
-    found = [folded(head), "", ranked, *table(_ranking(main, goal, params)), ""]
-    found += [folded(advice), folded(_offered(params.scenario, main.mechanism))]
+    printed = [folded(head), "", ranked, *table(_ranking(main, goal, params)), ""]
+    printed += [folded(advice), folded(_offered(params.scenario, main.mechanism))]
     intervals = result.tables["intervals"]
     if len(intervals):
-        found += ["", "90 % intervals:", *table(_intervals(intervals))]
+        printed += ["", "90 % intervals:", *table(_intervals(intervals))]
     enough = result.tables["enough"]
     if len(enough):
-        found += ["", f"Enough to stay below {amount(params.wanted, 6)}:", *table(_enough(enough))]
+        printed += [
+            "",
+            f"Enough to stay below {amount(params.wanted, 6)}:",
+            *table(_enough(enough)),
+        ]
         if np.isinf(enough.enough_high).any():
-            found.append('In an interval, "none" means that perhaps nothing tried is enough.')
+            printed.append('In an interval, "none" means that perhaps nothing tried is enough.')
     refused = result.tables["refused"]
     if len(refused):
-        found += ["", "Cannot serve this scenario:"]
-        found += [folded(f"{row['mechanism']}: {row['why']}", 2) for row in _records(refused)]
-    found += ["", folded(result.privacy)]
+        printed += ["", "Cannot serve this scenario:"]
+        printed += [folded(f"{row['mechanism']}: {row['why']}", 2) for row in _records(refused)]
+    printed += ["", folded(result.privacy)]
     if result.is_partial:
-        found.append(rest)
-    return found
+        printed.append(rest)
+    return printed
 
 
 def _offered(scenario: str, ranked: Iterable[str]) -> str:
@@ -170,8 +174,8 @@ def _ranking(main: pd.DataFrame, goal: pd.DataFrame, params: Any) -> list[list[s
 def _intervals(table: pd.DataFrame) -> list[list[str]]:
     rows = [["mechanism", "length", "coverage", "95 % interval"]]
     for row in _records(table):
-        held = between(row["coverage_low"], row["coverage_high"])
-        rows.append([row["mechanism"], number(row["width"]), f"{row['coverage']:.2f}", held])
+        range_of = between(row["coverage_low"], row["coverage_high"])
+        rows.append([row["mechanism"], number(row["width"]), f"{row['coverage']:.2f}", range_of])
     return rows
 
 

@@ -30,14 +30,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Recompute a poll, write its tables and its page, and print the intervals."""
-    found = poll_file.read(options.file)
+    questionnaire = poll_file.read(options.file)
     with arguments.writing("out", options.out), together(options.out) as folder:
-        for name, table in tables_of(found.known()).items():
+        for name, table in tables_of(questionnaire.known()).items():
             table.to_csv(folder / name, index=False)
-        (folder / "poll.html").write_text(poll_page.page(found), encoding="utf-8")
-    for item in found.known():
+        (folder / "poll.html").write_text(poll_page.page(questionnaire), encoding="utf-8")
+    for item in questionnaire.known():
         after = f"After {counted(len(item.poll.answers), 'answer')}"
-        said = poll_page.headline(item)
-        said = said[:1].lower() + said[1:]
-        say(f"{after}, {said} (95 % interval).")
+        headline = poll_page.headline(item)
+        headline = headline[:1].lower() + headline[1:]
+        say(f"{after}, {headline} (95 % interval).")
     return 0

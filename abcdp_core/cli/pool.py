@@ -65,9 +65,9 @@ def run(options: argparse.Namespace) -> int:
     asked = 1 if options.workers is None else arguments.workers(options.workers, size)
     with (
         public_pool.made_by(asked, options.scheduler, options.plugin),
-        progress.of_fraction("public pool") as told,
+        progress.of_fraction("public pool") as bar,
     ):
-        pools.make([] if pools.is_kept(public.key) else [public.key], told)
+        pools.make([] if pools.is_kept(public.key) else [public.key], bar)
     made, values = export.pool_of(source, public.theta, public.summaries(statistic.name), n, beside)
     with (
         arguments.writing("out", out.parent, arguments.UNCHANGED),

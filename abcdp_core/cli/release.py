@@ -222,12 +222,12 @@ def _unfinished(request: ReleaseRequest, out: Path) -> ReleaseRecord | None:
         _, content = verification.read_file(out)
         if not verification.is_bare(content) or verification.is_before(content):
             return None
-        found = verification.document_in(content)
+        record = verification.document_in(content)
         # It may be about another model of the same name.
-        verification.check(verification.compared(content, found))
+        verification.check(verification.compared(content, record))
     except ParameterError:
         return None
-    return found if found.request == request else None
+    return record if record.request == request else None
 
 
 def _finish(stand: _Stand, options: argparse.Namespace) -> None:
@@ -251,9 +251,9 @@ def _finish(stand: _Stand, options: argparse.Namespace) -> None:
 def _recommendation(request: ReleaseRequest) -> str:
     """Name the mechanism and the reason for it; no file has been opened yet."""
     known = releasable.serving(request.scenario)
-    found, first = known[request.mechanism], next(iter(known.values()))
-    line = f"Mechanism: {found.name}. {found.reason}"
-    return line if found is first else f"{line} Recommended: {first.name}. {first.reason}"
+    chosen, first = known[request.mechanism], next(iter(known.values()))
+    line = f"Mechanism: {chosen.name}. {chosen.reason}"
+    return line if chosen is first else f"{line} Recommended: {first.name}. {first.reason}"
 
 
 def _paid(
@@ -417,8 +417,8 @@ def _asked(request: ReleaseRequest, n: int, workers: int) -> str:
         hint = expected.in_words(n)
     time = request.time_in_words(n, workers)
     parts = (hint, request.reach(n), request.noise_warning(n), time)
-    told = [layout.folded(part) for part in parts if part]
-    return "\n".join(["", layout.folded(question(request, n)), *lines, *told, ""])
+    paragraphs = [layout.folded(part) for part in parts if part]
+    return "\n".join(["", layout.folded(question(request, n)), *lines, *paragraphs, ""])
 
 
 def _confirm(asked: str, *, sure: bool) -> None:

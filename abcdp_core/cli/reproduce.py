@@ -91,24 +91,24 @@ def _compute(plan: Plan, hire: Callable[[], Hired], store: Store, done: list[Com
         for computed in reproduction.carry_out(plan, hire, store, watch):
             bars.close()
             done.append(computed)
-            said = f"{computed.seconds:.1f} s" + (f", {computed.reason}" if computed.reason else "")
-            say(f"[{len(done)}/{len(plan.runs)}] {computed.run.name}: {said}")
+            how = f"{computed.seconds:.1f} s" + (f", {computed.reason}" if computed.reason else "")
+            say(f"[{len(done)}/{len(plan.runs)}] {computed.run.name}: {how}")
 
 
 def _write(plan: Plan, done: list[Computed], folder: Path) -> list[str]:
     """Judge what is done, write all forms of the report or none, and return what to print."""
     complete = reproduction.unfinished(plan, done)
-    found = report.make(plan, reproduction.judge(plan, complete), complete)
+    made = report.make(plan, reproduction.judge(plan, complete), complete)
     texts = {
-        "reproduce.md": document.markdown(found, plan.ledger),
-        "reproduce.html": document.page(found, plan.ledger, _figures(complete)),
+        "reproduce.md": document.markdown(made, plan.ledger),
+        "reproduce.html": document.page(made, plan.ledger, _figures(complete)),
     }
     with arguments.writing("out", folder, arguments.UNCHANGED), together(folder) as place:
-        written = report.write(found, place)
+        written = report.write(made, place)
         for name, text in texts.items():
             (place / name).write_text(text, encoding="utf-8", newline="\n")
     names = (*(file.name for file in written), *texts)
-    return [report.total_words(found.table), "Files:", *(f"  {folder / name}" for name in names)]
+    return [report.total_words(made.table), "Files:", *(f"  {folder / name}" for name in names)]
 
 
 def _figures(done: list[Computed]) -> dict[str, CaptionedFigure]:
