@@ -208,13 +208,13 @@ def _mhaar(
         _see(people, mu, math.exp(log_sigma), seen[0])
         _see(people, new_mu, math.exp(new_log_sigma), seen[1])
         for block in range(len(people)):
-            here = slice(block * LANES, (block + 1) * LANES)
+            lanes = slice(block * LANES, (block + 1) * LANES)
             normals(stream, z)
             uniforms(stream, point)
-            z[:LANES] = latent[here]
+            z[:LANES] = latent[lanes]
             for side in range(2):
                 _weigh(z, seen[side, block], gaussian, weights, largest[side], total[side])
-                _choose(z, weights, total[side], point, chosen[side, here])
+                _choose(z, weights, total[side], point, chosen[side, lanes])
             gain += _log_ratio(largest, total)
         moved = thresholds[i] < gain
         if moved:

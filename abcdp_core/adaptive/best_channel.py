@@ -116,10 +116,10 @@ def best(
     count, before = FEWEST, 0.0
     while True:
         grid = cells(FAMILIES[family], count)
-        found = on_cells(grid, epsilon_total, family, score, symmetric, weight)
-        if count == MOST or found.score < (1.0 + ENOUGH) * before:
-            return found
-        count, before = 2 * count, found.score
+        channel = on_cells(grid, epsilon_total, family, score, symmetric, weight)
+        if count == MOST or channel.score < (1.0 + ENOUGH) * before:
+            return channel
+        count, before = 2 * count, channel.score
 
 
 def cells(family: Family, count: int) -> Cells:
@@ -211,15 +211,15 @@ class Program:
 
         gain = np.einsum("si,ij,sj->s", self.r, gradient, self.r)
         size = float(np.abs(gain).max())
-        found = optimize.linprog(
+        solution = optimize.linprog(
             -gain / size, A_eq=self.rows, b_eq=self.right, bounds=(0.0, None), method="highs-ds"
         )
-        if found.status != 0:
-            raise ArithmeticError(f"the linear program has no solution: {found.message}")
-        duals = np.append(-size * found.eqlin.marginals[:-1], 0.0)
+        if solution.status != 0:
+            raise ArithmeticError(f"the linear program has no solution: {solution.message}")
+        duals = np.append(-size * solution.eqlin.marginals[:-1], 0.0)
         eta = (np.concatenate([duals, duals[::-1]]) if self.symmetric else duals) * self.grid.p
         eta -= eta.sum() * self.grid.p
-        v = self.exact(np.asarray(found.x) > 0.0)
+        v = self.exact(np.asarray(solution.x) > 0.0)
         F = np.einsum("s,si,sj->ij", v, self.r, self.r)
         if self.symmetric:
             # The entries of mirror images cancel.
@@ -279,16 +279,16 @@ def gradient_of(score: str, weight: float) -> Array:
 
 def _largest_determinant(program: Program) -> Array:
     """Maximize det F over probabilities ``(S,)``: Frank-Wolfe, remixing all vertices."""
-    found = [program.solve(gradient_of(score, 0.5)) for score in PARAMETER]
-    mixed = _mixture(found)
+    vertices = [program.solve(gradient_of(score, 0.5)) for score in PARAMETER]
+    mixed = _mixture(vertices)
     for _ in range(STEPS):
-        F = sum(a * each.F for a, each in zip(mixed, found, strict=True))
+        F = sum(a * each.F for a, each in zip(mixed, vertices, strict=True))
         vertex = program.solve(np.linalg.inv(F))
         if vertex.value - 2.0 < CONCAVE_GAP:
             break
-        found.append(vertex)
-        mixed = _mixture(found)
-    return program.polished(mixed @ np.array([each.v for each in found]))
+        vertices.append(vertex)
+        mixed = _mixture(vertices)
+    return program.polished(mixed @ np.array([each.v for each in vertices]))
 
 
 def _mixture(found: list[Vertex]) -> Array:

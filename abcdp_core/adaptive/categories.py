@@ -174,27 +174,29 @@ class Words:
         # Factorials in powers of n / 2, so that none overflows below a thousand people.
         half = math.log(max(1.0, n / 2.0))
         powers = np.exp(number * half - gammaln(number + 1.0))
-        found = np.empty((len(self.counts), n + 1))
+        probabilities = np.empty((len(self.counts), n + 1))
         for k, weights in enumerate(self._honest()):
             mine, others = (np.arange(size) for size in weights.shape)
             rest = n - mine[:, None] - others
             weights = weights * np.exp(gammaln(rest + 1.0) - rest * half)
             left, right = number - mine[:, None], n - number - others[:, None]
             ways = ((weights @ _at(powers, right)) * _at(powers, left)).sum(axis=0)
-            found[k] = ways * np.exp(betaln(number + a, n - number + 1.0 - a) - betaln(a, 1.0 - a))
-        return found / found.sum(axis=1, keepdims=True)
+            probabilities[k] = ways * np.exp(
+                betaln(number + a, n - number + 1.0 - a) - betaln(a, 1.0 - a)
+            )
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     @functools.cached_property
     def of_population(self) -> Array:
         """Probability of each of :data:`BINS` parts of [0, 1] for each share ``(K, BINS)``."""
         a, edges = 1.0 / len(self.counts), np.linspace(0.0, 1.0, BINS + 1)
         prior, share = np.diff(betainc(a, 1.0 - a, edges)), (edges[1:] + edges[:-1]) / 2.0
-        found = np.empty((len(self.counts), BINS))
+        probabilities = np.empty((len(self.counts), BINS))
         for k, weights in enumerate(self._honest()):
             mine, others = (np.arange(size) for size in weights.shape)
             likely = ((share[:, None] ** mine) @ weights) * (1.0 - share)[:, None] ** others
-            found[k] = prior * likely.sum(axis=1)
-        return found / found.sum(axis=1, keepdims=True)
+            probabilities[k] = prior * likely.sum(axis=1)
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def class_interval(self, level: float = 0.95) -> Array:
         """Return the central interval of each share of the class ``(K, 2)``."""
@@ -238,9 +240,9 @@ class Words:
                 rest = np.arange(len(sums[k]))[:, None] - np.arange(len(factors[k]))
                 ways = factors[k] * _at(np.pad(sums[k - 1], (0, self.counts[k])), rest)
                 reached = np.cumsum(ways, axis=1) / ways.sum(axis=1, keepdims=True)
-                found = (reached[left] < rng.uniform(size=(DRAWS, 1))).sum(axis=1)
-                alpha[:, k] += found
-                left = left - found
+                won = (reached[left] < rng.uniform(size=(DRAWS, 1))).sum(axis=1)
+                alpha[:, k] += won
+                left = left - won
         alpha[:, 0] += left
         shares = rng.standard_gamma(alpha)
         number = rng.multinomial(unknown, shares / shares.sum(axis=1, keepdims=True)) + alpha

@@ -310,8 +310,8 @@ def table(
     spent = level(epsilon_total)
     low, high = np.array(ends).T
     raw = np.asarray(shares, dtype=float)
-    here = np.where(low < high, (low <= 0.0) & (high > 0.0), (high > 0.0) | (low <= 0.0))
-    weights = raw / (raw @ np.where(here, math.exp(spent), 1.0))
+    holds_zero = np.where(low < high, (low <= 0.0) & (high > 0.0), (high > 0.0) | (low <= 0.0))
+    weights = raw / (raw @ np.where(holds_zero, math.exp(spent), 1.0))
     return DiscreteChannel(
         tuple((float(a), float(b)) for a, b in ends), tuple(weights.tolist()), spent
     )

@@ -53,8 +53,8 @@ def log_likelihoods(mu: Array, log_sigma: float, responses: Array, kind: Kind) -
             values = directly(nodes)
         coefficients = _transform(degree) @ values
         if np.abs(coefficients[-int(LAST * degree) :]).max() < PRECISION:
-            found = np.polynomial.chebyshev.chebval((mu - middle) / half, coefficients)
-            return np.asarray(found, dtype=np.float64)
+            fitted = np.polynomial.chebyshev.chebval((mu - middle) / half, coefficients)
+            return np.asarray(fitted, dtype=np.float64)
     return directly(mu)
 
 

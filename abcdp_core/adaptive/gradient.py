@@ -160,12 +160,12 @@ class Gradient:
     def _score(self, response: Response, mu: float, sigma: float) -> tuple[float, float]:
         """Return the derivatives of the log density by μ and by log σ."""
         y, left, right, scale = response
-        found: tuple[float, float]
+        score: tuple[float, float]
         if self.channel.kind == "laplace":
-            found = score_laplace(y, left, right, scale, mu, sigma)
+            score = score_laplace(y, left, right, scale, mu, sigma)
         else:
-            found = score_table(left, right, scale, mu, sigma)
-        return found
+            score = score_table(left, right, scale, mu, sigma)
+        return score
 
     def follow(self, values: Array, chances: Array) -> list[State]:
         """Ask people with values ``(n,)`` one after another; return the state after each.

@@ -103,8 +103,8 @@ def _in_chunks(
     low, high = np.broadcast_arrays(np.asarray(a, dtype=float), np.asarray(b, dtype=float))
     chunks = min(low.size, -(-low.size * count // CHUNK))
     parts = np.array_split(np.column_stack([low.ravel(), high.ravel()]), chunks)
-    found = np.concatenate([several(part[:, 0], part[:, 1]) for part in parts])
-    return found.reshape(*low.shape, 2, 2)
+    joined = np.concatenate([several(part[:, 0], part[:, 1]) for part in parts])
+    return joined.reshape(*low.shape, 2, 2)
 
 
 def _middle(a: Array, b: Array) -> Array:

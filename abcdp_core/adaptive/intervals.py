@@ -117,8 +117,8 @@ def searched(
     drawn, estimates = (NOISES[noise], FAMILIES[family]), []
     for number, half in enumerate(halves.tolist()):
         rng, inner = generator(seed, "information", number), 2 * (draws // 2)
-        found = monte_carlo(rng, *drawn, (-half, half), unit_scale, draws, inner)
-        estimates.append(found.information)
+        estimate = monte_carlo(rng, *drawn, (-half, half), unit_scale, draws, inner)
+        estimates.append(estimate.information)
     values = SCORES[score](np.array(estimates), weight)
     return float(halves[values.argmax()]), float(values.max())
 
@@ -145,11 +145,11 @@ def _closer(value: Value, point: Array, reach: Array, limits: Array) -> tuple[fl
         ]
         grid = np.meshgrid(*axes, indexing="ij")
         values = value(*grid)
-        found = np.array([g.flat[np.argmax(values)] for g in grid])
-        at_edge = np.abs(found - point) > 0.99 * reach
+        best = np.array([g.flat[np.argmax(values)] for g in grid])
+        at_edge = np.abs(best - point) > 0.99 * reach
         # Refined at an edge too, or the best would wander forever where all is flat to rounding.
         reach = (0.8 if at_edge.any() else 0.4) * reach
-        point = found
+        point = best
     on_axis = point * [0.0, 1.0]
     if value(*on_axis) >= (1.0 - TIE) * value(*point):
         point = on_axis

@@ -117,10 +117,10 @@ class Latent:
         sums, squares = np.empty(len(theta)), np.empty(len(theta))
 
         def part(index: int) -> None:
-            here = slice(index * len(theta) // PARTS, (index + 1) * len(theta) // PARTS)
+            mine = slice(index * len(theta) // PARTS, (index + 1) * len(theta) // PARTS)
             _move_values(
-                *(random[index], state.room, count, ancestors[here], theta[here], chosen, people),
-                *(self.noise == "gaussian", grown[here], sums[here], squares[here]),
+                *(random[index], state.room, count, ancestors[mine], theta[mine], chosen, people),
+                *(self.noise == "gaussian", grown[mine], sums[mine], squares[mine]),
             )
 
         with ThreadPoolExecutor(threads(len(theta) * count)) as pool:
@@ -198,8 +198,8 @@ def _move(
 ) -> None:
     """Move each value once; accept if the loss in log density is at most an exponential draw."""
     for block in range(len(rest)):
-        here = slice(block * LANES, (block + 1) * LANES)
-        x, z, limit, moved = old[here], draws[here], patience[here], new[here]
+        lanes = slice(block * LANES, (block + 1) * LANES)
+        x, z, limit, moved = old[lanes], draws[lanes], patience[lanes], new[lanes]
         middle, person = nearest[block], rest[block]
         for j in range(LANES):
             rate, low, high, beyond = person[1, j], person[2, j], person[3, j], person[4, j]

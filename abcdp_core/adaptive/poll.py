@@ -320,8 +320,8 @@ class Poll:
             for asked, word in self.answers
         ]
         wrong = chances(self.design.epsilon)[0] / CHANCES
-        told = np.array(cells).reshape(-1, 2)
-        return sampled(bounds, told, wrong, self.absent, self.design.seed)
+        ends = np.array(cells).reshape(-1, 2)
+        return sampled(bounds, ends, wrong, self.absent, self.design.seed)
 
     def mean(self) -> float:
         """Return the posterior mean of the mean."""

@@ -148,8 +148,8 @@ class Plan:
         """
         address = run * self.dimension + coordinate
         stream = Stream(sampler, self.channels[coordinate], seed=seed, run=address)
-        here = chosen[:, coordinate]
-        return list(stream.ask(state, t, values[here, coordinate], chances[here, coordinate]))
+        asked = chosen[:, coordinate]
+        return list(stream.ask(state, t, values[asked, coordinate], chances[asked, coordinate]))
 
 
 def split(make: Make, epsilon_total: float, weights: Sequence[float]) -> Plan:
