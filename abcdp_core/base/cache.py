@@ -122,8 +122,8 @@ def holds(wanted: Entry) -> bool:
 def load(wanted: Entry) -> Arrays | None:
     """Return the arrays of an entry; ``None`` if they are missing, damaged or of other code."""
     if _is_shipped(wanted):
-        with contextlib.suppress(*UNREADABLE), zipfile.ZipFile(SHIPPED / wanted.path.name) as found:
-            return _arrays(found)
+        with contextlib.suppress(*UNREADABLE), zipfile.ZipFile(SHIPPED / wanted.path.name) as file:
+            return _arrays(file)
     try:
         with zipfile.ZipFile(wanted.path) as archive:
             if archive.read(LABEL) != wanted.label.encode():
@@ -250,8 +250,8 @@ def _remove(path: Path) -> None:
 def _files(directory: Path, names: re.Pattern[str]) -> list[tuple[float, int, Path]]:
     """List date, bytes and path of the files with such names, oldest first."""
     files = []
-    with contextlib.suppress(OSError), os.scandir(directory) as found:
-        for file in found:
+    with contextlib.suppress(OSError), os.scandir(directory) as listed:
+        for file in listed:
             if names.fullmatch(file.name):
                 with contextlib.suppress(OSError):
                     status = file.stat()

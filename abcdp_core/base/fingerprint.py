@@ -85,8 +85,8 @@ def _text(name: str) -> bytes:
         if name in known:
             return known[name]
     try:
-        found = importlib.util.find_spec(name)
-        return Path(str(found and found.origin)).read_bytes()
+        spec = importlib.util.find_spec(name)
+        return Path(str(spec and spec.origin)).read_bytes()
     except (ImportError, ValueError, OSError):
         return _LIKE_NO_OTHER
 

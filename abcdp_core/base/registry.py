@@ -270,17 +270,17 @@ def scan(package: str, marker: str) -> PlugIns:
         SyntaxError: a file in the folder is not Python.
         ValueError: two modules have the same name, or a marker is not a plain string.
     """
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     for entry in _entries(package, marker):
         name = entry.strings.get(marker)
         if name is None:
             raise ValueError(f"{entry.module}: {marker} must be a plain string.")
-        if name in found and found[name].module != entry.module:
+        if name in entries and entries[name].module != entry.module:
             raise ValueError(
-                f"two plug-ins are called {name!r}: {found[name].module} and {entry.module}."
+                f"two plug-ins are called {name!r}: {entries[name].module} and {entry.module}."
             )
-        found[name] = entry
-    return PlugIns(dict(sorted(found.items())))
+        entries[name] = entry
+    return PlugIns(dict(sorted(entries.items())))
 
 
 _asked: set[str] = set()

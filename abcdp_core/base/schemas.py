@@ -99,11 +99,11 @@ def _first(error: pydantic.ValidationError, given: Any) -> str:
     elif kind == "unknown_key":
         loc = (*loc, context["key"])
     place = _place(loc, given, last=kind in ("missing", "union_tag_not_found", "unknown_key"))
-    said = re.sub(r"^\w+ should", "must", first["msg"])
+    message = re.sub(r"^\w+ should", "must", first["msg"])
     if kind in WORDS:
-        said = WORDS[kind].format(**context)
+        message = WORDS[kind].format(**context)
     known = "" if value is None or isinstance(value, dict | list | tuple) else f" = {shown(value)}"
-    return f"{place}{known}: {said.rstrip('.')}".removeprefix(": ")
+    return f"{place}{known}: {message.rstrip('.')}".removeprefix(": ")
 
 
 def _place(loc: tuple[str | int, ...], given: Any, *, last: bool) -> str:

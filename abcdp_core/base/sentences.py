@@ -139,14 +139,14 @@ def settings_line(
 
 def from_to(values: Iterable[float], digits: int = 3) -> str:
     """Return the smallest and the largest number, or one if both look the same."""
-    found = list(values)
-    return " to ".join(dict.fromkeys(amount(end, digits) for end in (min(found), max(found))))
+    every = list(values)
+    return " to ".join(dict.fromkeys(amount(end, digits) for end in (min(every), max(every))))
 
 
 def ranges(values: Iterable[float], digits: int = 3) -> str:
     """Return :func:`from_to` with its verb, such as ``is 0.1`` or ``ranges from 0.1 to 0.2``."""
-    found = from_to(values, digits)
-    return f"ranges from {found}" if " to " in found else f"is {found}"
+    ends = from_to(values, digits)
+    return f"ranges from {ends}" if " to " in ends else f"is {ends}"
 
 
 def compared(value: float, other: float, nearly: float = 0.01) -> str:

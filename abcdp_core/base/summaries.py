@@ -103,8 +103,8 @@ def autocorrelation_time(chain: Array) -> float:
     covariance = np.fft.irfft(spectrum, size)[: len(chain)]
     times = 2.0 * np.cumsum(covariance / covariance[0]) - 1.0
     enough = np.arange(len(chain)) >= 5.0 * times
-    found = times[np.argmax(enough)] if enough.any() else times[-1]
-    return float(np.clip(found, 1.0, len(chain)))
+    chosen = times[np.argmax(enough)] if enough.any() else times[-1]
+    return float(np.clip(chosen, 1.0, len(chain)))
 
 
 def errors(estimate: Array, truth: Array | None) -> tuple[float, float]:
@@ -230,8 +230,8 @@ def over_runs(
         if counts.any():
             part = values if counts.all() and chosen.all() else values[np.ix_(counts, chosen)]
             low, high = mean_interval(part, generator(0, "bootstrap"))
-            found = {"mean": part.mean(axis=0), "low": low, "high": high}
-            statistics.loc[chosen, list(found)] = np.column_stack(list(found.values()))
+            columns = {"mean": part.mean(axis=0), "low": low, "high": high}
+            statistics.loc[chosen, list(columns)] = np.column_stack(list(columns.values()))
     if "accepted" in table:
         empty = (table.accepted == 0).groupby([table[name] for name in by]).mean()
         statistics["empty_share"] = empty.to_numpy()
@@ -240,7 +240,7 @@ def over_runs(
 
 def root_over_runs(table: pd.DataFrame, column: str, by: str) -> pd.DataFrame:
     """Return the root of the mean over runs and of its interval: ``by, error, low, high``."""
-    found = over_runs(table, column, [by]).rename(columns={"mean": "error"})
+    errors = over_runs(table, column, [by]).rename(columns={"mean": "error"})
     ends = ["error", "low", "high"]
-    found[ends] = np.sqrt(found[ends].clip(lower=0.0))
-    return found
+    errors[ends] = np.sqrt(errors[ends].clip(lower=0.0))
+    return errors

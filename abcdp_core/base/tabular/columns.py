@@ -53,11 +53,11 @@ def numbers(column: Column, thousands: str = "", whole: bool = False, blank: boo
     plain = text.where(~text.str.lower().isin(TRUTH), text.str.lower().map(TRUTH))
     wrong = ~missing & (~plain.str.fullmatch(NUMBER) | (plain.str.len() > LONGEST_NUMBER))
     _refuse(column, wrong, _what_to_write(column, text[wrong]))
-    found = plain.mask(missing).astype(float).to_numpy()
-    _refuse(column, pd.Series(np.isinf(found)), "is a number too large to compute with")
-    fraction = ~missing & pd.Series(found != np.rint(found))
+    values = plain.mask(missing).astype(float).to_numpy()
+    _refuse(column, pd.Series(np.isinf(values)), "is a number too large to compute with")
+    fraction = ~missing & pd.Series(values != np.rint(values))
     _refuse(column, fraction & whole, "is not a whole number")
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(values, dtype=np.float64)
 
 
 def _thousands(separator: str) -> str:
@@ -107,12 +107,12 @@ def whole_numbers(
     Raises:
         TableError: a field is not such a number.
     """
-    found = numbers(column, thousands, blank=blank)
-    bad = ~np.isnan(found) & ((found != np.rint(found)) | (found < lowest))
+    values = numbers(column, thousands, blank=blank)
+    bad = ~np.isnan(values) & ((values != np.rint(values)) | (values < lowest))
     _refuse(column, pd.Series(bad), f"is not a number of {what}: whole numbers from {lowest} up")
     error = f"is above {largest:,} {what}, which must be a typing error"
-    _refuse(column, pd.Series(found > largest), error)
-    return found
+    _refuse(column, pd.Series(values > largest), error)
+    return values
 
 
 def missing(column: Column) -> pd.Series[bool]:
@@ -169,11 +169,11 @@ def categories(column: Column, levels: Sequence[str]) -> Array:
         TableError: a field is not a level.
     """
     index = {level: at for at, level in enumerate(levels)}
-    found, is_missing = column.text.map(index), missing(column) & ~column.text.isin(levels)
+    codes, is_missing = column.text.map(index), missing(column) & ~column.text.isin(levels)
     if "" in levels:
-        found = found.mask(is_missing, index[""])
+        codes = codes.mask(is_missing, index[""])
     _refuse(
-        column, is_missing & found.isna(), "is missing: missing=True in the model makes it a level"
+        column, is_missing & codes.isna(), "is missing: missing=True in the model makes it a level"
     )
-    _refuse(column, found.isna(), f"is not one of the levels {', '.join(levels)}")
-    return np.asarray(found, dtype=np.float64)
+    _refuse(column, codes.isna(), f"is not one of the levels {', '.join(levels)}")
+    return np.asarray(codes, dtype=np.float64)

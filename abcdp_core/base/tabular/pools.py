@@ -116,8 +116,8 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
     # Imported here because the library takes a second and few files need it.
     from pyarrow import parquet, types
 
-    found = parquet.ParquetFile(source)
-    about = found.metadata
+    file = parquet.ParquetFile(source)
+    about = file.metadata
     size = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
     if size > LARGEST_FILE:
         raise TableError(f"{name}: is larger than {LARGEST_FILE // 2**20:,} MB once unpacked.")
@@ -129,7 +129,7 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
     kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     numeric = [each.name for each in schema if any(is_kind(each.type) for is_kind in kinds)]
     # The metadata of pandas is not needed and may be wrong.
-    table: pd.DataFrame = found.read(columns=numeric).to_pandas(ignore_metadata=True)
+    table: pd.DataFrame = file.read(columns=numeric).to_pandas(ignore_metadata=True)
     return table.reindex(columns=schema.names)
 
 
@@ -155,5 +155,7 @@ def numbers_of(column: pd.Series[float]) -> Array:
     """Return a column as numbers ``(n,)``, with NaN for everything else."""
     if column.dtype.kind in "mM":
         return np.full(len(column), np.nan)
-    found = pd.to_numeric(column.astype(str) if column.dtype == object else column, errors="coerce")
-    return np.asarray(found.to_numpy(dtype=np.float64, na_value=np.nan))
+    values = pd.to_numeric(
+        column.astype(str) if column.dtype == object else column, errors="coerce"
+    )
+    return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))

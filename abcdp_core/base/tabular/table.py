@@ -242,8 +242,8 @@ def _parsed(text: str, separator: str, width: int, has_header: bool) -> pd.DataF
 
 def _where(error: str) -> str:
     """The parser's error without the values that it quotes."""
-    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", error):
-        expected, row, seen = found.groups()
+    if uneven := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", error):
+        expected, row, seen = uneven.groups()
         return f"Row {row} has {seen} fields, and the first row {expected}."
     if "inside string" in error:
         return 'The file has a double quote (") without a closing one.'
