@@ -140,13 +140,13 @@ def guarantees(names: tuple[str, ...], budget: Budget, scenario: Scenario, budge
         scenario: the scenario of the data.
         budgets: number of different budgets shown.
     """
-    found: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for name in names:
         mechanism = mechanisms.load(name)
         text = privacy.guarantee(mechanism.spends(budget), *mechanism.protects(scenario))
-        found.setdefault(text.removesuffix(privacy.ADDS_UP).strip(), []).append(name)
+        names_of.setdefault(text.removesuffix(privacy.ADDS_UP).strip(), []).append(name)
     texts = []
-    for text, of in found.items():
+    for text, of in names_of.items():
         words = listed([name.replace("-", " ") for name in of])
         # A sentence on what is protected, or that nothing is.
         follows = f" p{text[1:]}" if text.startswith("Protects") else f": {text}"
@@ -202,7 +202,7 @@ def tried(
         return ((settings[0], math.nan),)
     scaled = simulators.has_several_units(public.scenario)
     metric = METRICS.index("mse_scaled" if scaled else "mse")
-    found = []
+    errors = []
     for chosen in settings:
         prepared = mechanism.prepare(public, chosen, budget)
         each = []
@@ -210,8 +210,8 @@ def tried(
             trial = simulated(public, index)
             rng = generator(seed, "tuning-noise", index)
             each.append(scores(trial, prepared.release(trial.comparison, rng))[metric])
-        found.append((chosen, float(np.mean(each))))
-    return tuple(found)
+        errors.append((chosen, float(np.mean(each))))
+    return tuple(errors)
 
 
 def best(name: str, public: PublicSide, options: Params, budget: Budget, seed: int) -> Params:

@@ -82,7 +82,7 @@ def in_words(table: pd.DataFrame) -> str:
     begins = f"{sentences.counted(each, 'simulated release')} at {where}; "
     if not tested:
         return f"{begins}they are too alike to test."
-    found = "no difference from the curves was found"
-    verdict = found if agrees(table) else "they differ from the curves"
+    agreement = "no difference from the curves was found"
+    verdict = agreement if agrees(table) else "they differ from the curves"
     which = f" of {tested}, as the others are too alike," if tested < count else ""
     return f"{begins}{verdict} (joint test{which} at the 1 % level)."

@@ -67,16 +67,16 @@ def measure(pool: PoolFile, epsilon_total: float, sets: int, seed: int) -> HeldO
     prepared = mechanism.prepare(public, mechanism.options, Budget(epsilon_total))  # type: ignore[arg-type]
     name = pool.statistic().name
     unit = pool.theta.std(axis=0)
-    errors, held = np.empty(sets), np.empty(sets)
+    errors, covered = np.empty(sets), np.empty(sets)
     for number, row in enumerate(chosen[:sets]):
         rng = generator(seed, "held-out-noise", number)
         release = prepared.release(Numbers({name: pool.numbers[row]}), rng)
         sample, truth = release.sample(public.theta), pool.theta[row]
         low, high = sample.interval(LEVEL)
         errors[number] = float(np.mean(((sample.mean - truth) / unit) ** 2))
-        held[number] = float(np.mean((low <= truth) & (truth <= high)))
+        covered[number] = float(np.mean((low <= truth) & (truth <= high)))
     below, above = summaries.mean_interval(errors, generator(seed, "held-out-interval"))
-    least, most = summaries.binomial_interval(held.sum(), sets)
+    least, most = summaries.binomial_interval(covered.sum(), sets)
     error, error_low, error_high = (math.sqrt(each) for each in (errors.mean(), below, above))
-    coverage = float(held.mean()), float(least), float(most)
+    coverage = float(covered.mean()), float(least), float(most)
     return HeldOut(sets, error, error_low, error_high, *coverage)

@@ -28,17 +28,17 @@ def joined(first: go.Figure, second: go.Figure) -> tuple[go.Figure, go.Figure]:
         first, second: left as they are.
     """
     names = sorted(_axes(first) & _axes(second))
-    found = {name: ranges for name in names if (ranges := _ranges(name, first, second))}
-    ticks = {name: _all_ticks(first.layout[name], second.layout[name]) for name in found}
+    shared = {name: ranges for name in names if (ranges := _ranges(name, first, second))}
+    ticks = {name: _all_ticks(first.layout[name], second.layout[name]) for name in shared}
     heights = [each for each in (first.layout.height, second.layout.height) if each is not None]
     copies = []
     for figure in (first, second):
         copy = go.Figure(figure)
         for name in _axes(figure):
             base = _base(figure, name)
-            if base in found:
-                copy.layout[name].range = _place(figure, name, found[base])
-            if base in found and not figure.layout[name].overlaying:
+            if base in shared:
+                copy.layout[name].range = _place(figure, name, shared[base])
+            if base in shared and not figure.layout[name].overlaying:
                 copy.layout[name].update(ticks[base])
         copy.layout.height = max(heights, default=None)
         copies.append(copy)

@@ -165,17 +165,17 @@ def shown_ends(
         inside: ends of what has to be shown ``(d, 2)``.
         truth: of the parameters ``(d,)``, to be shown as well; NaN where it is not known.
     """
-    found = []
+    ends = []
     known = np.full(len(axes), np.nan) if truth is None else truth
     for (low, high), (least, most), true in zip(axes, inside, known, strict=True):
         step = (high - low) / STEPS
         first = math.floor((np.fmin(least, true - step) - low) / step)
         last = math.ceil((np.fmax(most, true + step) - low) / step)
-        found.append((max(low, low + step * first), min(high, low + step * last)))
+        ends.append((max(low, low + step * first), min(high, low + step * last)))
     if len(set(axes)) == 1:
-        lows, highs = zip(*found, strict=True)
+        lows, highs = zip(*ends, strict=True)
         return [(min(lows), max(highs))] * len(axes)
-    return found
+    return ends
 
 
 def _tallest(rows: Mapping[str, _Row], sizes: Mapping[str, int], count: int) -> float:

@@ -325,12 +325,12 @@ def every() -> dict[str, Mechanism]:
     Raises:
         ValueError: two have the same name.
     """
-    found: dict[str, Mechanism] = {}
+    mechanisms: dict[str, Mechanism] = {}
     for module in registry.modules(__name__, "MECHANISMS"):
         for mechanism in module.MECHANISMS:
-            if found.setdefault(mechanism.name, mechanism) is not mechanism:
+            if mechanisms.setdefault(mechanism.name, mechanism) is not mechanism:
                 raise ValueError(f"two mechanisms are called {mechanism.name!r}.")
-    return dict(sorted(found.items(), key=lambda item: (item[1].source, item[0])))
+    return dict(sorted(mechanisms.items(), key=lambda item: (item[1].source, item[0])))
 
 
 def names() -> list[str]:
@@ -344,10 +344,10 @@ def load(name: str) -> Mechanism:
     Raises:
         ParameterError: there is none of that name.
     """
-    found = every()
-    if name not in found:
-        raise ParameterError(f"mechanism = {name}: must be one of {', '.join(found)}.")
-    return found[name]
+    mechanisms = every()
+    if name not in mechanisms:
+        raise ParameterError(f"mechanism = {name}: must be one of {', '.join(mechanisms)}.")
+    return mechanisms[name]
 
 
 def for_scenario(scenario: Scenario) -> dict[str, Mechanism]:

@@ -181,11 +181,11 @@ def released(prepared: Prepared, comparison: Any, rng: np.random.Generator) -> R
     public, event = prepared.public, prepared.event
     name = statistic_of(public.scenario, prepared.options.unit).name
     pool = _pool(public, name, event)
-    found = pool.given(noisy(comparison.summaries[name], event, rng))
-    samples = pool.scale.theta(found.x) if found.way == "regression" else None
-    made = PosteriorInfo(WAYS[found.way], found.effective[-1], 0.0)
+    posterior = pool.given(noisy(comparison.summaries[name], event, rng))
+    samples = pool.scale.theta(posterior.x) if posterior.way == "regression" else None
+    made = PosteriorInfo(WAYS[posterior.way], posterior.effective[-1], 0.0)
     return Release(
-        found.indices, found.weights, public.pool_size, event, samples=samples, made=made
+        posterior.indices, posterior.weights, public.pool_size, event, samples=samples, made=made
     )
 
 

@@ -135,12 +135,12 @@ def joined(parts: Sequence[Tables]) -> Tables:
     first, *others = parts
     if not others:
         return first
-    found = {}
+    whole = {}
     for name, table in first.items():
         # Empty tables, as of most links of a chain, would take as long as full ones.
         filled = [tables[name] for tables in parts if len(tables[name])] or [table]
-        found[name] = pd.concat(filled, ignore_index=True)
-    return found
+        whole[name] = pd.concat(filled, ignore_index=True)
+    return whole
 
 
 def _links(task: Any) -> int:

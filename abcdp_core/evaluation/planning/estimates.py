@@ -59,7 +59,7 @@ def average(
         expected: expected values of the controls.
     """
     count, mean, spent = len(values), float(values.mean()), 1
-    told = 1.0 / count
+    spread = 1.0 / count
     left = values - mean
     used = min(len(controls), count // CONTROLLED)
     if used:
@@ -71,10 +71,10 @@ def average(
         if corrected > 0.0:
             mean, left, spent = corrected, left - apart @ slopes, 1 + used
             # The error of the slopes counts more if the controls are far from expected.
-            told += float(np.sum((off @ np.linalg.pinv(apart)) ** 2))
+            spread += float(np.sum((off @ np.linalg.pinv(apart)) ** 2))
     if count <= spent or mean <= 0.0:
         return Estimate(mean)
-    error = math.sqrt(float(left @ left) / (count - spent) * told)
+    error = math.sqrt(float(left @ left) / (count - spent) * spread)
     factor = math.exp(min(float(special.stdtrit(count - spent, 0.975)) * error / mean, 700.0))
     return Estimate(mean, mean / factor, mean * factor)
 
@@ -86,15 +86,15 @@ def quantile(values: Array, probability: float) -> Estimate:
     true quantile is binomial; k is the effective number of runs, as runs of one case are alike. If
     the largest of k runs may well be below the quantile, there is no upper end.
     """
-    found, count = float(np.quantile(values, probability)), _independent(values, probability)
+    value, count = float(np.quantile(values, probability)), _independent(values, probability)
     below = float(stats.binom.ppf(0.025, count, probability))
     above = float(stats.binom.ppf(0.975, count, probability)) + 1.0
     if below < 1.0:
-        return Estimate(found)
+        return Estimate(value)
     ordered = np.sort(values, axis=None)
     first, last = (math.floor(below / count * values.size), math.ceil(above / count * values.size))
     high = float(ordered[last - 1]) if above <= count else math.inf
-    return Estimate(found, float(ordered[first - 1]), high)
+    return Estimate(value, float(ordered[first - 1]), high)
 
 
 def _independent(values: Array, probability: float) -> int:

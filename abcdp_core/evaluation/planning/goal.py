@@ -86,8 +86,8 @@ class Goal:
 
     def coverage(self, rows: pd.DataFrame) -> float:
         """Return the share of intervals that hold the truth; 1 without intervals."""
-        held = float(rows.coverage.mean())
-        return held if self.intervals and math.isfinite(held) else 1.0
+        coverage = float(rows.coverage.mean())
+        return coverage if self.intervals and math.isfinite(coverage) else 1.0
 
     def of_prior(self, known: Prior) -> float:
         """Return the error of the prior mean, which needs no data."""

@@ -129,11 +129,11 @@ def table(
     controls = *known.errors(known.mean, at.truth), best_there_is.mse, best_there_is.expected_mse
     rows = []
     for place, setting in every:
-        found = outcomes(setting, seed, index, noises, exact=exact, intervals=intervals)
+        tried = outcomes(setting, seed, index, noises, exact=exact, intervals=intervals)
         takes, options = mechanisms.load(setting.mechanism).takes, vars(setting.options)
         c = int(options["c"]) if "c" in takes else 0
         epsilon_abc = float(options.get("epsilon_abc", math.nan))
-        for noise, outcome in enumerate(found):
+        for noise, outcome in enumerate(tried):
             of = setting.mechanism, place, c, index, noise, epsilon_abc
             rows.append((*of, *outcome, *controls))
     return pd.DataFrame(rows, columns=list(ROWS))
@@ -155,7 +155,7 @@ def best(rows: pd.DataFrame, score: str) -> dict[str, int]:
     If intervals are scored, only settings whose intervals hold the truth often enough count, if
     there are any. A mechanism without intervals is scored by mean squared errors.
     """
-    found: dict[str, int] = {}
+    place_of: dict[str, int] = {}
     for name, part in rows.groupby("mechanism", sort=False):
         places, which = np.unique(part["setting"].to_numpy(), return_inverse=True)
         scores = _means(part[score], which)
@@ -164,8 +164,8 @@ def best(rows: pd.DataFrame, score: str) -> dict[str, int]:
         elif score == INTERVAL_SCORE:
             honest = _means(part["coverage"], which) >= HONEST_OF_FEW
             scores = np.where(honest | ~honest.any(), scores, np.inf)
-        found[str(name)] = int(places[int(np.argmin(scores))])
-    return found
+        place_of[str(name)] = int(places[int(np.argmin(scores))])
+    return place_of
 
 
 def _means(values: pd.Series[float], which: NDArray[np.int64]) -> NDArray[np.float64]:

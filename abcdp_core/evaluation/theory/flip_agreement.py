@@ -52,8 +52,8 @@ class Agreement:
         """State the outcome as a clause."""
         if self.tells_nothing:
             return "simulation cannot test the formula here"
-        found = "differs" if self.rejects else "shows no difference"
-        return f"simulation {found} from the formula"
+        verdict = "differs" if self.rejects else "shows no difference"
+        return f"simulation {verdict} from the formula"
 
     def sentence(self) -> str:
         """State the outcome and the power of the test."""
@@ -62,10 +62,10 @@ class Agreement:
                 "Simulation cannot test the formula here: hardly any probability depends on the "
                 "size of the noise."
             )
-        found = "differs" if self.rejects else "shows no difference"
+        verdict = "differs" if self.rejects else "shows no difference"
         p = f"p = {self.most:.2g}" if self.most >= 0.001 else "p below 0.001"
         return (
-            f"Simulation with a fresh threshold {found} from the formula (joint test at the 1 % "
+            f"Simulation with a fresh threshold {verdict} from the formula (joint test at the 1 % "
             f"level, Bonferroni-adjusted {p}).{'' if self.rejects else self._reach()}"
         )
 
