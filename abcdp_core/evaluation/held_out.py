@@ -78,5 +78,6 @@ def measure(pool: PoolFile, epsilon_total: float, sets: int, seed: int) -> HeldO
     below, above = summaries.mean_interval(errors, generator(seed, "held-out-interval"))
     least, most = summaries.binomial_interval(covered.sum(), sets)
     error, error_low, error_high = (math.sqrt(each) for each in (errors.mean(), below, above))
-    coverage = float(covered.mean()), float(least), float(most)
-    return HeldOut(sets, error, error_low, error_high, *coverage)
+    return HeldOut(
+        sets, error, error_low, error_high, float(covered.mean()), float(least), float(most)
+    )

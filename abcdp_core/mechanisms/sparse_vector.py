@@ -355,8 +355,7 @@ def calibrated(
 
     def segments(each: float) -> Segments:
         one = calibrate(each, sensitivity, 1, resample=True, threshold_share=_share(options, 1))
-        scales = one.threshold_scale, one.query_scale
-        return Segments(sensitivity, *scales, options.c, resample=True)
+        return Segments(sensitivity, one.threshold_scale, one.query_scale, options.c, resample=True)
 
     event, step = segments(each), 1e-13
     # The event's cost is rounded up, to as much as 1e-6 above the accountant's.

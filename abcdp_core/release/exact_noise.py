@@ -143,8 +143,9 @@ def integer_noise(
     calibrate(epsilon_total, sensitivity, c, resample=resample)
     units = math.ceil(sensitivity / unit) + 1
     least = calibrate(epsilon_total, units, c, resample=resample)
-    scales = math.ceil(least.threshold_scale), math.ceil(least.query_scale)
-    return IntegerNoise(units, *scales, c, resample, unit)
+    return IntegerNoise(
+        units, math.ceil(least.threshold_scale), math.ceil(least.query_scale), c, resample, unit
+    )
 
 
 def release_exactly(

@@ -243,8 +243,9 @@ def stream(result: Result) -> fig.CaptionedFigure:
         traces = [fig.line(np.array([1.0, params.n]), np.full(2, vars(params)[name]), fig.TRUTH)]
         for look, where in ((belief, ~grey), (fig.UNLEARNT, grey)):
             if where.any():
-                ends = (mean - spread)[where], (mean + spread)[where]
-                traces.append(fig.band(t[where], *ends, look))
+                traces.append(
+                    fig.band(t[where], (mean - spread)[where], (mean + spread)[where], look)
+                )
                 traces.append(fig.line(t, np.where(where, mean, np.nan), look))
         figure.add_traces([trace.update(**fig.panel(index)) for trace in traces])
     fig.named_once(figure)

@@ -110,8 +110,9 @@ def errors_of(_: None, run: Run[Params]) -> list[tuple[float, ...]]:
     params, model, rows = run.params, MODELS[run.params.scenario], []
     for n in (*(size for size in model.sizes if size < params.n), params.n):
         rho, sensitivity, values, truth, nothing = model.compared(run, n)
-        asked = params.epsilon_total, sensitivity, params.c
-        event = sparse_vector.calibrate(*asked, resample=params.resample)
+        event = sparse_vector.calibrate(
+            params.epsilon_total, sensitivity, params.c, resample=params.resample
+        )
         private = error_curve.averaged(event, params.epsilon_abc, rho, values, truth, nothing)
         plain, _trace = sparse_vector.non_private(rho, params.epsilon_abc, params.c)
         kept = values[plain.indices]

@@ -126,8 +126,9 @@ def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], An
 
 def _setting(params: Params, c: int, run: int, seed: int) -> error_curve.Setting:
     key = pool.key_for(MIXTURE, params.n, params.pool_size, seed)
-    rest = params.epsilon_abc, c, params.resample, params.sensitivity
-    return error_curve.Setting(key, params.n, run, *rest)
+    return error_curve.Setting(
+        key, params.n, run, params.epsilon_abc, c, params.resample, params.sensitivity
+    )
 
 
 def _simulated(
@@ -240,8 +241,9 @@ def errors(result: Result) -> fig.CaptionedFigure:
     params, main, gaps = cast(Params, result.params), result.tables["main"], result.tables["gaps"]
     title, caption = says(result)
     given = settings_line(params, ("c", "epsilon_abc", "n"))
-    axes = "privacy budget ε_total (more private ←)", "root mean squared error"
-    figure = fig.figure(title, *axes, settings=given)
+    figure = fig.figure(
+        title, "privacy budget ε_total (more private ←)", "root mean squared error", settings=given
+    )
     ticks = {"tickvals": BUDGETS, "ticktext": [f"{budget:g}" for budget in BUDGETS]}
     figure.update_xaxes(type="log", range=np.log10(ENDS).tolist(), showgrid=False, **ticks)
     figure.update_yaxes(range=[0.0, TOP])

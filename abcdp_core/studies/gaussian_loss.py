@@ -89,8 +89,9 @@ def scales(_: None, at: Settings) -> dict[str, float]:
     change = MIXTURE.distance().sensitivity(at.n, at.sensitivity)
 
     def weight(change: float, account: str) -> float:
-        asked = at.epsilon_total, at.delta, at.pool_size, change, account
-        return gaussian_series.calibrate(*asked).scale
+        return gaussian_series.calibrate(
+            at.epsilon_total, at.delta, at.pool_size, change, account
+        ).scale
 
     asked = at.epsilon_total, change, at.bound, at.epsilon_abc, at.pool_size
     decisions = {each: rejection.calibrate(*asked, each).scale for each in rejection.ACCOUNTANTS}

@@ -126,8 +126,9 @@ def event(at: Settings, clipped_to: float, accountant: str) -> Event:
     if math.isinf(at.epsilon_total):
         return NonPrivate()
     change = MIXTURE.distance().sensitivity(at.n, at.sensitivity)
-    asked = at.epsilon_total, change, clipped_to, at.epsilon_abc, at.pool_size
-    return mechanism.calibrate(*asked, accountant)
+    return mechanism.calibrate(
+        at.epsilon_total, change, clipped_to, at.epsilon_abc, at.pool_size, accountant
+    )
 
 
 def errors(world: StudyData, at: Settings) -> dict[str, float]:
@@ -154,8 +155,9 @@ def guarantee(result: Result) -> str:
         events = [event(at, at.bound, params.accountant) for at in places]
         return max(events, key=lambda done: cost(done).epsilon)
 
-    asked = params.epsilon_total, dearest, MIXTURE.protected
-    return statement_of_largest(*asked, accountant=params.accountant)
+    return statement_of_largest(
+        params.epsilon_total, dearest, MIXTURE.protected, accountant=params.accountant
+    )
 
 
 OVER = ("bound_quantile", "epsilon_abc")

@@ -87,8 +87,9 @@ PRESETS: dict[str, BaseParams] = {
 def event(at: Settings) -> Event:
     """Return what a release does with the data; public."""
     sensitivity = MIXTURE.distance().sensitivity(at.n, at.sensitivity)
-    asked = at.epsilon_total, at.delta, sensitivity, at.epsilon_abc, at.pool_size
-    return soft_weights.calibrate(*asked, at.accountant)
+    return soft_weights.calibrate(
+        at.epsilon_total, at.delta, sensitivity, at.epsilon_abc, at.pool_size, at.accountant
+    )
 
 
 def cell(world: StudyData, at: Settings) -> dict[str, float]:

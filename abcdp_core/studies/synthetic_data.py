@@ -61,8 +61,9 @@ def work(task: SingleTask[Params]) -> Tables:
     tables = [_table("observed", np.array([-1]), source.coordinates, observed[None])]
     for number, release in enumerate((pair.private, pair.plain)):
         rng = generator(task.seed, "synthetic", params.noise_draw, number)
-        asked = source, pair.comparison.theta[release.indices], params.n, params.data_sets
-        chosen, data = simulators.simulate_round_robin(*asked, rng)
+        chosen, data = simulators.simulate_round_robin(
+            source, pair.comparison.theta[release.indices], params.n, params.data_sets, rng
+        )
         draws = release.indices[chosen]
         tables.append(_table(SOURCES[number], draws, source.coordinates, data))
     main = pd.concat(tables, ignore_index=True)
@@ -171,8 +172,9 @@ def figures(result: Result) -> dict[str, fig.CaptionedFigure]:
     source = params.source
     shown, series = panels(source, main), is_series(source)
     x_title, height = source.coordinates[0], 150 if len(shown) > 1 else 300
-    words = finding(shown), x_title, height, one_release.settings(params)
-    figure = fig.rows(list(shown), *words, shared=series)
+    figure = fig.rows(
+        list(shown), finding(shown), x_title, height, one_release.settings(params), shared=series
+    )
     for index, (x, sets) in enumerate(shown.values()):
         traces = []
         for style in (fig.NON_PRIVATE, fig.PRIVATE):

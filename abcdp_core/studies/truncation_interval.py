@@ -125,8 +125,9 @@ def best_interval(run: Run[Params]) -> Settings:
     exact = intervals.best(scale, at.noise, at.family, at.score, at.symmetric, weight)
     if at.integration == "exact":
         return Settings(**vars(at), a=exact.a, b=exact.b, found=exact.score, exact=exact.score)
-    settings = scale, at.noise, at.family, at.score, weight
-    half, score = intervals.searched(run.seed, at.draws, *settings)
+    half, score = intervals.searched(
+        run.seed, at.draws, scale, at.noise, at.family, at.score, weight
+    )
     return Settings(**vars(at), a=-half, b=half, found=score, exact=exact.score)
 
 
@@ -155,8 +156,9 @@ def best_of(world: Settings, at: Settings) -> dict[str, float]:
             informed = float(scores(at, np.array(-half), np.array(half)))
             best |= {"paper_a": -half, "paper_b": half, "paper_information": informed}
     else:
-        settings = at.family, at.score, at.symmetric, at.weight
-        table = stream_params.table(at.channel, at.epsilon_total, *settings)
+        table = stream_params.table(
+            at.channel, at.epsilon_total, at.family, at.score, at.symmetric, at.weight
+        )
         informed = float(score(at, table.information(FAMILIES[at.family])))
         bound = _bound(at.epsilon_total, at.family) if at.score == "mu" else np.nan
         best = {"symbols": len(table.weights), "information": informed, "bound": bound}
@@ -328,8 +330,9 @@ def contours(result: Result) -> fig.CaptionedFigure:
         for style, ends, side in MARKS:
             for a, b in main.loc[main.epsilon_total == budget, ends].dropna().to_numpy():
                 half = 0.5 * (b - a)
-                place = np.array([0.5 * (a + b)]), np.array([half]).clip(NARROW, WIDE)
-                mark = fig.points(*place, style).update(mode="markers+text", textposition=side)
+                mark = fig.points(
+                    np.array([0.5 * (a + b)]), np.array([half]).clip(NARROW, WIDE), style
+                ).update(mode="markers+text", textposition=side)
                 beyond = " ↓" if half < NARROW else " ↑" if half > WIDE else ""
                 text = f"{style.name} {plain(half, 2)}{beyond}"
                 mark.update(text=text, textfont={"color": style.color})

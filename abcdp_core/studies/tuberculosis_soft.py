@@ -114,8 +114,9 @@ def tasks(params: Params, seed: int) -> list[Task]:
 def event_of(params: Params, epsilon_abc: float) -> GaussianSeries:
     """Return what a release with one threshold does with the data; public."""
     change = TUBERCULOSIS.distance().sensitivity(1)
-    asked = params.epsilon_total, params.delta, change, epsilon_abc, params.pool_size
-    return soft_weights.calibrate(*asked, params.accountant)
+    return soft_weights.calibrate(
+        params.epsilon_total, params.delta, change, epsilon_abc, params.pool_size, params.accountant
+    )
 
 
 def work(task: Task) -> Tables:

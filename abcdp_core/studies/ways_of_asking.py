@@ -126,8 +126,9 @@ def told(params: Params) -> Tables:
 def _truncation(params: Params) -> dict[str, Any]:
     """Return the row of the best interval."""
     epsilon_total, kind = params.epsilon_total, FAMILIES[params.family]
-    settings = "laplace", params.family, params.score, False, params.weight
-    best = intervals.best(1.0 / epsilon_total, *settings)
+    best = intervals.best(
+        1.0 / epsilon_total, "laplace", params.family, params.score, False, params.weight
+    )
     inside = best_channel.partition(kind, np.linspace(best.a, best.b, WITHIN + 1))
     # In widths from the left end; the noise has the scale 1/ε of them.
     place = np.concatenate([[0.0], (np.arange(WITHIN) + 0.5) / WITHIN, [1.0]])

@@ -116,8 +116,9 @@ def one(row: pd.Series[Any]) -> go.Figure:
     if np.isfinite(paper):
         chart.add_trace(_mark(np.array([paper]), np.array([0.6]), PAPER))
         chart.add_trace(_words(paper, 0.68, f"the paper {rounded(row['paper_value'])}", ends))
-    bounds = (np.array([low]), np.array([high]))
-    chart.add_trace(_mark(np.array([ours]), np.array([0.2]), OURS, *bounds))
+    chart.add_trace(
+        _mark(np.array([ours]), np.array([0.2]), OURS, np.array([low]), np.array([high]))
+    )
     chart.add_trace(_words(ours, 0.28, f"ours {measured(row)}", ends))
     chart.update_xaxes(range=ends)
     chart.update_yaxes(range=[0, 1.2], visible=False, fixedrange=True)

@@ -210,8 +210,7 @@ def _seconds(task: Task, n: int, refresh: int) -> float:
     params = task.params
     unit_scale = noise.unit_scale("laplace", 1.0, 0.0)
     sampler = Latent(Prior(), "laplace", params.particles, refresh)
-    ends = params.mu - params.sigma, params.mu + params.sigma
-    channel = Truncation(*ends, "laplace", unit_scale)
+    channel = Truncation(params.mu - params.sigma, params.mu + params.sigma, "laplace", unit_scale)
     stream = Stream(sampler, channel, fixed=True, seed=task.seed, run=task.run)
     rng = generator(task.seed, "people", task.run)
     values = params.mu + params.sigma * rng.standard_normal(n)
