@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
+
 Counts = NDArray[np.int64]
 
 FALSE_ALARM = 1e-6

@@ -6,11 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.transforms import ALL_REALS, NEAREST, SIMPLEX, Bijector, box
-
-Array = NDArray[np.float64]
 
 WEIGHTS = np.random.default_rng(1).dirichlet(np.ones(5), 500)
 NEAR = np.array([0.01, 0.02, 0.03, 0.05, 0.1])

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.places import EXAMPLES
 from abcdp_core.base.streams import generator
 from abcdp_core.posterior.published import problems
 from abcdp_core.posterior.published.models import Model
 from abcdp_core.posterior.published.problems import Problem
 from abcdp_core.posterior.published.reference import FILE
-
-Array = NDArray[np.float64]
 
 SEED = 7
 """Root seed, not that of the problems."""

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.base import parameters as par
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.places import ASSETS
 from abcdp_core.evaluation import one_release
 from abcdp_core.evaluation.one_release import ReleaseParams
@@ -30,8 +31,6 @@ from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.models.pool.comparing import DistanceTable, observed_data
 from abcdp_core.models.pool.making import Pool, open_pool
 from abcdp_core.models.simulators import uniform_mixture
-
-Array = NDArray[np.float64]
 
 PATH = ASSETS / "story" / "draws.bin"
 SEED = 1

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, scale
 from abcdp_core.base.parameters import Params as BaseParams
 from abcdp_core.base.places import ASSETS
@@ -31,8 +31,6 @@ from abcdp_core.publish.output import files
 from abcdp_core.run import runner, workers
 from abcdp_core.run import tasks as cut
 from abcdp_core.run.results import Result, Tables
-
-Array = NDArray[np.float64]
 
 EXPERIMENT = "tuberculosis-distances"
 COLUMNS = {

@@ -26,7 +26,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.adaptive.noise import NoiseFamily
 from abcdp_core.adaptive.prior import Prior
@@ -43,8 +42,8 @@ from abcdp_core.adaptive.simd_rng import (
     uniforms,
 )
 from abcdp_core.adaptive.smc import STEP
+from abcdp_core.base.arrays import Array
 
-Array = NDArray[np.float64]
 _ZERO = np.float32(0.0)
 
 

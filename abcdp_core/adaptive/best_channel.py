@@ -46,8 +46,7 @@ from abcdp_core.adaptive import channels
 from abcdp_core.adaptive.channels import DiscreteChannel
 from abcdp_core.adaptive.families import FAMILIES, Family
 from abcdp_core.adaptive.intervals import SCORES
-
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 FEWEST, MOST = 32, 128
 """Number of cells of the coarsest and of the finest program."""

@@ -28,10 +28,9 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaln, gammaln
 
 from abcdp_core.adaptive.poll import CHANCES, EPSILON, Answer, chances
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.streams import generator
-
-Array = NDArray[np.float64]
 
 BINS = 400
 """Equal parts of [0, 1] in which a share of the population is told."""

@@ -36,9 +36,8 @@ from abcdp_core.adaptive.families import Family
 from abcdp_core.adaptive.noise import NoiseFamily
 from abcdp_core.adaptive.particles import Response
 from abcdp_core.adaptive.response import Kind
+from abcdp_core.base.arrays import Array
 from abcdp_core.privacy import Cost, Event, cost
-
-Array = NDArray[np.float64]
 
 MARGIN = 1e-12
 """Part of its budget that a table leaves unused, so that rounding never exceeds the budget."""

@@ -13,11 +13,9 @@ import functools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.adaptive.response import Kind, log_likelihood
-
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 ORDERS = (16, 32, 64, 128, 256)
 """Degrees tried in turn; each includes the nodes of the one before."""

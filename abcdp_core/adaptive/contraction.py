@@ -13,11 +13,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from abcdp_core.adaptive.prior import Prior
-
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 LEARNT = 0.5
 """σ counts as learned once the posterior of log σ is narrower than the prior by this share."""

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
+
 Size = int | tuple[int, ...]
 
 DEGREES = 5

@@ -35,7 +35,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.adaptive.channels import Channel
@@ -43,8 +42,7 @@ from abcdp_core.adaptive.families import NORMAL
 from abcdp_core.adaptive.particles import Response
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.response import score_laplace, score_table
-
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 POWER = -2.0 / 3.0
 """Exponent of the steps: between −1/2 and −1, where averaging is efficient."""

@@ -14,15 +14,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.adaptive.particles import History, Response, normalised
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.response import Kind, log_likelihood
 from abcdp_core.base import summaries
-
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 NEGLIGIBLE = 1e-9
 """Marginal density, as a share of the largest, below which the grid may be cut off."""

@@ -27,12 +27,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from abcdp_core.adaptive.families import Family
 from abcdp_core.adaptive.noise import NoiseFamily, draw
-
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 ORDER = 16
 """Gauss-Legendre nodes per panel."""

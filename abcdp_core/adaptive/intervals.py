@@ -20,13 +20,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.adaptive.families import FAMILIES
 from abcdp_core.adaptive.information import NOISES, monte_carlo
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
-
-Array = NDArray[np.float64]
 
 NARROWEST = 5e-5
 """Smallest half-width; a score that grows as the interval closes is within 1e-4 of its limit."""

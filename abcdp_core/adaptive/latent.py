@@ -38,8 +38,8 @@ from abcdp_core.adaptive.simd_rng import (
     streams,
 )
 from abcdp_core.base import summaries
+from abcdp_core.base.arrays import Array
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 BLOCK = 128

@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.privacy import Gaussian, Laplace
 from abcdp_core.privacy.calibration import laplace_unit_scale
 from abcdp_core.privacy.gaussian_series import gaussian_unit_scale
 
-Array = NDArray[np.float64]
 NoiseFamily = Literal["laplace", "gaussian"]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from abcdp_core.adaptive import best_channel, channels, contraction, intervals, noise
 from abcdp_core.adaptive.channels import Channel, DiscreteChannel, Symbols, Truncation, separate
@@ -22,12 +22,11 @@ from abcdp_core.adaptive.response import Kind
 from abcdp_core.adaptive.smc import Smc
 from abcdp_core.adaptive.stream import Sampler, Stream
 from abcdp_core.base import parameters as par
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, ParameterError, Params, choice, scale
 from abcdp_core.base.sentences import estimate
 from abcdp_core.base.streams import generator
 from abcdp_core.privacy import Gaussian, Laplace, statement_of_largest
-
-Array = NDArray[np.float64]
 
 PROTECTED = "each person's answer"
 """What a stream protects, in privacy statements."""

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.adaptive.resampling import ancestors, evenly
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.libraries import available_threads
-
-Array = NDArray[np.float64]
 
 
 class Response(NamedTuple):

@@ -31,15 +31,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from abcdp_core.adaptive.robust import Robust, sampled
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, ParameterError
 from abcdp_core.privacy import Event, cost
 from abcdp_core.privacy.accounting import Cost
-
-Array = NDArray[np.float64]
 
 WORDS = 3
 """Words that a question may be answered by."""

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
+
 Indices = NDArray[np.intp]
 Resampling = Callable[[np.random.Generator, Array], Indices]
 

@@ -29,12 +29,11 @@ from typing import Literal
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.adaptive.noise import NoiseFamily
+from abcdp_core.base.arrays import Array
 
-Array = NDArray[np.float64]
 Kind = NoiseFamily | Literal["table"]
 KINDS: tuple[Kind, ...] = ("laplace", "gaussian", "table")
 """Kinds of response; compiled functions take the index."""

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtr
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
-
-Array = NDArray[np.float64]
 
 BINS, SPREADS = 48, 12
 """Equal parts of the range, which are the means on the grid too, and standard deviations there."""

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.adaptive.response import compiled
+from abcdp_core.base.arrays import Array
 
-Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 Words = NDArray[np.uint32]
 

@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.adaptive import chebyshev
 from abcdp_core.adaptive.particles import History, Particles, Response, threads
@@ -23,8 +22,7 @@ from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.resampling import RESAMPLING
 from abcdp_core.adaptive.response import Kind, log_likelihood
 from abcdp_core.base import summaries
-
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 STEP = 2.38 / math.sqrt(2.0)
 """Random-walk step in standard deviations, optimal for a normal target in two dimensions."""

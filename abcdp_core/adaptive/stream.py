@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.adaptive import contraction
 from abcdp_core.adaptive.channels import Channel
@@ -20,9 +19,8 @@ from abcdp_core.adaptive.latent import Latent
 from abcdp_core.adaptive.particles import Response, moments, pick
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.smc import Smc
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
-
-Array = NDArray[np.float64]
 
 
 class Sampler(Protocol):

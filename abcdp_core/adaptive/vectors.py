@@ -42,10 +42,10 @@ from numpy.typing import NDArray
 from abcdp_core.adaptive.channels import Channel, Truncation
 from abcdp_core.adaptive.families import Family
 from abcdp_core.adaptive.stream import Answer, Sampler, Stream
+from abcdp_core.base.arrays import Array
 from abcdp_core.privacy import Cost, Event, cost
 from abcdp_core.privacy.calibration import round_up
 
-Array = NDArray[np.float64]
 Make = Callable[[float], Channel]
 """Maps a share of the budget to a channel that uses it."""
 

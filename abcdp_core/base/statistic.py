@@ -18,9 +18,9 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
+
 Cases = Sequence[Sequence[Fraction | int]]
 Neighbours = Literal["replace", "add-remove"]
 

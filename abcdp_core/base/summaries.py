@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Array = NDArray[np.float64]
 
 METRICS = {"mae": "mean absolute error", "mse": "mean squared error"}
 """Column of a table of errors -> its name."""

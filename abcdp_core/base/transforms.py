@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 NEAREST = 1e-3
 """Least distance from an edge, as a fraction of the scale's distance.

@@ -38,13 +38,7 @@ from abcdp_core.release.budget_file import Taken, taken
 from abcdp_core.release.columns import Reading
 from abcdp_core.release.document import ReleaseRecord
 from abcdp_core.release.releasable import Simulated
-from abcdp_core.release.request import (
-    ReleaseRequest,
-    SeriesRequest,
-    claim,
-    question,
-    scenarios,
-)
+from abcdp_core.release.request import ReleaseRequest, SeriesRequest, claim, question, scenarios
 
 INPUT = {
     "data": ("FILE", "CSV file with the column to read, or the records for a model of your own"),

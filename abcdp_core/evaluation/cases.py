@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core import mechanisms, privacy
 from abcdp_core.base import parameters as par
 from abcdp_core.base import summaries
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, ParameterError, Params, choice
 from abcdp_core.base.sentences import listed
 from abcdp_core.base.streams import generator
@@ -28,8 +28,6 @@ from abcdp_core.models import pool, simulators
 from abcdp_core.models.pool import PublicSide
 from abcdp_core.models.simulators import Scenario
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
-
-Array = NDArray[np.float64]
 
 TUNING_SETS = 20
 """Number of simulated data sets for the choice of a setting."""

@@ -12,16 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import cache, fingerprint
+from abcdp_core.base.arrays import Array
 from abcdp_core.evaluation.theory import sparse_vector_run
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.models import pool
 from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
-
-Array = NDArray[np.float64]
 
 NODES = 16
 """Quadrature nodes for the threshold's noise: the error is within 1 % of its value."""

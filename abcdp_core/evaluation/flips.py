@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import predictive
 from abcdp_core.evaluation.theory import flip
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.models import pool
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
-
-Array = NDArray[np.float64]
 
 WINDOW = 15
 """Draws are counted in steps of the noise scale b, up to this many on each side of ε_abc."""

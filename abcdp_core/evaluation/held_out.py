@@ -11,14 +11,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import summaries
 from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms import Budget, private_summary
 from abcdp_core.models.own_model.pool_file import Numbers, PoolFile, side
-
-Array = NDArray[np.float64]
 
 LEVEL = 0.9
 """Nominal coverage of the intervals."""

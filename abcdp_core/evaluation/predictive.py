@@ -6,12 +6,10 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import cache, fingerprint
+from abcdp_core.base.arrays import Array
 from abcdp_core.models import pool
-
-Array = NDArray[np.float64]
 
 SETS = 8
 """Number of simulated data sets that stand for the data in figures of distances."""

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.figures.looks import GROUND, PRIOR, TEMPLATE, TRUTH, Style, translucent
-
-Array = NDArray[np.float64]
 
 
 def figure(title: str, x: str, y: str, height: int = 440, settings: str = "") -> go.Figure:

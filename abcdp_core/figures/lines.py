@@ -14,11 +14,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from abcdp_core.base import summaries
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import AXES, setting, settings_line
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.figures.builders import (
     ABOVE,
-    Array,
     band,
     end_labels,
     figure,

@@ -16,7 +16,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core.figures.builders import CORNER, TICKS, Array, bold, panel, stacked, titled
+from abcdp_core.base.arrays import Array
+from abcdp_core.figures.builders import CORNER, TICKS, bold, panel, stacked, titled
 from abcdp_core.figures.looks import (
     BOTH,
     NON_PRIVATE,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.figures.builders import (
     ABOVE,
-    Array,
     figure,
     hollow,
     in_short_lines,

@@ -8,7 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core.figures.builders import Array, band, figure, key, line, points
+from abcdp_core.base.arrays import Array
+from abcdp_core.figures.builders import band, figure, key, line, points
 from abcdp_core.figures.looks import PRIVATE, THEORY, Style
 from abcdp_core.figures.ranked import ranked, row_marks
 

@@ -13,17 +13,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import SYMBOLS
-from abcdp_core.figures.builders import Array, band, hollow, line, panel
-from abcdp_core.figures.looks import (
-    CATEGORIES,
-    DASHES,
-    GREY,
-    MARKERS,
-    NON_PRIVATE,
-    OLIVE,
-    Style,
-)
+from abcdp_core.figures.builders import band, hollow, line, panel
+from abcdp_core.figures.looks import CATEGORIES, DASHES, GREY, MARKERS, NON_PRIVATE, OLIVE, Style
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -34,12 +34,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.base import registry, summaries
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError, Params
 from abcdp_core.models.distances import Distance
 from abcdp_core.models.simulators import Scenario
 from abcdp_core.privacy import Cost, Event, NonPrivate
 
-Array = NDArray[np.float64]
 Measure = Literal["pure", "approximate"]
 
 

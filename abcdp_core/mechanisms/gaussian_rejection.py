@@ -39,8 +39,8 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms import Budget, Distances, Mechanism, Part, Prepared, PublicSide, Release
 from abcdp_core.mechanisms.thresholds import SETS, DistanceOptions, simulated, thresholds
 from abcdp_core.privacy import (
@@ -59,8 +59,6 @@ from abcdp_core.privacy.calibration import (
     check_positive,
     smallest_satisfying,
 )
-
-Array = NDArray[np.float64]
 
 ACCOUNTANTS = ("published", "exact")
 

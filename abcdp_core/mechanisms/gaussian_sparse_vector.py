@@ -52,8 +52,8 @@ from fractions import Fraction
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms import Budget, Mechanism, Part, Prepared, PublicSide, Release
 from abcdp_core.mechanisms.sparse_vector import (
     RunOptions,
@@ -73,8 +73,6 @@ from abcdp_core.privacy.calibration import (
 )
 from abcdp_core.privacy.composition import from_renyi
 from abcdp_core.privacy.gaussian_series import gaussian_delta
-
-Array = NDArray[np.float64]
 
 ACCOUNTANTS = ("rdp-classic", "rdp", "direct")
 

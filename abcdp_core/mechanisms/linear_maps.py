@@ -21,14 +21,12 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms import PublicSide
 from abcdp_core.models.distances import Distance
 from abcdp_core.models.distances.fourier import FourierMMD
 from abcdp_core.privacy.calibration import check_one_of
-
-Array = NDArray[np.float64]
 
 KINDS = ("none", "axes", "regression")
 

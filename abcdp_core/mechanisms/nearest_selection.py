@@ -51,6 +51,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.base import parameters as par
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Params
 from abcdp_core.mechanisms import Budget, Distances, Mechanism, Part, Prepared, PublicSide, Release
 from abcdp_core.privacy import Cost, Event, NonPrivate, composition, cost, tradeoff
@@ -61,8 +62,6 @@ from abcdp_core.privacy.calibration import (
     round_up,
     smallest_satisfying,
 )
-
-Array = NDArray[np.float64]
 
 ROUNDING = 1e-12
 """Relative error allowed for in a converted ε."""

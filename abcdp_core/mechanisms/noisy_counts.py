@@ -48,6 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, special
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Params, scale
 from abcdp_core.base.statistic import DirichletCounts, Statistic
 from abcdp_core.mechanisms import (
@@ -59,16 +60,9 @@ from abcdp_core.mechanisms import (
     PublicSide,
     Release,
 )
-from abcdp_core.mechanisms.private_summary import (
-    SummaryNoise,
-    noise_for,
-    noisy,
-    parts_of_release,
-)
+from abcdp_core.mechanisms.private_summary import SummaryNoise, noise_for, noisy, parts_of_release
 from abcdp_core.models.simulators import Scenario
 from abcdp_core.privacy import Event
-
-Array = NDArray[np.float64]
 
 RIVAL = (
     "This example does not need ABC: its likelihood can be computed, so noisy counts, released "

@@ -48,9 +48,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import parameters as par
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError, Params, choice
 from abcdp_core.base.summaries import effective_sample_size
 from abcdp_core.mechanisms import (
@@ -72,7 +72,6 @@ from abcdp_core.models.simulators import Scenario
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, gaussian_series
 from abcdp_core.privacy.calibration import check_counts, check_positive, scale_for
 
-Array = NDArray[np.float64]
 Done = NonPrivate | NormNoise | Gaussian
 
 SELECTIONS = ("nearest", "estimate", "noise-aware", "noise-ignored")

@@ -40,8 +40,8 @@ from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Params, choice
 from abcdp_core.base.statistic import Statistic
 from abcdp_core.mechanisms import (
@@ -58,8 +58,6 @@ from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise, NoNoise
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.privacy import Cost, Event, cost
 from abcdp_core.privacy.calibration import check_positive, round_up, scale_for
-
-Array = NDArray[np.float64]
 
 # ------------------------------------------------------------------------------------- the noise
 

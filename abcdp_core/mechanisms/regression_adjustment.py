@@ -11,16 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.summaries import weighted_variance
 from abcdp_core.base.transforms import Bijector
 from abcdp_core.mechanisms import PosteriorInfo, Release
 from abcdp_core.mechanisms.nearest_selection import nearest
 from abcdp_core.posterior.regression import less_slope
 from abcdp_core.privacy import Event
-
-Array = NDArray[np.float64]
 
 BEND = 0.5
 """Width of the bend of the unconstrained scale, in residual standard deviations.

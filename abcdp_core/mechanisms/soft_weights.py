@@ -20,16 +20,13 @@ import math
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms import Budget, Distances, Mechanism, Part, Prepared, PublicSide, Release
 from abcdp_core.mechanisms.thresholds import DistanceOptions, temperatures
 from abcdp_core.privacy import Event, GaussianSeries, NonPrivate, composition, gaussian_series
 from abcdp_core.privacy.calibration import check_positive
 from abcdp_core.privacy.gaussian_series import gaussian_unit_scale
-
-Array = NDArray[np.float64]
-
 
 # ----------------------------------------------------------------------------------- what it costs
 

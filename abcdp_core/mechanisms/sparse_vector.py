@@ -31,27 +31,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.base import parameters as par
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Params, choice
 from abcdp_core.mechanisms import Budget, Distances, Mechanism, Part, Prepared, PublicSide, Release
 from abcdp_core.mechanisms.thresholds import EPSILON_ABC, thresholds
-from abcdp_core.privacy import (
-    Cost,
-    Event,
-    NonPrivate,
-    ThresholdRun,
-    cost,
-    noise_in_words,
-    tradeoff,
-)
+from abcdp_core.privacy import Cost, Event, NonPrivate, ThresholdRun, cost, noise_in_words, tradeoff
 from abcdp_core.privacy.calibration import (
     check_between_0_and_1,
     check_counts,
     check_positive,
     round_up,
 )
-
-Array = NDArray[np.float64]
-
 
 # ----------------------------------------------------------------------------------- what it costs
 

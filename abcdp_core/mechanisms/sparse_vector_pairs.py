@@ -12,12 +12,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.privacy import ThresholdRun
 from abcdp_core.privacy.tradeoff import Law, legendre
-
-Array = NDArray[np.float64]
 
 ACCEPTANCES = 10
 """Largest c for which the worst pair is looked for."""

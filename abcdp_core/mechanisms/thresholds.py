@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import parameters as par
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, Params
 from abcdp_core.mechanisms import PublicSide
-
-Array = NDArray[np.float64]
 
 EPSILON_ABC = Parameter(
     kind="real",

@@ -10,14 +10,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, logsumexp
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.summaries import effective_sample_size
-
-Array = NDArray[np.float64]
 
 FREEDOM = 5.0
 """Degrees of freedom ν."""

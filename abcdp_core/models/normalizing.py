@@ -18,16 +18,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import kolmogorov, logsumexp, ndtri
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import effective_sample_size
 from abcdp_core.models.mixtures import FREEDOM, Component, mixture
 from abcdp_core.models.priors import NEAREST, Prior, log_of_product
-
-Array = NDArray[np.float64]
 
 DRAWS = 10_000
 """Draws to which the mixture is fitted, and from each side of the bridge."""

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 Draw = Callable[[np.random.Generator, int], Array]
 LogDensity = Callable[[Array], Array]

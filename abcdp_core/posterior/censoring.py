@@ -13,8 +13,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.posterior.noise import (
     ROUNDING,
@@ -26,7 +26,6 @@ from abcdp_core.posterior.noise import (
     laws_of,
 )
 
-Array = NDArray[np.float64]
 Summable = Laplace | Gaussian | DiscreteLaplace | DiscreteGaussian
 
 

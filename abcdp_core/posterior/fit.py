@@ -21,14 +21,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import counted, listed
 from abcdp_core.base.streams import generator
 from abcdp_core.models.priors import Edges
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Noise
 from abcdp_core.posterior.rounds import Draws, Each, Found, Question, one_by_one, simulated_at
-
-Array = NDArray[np.float64]
 
 REPLICATES = 20_000
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.models.priors import Edges, Prior
 
-Array = NDArray[np.float64]
 Output = Callable[[Array], Array]
 
 

@@ -23,10 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, log_ndtr, xlog1py, xlogy
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.base.sentences import counted
-
-Array = NDArray[np.float64]
 
 ROUNDING = 1e-6
 """A number closer than this to a whole number counts as whole."""

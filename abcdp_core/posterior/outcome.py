@@ -9,25 +9,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import amount
 from abcdp_core.base.summaries import weighted_mean, weighted_quantile
 from abcdp_core.models.priors import Prior
 from abcdp_core.posterior.fit import REFUSED, Fit, evenly, fit
 from abcdp_core.posterior.model import Reported
 from abcdp_core.posterior.pool import FixedPool, Scale
-from abcdp_core.posterior.rounds import (
-    Draws,
-    Each,
-    Effort,
-    Found,
-    Question,
-    Way,
-    infer,
-    one_by_one,
-)
+from abcdp_core.posterior.rounds import Draws, Each, Effort, Found, Question, Way, infer, one_by_one
 from abcdp_core.posterior.shape import Modes, combinations, modes, valleys
-
-Array = NDArray[np.float64]
 
 ENDS = (0.05, 0.95)
 """Probabilities below the ends of an interval."""

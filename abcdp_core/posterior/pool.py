@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from scipy.special import ndtr, ndtri
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import effective_sample_size
 from abcdp_core.models.priors import Edges
@@ -30,8 +31,6 @@ from abcdp_core.posterior.noise import Noise
 from abcdp_core.posterior.proposals import normalised
 from abcdp_core.posterior.regression import OF_POOL, Regression, coefficients
 from abcdp_core.posterior.rounds import CARRIES, Draws, Found, Way
-
-Array = NDArray[np.float64]
 
 FEWEST_MOVED = 1000
 """Smallest pool whose draws are adjusted."""

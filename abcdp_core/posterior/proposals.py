@@ -10,14 +10,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.summaries import effective_sample_size
 from abcdp_core.models.mixtures import FREEDOM, Component
 from abcdp_core.models.priors import Prior
-
-Array = NDArray[np.float64]
 
 PRIOR_SHARE = 0.1
 """α of every fitted proposal."""

@@ -22,9 +22,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.summaries import weighted_quantile, weighted_variance
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

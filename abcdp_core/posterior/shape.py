@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import amount, decimals, estimate, fixed
-
-Array = NDArray[np.float64]
 
 STEPS, LEAST, CERTAIN = 200, 0.1, 2.0
 """Steps of equal probability, least probability of a mode, and standard errors."""

@@ -9,8 +9,9 @@ from decimal import ROUND_CEILING, Decimal
 from functools import singledispatch
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import overpaid
 from abcdp_core.privacy.calibration import ratio
 from abcdp_core.privacy.events import (
@@ -21,8 +22,6 @@ from abcdp_core.privacy.events import (
     NonPrivate,
     NormNoise,
 )
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.privacy.calibration import (
     check_between_0_and_1,
     check_counts,
@@ -36,8 +36,6 @@ from abcdp_core.privacy.calibration import (
     check_positive,
     smallest_satisfying,
 )
-
-Array = NDArray[np.float64]
 
 ACCOUNTANTS = ("linear", "advanced", "rdp", "optimal")
 

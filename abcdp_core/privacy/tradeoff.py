@@ -34,11 +34,9 @@ from dataclasses import dataclass, field
 from functools import singledispatch
 
 import numpy as np
-from numpy.typing import NDArray
 
-from abcdp_core.privacy.accounting import (
-    cost,
-)
+from abcdp_core.base.arrays import Array
+from abcdp_core.privacy.accounting import cost
 from abcdp_core.privacy.events import (
     Event,
     Gaussian,
@@ -47,8 +45,6 @@ from abcdp_core.privacy.events import (
     NonPrivate,
     NormNoise,
 )
-
-Array = NDArray[np.float64]
 
 DELTAS = (0.0, *(10.0**exponent for exponent in range(-12, 0)))
 """Values of δ whose lines bound the curve of an event that has none registered."""

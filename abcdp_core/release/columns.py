@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import tabular
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, ParameterError, number_in, shown
 from abcdp_core.base.tabular import LARGEST_FILE, TableError
 from abcdp_core.base.tabular.table import header_of
@@ -26,8 +26,6 @@ from abcdp_core.models.own_model.lattice import RECORDS
 from abcdp_core.models.simulators import Scenario
 from abcdp_core.release import people
 from abcdp_core.release.request import SERIES
-
-Array = NDArray[np.float64]
 
 LARGEST_CLUSTER = 1_000_000
 """Patients; a larger cluster is a typing error."""

@@ -12,9 +12,9 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.models import simulators
 from abcdp_core.privacy import Event, cost, statement
@@ -22,15 +22,8 @@ from abcdp_core.publish.output.settings import event_in_json
 from abcdp_core.release import picture
 from abcdp_core.release.budget_file import Reservation
 from abcdp_core.release.picture import Marks, Row
-from abcdp_core.release.request import (
-    OwnParameter,
-    ReleaseRequest,
-    SeriesRequest,
-    to_domain,
-)
+from abcdp_core.release.request import OwnParameter, ReleaseRequest, SeriesRequest, to_domain
 from abcdp_core.run.results import versions
-
-Array = NDArray[np.float64]
 
 FORMAT = 2
 """Version of the record. Records of 0.2.0 have none, and their private summaries had another

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.base import sentences
@@ -11,8 +10,6 @@ from abcdp_core.release import releasable
 from abcdp_core.release.releasable import Expected
 from abcdp_core.release.request import ReleaseRequest
 from abcdp_core.release.sparse_vector import SparseVectorRequest
-
-Array = NDArray[np.float64]
 
 POINTS = 60
 """Sizes at which the curves are computed."""

@@ -34,18 +34,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import plain
 from abcdp_core.base.statistic import DirichletCounts
 from abcdp_core.base.streams import generator
-from abcdp_core.mechanisms.noisy_counts import (
-    counts_given,
-    model_of,
-    refuses,
-    shares,
-    statistic_of,
-)
+from abcdp_core.mechanisms.noisy_counts import counts_given, model_of, refuses, shares, statistic_of
 from abcdp_core.mechanisms.private_summary import SummaryNoise
 from abcdp_core.models import pool
 from abcdp_core.models.simulators import Scenario
@@ -56,8 +50,6 @@ from abcdp_core.release.exact_noise import summary_noise, with_noise
 from abcdp_core.release.picture import ESTIMATE, INTERVAL, PRIOR, Marks
 from abcdp_core.release.releasable import Expected, ReleaseMechanism
 from abcdp_core.release.request import DRAWS, POOL_SEED, SeriesRequest
-
-Array = NDArray[np.float64]
 
 DRAWS_SEED = dataclasses.replace(
     POOL_SEED,

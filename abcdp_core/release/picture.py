@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
+from abcdp_core.base.arrays import Array
 
-Array = NDArray[np.float64]
 Marks = Sequence[tuple[fig.Style, Array]]
 
 PLAIN = {"dash": "solid", "marker": "circle"}

@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.mechanisms.private_summary import law
 from abcdp_core.models import pool
@@ -30,12 +30,7 @@ from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release.document import whole_numbers
 from abcdp_core.release.exact_noise import with_noise
 from abcdp_core.release.releasable import ReleaseMechanism
-from abcdp_core.release.simulated import (
-    model_of,
-    names_of,
-    size_of,
-    statistic_of,
-)
+from abcdp_core.release.simulated import model_of, names_of, size_of, statistic_of
 from abcdp_core.release.summary_document import PrivateSummaryRecord
 from abcdp_core.release.summary_posterior import TAILS, Inferred
 from abcdp_core.release.summary_request import (
@@ -44,8 +39,6 @@ from abcdp_core.release.summary_request import (
     pool_of,
     pool_with_noise,
 )
-
-Array = NDArray[np.float64]
 
 
 def measure(

@@ -17,9 +17,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from abcdp_core.base.arrays import Array
 from abcdp_core.models import pool
 from abcdp_core.posterior.rounds import Each, one_by_one
 from abcdp_core.privacy.discrete import RandBelow
@@ -27,8 +25,6 @@ from abcdp_core.release import releasable
 from abcdp_core.release.budget_file import Taken
 from abcdp_core.release.document import ReleaseRecord
 from abcdp_core.release.request import ReleaseRequest
-
-Array = NDArray[np.float64]
 
 
 def make(

@@ -17,18 +17,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from abcdp_core.base import registry
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.models import pool, simulators
 from abcdp_core.posterior.rounds import Each
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release.document import ReleaseRecord
 from abcdp_core.release.request import ReleaseRequest, check_takes_series, scenarios
-
-Array = NDArray[np.float64]
 
 ROUNDING = 1e-9
 """Share of the prior's error that is mere rounding."""

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import parameters as par
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, ParameterError, Params
 from abcdp_core.base.sentences import exact, listed
 from abcdp_core.models import simulators
@@ -27,8 +27,6 @@ from abcdp_core.models.simulators import Scenario
 from abcdp_core.privacy import Event
 from abcdp_core.release import budget
 from abcdp_core.release.budget import PrivacyCharge
-
-Array = NDArray[np.float64]
 
 
 class OwnParameter(NamedTuple):

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import cache, fingerprint
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.statistic import Quantity, Statistic
 from abcdp_core.base.streams import generator
 from abcdp_core.models.own_model.lattice import RECORDS, RecordSchema
@@ -29,7 +29,6 @@ from abcdp_core.posterior.pool import FixedPool
 from abcdp_core.posterior.proposals import Proposal
 from abcdp_core.posterior.rounds import FIRST, Draws, Each, Question, many, one_by_one, tasks_of
 
-Array = NDArray[np.float64]
 Progress = Callable[[float], None]
 Simulate = Callable[[np.random.Generator, Array], Array]
 

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core.base import parameters as par
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, ParameterError
 from abcdp_core.base.sentences import counted
 from abcdp_core.mechanisms import Release
@@ -35,14 +36,7 @@ from abcdp_core.release.exact_noise import (
 )
 from abcdp_core.release.picture import KEPT, MEAN, PRIOR, Marks
 from abcdp_core.release.releasable import ReleaseMechanism
-from abcdp_core.release.request import (
-    POOL_SEED,
-    SERIES,
-    OwnParameter,
-    SeriesRequest,
-)
-
-Array = NDArray[np.float64]
+from abcdp_core.release.request import POOL_SEED, SERIES, OwnParameter, SeriesRequest
 
 NO_KERNEL = "none"
 """Bandwidth of distances without a kernel."""

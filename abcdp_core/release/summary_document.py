@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import amount, counted, decimals, fixed
 from abcdp_core.base.statistic import TailProbability
 from abcdp_core.figures.replicates import replicates
@@ -25,8 +25,6 @@ from abcdp_core.release.picture import Marks, Row
 from abcdp_core.release.simulated import names_of
 from abcdp_core.release.summary_posterior import Inferred, Inverse
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
-
-Array = NDArray[np.float64]
 
 FINEST = 1e-3
 """Least width that is resolved in words, as a share of the prior's interval."""

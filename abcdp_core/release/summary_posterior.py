@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.summaries import weighted_mean, weighted_quantile
 from abcdp_core.posterior.fit import Fit, in_proportion
 from abcdp_core.posterior.outcome import Posterior, Summary
 from abcdp_core.release.document import LEVEL
 from abcdp_core.release.summary_request import PrivateSummaryRequest
-
-Array = NDArray[np.float64]
 
 TAILS = (0.5 * (1.0 - LEVEL), 0.5, 0.5 * (1.0 + LEVEL))
 """Lower end, median, upper end."""

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, ParameterError
 from abcdp_core.base.sentences import decimals, duration, fixed
 from abcdp_core.base.statistic import Statistic
@@ -26,13 +26,7 @@ from abcdp_core.posterior.rounds import FIRST, Effort
 from abcdp_core.release import people
 from abcdp_core.release.exact_noise import summary_noise
 from abcdp_core.release.releasable import Simulated
-from abcdp_core.release.request import (
-    DRAWS,
-    POOL_SEED,
-    SERIES,
-    OwnParameter,
-    ReleaseRequest,
-)
+from abcdp_core.release.request import DRAWS, POOL_SEED, SERIES, OwnParameter, ReleaseRequest
 from abcdp_core.release.simulated import (
     Progress,
     PublicPool,
@@ -44,8 +38,6 @@ from abcdp_core.release.simulated import (
     size_of,
     statistic_of,
 )
-
-Array = NDArray[np.float64]
 
 LARGEST_NOISE = 2.0**48
 """Largest scale of noise. Numbers without noise are at most half of 2^53, which a record can hold;

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.posterior.rounds import Each, one_by_one
 from abcdp_core.privacy.accounting import NEIGHBOURS
@@ -25,8 +25,6 @@ from abcdp_core.release import procedure, releasable
 from abcdp_core.release.budget_file import reservation_in
 from abcdp_core.release.document import KEYS, ReleaseRecord
 from abcdp_core.release.request import ReleaseRequest, scenarios
-
-Array = NDArray[np.float64]
 
 ROUNDING = 1e-9
 """Largest relative difference of equal numbers, as processors round differently."""

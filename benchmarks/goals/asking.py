@@ -10,14 +10,12 @@ import functools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.adaptive.parameters import StreamParams
 from abcdp_core.base import summaries
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from benchmarks.goals import SEED, Measured, goal, on_all_processors, ratio, share, study
-
-Array = NDArray[np.float64]
 
 BUDGETS = (1.0, 2.0, 5.0)
 MIDDLE_90 = 1.6449  # standard deviations to either side of a normal mean that hold 90 %

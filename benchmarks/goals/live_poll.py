@@ -11,13 +11,11 @@ from collections import deque
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.adaptive.poll import Design, Poll, answered
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from benchmarks.goals import SEED, Measured, goal, share
-
-Array = NDArray[np.float64]
 
 RUNS = 200
 MEAN, SPREAD, LOW, HIGH = 7.2, 1.3, 0.0, 24.0

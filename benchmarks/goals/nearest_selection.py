@@ -7,17 +7,15 @@ import functools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core import mechanisms
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms import Budget
 from abcdp_core.models import pool
 from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from benchmarks.goals import SEED, Measured, goal, ratio
-
-Array = NDArray[np.float64]
 
 N, POOL_SIZE = 5000, 10_000
 BUDGET = Budget(1.0, 1e-6)

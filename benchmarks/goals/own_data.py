@@ -11,9 +11,9 @@ import random
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import registry
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.places import EXAMPLES
 from abcdp_core.base.streams import generator
 from abcdp_core.mechanisms.private_summary import law, noisy
@@ -28,8 +28,6 @@ from abcdp_core.release.summary_posterior import PosteriorSummary
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
 from benchmarks.goals import SEED, Measured, alone, goal, mean, on_all_processors, share
 from tests.oracles.neighbouring_files import worst
-
-Array = NDArray[np.float64]
 
 # ------------------------------------------------------------------- five shares by noisy counts
 

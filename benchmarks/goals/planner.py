@@ -11,10 +11,10 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core import mechanisms
 from abcdp_core.base import summaries
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import planning
 from abcdp_core.evaluation.planning import Setting
@@ -23,8 +23,6 @@ from abcdp_core.models import pool
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from benchmarks.goals import SEED, Measured, goal
 from benchmarks.measure import head, row
-
-Array = NDArray[np.float64]
 
 SETTINGS, CASES = 20, 256
 """Settings, and simulated cases for each prediction."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import weighted_quantile
 from abcdp_core.cli.simulations import done_by
@@ -28,8 +28,6 @@ from abcdp_core.run.workers import processor_count
 from benchmarks.goals import Measured, alone, goal, on_all_processors, share
 from tests.oracles.exact_posteriors import FAMILIES, released
 from tests.oracles.misfits import CASES
-
-Array = NDArray[np.float64]
 
 BUDGETS, RECORDS, LEVELS, SEEDS = (0.1, 1.0, 10.0), (200, 2000), (0.005, 0.5, 0.995), (1, 2)
 """ε_total, records, prior quantile of the truth, and seeds of the releases."""

@@ -10,6 +10,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.places import EXAMPLES
 from abcdp_core.base.streams import generator
 from abcdp_core.cli.simulations import done_by
@@ -21,8 +22,6 @@ from abcdp_core.posterior.published.models import Model, sir_epidemic
 from abcdp_core.posterior.published.problems import Problem
 from abcdp_core.posterior.rounds import Draws, Effort, Question
 from benchmarks.goals import SEED, Measured, alone, goal, on_all_processors, share
-
-Array = NDArray[np.float64]
 
 PARAMETERS = {
     "linear-regression": ("0", "1", "2"),

@@ -8,12 +8,10 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.studies import online_gradient, vector_truncation
 from benchmarks.goals import Measured, goal, ratio, study
-
-Array = NDArray[np.float64]
 
 VALUES = 10
 """Values per person."""

@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.adaptive import noise
@@ -20,10 +19,9 @@ from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.resampling import multinomial
 from abcdp_core.adaptive.smc import Smc
 from abcdp_core.adaptive.stream import Stream
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from tests.statistics import FALSE_ALARM, assert_distribution, rejects
-
-Array = NDArray[np.float64]
 
 PRIOR = Prior(50.0, 25.0, 5.0, 40.0)
 PEOPLE, EPSILON_TOTAL = 50, 8.0

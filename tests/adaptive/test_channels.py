@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from abcdp_core.adaptive import channels, noise
@@ -19,11 +18,10 @@ from abcdp_core.adaptive.best_channel import best
 from abcdp_core.adaptive.channels import DiscreteChannel, answer, sign
 from abcdp_core.adaptive.families import FAMILIES, NORMAL
 from abcdp_core.adaptive.noise import NoiseFamily
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.privacy import Gaussian, Laplace, cost
 from tests.statistics import assert_distribution, assert_frequencies, rejects
-
-Array = NDArray[np.float64]
 
 DRAWS = 20_000
 """A gap of 0.038 is seen with a probability of 1 − 1e-6; a scale off by √2 is 0.063 for Laplace

@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.adaptive import parameters as stream_params
@@ -17,10 +16,9 @@ from abcdp_core.adaptive.gradient import Gradient, State, asymptotic_variance
 from abcdp_core.adaptive.particles import Response
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.response import log_likelihood
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from tests.statistics import assert_mean_of_repeats, rejects
-
-Array = NDArray[np.float64]
 
 MU, SIGMA = 50.0, 3.0
 WIDE = Prior(0.0, 1e4, sigma=SIGMA)

@@ -11,20 +11,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import integrate, stats
 
-from abcdp_core.adaptive.particles import (
-    History,
-    Particles,
-    Response,
-    moments,
-    normalised,
-    pick,
-)
+from abcdp_core.adaptive.particles import History, Particles, Response, moments, normalised, pick
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.resampling import RESAMPLING, ancestors, multinomial, systematic
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from tests.statistics import assert_distribution, assert_frequencies, rejects
-
-Array = NDArray[np.float64]
 
 
 def response(number: float) -> Response:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import integrate, special
 
 from abcdp_core.adaptive import chebyshev
@@ -22,9 +21,8 @@ from abcdp_core.adaptive.response import (
     log_likelihood,
     score_laplace,
 )
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
-
-Array = NDArray[np.float64]
 
 LOG_DENSITY: dict[str, Callable[..., float]] = {
     "laplace": log_density_laplace,

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from abcdp_core.adaptive import latent, noise, smc
 from abcdp_core.adaptive.batch import Batch
@@ -30,10 +29,9 @@ from abcdp_core.adaptive.response import log_likelihood
 from abcdp_core.adaptive.smc import Smc
 from abcdp_core.adaptive.stream import Sampler, Stream
 from abcdp_core.base import summaries
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from tests.statistics import assert_mean_of_repeats, rejects
-
-Array = NDArray[np.float64]
 
 PRIOR = Prior(50.0, 25.0, 5.0, 40.0)
 KNOWN = Prior(50.0, 25.0, sigma=3.0)

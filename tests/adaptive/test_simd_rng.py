@@ -14,12 +14,7 @@ from scipy import special, stats
 from abcdp_core.adaptive import simd_rng
 from abcdp_core.adaptive.simd_rng import LANES
 from abcdp_core.base.streams import generator
-from tests.statistics import (
-    assert_distribution,
-    assert_frequencies,
-    assert_mean,
-    rejects,
-)
+from tests.statistics import assert_distribution, assert_frequencies, assert_mean, rejects
 
 Single = NDArray[np.float32]
 Fill = Callable[[NDArray[np.uint32], Single], None]

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from abcdp_core.adaptive import noise
 from abcdp_core.adaptive.best_channel import best
@@ -23,9 +22,8 @@ from abcdp_core.adaptive.particles import Response
 from abcdp_core.adaptive.prior import Prior
 from abcdp_core.adaptive.smc import Smc
 from abcdp_core.adaptive.stream import Answer, Sampler, Stream
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
-
-Array = NDArray[np.float64]
 
 PRIOR = Prior(50.0, 25.0, 5.0, 40.0)
 PEOPLE = 16

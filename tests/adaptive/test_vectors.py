@@ -13,18 +13,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from abcdp_core.adaptive import noise
 from abcdp_core.adaptive import parameters as stream_params
 from abcdp_core.adaptive.channels import Channel, Truncation, sign
 from abcdp_core.adaptive.families import NORMAL
 from abcdp_core.adaptive.vectors import Plan, shares, some, split, told
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.privacy import cost
 from tests.statistics import assert_frequencies, rejects
 
-Array = NDArray[np.float64]
 Law = Callable[[Array], Array]
 """From a person's values ``(d,)`` to the probabilities of all answers."""
 

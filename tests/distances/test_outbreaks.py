@@ -6,13 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.distances.outbreaks import ClippedOutbreaks
 from abcdp_core.models.simulators import tuberculosis
 from tests.search import most
-
-Array = NDArray[np.float64]
 
 DISTANCE = ClippedOutbreaks()
 DATA = tuberculosis.SAN_FRANCISCO[0] * np.random.default_rng(1).uniform(0.7, 1.3, (80, 8))

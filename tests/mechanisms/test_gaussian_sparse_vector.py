@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms.gaussian_sparse_vector import (
     ACCOUNTANTS,
     GaussianSparseVector,
@@ -22,8 +22,6 @@ from abcdp_core.privacy.gaussian_series import gaussian_delta, gaussian_epsilon
 from tests.oracles.divergences import hockey_stick, renyi
 from tests.oracles.gaussian_sparse_vector import log_probability
 from tests.oracles.outcomes import patterns
-
-Array = NDArray[np.float64]
 
 DELTA = 1e-4
 PLACES = [(0.0, 0.0), (0.5, 0.5), (2.0, -0.5), (-2.0, 1.0), (3.0, 3.0)]

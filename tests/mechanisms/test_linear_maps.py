@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms.linear_maps import KINDS, fit, map_sensitivity
 from abcdp_core.models.distances.fourier import FourierMMD
 from abcdp_core.models.distances.quadratic import QuadraticMMD
@@ -18,8 +18,6 @@ from abcdp_core.models.distances.random_features import RandomFeatures
 from abcdp_core.models.distances.summaries import ClippedSummaries
 from abcdp_core.models.pool import DistanceTable
 from abcdp_core.models.simulators import uniform_mixture
-
-Array = NDArray[np.float64]
 
 N = 300
 SIZE = 600

@@ -12,16 +12,14 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms import nearest_selection
 from abcdp_core.mechanisms.nearest_selection import NearestSelection, calibrate, pair_law, run
 from abcdp_core.privacy import NonPrivate, cost, tradeoff
 from tests.events import quieter
 from tests.oracles.divergences import hockey_stick
 from tests.statistics import assert_frequencies, miss_probability, rejects
-
-Array = NDArray[np.float64]
 
 CHANGE = 0.02
 """Δ of the distances here."""

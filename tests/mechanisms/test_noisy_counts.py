@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from abcdp_core import mechanisms
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms import Budget, PosteriorInfo, Prepared, Release, noisy_counts
 from abcdp_core.mechanisms.noisy_counts import counts_given, posterior
 from abcdp_core.mechanisms.private_summary import SummaryNoise, noisy
 from abcdp_core.models import pool, simulators
 from abcdp_core.models.simulators import uniform_mixture
 from tests.statistics import assert_distribution, assert_frequencies, assert_mean, rejects
-
-Array = NDArray[np.float64]
 
 MECHANISM = mechanisms.load("noisy-counts")
 FLAT = np.ones(5)

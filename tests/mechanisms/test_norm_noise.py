@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy import integrate, stats
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms.private_embedding import (
     calibrate,
     draw,
@@ -21,8 +21,6 @@ from abcdp_core.mechanisms.private_embedding import (
 from abcdp_core.privacy import Gaussian, NormNoise
 from tests.events import quieter
 from tests.statistics import assert_distribution, rejects
-
-Array = NDArray[np.float64]
 
 DRAWS = 20_000
 UNIFORM = stats.uniform(-1.0, 2.0).cdf

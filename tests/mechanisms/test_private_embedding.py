@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.summaries import effective_sample_size, weighted_mean
 from abcdp_core.base.transforms import ALL_REALS, SIMPLEX, Bijector
@@ -40,8 +40,6 @@ from abcdp_core.models.simulators import uniform_mixture
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise
 from tests.events import same
 from tests.statistics import assert_distribution, rejects
-
-Array = NDArray[np.float64]
 
 N = 100
 SIZE = 1000

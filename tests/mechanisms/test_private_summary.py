@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core import mechanisms
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.statistic import Statistic
 from abcdp_core.mechanisms import Budget
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law, noise_for, noisy
@@ -30,8 +31,6 @@ from abcdp_core.posterior.pool import FixedPool
 from abcdp_core.privacy import NonPrivate, cost
 from tests.events import quieter
 from tests.statistics import assert_frequencies, rejects
-
-Array = NDArray[np.float64]
 
 SUMMARY = patients.SCENARIO.statistics["cluster-summary"]
 SCENARIOS = ("tuberculosis-patients", "covid-people")

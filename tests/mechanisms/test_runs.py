@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms import (
     Release,
     gaussian_rejection,
@@ -37,7 +37,6 @@ from tests.oracles import sparse_vector as laplace_oracle
 from tests.oracles.outcomes import Pattern, law_of_sets
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
-Array = NDArray[np.float64]
 Run = Callable[[Array, Event, np.random.Generator], Release]
 
 EPSILON_ABC = 0.2

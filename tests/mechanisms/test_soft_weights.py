@@ -9,16 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms import Budget, soft_weights
 from abcdp_core.mechanisms.soft_weights import weights_of
 from abcdp_core.models.pool import public_side
 from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from abcdp_core.privacy import GaussianSeries, composition
 from abcdp_core.privacy.gaussian_series import gaussian_delta
-
-Array = NDArray[np.float64]
 
 (MECHANISM,) = soft_weights.MECHANISMS
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy import optimize
 
 from abcdp_core import mechanisms
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms import Budget
 from abcdp_core.mechanisms.sparse_vector import (
     Segments,
@@ -27,8 +27,6 @@ from tests.events import quieter
 from tests.oracles import divergences
 from tests.oracles.outcomes import Pattern, patterns
 from tests.oracles.sparse_vector import largest_loss, log_probability
-
-Array = NDArray[np.float64]
 
 BOTH = pytest.mark.parametrize("resample", [False, True])
 CHANGE = 0.02

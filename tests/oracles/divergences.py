@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 
 def hockey_stick(p: Array, q: Array, epsilon: float) -> float:

@@ -35,11 +35,10 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.interpolate import CubicSpline
 from scipy.special import betainc, betaincinv, gammainc, gammaincc, gammaln, ndtr, ndtri
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.priors import Beta, Dirichlet, Gamma, Law, LogUniform, Prior, Uniform
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
-
-Array = NDArray[np.float64]
 
 FARTHEST = 7.0
 """Ends of the scale x; the prior probability beyond them is 1e-12."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, special
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms.gaussian_sparse_vector import GaussianSparseVector
 from tests.oracles.outcomes import Pattern, stretches
-
-Array = NDArray[np.float64]
 
 
 def log_probability(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 
 def gaussian_kernel(x: Array, y: Array, bandwidth: float) -> Array:

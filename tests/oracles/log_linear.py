@@ -8,10 +8,9 @@ counts everything is a sum over at most 101 × 101 terms.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import betabinom
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 
 def moments(query: Array, scale: float, people: int) -> tuple[Array, Array]:

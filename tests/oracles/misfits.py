@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.priors import Normal, Prior, Uniform
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
 
-Array = NDArray[np.float64]
 Simulate = Callable[[np.random.Generator, Array], Array]
 
 DAYS, RECORDS = 14, 200

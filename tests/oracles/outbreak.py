@@ -11,9 +11,9 @@ import random
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
+
 Observation = tuple[int, int]
 """Strain and month."""
 

@@ -25,13 +25,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from tests.oracles.outcomes import Pattern, stretches
-
-Array = NDArray[np.float64]
 
 DROP = 45.0
 """Logarithm of how far below its largest value the integrand counts as nothing: e⁻⁴⁵ = 3e-20."""

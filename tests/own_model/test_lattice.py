@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.own_model import Column, Model, count, declared, histogram, mean, total
 from abcdp_core.models.own_model.lattice import FARTHEST, GRID, on_lattice, sensitivity
 from abcdp_core.models.own_model.model_table import of_model, summaries_of
@@ -21,8 +21,6 @@ from abcdp_core.models.own_model.statistics import OwnStatistic, Summary
 from abcdp_core.models.own_model.user_errors import OwnError
 from tests.own_model import pools
 from tests.own_model.models import changed, first, simulate
-
-Array = NDArray[np.float64]
 
 LOW, HIGH = -0.1, 0.3
 EXTREMES = (LOW, HIGH, np.nextafter(LOW, 1.0), np.nextafter(HIGH, -1.0), -1e300, 1e300, 5e-324,

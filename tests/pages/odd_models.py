@@ -12,14 +12,12 @@ import sys
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.own_model import Column, Model, Parameter, count, histogram, mean, total
 from abcdp_core.models.own_model.statistics import Records
 from abcdp_core.posterior import fit, pool
 from abcdp_core.release import summary_request
-
-Array = NDArray[np.float64]
 
 RECORDS = 30
 

@@ -11,16 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__, figures
-from tests.pages.app import (
-    gone_to,
-    linked,
-    opened,
-    pictures,
-    pressed,
-    settled,
-    shared,
-    texts,
-)
+from tests.pages.app import gone_to, linked, opened, pictures, pressed, settled, shared, texts
 from ui.jobs import progress
 from ui.view import page_table, params
 from ui.view.view import View

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.summaries import weighted_quantile
 from abcdp_core.models.normalizing import LARGEST_ERROR, PriorError, bridge, log_constant
 from abcdp_core.models.priors import Prior, Uniform
@@ -17,8 +17,6 @@ from abcdp_core.posterior import rounds
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Laplace
 from abcdp_core.posterior.rounds import Effort, Question
-
-Array = NDArray[np.float64]
 
 SCALE, SPREAD = 0.2, 0.3
 """Laplace scale of the noise, and standard deviation of a number around its parameter."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.summaries import effective_sample_size
 from abcdp_core.models.mixtures import FREEDOM, Component, mixture
 from abcdp_core.models.priors import Normal, Prior
 from abcdp_core.posterior import proposals
 from abcdp_core.posterior.proposals import PRIOR_SHARE, Proposal
 from tests.statistics import assert_distribution, rejects
-
-Array = NDArray[np.float64]
 
 NEAR = Component(1.0, (2.0, 0.0), ((0.2, 0.0), (0.1, 0.4)))
 FAR = Component(3.0, (-1.0, 1.0), ((0.5, 0.0), (-0.3, 0.3)))

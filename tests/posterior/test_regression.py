@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.summaries import weighted_mean, weighted_variance
 from abcdp_core.posterior import regression
 from abcdp_core.posterior.noise import Gaussian
-from abcdp_core.posterior.regression import (
-    OF_POOL,
-    OF_ROUNDS,
-    Predictor,
-    Regression,
-    Shares,
-)
-
-Array = NDArray[np.float64]
+from abcdp_core.posterior.regression import OF_POOL, OF_ROUNDS, Predictor, Regression, Shares
 
 
 def moments(z: Array, numbers: Array, x: Array, shares: Shares = OF_POOL) -> tuple[Array, Array]:

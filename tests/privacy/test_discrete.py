@@ -17,15 +17,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.privacy.discrete import RandBelow, bernoulli_exp, laplace
-from tests.statistics import (
-    assert_distribution,
-    assert_frequencies,
-    miss_probability,
-    rejects,
-)
-
-Array = NDArray[np.float64]
+from tests.statistics import assert_distribution, assert_frequencies, miss_probability, rejects
 
 DRAWS = 40_000
 

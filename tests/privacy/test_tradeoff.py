@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import special, stats
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.mechanisms import gaussian_rejection as rejection
 from abcdp_core.mechanisms import gaussian_sparse_vector, nearest_selection
 from abcdp_core.mechanisms.gaussian_rejection import GaussianRejection
@@ -17,14 +17,7 @@ from abcdp_core.mechanisms.gaussian_sparse_vector import GaussianSparseVector
 from abcdp_core.mechanisms.private_embedding import draw_norm_noise
 from abcdp_core.mechanisms.sparse_vector import calibrate
 from abcdp_core.mechanisms.sparse_vector_pairs import Pair, pair_law
-from abcdp_core.privacy import (
-    Event,
-    Gaussian,
-    GaussianSeries,
-    Laplace,
-    NormNoise,
-    cost,
-)
+from abcdp_core.privacy import Event, Gaussian, GaussianSeries, Laplace, NormNoise, cost
 from abcdp_core.privacy.tradeoff import (
     Law,
     approximate,
@@ -39,8 +32,6 @@ from tests.events import quieter
 from tests.oracles.outcomes import patterns
 from tests.oracles.sparse_vector import log_probability
 from tests.statistics import FALSE_ALARM
-
-Array = NDArray[np.float64]
 
 RATES = np.linspace(0.0, 1.0, 201)
 

@@ -8,13 +8,7 @@ from numpy.typing import ArrayLike
 
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.models.priors import Normal, Prior
-from abcdp_core.posterior.noise import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    Noise,
-)
+from abcdp_core.posterior.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Noise
 from abcdp_core.posterior.published import inference, models
 from abcdp_core.posterior.published.models import Model
 from abcdp_core.posterior.published.pools import Pool

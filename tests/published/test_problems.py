@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.places import EXAMPLES
 from abcdp_core.base.tabular import pools as tables
@@ -26,8 +26,6 @@ from abcdp_core.posterior.published.models import linear_regression
 from abcdp_core.posterior.published.problems import Spent
 from tests.oracles import log_linear
 from tools import exact_answers
-
-Array = NDArray[np.float64]
 
 NINE = "query = [0, 0, 0, 0, 0, 0, 0, 0, 0]"
 REGRESSION = 'simulator = "linear-regression"'

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.simulators import covid_people, tuberculosis_patients
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release import procedure
@@ -19,8 +19,6 @@ from abcdp_core.release.noisy_counts import NoisyCountsRequest
 from abcdp_core.release.request import ReleaseRequest
 from abcdp_core.release.sparse_vector import SparseVectorRequest
 from abcdp_core.release.summary_request import PrivateSummaryRequest
-
-Array = NDArray[np.float64]
 
 VALUES = np.random.default_rng(1).uniform(0.0, 100.0, 60)
 BOUNDS = {"low": 0.0, "high": 100.0, "epsilon_total": 1.0}

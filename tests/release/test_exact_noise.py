@@ -24,6 +24,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import EPSILON_TOTAL
 from abcdp_core.mechanisms.sparse_vector import calibrate
 from abcdp_core.models.simulators import covid_people, tuberculosis_patients, uniform_mixture
@@ -45,7 +46,6 @@ from tests.oracles.reports import Report, partitions, with_one_more
 from tests.release.small import seeded
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Numbers = Sequence[int]
 

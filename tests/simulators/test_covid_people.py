@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.simulators import covid
 from abcdp_core.models.simulators import covid_people as people
 from tests.statistics import assert_mean_of_repeats, rejects
-
-Array = NDArray[np.float64]
 
 STATISTIC = people.SCENARIO.statistics["daily-counts"]
 POINT = np.array([2.5, 6.5, 2.0, 0.2])

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.simulators import outbreak, tuberculosis
 from tests.oracles import outbreak as slow_outbreak
 from tests.statistics import (
@@ -19,8 +20,6 @@ from tests.statistics import (
     assert_same_distribution,
     rejects,
 )
-
-Array = NDArray[np.float64]
 
 TRUTH = tuberculosis.TRUTH
 POINTS = np.array(

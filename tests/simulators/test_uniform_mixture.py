@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.simulators import uniform_mixture
 from tests.statistics import assert_distribution, assert_same_distribution, rejects
-
-Array = NDArray[np.float64]
 
 TRUTH = uniform_mixture.SCENARIO.truth
 UNEVEN = np.array([0.5, 0.0, 0.3, 0.2, 0.0])

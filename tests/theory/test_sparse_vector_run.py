@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.evaluation.theory import false_acceptance_rate
 from abcdp_core.evaluation.theory import sparse_vector_run as theory
 from abcdp_core.evaluation.theory.false_acceptance_rate import Share
@@ -21,8 +22,6 @@ from abcdp_core.models.simulators.uniform_mixture import SCENARIO as MIXTURE
 from tests.oracles.outcomes import patterns
 from tests.oracles.sparse_vector import log_probability
 from tests.statistics import assert_frequencies, assert_mean, rejects
-
-Array = NDArray[np.float64]
 
 BOTH = pytest.mark.parametrize("resample", [False, True])
 

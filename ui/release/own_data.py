@@ -18,11 +18,7 @@ from abcdp_core.release import expectation, releasable
 from abcdp_core.release.columns import AS_IT_IS, Reading
 from abcdp_core.release.document import ReleaseRecord
 from abcdp_core.release.releasable import ReleaseMechanism
-from abcdp_core.release.request import (
-    ReleaseRequest,
-    SeriesRequest,
-    question,
-)
+from abcdp_core.release.request import ReleaseRequest, SeriesRequest, question
 from abcdp_core.release.sparse_vector import SparseVectorRequest
 from abcdp_core.release.summary_request import AT_MOST, ROWS_ARE_PEOPLE, PrivateSummaryRequest
 from ui.jobs import progress

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import LONGEST_NUMBER, NUMBER
 from abcdp_core.base.tabular.table import Column, TableError
-
-Array = NDArray[np.float64]
 
 MISSING = {
     *("", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "missing", "inf", "infinity", "-inf"),

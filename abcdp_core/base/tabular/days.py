@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.tabular.columns import MISSING
 from abcdp_core.base.tabular.table import Column, TableError
-
-Array = NDArray[np.float64]
 
 FORMATS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d.%m.%Y"),

@@ -10,12 +10,10 @@ from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import shown
 from abcdp_core.base.tabular.table import TableError, separator_of
-
-Array = NDArray[np.float64]
 
 ENDINGS = (".csv", ".parquet")
 

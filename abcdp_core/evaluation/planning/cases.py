@@ -8,15 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.evaluation.cases import Case
 from abcdp_core.models import pool, simulators
 from abcdp_core.models.distances import Distance
 from abcdp_core.models.simulators import Scenario
-
-Array = NDArray[np.float64]
 
 OF_PLANS = 20_000
 """In a shared pool, index of the first data set that is a case; studies use those before it."""

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special, stats
 
 from abcdp_core.base import summaries
-
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 CONTROLLED = 8
 """Fewest cases for each control variate."""

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import sentences
+from abcdp_core.base.arrays import Array
 from abcdp_core.evaluation.planning.estimates import Estimate
-
-Array = NDArray[np.float64]
 
 NAMES = {"epsilon_total": "ε_total", "n": "N"}
 """Budget and size, as sentences have them."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core import mechanisms
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Params
 from abcdp_core.base.streams import generator
 from abcdp_core.evaluation import error_curve
@@ -23,8 +23,6 @@ from abcdp_core.mechanisms import Budget, Prepared, PublicSide, Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.models.simulators import Scenario
 from abcdp_core.privacy import Event
-
-Array = NDArray[np.float64]
 
 ACCEPTANCES = (1, 3, 10, 30, 100, 300)
 """Values of c that are tried, up to the size of the pool."""

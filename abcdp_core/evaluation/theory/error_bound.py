@@ -17,11 +17,9 @@ vacuous. As N grows, b falls like 1/N and the bound goes to 0 (MATH B3).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.evaluation.theory import flip
-
-Array = NDArray[np.float64]
 
 
 def largest_norm(values: Array) -> float:

@@ -11,12 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.evaluation.theory import sparse_vector_run as theory
-
-Array = NDArray[np.float64]
 
 ROUND = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Values of c that are always evaluated."""

@@ -20,9 +20,9 @@ G_b says.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 
 def density(z: ArrayLike, noise_scale: float) -> Array:

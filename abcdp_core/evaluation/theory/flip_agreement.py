@@ -11,12 +11,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import summaries
+from abcdp_core.base.arrays import Array
 from abcdp_core.evaluation.theory import flip
-
-Array = NDArray[np.float64]
 
 JOINT_LEVEL = 0.01
 """Level of the joint test."""

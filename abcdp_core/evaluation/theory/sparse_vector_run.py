@@ -29,9 +29,8 @@ from typing import Protocol
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 COARSE = 64
 """Nodes of the integral over the threshold noise for means and errors."""

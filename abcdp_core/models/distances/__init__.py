@@ -22,12 +22,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.distances import fourier
-
-Array = NDArray[np.float64]
 
 WIDEST_FOURIER = 512
 """Most frequencies of the exact form; with more, random features are cheaper."""

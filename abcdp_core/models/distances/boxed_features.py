@@ -27,13 +27,11 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.distances.columns import Within
 from abcdp_core.models.distances.kernel import check_sensitivity
 from abcdp_core.models.distances.random_features import RandomFeatures
-
-Array = NDArray[np.float64]
 
 FREQUENCIES = 100
 """A pool keeps two numbers per frequency: 16 MB for 10 000 draws of each data size."""

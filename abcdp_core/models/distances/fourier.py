@@ -18,11 +18,9 @@ from dataclasses import dataclass, field
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.distances import kernel
-
-Array = NDArray[np.float64]
 
 TAU = 8.6
 """Standard deviations of the spectrum kept, and separation of the aliases."""

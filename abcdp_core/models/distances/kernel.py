@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 SHARP_BOUND = math.sqrt(2.0)
 """sup ‖φ(x) − φ(x')‖ for a kernel with values in [0, 1]."""

@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
 
 
 def linear_time_squared_mmd(x: Array, y: Array, bandwidth: float) -> tuple[float, float]:

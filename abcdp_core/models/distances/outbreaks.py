@@ -17,11 +17,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.distances.kernel import check_sensitivity
-
-Array = NDArray[np.float64]
 
 WEIGHTS = np.array([1.0, 1.0, 2.0, 10.0, 100.0, 100.0, 10.0, 10.0])
 """For observations, clusters, largest cluster, mean difference of the four largest, shares of

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.libraries import available_threads
 from abcdp_core.models.distances import kernel
-
-Array = NDArray[np.float64]
 
 FEW = 100
 """With fewer data sets, starting threads takes longer than comparing."""

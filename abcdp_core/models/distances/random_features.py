@@ -16,12 +16,10 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.models.distances.kernel import MeanEmbedding
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

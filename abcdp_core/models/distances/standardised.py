@@ -14,12 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.distances.kernel import check_sensitivity
 from abcdp_core.models.distances.summaries import EPSILON, ClippedSummaries
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

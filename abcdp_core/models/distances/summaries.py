@@ -12,11 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.distances.kernel import check_sensitivity
-
-Array = NDArray[np.float64]
 
 EPSILON = float(np.finfo(float).eps)
 

@@ -21,10 +21,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import cache, fingerprint, transforms
 from abcdp_core.base import parameters as par
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.statistic import Statistic, added, whole_only
 from abcdp_core.base.streams import generator
 from abcdp_core.models.distances import Distance, maximum_mean_discrepancy
@@ -36,8 +36,6 @@ from abcdp_core.models.own_model.model import Model
 from abcdp_core.models.own_model.statistics import KEY, as_one
 from abcdp_core.models.own_model.user_errors import TWICE, OwnError
 from abcdp_core.models.simulators import Later, Scenario
-
-Array = NDArray[np.float64]
 
 PILOT = 200
 """Number of public draws for scales; fewer where they do not fit into memory."""

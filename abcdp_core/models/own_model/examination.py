@@ -20,15 +20,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.models.own_model.model import Model
 from abcdp_core.models.own_model.model_table import check_alone, check_reproducible, numbers
 from abcdp_core.models.own_model.statistics import OwnStatistic
 from abcdp_core.models.own_model.user_errors import TWICE, OwnError, call, place_of
 
-Array = NDArray[np.float64]
 Progress = Callable[[float], None]
 
 DRAWS = 20

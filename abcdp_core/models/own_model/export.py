@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.statistic import Statistic
 from abcdp_core.base.tabular import pools
 from abcdp_core.models.own_model.model import Model
@@ -19,8 +19,6 @@ from abcdp_core.models.own_model.pool_file import PoolFile
 from abcdp_core.models.own_model.statistics import Summary
 from abcdp_core.models.own_model.user_errors import OwnError
 from abcdp_core.models.simulators import Scenario
-
-Array = NDArray[np.float64]
 
 
 def statistic_of(source: Scenario) -> Statistic:

@@ -56,10 +56,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.statistic import Neighbours, Statistic
 from abcdp_core.models.own_model.statistics import Summary
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 GRID = 2**32

@@ -16,6 +16,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import most_draws
 from abcdp_core.models import priors
 from abcdp_core.models.normalizing import PriorError, log_constant
@@ -24,7 +25,6 @@ from abcdp_core.models.own_model.statistics import OwnStatistic, check_text, ref
 from abcdp_core.models.own_model.time_limit import limited
 from abcdp_core.models.own_model.user_errors import OwnError, call, described
 
-Array = NDArray[np.float64]
 Simulator = Callable[[np.random.Generator, Array, int], Array]
 
 MANY = 100

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import registry
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.models.own_model import lattice
 from abcdp_core.models.own_model.lattice import RecordSchema, Whole, steps, whole_numbers
@@ -22,8 +22,6 @@ from abcdp_core.models.own_model.user_errors import (
     check_again,
     place_of,
 )
-
-Array = NDArray[np.float64]
 
 PART = 20
 """Draws simulated at a time."""

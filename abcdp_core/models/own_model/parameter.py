@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models import priors
 from abcdp_core.models.own_model.statistics import SMALLEST, check_text, refuse, take_numbers
 
-Array = NDArray[np.float64]
 Law = Callable[[np.random.Generator, int], Array]
 LogDensity = Callable[[Array], Array]
 

@@ -50,13 +50,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.base import transforms
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.statistic import Neighbours, Statistic
 from abcdp_core.models.own_model import lattice
 from abcdp_core.models.own_model.parameter import Parameter
 from abcdp_core.models.own_model.statistics import ROUNDING, Summary, as_one
 from abcdp_core.models.simulators import Later, Scenario
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,14 @@ import hashlib
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.own_model import lattice, pool_file
 from abcdp_core.models.own_model.lattice import FARTHEST, RecordSchema, Whole, steps, whole_numbers
 from abcdp_core.models.own_model.pool_file import PoolFile
 from abcdp_core.models.own_model.statistics import Summary
 from abcdp_core.models.own_model.user_errors import OwnError
 from abcdp_core.models.simulators import Scenario
-
-Array = NDArray[np.float64]
 
 TOO_FAR_TOGETHER = (
     f"exceeds ±{FARTHEST:,.0f}, the limit of a release; divide it, l1 and l2 by a number"

@@ -9,10 +9,10 @@ from typing import Annotated, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
 from abcdp_core.base import schemas
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.schemas import Schema
 from abcdp_core.base.tabular import pools
 from abcdp_core.models.own_model.model import NAME
@@ -20,8 +20,6 @@ from abcdp_core.models.own_model.parameter import Parameter
 from abcdp_core.models.own_model.pool_file import PoolFile
 from abcdp_core.models.own_model.statistics import AS_HTML, HTML, LARGEST, SMALLEST, Summary
 from abcdp_core.models.own_model.user_errors import OwnError
-
-Array = NDArray[np.float64]
 
 FEWEST = 100
 """Smallest number of draws in a pool."""

@@ -34,11 +34,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import shown
 from abcdp_core.base.sentences import exact
 from abcdp_core.base.statistic import Neighbours, Statistic, whole_only
 
-Array = NDArray[np.float64]
 Records = Callable[[Array], NDArray[np.generic]]
 Kind = Literal["count", "histogram", "sum", "mean", "declared"]
 

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.base import cache, registry
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.streams import generator
 from abcdp_core.models import simulators
 from abcdp_core.models.distances import Distance
 from abcdp_core.models.pool.key import PoolKey, key_for, median_of_simulated
 from abcdp_core.models.pool.making import Pool, build, close_all, is_ready, open_pool
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,14 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import cache, libraries
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.interruption import held
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.streams import generator
 from abcdp_core.models.pool.key import CHUNK, PoolKey
 
-Array = NDArray[np.float64]
 Progress = Callable[[float], None]
 Makers = Callable[[], Executor]
 """Function that gives an executor for one pool, to be shut down when the pool is made."""

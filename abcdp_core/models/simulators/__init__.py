@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.base import registry
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, Params, check_accepted, check_work
 from abcdp_core.base.statistic import (
     DirichletCounts,
@@ -30,7 +31,6 @@ from abcdp_core.models.distances import Distance
 if TYPE_CHECKING:
     from abcdp_core.models.priors import Prior
 
-Array = NDArray[np.float64]
 Reducer = Callable[[np.random.Generator, Array, int], tuple[Array, dict[str, Array]]]
 
 

@@ -15,17 +15,15 @@ days. ``pairs`` compares the set of (day, count) pairs, with days in units of :d
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import parameters as par
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter
 from abcdp_core.models.distances import Distance
 from abcdp_core.models.distances.columns import Columns
 from abcdp_core.models.distances.kernel import median_bandwidth
 from abcdp_core.models.distances.quadratic import QuadraticMMD
 from abcdp_core.models.simulators import Scenario
-
-Array = NDArray[np.float64]
 
 CASES = np.array(
     [1, 7, 10, 24, 38, 82, 128, 188, 265, 321, 382, 503, 614, 804, 959, 1135, 1413, 1705],

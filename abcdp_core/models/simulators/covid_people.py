@@ -32,18 +32,16 @@ import functools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import parameters as par
 from abcdp_core.base import transforms
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter
 from abcdp_core.base.statistic import Quantity, Statistic, TailProbability, largest_length
 from abcdp_core.models.distances import Distance
 from abcdp_core.models.distances.summaries import ClippedSummaries
 from abcdp_core.models.priors import Prior, Uniform
 from abcdp_core.models.simulators import Scenario, covid
-
-Array = NDArray[np.float64]
 
 LOW = np.array([0.5, 4.0, 1.0, 0.05])
 HIGH = np.array([4.0, 10.0, 5.0, 0.6])

@@ -20,7 +20,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from abcdp_core.base.arrays import Array
+
 Counts = NDArray[np.int64]
 
 COMPLIANCE = 0.95

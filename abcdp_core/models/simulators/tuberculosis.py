@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, choice, scale
 from abcdp_core.base.streams import generator
 from abcdp_core.models.distances import Distance
@@ -32,7 +33,6 @@ from abcdp_core.models.distances.outbreaks import ClippedOutbreaks
 from abcdp_core.models.priors import Normal, Uniform
 from abcdp_core.models.simulators import Scenario, outbreak, shipped
 
-Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 COORDINATES = (

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.base import transforms
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, scale
 from abcdp_core.base.statistic import Quantity, Statistic, TailProbability, largest_length
 from abcdp_core.base.streams import generator
@@ -38,8 +39,6 @@ from abcdp_core.models.distances import Distance
 from abcdp_core.models.distances.summaries import ClippedSummaries
 from abcdp_core.models.priors import Prior
 from abcdp_core.models.simulators import Scenario, shipped, tuberculosis
-
-Array = NDArray[np.float64]
 
 ROWS = 1000
 """Rows of a simulated report. No report of the 23 000 in the pool has more than 574 clusters."""

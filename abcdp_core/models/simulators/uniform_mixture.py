@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.base import parameters as par
 from abcdp_core.base import transforms
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter
 from abcdp_core.base.statistic import DirichletCounts, Statistic, added
 from abcdp_core.models.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.models.distances.fourier import FourierMMD
 from abcdp_core.models.simulators import Scenario
-
-Array = NDArray[np.float64]
 
 PROTECTED = "one person"
 AXES = {f"θ{i}": (0.0, 1.0) for i in range(1, 6)}

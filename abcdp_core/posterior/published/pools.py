@@ -9,16 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core.base import tabular
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.models.own_model import reading
 from abcdp_core.models.own_model.statistics import AS_HTML, HTML
-
-Array = NDArray[np.float64]
 
 THETA, SUMMARY = "theta.", "summary."
 """Prefixes of column names."""

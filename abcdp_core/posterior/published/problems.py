@@ -73,10 +73,10 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from abcdp_core.base import schemas
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.base.schemas import Schema, Several
 from abcdp_core.base.sentences import counted
@@ -87,8 +87,6 @@ from abcdp_core.posterior.censoring import Censored, Hidden, Summable, standing_
 from abcdp_core.posterior.published import models, pools
 from abcdp_core.posterior.published.models import Model
 from abcdp_core.posterior.published.pools import Pool
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.base.sentences import counted, estimate
@@ -20,8 +19,6 @@ from abcdp_core.posterior.outcome import WITHHELD, Posterior, Summary
 from abcdp_core.posterior.published.models import Model
 from abcdp_core.posterior.published.problems import Problem
 from abcdp_core.privacy import in_digits
-
-Array = NDArray[np.float64]
 
 NO_COST = "This spends no privacy budget: nothing private was read."
 

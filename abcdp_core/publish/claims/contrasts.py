@@ -17,9 +17,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import SYMBOLS, counted
 
-Array = NDArray[np.float64]
 Outcome = Literal["agrees", "agrees in direction", "does not", "undecided", "not testable"]
 Columns = tuple[str, ...]
 

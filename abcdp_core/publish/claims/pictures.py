@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from abcdp_core import figures
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import counted
 from abcdp_core.figures import Style
 from abcdp_core.figures.ranked import AROUND
 from abcdp_core.publish.claims.contrasts import Outcome
 from abcdp_core.publish.claims.report import MARKS, counts, in_words, measured, rounded
-
-Array = NDArray[np.float64]
 
 OURS = Style("ours", figures.CATEGORIES[0], marker="circle")
 PAPER = Style("the paper's number", figures.TRUTH.color, marker="diamond-open")

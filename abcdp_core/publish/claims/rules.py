@@ -16,10 +16,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pydantic import Field
 
 from abcdp_core.base import summaries
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.schemas import Schema, Several
 from abcdp_core.publish.claims.contrasts import (
     Contrast,
@@ -36,7 +36,6 @@ from abcdp_core.publish.claims.contrasts import (
     somewhere,
 )
 
-Array = NDArray[np.float64]
 Scalar = int | float | bool | str
 Selection = Mapping[str, Scalar | list[Scalar]]
 

@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import optimize
 
 from abcdp_core.adaptive import information, intervals, noise
@@ -50,8 +49,6 @@ from abcdp_core.base.sentences import runs_in_words
 from abcdp_core.base.streams import generator
 from abcdp_core.run import tasks as cut
 from abcdp_core.run.results import Result, Tables
-
-Array = NDArray[np.float64]
 
 EXPERIMENT = "truncation-theory"
 COLUMNS = {

@@ -36,14 +36,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core.base import summaries
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.publish.lessons import LessonError
 from abcdp_core.publish.lessons.step import Step
-
-Array = NDArray[np.float64]
 
 Tables = Mapping[str, Mapping[str, pd.DataFrame]]
 """Name of the run -> name of the table -> the table."""

@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.adaptive.channels import DiscreteChannel
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import percent
 from abcdp_core.run.results import Result
 from abcdp_core.studies import adaptive_truncation as study
 
-Array = NDArray[np.float64]
 Runs = Mapping[str, Result | None]
 
 SINGLE, STEP = 40, 1.05

@@ -15,19 +15,13 @@ A study is a module of :mod:`abcdp_core.studies`. It defines
 can also define its own ``work`` and use the rest.
 """
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import Parameter, choice, scale
 from abcdp_core.base.parameters import Params as BaseParams
 from abcdp_core.run.results import Result, Tables
 from abcdp_core.run.tasks import Chain, Continuation, Run
 from abcdp_core.studies.engine.study import Study
-from abcdp_core.studies.engine.tables import (
-    Array,
-    CellTable,
-    DerivedTable,
-    RunTable,
-    Settings,
-    columns,
-)
+from abcdp_core.studies.engine.tables import CellTable, DerivedTable, RunTable, Settings, columns
 
 # As studies of 0.3.0 import them.
 At, Cells, Rows, Total = Settings, CellTable, RunTable, DerivedTable

@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike
 
 from abcdp_core.adaptive.stream import Answer
 from abcdp_core.base import summaries
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import amount, plain
 from abcdp_core.figures.lines import Curve, Lines
 from abcdp_core.figures.looks import Style
 from abcdp_core.figures.statistics import way_of_asking
 from abcdp_core.run.results import Result
 from abcdp_core.run.tasks import Run
-from abcdp_core.studies.engine.tables import Array, Settings
+from abcdp_core.studies.engine.tables import Settings
 
 Key = tuple[str, ...]
 

@@ -11,12 +11,12 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
+from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import amount, noise_cost, setting
 from abcdp_core.figures import ranked
 from abcdp_core.models.simulators import tuberculosis
 from abcdp_core.models.simulators.tuberculosis import SCENARIO as TUBERCULOSIS
 from abcdp_core.privacy import UNPROTECTED, Event, statement
-from abcdp_core.studies.engine.tables import Array
 
 INTERVAL = (0.05, 0.95)  # Quantiles between which an interval of a parameter lies
 

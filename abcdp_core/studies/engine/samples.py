@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core.studies.engine.tables import Array
+from abcdp_core.base.arrays import Array
 
 SHOWN = 2000  # Largest number of draws in a table
 

@@ -11,15 +11,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from abcdp_core.base.streams import generator
 from abcdp_core.run.results import Tables
 from abcdp_core.run.tasks import Run
 
 W = TypeVar("W")
-
-Array = NDArray[np.float64]
 
 
 def columns(**tables: str) -> dict[str, tuple[str, ...]]:

@@ -10,12 +10,10 @@ Learning Research, 2025). Within a class, the counts of either feature add up to
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.priors import Beta, Prior
 from abcdp_core.posterior.published.models import Model
-
-Array = NDArray[np.float64]
 
 PUBLISHED_MODEL = "log-linear"
 

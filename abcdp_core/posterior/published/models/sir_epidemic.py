@@ -16,12 +16,10 @@ import math
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
+from abcdp_core.base.arrays import Array
 from abcdp_core.models.priors import Normal, Prior
 from abcdp_core.posterior.published.models import Model
-
-Array = NDArray[np.float64]
 
 PUBLISHED_MODEL = "sir-epidemic"
 
