@@ -152,19 +152,19 @@ class NoisyCountsRecord(ReleaseRecord):
 
     Attributes:
         counts: released ``(K,)``; noise may make a count negative or larger than ``n``.
-        told: what follows from the counts.
+        inferred: what follows from the counts.
     """
 
     request: NoisyCountsRequest
     n: int
     counts: tuple[int, ...]
-    told: Inferred = field(repr=False)
+    inferred: Inferred = field(repr=False)
     reservation: Reservation | None = None
 
     @property
     def sample(self) -> Array:
         """Draws from the posterior of the population's shares."""
-        return self.told.draws
+        return self.inferred.draws
 
     @property
     def summary(self) -> str:
@@ -182,14 +182,14 @@ class NoisyCountsRecord(ReleaseRecord):
     @property
     def _decimals(self) -> int:
         """Decimals of shares in words, from the widest interval of the series' own shares."""
-        own = self._scaled(self.told.own)
+        own = self._scaled(self.inferred.own)
         finest = max(parameter.factor for parameter in self.parameters) / self.n
         return max(1, math.ceil(-math.log10(max(float((own.high - own.low).max()), finest))))
 
     @property
     def finding(self) -> str:
         """The largest share of the series, if its interval is above all others."""
-        own = self.told.own
+        own = self.inferred.own
         most = int(own.mean.argmax())
         name = self.parameters[most].name
         if own.low[most] > np.delete(own.high, most).max():
@@ -220,7 +220,10 @@ class NoisyCountsRecord(ReleaseRecord):
         """Return the shares of the series and of the population with their 90 % intervals."""
         columns, d = {"interval": [each.name for each in self.parameters]}, self._decimals
         units = [unit_of(each) for each in self.parameters]
-        for whose, of in (("these values", self.told.own), ("population", self.told.population)):
+        for whose, of in (
+            ("these values", self.inferred.own),
+            ("population", self.inferred.population),
+        ):
             each = [*zip(*self._scaled(of), units, strict=True)]
             columns[whose] = [f"{mean:.{d}f}{unit}" for mean, _, _, unit in each]
             columns[f"{whose}, 90 % interval"] = [
@@ -247,7 +250,7 @@ class NoisyCountsRecord(ReleaseRecord):
     def contents(self) -> dict[str, Any]:
         """Return the counts, and means, intervals and draws in the units of the data."""
         parameters = self.parameters
-        own, population = self._scaled(self.told.own), self._scaled(self.told.population)
+        own, population = self._scaled(self.inferred.own), self._scaled(self.inferred.population)
         return {
             "release": {"counts": list(self.counts)},
             "series": {"means": own.mean.tolist(), "intervals": _pairs(own)},
@@ -264,7 +267,7 @@ class NoisyCountsRecord(ReleaseRecord):
 
     def marks(self, row: int) -> Marks:
         """Return interval and mean of the population's share, and the prior mean."""
-        shares = self._scaled(self.told.population)
+        shares = self._scaled(self.inferred.population)
         prior = in_scale(self.parameters, self.request.source.prior_mean)
         ends = np.array([shares.low[row], shares.high[row]])
         return [
@@ -275,7 +278,7 @@ class NoisyCountsRecord(ReleaseRecord):
 
     def value_text(self, row: int) -> str:
         """Return the mean of the population's share."""
-        mean = self._scaled(self.told.population).mean[row]
+        mean = self._scaled(self.inferred.population).mean[row]
         return f"{mean:.{self._decimals}f}{unit_of(self.parameters[row])}"
 
 

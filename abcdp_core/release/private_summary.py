@@ -104,7 +104,7 @@ def infer(document: PrivateSummaryRecord, each: Each, seconds: float) -> Private
         posterior = outcome.of_model(question, effort, each, public.draws, size)
         if model.prior.is_product and public.draws.done.all() and not former:
             exact = model.prior.quantiles(TAILS)
-    values = public.told(posterior.theta, posterior.numbers)
+    values = public.values_at(posterior.theta, posterior.numbers)
     inferred = Inferred.of(posterior, values, public.values, request, exact, as_in_0_3_0=former)
     return dataclasses.replace(document, inferred=inferred, rounds=inferred.rounds)
 

@@ -181,9 +181,9 @@ class PublicPool:
     @functools.cached_property
     def values(self) -> Array:
         """Parameters and quantities ``(T, d)``."""
-        return self.told(self.theta, self.numbers)
+        return self.values_at(self.theta, self.numbers)
 
-    def told(self, theta: Array, numbers: Array) -> Array:
+    def values_at(self, theta: Array, numbers: Array) -> Array:
         """Return parameters and quantities ``(m, d)``, given parameters and numbers."""
         return np.column_stack([theta, *(each.of(theta, numbers) for each in self.quantities)])
 

@@ -23,11 +23,8 @@ from abcdp_core.release.budget_file import Reservation
 from abcdp_core.release.document import LEVEL, ReleaseRecord, unit_of
 from abcdp_core.release.picture import Marks, Row
 from abcdp_core.release.simulated import names_of
-from abcdp_core.release.summary_posterior import Inferred, Inverse
+from abcdp_core.release.summary_posterior import Inferred, Inverse, decimals_of
 from abcdp_core.release.summary_request import PrivateSummaryRequest, pool_of
-
-FINEST = 1e-3
-"""Least width that is resolved in words, as a share of the prior's interval."""
 
 SHOWN = 8
 """Most numbers in the report's picture of the fit; unusual ones first."""
@@ -164,7 +161,7 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     def _questions(self) -> list[tuple[TailProbability, float, float]]:
         """Each question with its posterior and its prior probability."""
-        given, prior = self.found.told.probabilities, self.found.prior.probabilities
+        given, prior = self.found.posterior.probabilities, self.found.prior.probabilities
         return [*zip(self.request.source.own_questions, given, prior, strict=True)]
 
     @property
@@ -175,11 +172,11 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     def rows(self) -> list[InWords]:
         """Return each quantity in words."""
-        posterior, prior, modes = self.found.told, self.found.prior, self.modes
+        posterior, prior, modes = self.found.posterior, self.found.prior, self.modes
         rows = []
         for i, each in enumerate(self.parameters):
             low, _, high = posterior.quantiles[:, i]
-            digits = _decimals(high - low, prior.quantiles[:, i], high)
+            digits = decimals_of(high - low, prior.quantiles[:, i], high)
             least = 0.1 * abs(prior.quantiles[0, i])
             if high > max(low, least) and least > 0.0 and float(f"{high:.{digits}f}") == 0.0:
                 # A small value under a prior over many decades.
@@ -196,7 +193,7 @@ class PrivateSummaryRecord(ReleaseRecord):
     def _inverses(self) -> list[tuple[str, str, Inverse, Inverse]]:
         """Inverses of quantities: name, unit, posterior and prior."""
         source, inverses = self.request.source, []
-        posterior, prior = self.found.told.quantiles, self.found.prior.quantiles
+        posterior, prior = self.found.posterior.quantiles, self.found.prior.quantiles
         for i, each in enumerate(source.own_quantities, start=len(source.axes)):
             if each.inverse is not None:
                 name, unit, factor = each.inverse
@@ -240,7 +237,7 @@ class PrivateSummaryRecord(ReleaseRecord):
         if self.is_withheld:
             return WITHHELD
         stated = () if fit.is_misfit else (fit.statement,)
-        return " ".join([*stated, *fit.remarks, *self.found.summary.shape, self.how])
+        return " ".join([*stated, *fit.remarks, *self.found.summary.shape, self.found.how])
 
     def table(self) -> pd.DataFrame:
         """Return posterior and prior mean of each quantity, with 90 % intervals."""
@@ -272,24 +269,6 @@ class PrivateSummaryRecord(ReleaseRecord):
             f"holds if the data follow the model.{own}"
         )
 
-    @property
-    def how(self) -> str:
-        """How the posterior was computed, and from how many draws."""
-        summary, draws = self.found.summary, counted(sum(self.found.rounds), "draw")
-        size = f"{summary.effective:,.0f}"
-        few = f"because too few draws carry weight (effective sample size {size})"
-        way = {
-            "weights": f"Computed by importance sampling (effective sample size {size} from "
-            f"{draws}).",
-            "regression": f"Computed by regression adjustment of the nearest of {draws}, which is "
-            f"approximate, {few}.",
-            "nearest": f"Computed from the nearest of {draws}, which is approximate, {few} and "
-            "there are too few draws for regression adjustment.",
-        }[summary.way]
-        wider = " Two regressions differ; the wider result is shown." if summary.differ else ""
-        failed = f" {counted(summary.failed, 'draw')} failed." if summary.failed else ""
-        return f"{way}{wider}{failed}"
-
     def contents(self) -> dict[str, Any]:
         """Return the numbers, and means, intervals, probabilities and draws."""
         table = self.request.table
@@ -308,7 +287,7 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     def _posterior(self) -> dict[str, Any]:
         """The posterior, ready for JSON."""
-        inferred, posterior, prior = self.found, self.found.told, self.found.prior
+        inferred, posterior, prior = self.found, self.found.posterior, self.found.prior
         fit = inferred.fit.record()
         if self.is_of_0_3_0:
             del fit["checked"]
@@ -354,7 +333,7 @@ class PrivateSummaryRecord(ReleaseRecord):
         source = self.request.source
         more = [(each.low, each.high) for each in source.own_quantities]
         usual = np.array([*source.axes.values(), *more]).T
-        posterior, prior = self.found.told.quantiles, self.found.prior.quantiles
+        posterior, prior = self.found.posterior.quantiles, self.found.prior.quantiles
         shown = prior if self.is_withheld else posterior
         low = np.minimum.reduce([usual[0], shown[0], prior[0]])
         high = np.maximum.reduce([usual[1], shown[2], prior[2]])
@@ -362,7 +341,7 @@ class PrivateSummaryRecord(ReleaseRecord):
 
     def marks(self, row: int) -> Marks:
         """Return interval and mean of prior and posterior."""
-        posterior, prior = self.found.told, self.found.prior
+        posterior, prior = self.found.posterior, self.found.prior
         before: Marks = [
             (picture.PRIOR_INTERVAL, prior.quantiles[[0, 2], row]),
             (picture.PRIOR, prior.mean[row : row + 1]),
@@ -449,20 +428,6 @@ def _number(number: Fraction) -> str:
     """A whole number, or one with thirds."""
     text = str(number) if number.denominator == 1 else f"{float(number):.2f}"
     return text.replace("-", "\u2212")
-
-
-def _decimals(width: float, prior: Array, high: float) -> int:
-    """Decimals of an interval of this width, given three quantiles of its prior ``(3,)``.
-
-    The narrower half of the prior counts, which has the smallest values of a prior over decades. If
-    the interval is a single value, that half or the value counts.
-    """
-    halves = np.diff(prior)
-    half = float(min(halves[halves > 0.0], default=0.0))
-    finest = 2.0 * FINEST * half
-    if width > 0.0:
-        return decimals(max(width, finest))
-    return max(decimals(half), decimals(max(abs(high), finest)) if high else 0)
 
 
 def _probability(share: float, *, forced: bool) -> str:

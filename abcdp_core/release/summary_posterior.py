@@ -9,6 +9,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from abcdp_core.base.arrays import Array
+from abcdp_core.base.sentences import counted, decimals
 from abcdp_core.base.summaries import weighted_mean, weighted_quantile
 from abcdp_core.posterior.fit import Fit, in_proportion
 from abcdp_core.posterior.outcome import Posterior, Summary
@@ -17,6 +18,10 @@ from abcdp_core.release.summary_request import PrivateSummaryRequest
 
 TAILS = (0.5 * (1.0 - LEVEL), 0.5, 0.5 * (1.0 + LEVEL))
 """Lower end, median, upper end."""
+
+
+FINEST = 1e-3
+"""Least width that is resolved in words, as a share of the prior's interval."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +57,14 @@ class Inferred:
     """What follows from released numbers and public settings.
 
     Attributes:
-        told: the posterior, from the draws.
+        posterior: from the draws.
         prior: the prior, exact where it is known.
         summary: how the posterior was computed, and its fit.
         rounds: number of draws in each round; for a pool, its size.
         draws: of equal weight ``(m, d)``.
     """
 
-    told: PosteriorSummary
+    posterior: PosteriorSummary
     prior: PosteriorSummary
     summary: Summary
     rounds: tuple[int, ...]
@@ -99,6 +104,24 @@ class Inferred:
         """How well the model fits the numbers."""
         return cast(Fit, self.summary.fit)
 
+    @property
+    def how(self) -> str:
+        """How the posterior was computed, and from how many draws."""
+        summary, draws = self.summary, counted(sum(self.rounds), "draw")
+        size = f"{summary.effective:,.0f}"
+        few = f"because too few draws carry weight (effective sample size {size})"
+        way = {
+            "weights": f"Computed by importance sampling (effective sample size {size} from "
+            f"{draws}).",
+            "regression": f"Computed by regression adjustment of the nearest of {draws}, which is "
+            f"approximate, {few}.",
+            "nearest": f"Computed from the nearest of {draws}, which is approximate, {few} and "
+            "there are too few draws for regression adjustment.",
+        }[summary.way]
+        wider = " Two regressions differ; the wider result is shown." if summary.differ else ""
+        failed = f" {counted(summary.failed, 'draw')} failed." if summary.failed else ""
+        return f"{way}{wider}{failed}"
+
 
 class Inverse(NamedTuple):
     """Lower end, median and upper end of a factor divided by a quantity.
@@ -124,3 +147,17 @@ class Inverse(NamedTuple):
         if self.longest is None:
             return middle, f"from {self.shortest:.2g} {unit} to none"
         return middle, f"{self.shortest:.2g} to {self.longest:.2g} {unit}"
+
+
+def decimals_of(width: float, prior: Array, high: float) -> int:
+    """Return the decimals of an interval of this width, given three quantiles of its prior ``(3,)``.
+
+    The narrower half of the prior counts, which has the smallest values of a prior over decades. If
+    the interval is a single value, that half or the value counts.
+    """
+    halves = np.diff(prior)
+    half = float(min(halves[halves > 0.0], default=0.0))
+    finest = 2.0 * FINEST * half
+    if width > 0.0:
+        return decimals(max(width, finest))
+    return max(decimals(half), decimals(max(abs(high), finest)) if high else 0)

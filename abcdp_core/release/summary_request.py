@@ -379,7 +379,7 @@ def _error(pool: PublicPool, event: SummaryNoise, seed: int) -> Array:
     """Return the errors of values and of squared distances from their prior means ``(2, d)``."""
 
     def both(theta: Array, numbers: Array) -> Array:
-        values = pool.told(theta, numbers)
+        values = pool.values_at(theta, numbers)
         return np.hstack([values, _squares(pool, values)])
 
     return _with_noise(pool, event, seed).error(both).reshape(2, -1)

@@ -64,7 +64,7 @@ def counts_error(against: str) -> Measured:
     only noise counts, or from the population's, where sampling alone gives 0.0062.
     """
     errors = [
-        made.told.own.mean - own if against == "file" else made.told.population.mean - theta
+        made.inferred.own.mean - own if against == "file" else made.inferred.population.mean - theta
         for theta, own, made in _by_counts("truth")
     ]
     return mean(np.abs(errors).mean(axis=1))
@@ -78,7 +78,7 @@ def coverage(weights: str) -> Measured:
     2000 values, 2000 files, five intervals each. Weights are the scenario's true ones, or prior
     draws for each file, for which the intervals are made.
     """
-    rows = [(*made.told.population, theta) for theta, _, made in _by_counts(weights)]
+    rows = [(*made.inferred.population, theta) for theta, _, made in _by_counts(weights)]
     return mean(_scored(rows, np.ones(5))[1])
 
 
@@ -89,7 +89,7 @@ def coverage_of_file() -> Measured:
     Weights from the prior, 2000 files. Counts are whole, so the coverage is 90 % or more.
     """
     held = [
-        made.told.own.low[0] <= own[0] <= made.told.own.high[0]
+        made.inferred.own.low[0] <= own[0] <= made.inferred.own.high[0]
         for _, own, made in _by_counts("prior")
     ]
     return share(sum(held), len(held))
@@ -143,7 +143,7 @@ def _case(case: str, epsilon_total: float) -> tuple[Array, Array]:
     if case == "incomes":
         found = _by_counts("prior", epsilon_total, FILES_OF_CASE)
         spread = uniform_mixture.prior(generator(SEED, "own-data-prior"), 10_000).std(axis=0)
-        return _scored([(*made.told.population, theta) for theta, _, made in found], spread)
+        return _scored([(*made.inferred.population, theta) for theta, _, made in found], spread)
     if case == "patients":
         n, scenario = PATIENTS.own_sizes[1], "tuberculosis-patients"
         theta, numbers = (each[:FILES_OF_SUMMARY] for each in tuberculosis_patients.held_out())
@@ -181,7 +181,7 @@ def _by_summary(
     public = pool_of(request, n)
     released = noisy(numbers, request.event(n), generator(SEED, "own-data-noise"))
     found = on_all_processors(functools.partial(_inferred, request, n), released)
-    truths = public.told(theta, numbers)
+    truths = public.values_at(theta, numbers)
     rows = [
         (each.mean, *each.quantiles[[0, 2]], truth)
         for each, truth in zip(found, truths, strict=True)
@@ -195,7 +195,7 @@ def _inferred(request: PrivateSummaryRequest, n: int, z: Array) -> PosteriorSumm
     assert model is not None
     question = Question(model, law(event, len(z)), z, request.pool_seed)
     found = rounds.infer(question, Effort(simulations=request.simulations), first=public.draws)
-    values = public.told(model.prior.theta(found.x), found.numbers)
+    values = public.values_at(model.prior.theta(found.x), found.numbers)
     return PosteriorSummary.of(values, request, found.weights)
 
 

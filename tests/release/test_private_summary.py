@@ -103,7 +103,7 @@ def test_means_intervals_and_draws_are_of_one_posterior(
     scenario: str, epsilon_total: float
 ) -> None:
     document = document_of(scenario, epsilon_total)
-    told, prior = document.found.told, document.found.prior
+    told, prior = document.found.posterior, document.found.prior
     assert document.sample.shape == (1000, 5)
     assert_allclose(told.mean, document.sample.mean(axis=0))
     assert pytest.approx((0.05, 0.5, 0.95)) == TAILS
@@ -138,7 +138,7 @@ def test_numbers_are_told_with_their_steps_and_probabilities_with_what_forces_th
     assert document.summary.endswith("largest cluster: 30; g: 6.67.")
     names = document.table().quantity.tolist()
     assert names[-2:] == ["P(R₂ < 1), forced by the prior", "P(R₂ < 0.1)"]
-    probability = document.found.told.probabilities[1]
+    probability = document.found.posterior.probabilities[1]
     assert 0.1 < probability < 0.9
     answers = document.table()[["mean", "prior mean"]].to_numpy()[-2:].tolist()
     assert answers == [["1", "1"], [f"{probability:.2f}", "0.38"]]
@@ -160,7 +160,7 @@ def test_a_misfit_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_share_of_recent_transmission_is_that_of_the_report() -> None:
     document = document_of(PATIENTS, 10.0)
-    low, middle, high = document.found.told.quantiles[:, 4]
+    low, middle, high = document.found.posterior.quantiles[:, 4]
     truth = 100.0 * (1.0 - 326 / 473)
     assert low - 0.1 < truth < high + 0.1
     assert high - low < 1.0
@@ -183,7 +183,7 @@ def test_the_doubling_time_follows_from_the_growth_rate_and_may_be_none() -> Non
     assert inverse([-0.2, -0.1, 0.4]) == ("none", "from 1.7 days to none")
     assert inverse([-0.3, -0.2, 0.0]) == ("none", "none")
     document = document_of(PEOPLE, 1.0)
-    low, _, high = document.found.told.quantiles[:, 4]
+    low, _, high = document.found.posterior.quantiles[:, 4]
     (further,) = document.content()["posterior"]["further"]
     assert further["interval"] == [math.log(2.0) / high, math.log(2.0) / low]
     assert (further["unit"], further["prior_interval"][1]) == ("days", None)
@@ -210,7 +210,7 @@ def test_intervals_hold_only_if_they_include_the_noise() -> None:
     request, count = small.numbers(epsilon_total=0.5), 150
     event, public = request.event(ROWS), public_pool(request.source, ROWS, 1)
     theta, numbers = tuberculosis_patients.held_out()
-    truths = public.told(theta[:count], numbers[:count])[:, 4]
+    truths = public.values_at(theta[:count], numbers[:count])[:, 4]
     released = noisy(numbers[:count], event, generator(4, "held-out"))
 
     def holding(event: SummaryNoise) -> NDArray[np.int64]:
@@ -218,7 +218,7 @@ def test_intervals_hold_only_if_they_include_the_noise() -> None:
         pool, inside = public.with_noise(law(event, 6), 1), 0
         for truth, z in zip(truths, released, strict=True):
             found = pool.given(z)
-            values = public.told(pool.scale.theta(found.x), found.numbers)
+            values = public.values_at(pool.scale.theta(found.x), found.numbers)
             low, high = weighted_quantile(values[:, 4:], found.weights, (0.05, 0.95))[:, 0]
             inside += low <= truth <= high
         return np.array([inside, count - inside])

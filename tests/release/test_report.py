@@ -126,7 +126,7 @@ def test_strips_show_every_mark_at_its_position() -> None:
     document: Any = record("counts")
     rows = picture_rows(document)
     strip = picture.strips(rows)[2]
-    mean, low, high = (100.0 * float(each[2]) for each in document.told.population)
+    mean, low, high = (100.0 * float(each[2]) for each in document.inferred.population)
     line, diamond, prior = strip["marks"]
     assert (line["kind"], line["x"], line["end"]) == ("line", round(low, 2), round(high, 2))
     assert (diamond["kind"], diamond["x"]) == ("diamond", round(mean, 2))
