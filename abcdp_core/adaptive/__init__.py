@@ -13,7 +13,7 @@ $[l_t, r_t]$, which may therefore depend on all earlier answers. The modules::
     noise        noise per unit of width, for a budget
     response     density of an answer (A2)                 -> log-likelihood of particles
     information  information in an answer about (μ, σ) (A3) -> Fisher information (2, 2)
-    intervals    the most informative interval [a, b] (A4) -> [μ + σa, μ + σb]
+    intervals    the next person's: the most informative [a, b] (A4) -> [μ + σa, μ + σb]
     channels     ways of asking: an interval, or a table of a few symbols (A14)
     best_channel the most informative table for some cells (A14), by linear programming
     prior, resampling, particles      shared by the samplers

@@ -19,7 +19,8 @@ kind of event (``@privacy.cost.register``) and, where known, its noise in words
 (``privacy.noise_in_words``) and the best attack on it (``privacy.tradeoff.curve``). For studies
 that need only a run it has ``calibrate``, from a budget and a sensitivity to an event, and ``run``,
 from distances, an event and a generator to a release. The sparse vector's ``run`` returns a trace
-as well, for teaching; a trace is never part of a release.
+as well, for teaching; a trace is never part of a release. :mod:`.thresholds` has what those with a
+threshold share: settings to try are quantiles of simulated distances, so no data are read.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ simulator of s. It is all public, so nothing here costs privacy. Modules::
     model        prior and simulator: x -> parameters -> simulated numbers s
     noise        density of z given s, which weights each draw; noise to be added
     proposals    where to simulate: the prior mixed with a fit to weighted draws
-    rounds       rounds of simulations until the weights suffice
-    regression   otherwise: the nearest draws, adjusted to z
+    rounds       rounds of simulations; decides whether weights suffice, or a regression is needed
+    regression   the nearest draws, adjusted to z
     pool         the same from an existing pool, many times and fast
     fit          posterior predictive replicates compared with z
     shape        several modes, and combinations of parameters that are known best

@@ -220,10 +220,8 @@ class NoisyCountsRecord(ReleaseRecord):
         """Return the shares of the series and of the population with their 90 % intervals."""
         columns, d = {"interval": [each.name for each in self.parameters]}, self._decimals
         units = [unit_of(each) for each in self.parameters]
-        for whose, of in (
-            ("these values", self.inferred.own),
-            ("population", self.inferred.population),
-        ):
+        shares = {"these values": self.inferred.own, "population": self.inferred.population}
+        for whose, of in shares.items():
             each = [*zip(*self._scaled(of), units, strict=True)]
             columns[whose] = [f"{mean:.{d}f}{unit}" for mean, _, _, unit in each]
             columns[f"{whose}, 90 % interval"] = [

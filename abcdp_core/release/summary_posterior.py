@@ -150,7 +150,7 @@ class Inverse(NamedTuple):
 
 
 def decimals_of(width: float, prior: Array, high: float) -> int:
-    """Return the decimals of an interval of this width, given three quantiles of its prior ``(3,)``.
+    """Return the decimals of an interval, given its width and quantiles ``(3,)`` of its prior.
 
     The narrower half of the prior counts, which has the smallest values of a prior over decades. If
     the interval is a single value, that half or the value counts.
