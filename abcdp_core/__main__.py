@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 from abcdp_core import __version__
 from abcdp_core.base import interruption, registry
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.cli import ending
+from abcdp_core.cli import console
 from abcdp_core.publish.output.formats import ExportError
 
 FAILED = 1
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         if not hasattr(stop, "__notes__"):
             stop.add_note("no file was left half-written.")
-        ending.complain(ending.noted(stop, interruption.words_for(stop)))
+        console.complain(console.noted(stop, interruption.words_for(stop)))
         return interruption.exit_code(stop)
 
 
@@ -70,21 +70,21 @@ def _do(given: Sequence[str]) -> int:
     except (ParameterError, ExportError) as error:
         said, code = str(error), IMPOSSIBLE
     except (BrokenExecutor, registry.LoadError) as error:
-        said, code = ending.noted(error, str(error)), FAILED
+        said, code = console.noted(error, str(error)), FAILED
     except MemoryError as error:
         advice = str(error) or "try smaller sizes or fewer workers."
-        said, code = ending.noted(error, f"not enough memory; {advice}"), FAILED
-    except ending.UnheardError as error:
-        ending.drop_unheard()
-        said, code = ending.noted(error, str(error)), error.code
-    ending.complain(f"error: {said}")
+        said, code = console.noted(error, f"not enough memory; {advice}"), FAILED
+    except console.UnheardError as error:
+        console.drop_unheard()
+        said, code = console.noted(error, str(error)), error.code
+    console.complain(f"error: {said}")
     return code
 
 
 class _Parser(argparse.ArgumentParser):
     def print_help(self, file: Any = None) -> None:
         """Print the help; fail if standard output cannot be written."""
-        ending.say(self.format_help().rstrip("\n"))
+        console.say(self.format_help().rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
         """Raise a one-line error instead of printing the usage."""

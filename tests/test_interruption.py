@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from abcdp_core.base import interruption
-from abcdp_core.base.interruption import Stopped, held, like_ctrl_c
+from abcdp_core.base.interruption import Stopped, defer_signals, like_ctrl_c
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -71,8 +71,8 @@ def test_held_signals_come_after_the_block_and_the_first_counts(number: signal.S
     steps = []
 
     def hold() -> None:
-        with held():
-            with held():
+        with defer_signals():
+            with defer_signals():
                 signal.raise_signal(number)
                 steps.append("inner")
             signal.raise_signal(signal.SIGINT)

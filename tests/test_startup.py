@@ -68,7 +68,7 @@ def test_help_and_lists_import_no_study_and_nothing_heavy() -> None:
     assert tops(modules) & HEAVY == set()
     assert below("abcdp_core.studies", modules) == set()
     assert below("abcdp_core.models.simulators", modules) == set()
-    assert below("abcdp_core.cli", modules) <= {"arguments", "ending", "layout", "list"}
+    assert below("abcdp_core.cli", modules) <= {"arguments", "console", "layout", "list"}
 
 
 def test_a_command_imports_no_other_command() -> None:

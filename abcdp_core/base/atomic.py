@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from abcdp_core.base.interruption import held
+from abcdp_core.base.interruption import defer_signals
 
 PART = ".files-being-written"
 
@@ -41,7 +41,7 @@ def together(directory: Path) -> Iterator[Path]:
             files = sorted(folder.iterdir(), key=lambda file: (file.suffix in LAST, file.name))
             for file in files:
                 sync(file)
-            with held():
+            with defer_signals():
                 _move(files, directory)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

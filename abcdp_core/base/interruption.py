@@ -2,7 +2,7 @@
 
 An error raised by a signal handler can interrupt the standard library while it holds a lock, which
 then is never released. So code that starts threads or processes, or that must not be done by
-halves, runs inside :func:`held`. Waiting uses C code without such gaps, such as
+halves, runs inside :func:`defer_signals`. Waiting uses C code without such gaps, such as
 ``queue.SimpleQueue.get``.
 """
 
@@ -108,7 +108,7 @@ def leave(code: int) -> NoReturn:
 
 
 @contextlib.contextmanager
-def held() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Defer signals that end the program until after the block; then the first one counts.
 
     For short blocks only. Signals arrive in the main thread, so in others nothing is deferred.

@@ -15,7 +15,7 @@ from pathlib import Path
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.sentences import counted
 from abcdp_core.cli import arguments
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.release import budget_file
 from abcdp_core.release.budget import NEIGHBOURS, Budget
 from abcdp_core.release.budget_file import Account, Reservation

@@ -37,7 +37,7 @@ from abcdp_core.base.parameters import (
 )
 from abcdp_core.base.sentences import amount, counted, duration, plain
 from abcdp_core.cli import arguments, progress, public_pool
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.cli.layout import between, folded, number, table, tell
 from abcdp_core.cli.run import compute
 from abcdp_core.evaluation import held_out

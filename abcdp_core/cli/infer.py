@@ -21,7 +21,7 @@ from plotly.offline import get_plotlyjs
 from abcdp_core.base.atomic import together
 from abcdp_core.base.parameters import Parameter, ParameterError, Params
 from abcdp_core.cli import arguments
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.posterior.outcome import Posterior
 from abcdp_core.posterior.published import inference, problems, report

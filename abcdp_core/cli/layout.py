@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from abcdp_core.base.sentences import amount
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 
 if TYPE_CHECKING:
     # Slow to import.

@@ -9,7 +9,7 @@ from typing import Any
 from abcdp_core import studies
 from abcdp_core.base.parameters import Parameter, Params, text_of
 from abcdp_core.cli import arguments
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.cli.layout import folded
 from abcdp_core.publish.output.formats import table_file
 from abcdp_core.studies import Experiment

@@ -20,7 +20,7 @@ from abcdp_core import studies
 from abcdp_core.base.parameters import EPSILON_TOTAL_DEFAULT, ParameterError
 from abcdp_core.base.sentences import amount, counted, listed
 from abcdp_core.cli import arguments
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.cli.layout import between, folded, number, table
 from abcdp_core.cli.run import compute, ended
 from abcdp_core.publish.output import files

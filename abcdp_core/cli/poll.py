@@ -15,7 +15,7 @@ from pathlib import Path
 from abcdp_core.base.atomic import together
 from abcdp_core.base.sentences import counted
 from abcdp_core.cli import arguments
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.publish.output import poll_file, poll_page
 from abcdp_core.studies.poll import tables_of
 

@@ -20,7 +20,7 @@ from abcdp_core.base.atomic import together
 from abcdp_core.base.parameters import Parameter, ParameterError
 from abcdp_core.base.tabular.pools import ENDINGS
 from abcdp_core.cli import arguments, progress, public_pool
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.models import pool as pools
 from abcdp_core.models import simulators
 from abcdp_core.models.own_model import export

@@ -14,7 +14,7 @@ from abcdp_core.base.atomic import replace
 from abcdp_core.base.parameters import Parameter, ParameterError
 from abcdp_core.base.sentences import duration, plain
 from abcdp_core.cli import layout, progress
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.publish.output.page import figure_page, part_of_page
 from abcdp_core.release import private_summary

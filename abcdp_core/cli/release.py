@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from abcdp_core.base import tabular
 from abcdp_core.base.atomic import replace
-from abcdp_core.base.interruption import held
+from abcdp_core.base.interruption import defer_signals
 from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.cli import arguments, budget, layout, progress, rehearsal
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.publish.output import draws
 from abcdp_core.release import columns, output_file, procedure, releasable, verification
@@ -201,7 +201,7 @@ def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand
             with progress.of_fraction("Public pool") as bar:
                 prepared = procedure.prepare(request, values, bar)
             # A signal must wait: the release is written first, as it is paid for.
-            with held():
+            with defer_signals():
                 stand.document = procedure.spend(prepared, paid=paid)
                 _keep(stand.document, keep, options.out, stand)
     except FileExistsError as error:

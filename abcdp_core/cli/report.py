@@ -13,7 +13,7 @@ from pathlib import Path
 
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.cli import arguments
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.posterior.rounds import Each
 from abcdp_core.publish.output import paper

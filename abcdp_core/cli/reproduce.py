@@ -19,7 +19,7 @@ from tqdm import tqdm
 from abcdp_core.base.atomic import together
 from abcdp_core.base.sentences import counted
 from abcdp_core.cli import arguments, progress
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.figures import CaptionedFigure
 from abcdp_core.publish.claims import Run, document, reading, report, reproduction
 from abcdp_core.publish.claims.reproduction import Computed, Hired, Plan

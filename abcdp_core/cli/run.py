@@ -16,7 +16,7 @@ from abcdp_core import studies
 from abcdp_core.base import interruption
 from abcdp_core.base.parameters import ParameterError, Params
 from abcdp_core.cli import arguments, progress
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.publish.output import files, images
 from abcdp_core.publish.output.formats import FORMATS, STATIC, ExportError, chosen_formats
 from abcdp_core.run import runner

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from abcdp_core.base.interruption import held
+from abcdp_core.base.interruption import defer_signals
 from abcdp_core.cli import progress
 from abcdp_core.posterior.rounds import Draws, Each
 from abcdp_core.run.workers import LostWorkersError, executor_for, width, with_plug_ins
@@ -60,7 +60,7 @@ def _given(
     waiting, running = iter(tasks), deque[Future[Draws]]()
     try:
         while True:
-            with held():
+            with defer_signals():
                 for task in itertools.islice(waiting, AHEAD * width(executor) - len(running)):
                     running.append(executor.submit(plugged, packed(task)))
             if not running:

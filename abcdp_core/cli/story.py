@@ -11,7 +11,7 @@ from pathlib import Path
 
 from abcdp_core.base.atomic import replace
 from abcdp_core.cli import arguments
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.publish.output import story
 
 

@@ -9,7 +9,7 @@ import argparse
 
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.cli import arguments
-from abcdp_core.cli.ending import say
+from abcdp_core.cli.console import say
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.release import verification
 

@@ -20,13 +20,13 @@ Rounds = tuple[tuple[Draws, ...], ...]
 
 
 @dataclass(frozen=True)
-class Simulated:
+class ResumableInference:
     """Draws of each round, the last perhaps incomplete, and its remaining tasks."""
 
     rounds: Rounds = ()
     waiting: tuple[Task, ...] = ()
 
-    def until(self, enough: float, question: Question, most: int) -> Simulated:
+    def until(self, enough: float, question: Question, most: int) -> ResumableInference:
         """Simulate parts until there are enough draws or no more are needed, at most ``most``."""
         rounds, waiting = [*map(list, self.rounds)], [*self.waiting]
         while sum(_sizes(rounds)) < enough:
@@ -36,7 +36,7 @@ class Simulated:
                     break
                 rounds.append([])
             rounds[-1].append(simulate(waiting.pop(0)))
-        return Simulated(tuple(map(tuple, rounds)), tuple(waiting))
+        return ResumableInference(tuple(map(tuple, rounds)), tuple(waiting))
 
     @property
     def whole(self) -> Rounds:

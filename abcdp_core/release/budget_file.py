@@ -37,7 +37,7 @@ from typing import Any
 import platformdirs
 from filelock import FileLock, Timeout
 
-from abcdp_core.base.interruption import held
+from abcdp_core.base.interruption import defer_signals
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.release.budget import NEIGHBOURS, Budget, PrivacyCharge, fits, left
 
@@ -289,13 +289,13 @@ def taken(
     charged = None
     try:
         # A signal waits, so it is never unclear whether the file was changed.
-        with held():
+        with defer_signals():
             charged = Taken(reserve(file, name, claim, unit, neighbours))
         yield charged
     finally:
         if charged is not None and not charged.is_kept:
             try:
-                with held():
+                with defer_signals():
                     give_back(file, charged.reservation)
             except ParameterError as error:
                 raise ParameterError(

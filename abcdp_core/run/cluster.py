@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from abcdp_core.base import fingerprint, registry
-from abcdp_core.base.interruption import LostWorkersError, held
+from abcdp_core.base.interruption import LostWorkersError, defer_signals
 from abcdp_core.base.parameters import ParameterError
 
 
@@ -35,7 +35,7 @@ class Cluster(Executor):
         # As one pickle: arrays that Dask extracts come back at other memory alignments, where sums
         # have other last digits.
         call = _Call(_code(), pickle.dumps((fn, args, kwargs)))
-        with held(), self._answering():
+        with defer_signals(), self._answering():
             # The task unpickles the call: a message that a worker without the program cannot load
             # would end the worker, and the task would wait forever.
             return self.inner.submit(pickle.loads, pickle.dumps(call))

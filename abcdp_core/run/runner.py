@@ -20,7 +20,7 @@ from typing import Any
 
 import pandas as pd
 
-from abcdp_core.base.interruption import held
+from abcdp_core.base.interruption import defer_signals
 from abcdp_core.base.parameters import ParameterError, Params
 from abcdp_core.run import workers
 from abcdp_core.run.experiment import Experiment
@@ -243,7 +243,7 @@ def _at_once(work: Work, missing: Missing, executor: Executor, check: Check | No
     try:
         while True:
             for given in due():
-                with held():
+                with defer_signals():
                     future = executor.submit(work, given.task)
                     running[future] = given
                     future.add_done_callback(ended.put)
@@ -263,7 +263,7 @@ def _at_once(work: Work, missing: Missing, executor: Executor, check: Check | No
                 again.append(_Given(given.index, link.successor))
             yield given.index, link
     finally:
-        with held():
+        with defer_signals():
             for future in running:
                 future.cancel()
 

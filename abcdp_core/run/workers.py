@@ -26,7 +26,7 @@ from typing import Any
 
 from abcdp_core.base import interruption, libraries, registry
 from abcdp_core.base.interruption import LostWorkersError as LostWorkersError
-from abcdp_core.base.interruption import held
+from abcdp_core.base.interruption import defer_signals
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.run.tasks import Chunk
 
@@ -85,7 +85,7 @@ class Processes(Executor):
         Raises:
             LostWorkersError: the system cannot start processes, for example without file handles.
         """
-        with held(), _spared(), self._changing:
+        with defer_signals(), _spared(), self._changing:
             if self._ended:
                 raise BrokenExecutor("these workers were shut down.")
             try:
@@ -107,7 +107,7 @@ class Processes(Executor):
 
     def shutdown(self, *_: Any, **__: Any) -> None:
         """Kill the workers, whatever they are doing; all arguments are ignored."""
-        with held(), self._changing:
+        with defer_signals(), self._changing:
             self._ended = True
             # A thread that could not be started cannot be joined.
             with contextlib.suppress(RuntimeError):

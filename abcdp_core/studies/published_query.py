@@ -39,7 +39,7 @@ from abcdp_core.base.sentences import at_most, counted, percent
 from abcdp_core.figures import ranked
 from abcdp_core.posterior import fit
 from abcdp_core.posterior.outcome import Moments, Posterior, Summary
-from abcdp_core.posterior.parts import Simulated
+from abcdp_core.posterior.parts import ResumableInference
 from abcdp_core.posterior.published import inference, pools, problems, reference, report
 from abcdp_core.posterior.published.models import Model
 from abcdp_core.posterior.published.problems import Problem
@@ -131,10 +131,10 @@ def _problem(params: Any) -> Problem:
     return _read(text_of(params.problem), params.problem)
 
 
-def link(here: Continuation[Task]) -> tuple[dict[str, Any], tuple[Simulated, int]]:
+def link(here: Continuation[Task]) -> tuple[dict[str, Any], tuple[ResumableInference, int]]:
     """Simulate the next part, and infer the posterior from all complete rounds."""
     question, most = here.task.question, here.task.params.simulations
-    simulated, before = here.state or (Simulated(), 0)
+    simulated, before = here.state or (ResumableInference(), 0)
     # A round may end within a link.
     simulated = simulated.until((here.done + 1) / here.task.links * most, question, most)
     state = simulated, simulated.size

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from abcdp_core.__main__ import main
-from abcdp_core.cli.ending import LONGEST_ERROR
+from abcdp_core.cli.console import LONGEST_ERROR
 from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.budget import Budget
 from abcdp_core.release.noisy_counts import NoisyCountsRequest

@@ -22,7 +22,7 @@ import numpy as np
 
 from abcdp_core.base import cache, libraries
 from abcdp_core.base.arrays import Array
-from abcdp_core.base.interruption import held
+from abcdp_core.base.interruption import defer_signals
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.streams import generator
 from abcdp_core.models.pool.key import CHUNK, PoolKey
@@ -88,7 +88,7 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
     arrays: cache.Arrays = {}
     starts = range(0, key.pool_size, CHUNK)
     ended: SimpleQueue[Future[cache.Arrays]] = SimpleQueue()
-    with held():
+    with defer_signals():
         executor = _makers()
         try:
             waiting = {executor.submit(_chunk, key, start): start for start in starts}
@@ -106,7 +106,7 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
     finally:
         # After Ctrl-C or an error, do not wait for a running simulator.
         all_done = sys.exception() is None
-        with held():
+        with defer_signals():
             executor.shutdown(wait=all_done, cancel_futures=True)
     return from_arrays(key, arrays)
 
