@@ -30,8 +30,14 @@ pytest.MonkeyPatch().setattr(providers, "_get_local_constants", providers.Consta
 
 LONG = (
     *("browser", "pages", "studies/test_contract.py", "reference", "adaptive/test_samplers.py"),
-    *("test_workers.py", "release", "studies", "own_model/test_examples.py", "test_plugins.py"),
-    *("mechanisms", "cli", "simulators/test_tuberculosis.py", "test_notebooks.py"),
+    *(
+        "run/test_workers.py",
+        "release",
+        "studies",
+        "models/own_model/test_examples.py",
+        "test_plugins.py",
+    ),
+    *("mechanisms", "cli", "models/simulators/test_tuberculosis.py", "test_notebooks.py"),
 )
 """Files and folders that take longest. They start first: no worker is left alone with one."""
 

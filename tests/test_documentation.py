@@ -24,7 +24,7 @@ DOCS = sorted((TOP / "docs").glob("*.md"))
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in [TOP / "README.md", *DOCS]}
 
 TESTED_ELSEWHERE = {"own_model", "own_study"}
-"""Pages whose commands run in ``tests/own_model`` and ``tests/study``."""
+"""Pages whose commands run in ``tests/models/own_model`` and ``tests/studies/engine``."""
 
 SERVERS = ("app", "poll")
 """Commands of the pages that need a browser, or an answer from one; they have tests in both."""

@@ -140,7 +140,7 @@ FAULTS: dict[str, dict[str, Change]] = {
         "redrawing ignored by mechanisms.sparse_vector:scan": given(
             lambda *args: (*args[:3], False)
         ),
-        "private data read by pool.comparing:PublicSide.simulated": instead(observed),
+        "private data read by models.pool.comparing:PublicSide.simulated": instead(observed),
     },
     "tests/privacy": {
         "half of privacy.discrete:laplace": given(lambda t, *rest: (max(1, t // 2), *rest)),
@@ -173,7 +173,7 @@ FAULTS: dict[str, dict[str, Change]] = {
         "stale caption kept by ui.figures.charts:memoized": keeps_first,
         "second word taken by ui.poll.hall:Hall.take": takes_twice,
     },
-    "tests/test_summaries.py tests/test_statistic.py tests/test_cache.py": {
+    "tests/base/test_summaries.py tests/base/test_statistic.py tests/base/test_cache.py": {
         "ends exchanged by base.summaries:binomial_interval": found(lambda ends: ends[::-1]),
         "weights ignored by base.summaries:weighted_quantile": given(
             lambda values, weights, at: (values, 0 * weights + 1 / len(weights), at)
@@ -181,14 +181,18 @@ FAULTS: dict[str, dict[str, Change]] = {
         "one row of two by base.statistic:largest_sum": half,
         "no lock of base.cache:filelock": instead(SimpleNamespace(FileLock=Unlocked)),
     },
-    "tests/own_model tests/distances tests/tabular tests/posterior tests/studies": {
-        "one cell of two by own_model.lattice:moved": given(lambda of, _: (of, "add-remove")),
-        "half of distances.fourier:FourierMMD.sensitivity": half,
-        "separator ignored by tabular.columns:numbers": given(lambda column, *_rest: (column,)),
+    "tests/models tests/base/tabular tests/posterior tests/studies": {
+        "one cell of two by models.own_model.lattice:moved": given(
+            lambda of, _: (of, "add-remove")
+        ),
+        "half of models.distances.fourier:FourierMMD.sensitivity": half,
+        "separator ignored by base.tabular.columns:numbers": given(
+            lambda column, *_rest: (column,)
+        ),
         "proposal ignored by posterior.rounds:State.log_base": instead(
             property(lambda state: state.draws.log_prior)
         ),
-        "same noise in each run by streams:generator": given(
+        "same noise in each run by base.streams:generator": given(
             lambda seed, role, *_address: (seed, role)
         ),
     },

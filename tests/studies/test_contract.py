@@ -33,7 +33,7 @@ from abcdp_core.run.results import Result, Tables
 from abcdp_core.run.tasks import Chunk
 from abcdp_core.studies import Experiment
 from tests import results
-from tests.study import own_study
+from tests.studies.engine import own_study
 
 SMALL: dict[str, Any] = {
     **{"n": 100, "pool_size": 200, "c": 3, "runs": 3, "draws": 30, "releases": 4, "noises": 20},

@@ -22,7 +22,7 @@ from abcdp_core.publish.output.single import file_of
 from abcdp_core.run.results import Result
 from tests.toy_experiment import figures
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LONG = "A title with N = 5,000 and ε_abc = 0.1 that goes on for much longer than a figure is wide "
 
 

@@ -14,7 +14,7 @@ from abcdp_core.cli import rehearsal
 from abcdp_core.models.own_model.time_limit import VARIABLE
 from abcdp_core.models.own_model.user_errors import OwnError
 from abcdp_core.release import summary_request
-from tests.own_model.models import changed, simulate
+from tests.models.own_model.models import changed, simulate
 from tests.release.small import numbers
 
 THETA = np.array([[0.5, 1.0], [1.5, 1.0], [-1.0, 2.0]])

@@ -1,4 +1,4 @@
-"""A model of one's own is a scenario; ``tests/simulators/test_every_scenario.py`` has the rest."""
+"""A model of one's own is a scenario; ``models/simulators/test_every_scenario.py`` has the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from abcdp_core.models.distances.boxed_features import BoxedFeatures
 from abcdp_core.models.distances.fourier import FourierMMD
 from abcdp_core.models.distances.standardised import Standardised
 from abcdp_core.models.own_model import Column, contract, histogram, model_table, shares, total
-from tests.own_model.models import (
+from tests.models.own_model.models import (
     ADDED,
     EXAMPLES,
     LARGEST,
@@ -195,7 +195,7 @@ def test_a_file_becomes_a_scenario_with_its_own_fingerprint_and_cached_draws(
 
 
 FILE = """
-from tests.own_model.models import LARGE, MODEL, changed
+from tests.models.own_model.models import LARGE, MODEL, changed
 
 MODEL = changed(
     name="small-NUMBERS-DISTANCE",

@@ -26,8 +26,8 @@ from abcdp_core.models.own_model import (
 )
 from abcdp_core.models.own_model.model_table import of_model
 from abcdp_core.models.own_model.statistics import OwnStatistic
-from tests.own_model import pools
-from tests.own_model.models import ADDED, EXAMPLES, changed, first, from_example
+from tests.models.own_model import pools
+from tests.models.own_model.models import ADDED, EXAMPLES, changed, first, from_example
 
 CHANCE = np.random.default_rng(0)
 

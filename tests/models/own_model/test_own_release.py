@@ -19,9 +19,9 @@ from abcdp_core.models.own_model import lattice
 from abcdp_core.posterior import pool as fixed_pool
 from abcdp_core.release import budget_file, procedure
 from abcdp_core.release.budget import Budget
-from tests.own_model import pools
-from tests.own_model.conftest import Command
-from tests.own_model.models import KINDS, rewritten, written
+from tests.models.own_model import pools
+from tests.models.own_model.conftest import Command
+from tests.models.own_model.models import KINDS, rewritten, written
 
 pytestmark = pytest.mark.usefixtures("own_registry", "few_simulations")
 

@@ -19,9 +19,9 @@ from abcdp_core.models import simulators
 from abcdp_core.release import columns, people
 from abcdp_core.release.columns import RECORDS, Reading
 from abcdp_core.release.summary_request import PrivateSummaryRequest
-from tests.own_model.conftest import Command
-from tests.own_model.models import written
-from tests.own_model.test_own_release import asked, released, verify
+from tests.models.own_model.conftest import Command
+from tests.models.own_model.models import written
+from tests.models.own_model.test_own_release import asked, released, verify
 
 pytestmark = pytest.mark.usefixtures("own_registry", "few_simulations")
 

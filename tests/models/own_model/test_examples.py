@@ -15,7 +15,7 @@ import pytest
 from abcdp_core.models.own_model import reading
 from tests import notebooks
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "own_model.md").read_text(encoding="utf-8")
 
 RUN = """

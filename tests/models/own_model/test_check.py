@@ -15,7 +15,7 @@ from abcdp_core.cli import check
 from abcdp_core.models.own_model import Column, Model, count, declared, examination, histogram
 from abcdp_core.models.own_model.examination import ALL, Search
 from abcdp_core.models.own_model.statistics import OwnStatistic
-from tests.own_model.models import (
+from tests.models.own_model.models import (
     ADDED,
     GAUSSIAN,
     MODEL,

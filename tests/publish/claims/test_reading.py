@@ -11,7 +11,7 @@ import pytest
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.publish import claims
 from abcdp_core.publish.claims import reading, reproduction, rules
-from tests.claims.ledger import AT_MOST, CLAIM, LEDGER
+from tests.publish.claims.ledger import AT_MOST, CLAIM, LEDGER
 
 OTHER = CLAIM.format("other-claim", "Y23-A", "paper", "squares", AT_MOST)
 

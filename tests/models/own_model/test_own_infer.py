@@ -45,7 +45,7 @@ def test_a_model_of_ones_own_explains_what_others_released(
     assert "records: log-linear has its own number" in capsys.readouterr().err
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "own_model.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "own_model.md").read_text(encoding="utf-8")
 
 TRIAL = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[2]
 """The file of numbers on the page."""

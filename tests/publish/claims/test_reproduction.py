@@ -19,7 +19,7 @@ from abcdp_core.publish import claims
 from abcdp_core.publish.claims import document, reading, report, reproduction
 from abcdp_core.run import runner
 from tests import toy_experiment
-from tests.claims.ledger import LEDGER
+from tests.publish.claims.ledger import LEDGER
 
 
 @contextlib.contextmanager

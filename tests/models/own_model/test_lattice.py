@@ -19,8 +19,8 @@ from abcdp_core.models.own_model.pool_table import ROUNDINGS, of_pool, scenario_
 from abcdp_core.models.own_model.reading import read
 from abcdp_core.models.own_model.statistics import OwnStatistic, Summary
 from abcdp_core.models.own_model.user_errors import OwnError
-from tests.own_model import pools
-from tests.own_model.models import changed, first, simulate
+from tests.models.own_model import pools
+from tests.models.own_model.models import changed, first, simulate
 
 LOW, HIGH = -0.1, 0.3
 EXTREMES = (LOW, HIGH, np.nextafter(LOW, 1.0), np.nextafter(HIGH, -1.0), -1e300, 1e300, 5e-324,

@@ -20,8 +20,8 @@ from abcdp_core.models import pool as pools
 from abcdp_core.models.own_model import export, pool_file, reading
 from abcdp_core.models.own_model.pool_file import Numbers
 from abcdp_core.models.pool import making
-from tests.own_model.models import GAUSSIAN, SIR, from_example, scenario
-from tests.own_model.pools import ADDED, DECLARED, TOGETHER, TOML, made, table
+from tests.models.own_model.models import GAUSSIAN, SIR, from_example, scenario
+from tests.models.own_model.pools import ADDED, DECLARED, TOGETHER, TOML, made, table
 
 
 def test_a_pool_is_read_in_units(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ import pytest
 
 from abcdp_core.models.own_model import lattice
 from abcdp_core.release import exact_noise, summary_request
+from tests.models.own_model.models import written
 from tests.oracles import neighbouring_files
 from tests.oracles.neighbouring_files import loss
-from tests.own_model.models import written
 
 pytestmark = pytest.mark.usefixtures("own_registry", "few_simulations")
 

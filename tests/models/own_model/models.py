@@ -12,7 +12,7 @@ import numpy as np
 from abcdp_core.models.own_model import Column, Model, Parameter, contract, count, declared, mean
 from abcdp_core.models.simulators import Scenario
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def first(records: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 
 from abcdp_core.models.own_model import Column, count, declared, histogram, mean, model_table, total
 from abcdp_core.models.own_model.statistics import ROUNDING, OwnStatistic, Summary
-from tests.own_model.models import changed, first
+from tests.models.own_model.models import changed, first
 
 RECORDS = np.array([[1.0, 0.0], [3.0, 5.0], [9.0, -5.0]])
 

@@ -15,7 +15,7 @@ from abcdp_core.models.own_model import Column, Parameter, mean, shares
 from abcdp_core.models.own_model.model_table import numbers
 from abcdp_core.models.own_model.user_errors import OwnError
 from abcdp_core.models.priors import Prior
-from tests.own_model.models import ADDED, LARGEST, MODEL, changed
+from tests.models.own_model.models import ADDED, LARGEST, MODEL, changed
 from tests.statistics import assert_distribution, assert_same_distribution, rejects
 
 

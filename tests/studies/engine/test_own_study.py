@@ -16,7 +16,7 @@ import pytest
 
 from abcdp_core.base import registry
 from tests.reference.commands import commands, computed
-from tests.study import own_study
+from tests.studies.engine import own_study
 
 SMALL = " --set n=100 --set pool_size=100 --set runs=2 --workers 1"
 SEVERAL = """

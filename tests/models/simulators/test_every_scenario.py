@@ -11,7 +11,7 @@ from abcdp_core import studies
 from abcdp_core.base.parameters import POOL_SIZE, ParameterError
 from abcdp_core.models import simulators
 from abcdp_core.models.simulators import ScenarioParams
-from tests.own_model import models
+from tests.models.own_model import models
 
 SHIPPED = simulators.names()
 OWN = {f"own: {name}": name for name in models.MODELS}
