@@ -133,7 +133,9 @@ def registry_entry(document: ReleaseRecord, file: bytes) -> str:
     digest = hashlib.sha256(file).hexdigest()
     request, spent = document.request, content["cost"]
     mechanism = releasable.of(request)
-    description = {
+    slug = f"{request.scenario}-{digest[:8]}"
+    entry: dict[str, Any] = {"url_slug": slug, "status": "Draft", "tier": 3}
+    entry["deployment"] = {
         "basic": {
             "name": "TODO",
             "data_curators": ["TODO: those who publish it"],
@@ -182,12 +184,6 @@ def registry_entry(document: ReleaseRecord, file: bytes) -> str:
             "sources": f"TODO: where the release is. SHA-256 of its file: {digest}",
             "registry_authors": ["TODO"],
         },
-    }
-    entry = {
-        "url_slug": f"{request.scenario}-{digest[:8]}",
-        "status": "Draft",
-        "tier": 3,
-        "deployment": description,
     }
     return "\n".join([*_lines(entry), ""])
 

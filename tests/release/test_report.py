@@ -26,9 +26,7 @@ from abcdp_core.release.noisy_counts import NoisyCountsRecord
 from tests.release import small
 from tests.release.small import CASES, VALUES
 
-SCHEMA = yaml.safe_load(
-    Path(__file__).with_name("deployments_schema.yaml").read_text(encoding="utf-8")
-)
+SCHEMA = yaml.safe_load(Path(__file__).with_name("deployments_schema.yaml").read_text("utf-8"))
 
 ODD = {
     "hardly any": (small.counts(epsilon_total=0.001, low=-5.0), 10),

@@ -82,10 +82,7 @@ def is_framed() -> bool:
 
 
 def is_local() -> bool:
-    """Return whether only this computer is known to be asked: by its own name, and not for others.
-
-    Behind a tunnel or on a platform the address is another, whatever the settings say.
-    """
+    """Return whether the server is the visitor's computer: by its own name, and not for others."""
     name = urlsplit(st.context.url or "").hostname
     return not current().to_others and name in OWN_NAMES
 
