@@ -126,7 +126,7 @@ def _(event: NearestSelection, false_alarm: Array) -> tradeoff.Curve:
     return tradeoff.Curve(false_alarm, tradeoff.worst(laws, false_alarm), "attained")
 
 
-def pair_law(odds: float, event: NearestSelection) -> tradeoff.Law:
+def pair_law(odds: float, event: NearestSelection) -> tradeoff.TwoDistributions:
     """Return the distributions, for two data sets, of the number of kept draws that move down.
 
     Args:
@@ -140,7 +140,7 @@ def pair_law(odds: float, event: NearestSelection) -> tradeoff.Law:
         one, other = -np.logaddexp(0.0, -odds), -np.logaddexp(0.0, odds)
         return ways + taken * one + (event.c - taken) * other
 
-    return tradeoff.Law(law(odds), law(odds + event.round_epsilon))
+    return tradeoff.TwoDistributions(law(odds), law(odds + event.round_epsilon))
 
 
 def calibrate(epsilon_total: float, delta: float, sensitivity: float, c: int) -> NearestSelection:

@@ -15,7 +15,7 @@ import numpy as np
 
 from abcdp_core.base.arrays import Array
 from abcdp_core.privacy import ThresholdRun
-from abcdp_core.privacy.tradeoff import Law, legendre
+from abcdp_core.privacy.tradeoff import TwoDistributions, legendre
 
 ACCEPTANCES = 10
 """Largest c for which the worst pair is looked for."""
@@ -61,17 +61,17 @@ def pairs(event: ThresholdRun) -> list[Pair]:
     ]
 
 
-def laws(event: ThresholdRun) -> list[Law]:
+def laws(event: ThresholdRun) -> list[TwoDistributions]:
     """Return the exact outcome distributions of a run, one for each pair that is tried."""
     return [pair_law(pair, event) for pair in pairs(event)]
 
 
-def pair_law(pair: Pair, event: ThresholdRun) -> Law:
+def pair_law(pair: Pair, event: ThresholdRun) -> TwoDistributions:
     """Return the exact outcome distributions of a run over a pair; the threshold is drawn once."""
     groups, delta = _groups(pair.signs, event.c), event.sensitivity
     first = _log_law(groups, pair.falling, pair.growing, event)
     second = _log_law(groups, pair.falling - delta, pair.growing + delta, event)
-    return Law(first, second)
+    return TwoDistributions(first, second)
 
 
 @functools.lru_cache(maxsize=64)

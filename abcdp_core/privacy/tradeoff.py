@@ -177,7 +177,7 @@ def _laplace(epsilon: float, false_alarm: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Law:
+class TwoDistributions:
     """Probabilities of all outcomes under two data sets, in groups with equal likelihood ratios.
 
     Attributes:
@@ -188,7 +188,7 @@ class Law:
     second: Array = field(repr=False)
 
 
-def neyman_pearson(law: Law) -> tuple[Array, Array]:
+def neyman_pearson(law: TwoDistributions) -> tuple[Array, Array]:
     """Return exact corners ``(k + 1,)`` of the best attacker's false-alarm and miss rates.
 
     The best attacker guesses the second data set where its likelihood ratio is highest.
@@ -199,7 +199,7 @@ def neyman_pearson(law: Law) -> tuple[Array, Array]:
     return np.minimum(false_alarm, 1.0), np.minimum(miss, 1.0)
 
 
-def worst(laws: list[Law], false_alarm: Array) -> Array:
+def worst(laws: list[TwoDistributions], false_alarm: Array) -> Array:
     """Return miss rates ``(k,)`` of the best attacker on the worst of several pairs.
 
     This is the largest convex curve below those of all pairs, in either order.

@@ -19,7 +19,7 @@ from abcdp_core.mechanisms.sparse_vector import calibrate
 from abcdp_core.mechanisms.sparse_vector_pairs import Pair, pair_law
 from abcdp_core.privacy import Event, Gaussian, GaussianSeries, Laplace, NormNoise, cost
 from abcdp_core.privacy.tradeoff import (
-    Law,
+    TwoDistributions,
     approximate,
     curve,
     gaussian,
@@ -58,7 +58,7 @@ def cells(cdf: stats.rv_continuous, shift: float) -> Array:
 
 
 def attack(first: Array, second: Array) -> Array:
-    false_alarm, miss = neyman_pearson(Law(np.log(first), np.log(second)))
+    false_alarm, miss = neyman_pearson(TwoDistributions(np.log(first), np.log(second)))
     return np.interp(RATES, false_alarm, miss)
 
 
@@ -176,7 +176,7 @@ def test_the_distribution_of_a_pair_is_that_of_single_outcomes(c: int) -> None:
         [log_probability(run, each, 0.0, event) for each in (rho, rho + 0.1 * moves)]
         for run in patterns(5, c)
     ]
-    every = Law(*np.array(single).T)
+    every = TwoDistributions(*np.array(single).T)
     grouped = np.interp(RATES, *neyman_pearson(law))
     assert grouped == pytest.approx(np.interp(RATES, *neyman_pearson(every)), abs=1e-9)
 

@@ -20,7 +20,7 @@ from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import most_draws
 from abcdp_core.models import priors
 from abcdp_core.models.normalizing import PriorError, log_constant
-from abcdp_core.models.own_model.parameter import Law, LogDensity, Parameter
+from abcdp_core.models.own_model.parameter import LogDensity, Parameter, Sampler
 from abcdp_core.models.own_model.statistics import OwnStatistic, check_text, refuse, take_numbers
 from abcdp_core.models.own_model.time_limit import limited
 from abcdp_core.models.own_model.user_errors import OwnError, call, described
@@ -119,7 +119,7 @@ class Model:
     sizes: tuple[int, ...] = (1000,)
     neighbours: Literal["replace", "add-remove"] = "replace"
     independent: bool = True
-    prior: Law | None = field(default=None, repr=False)
+    prior: Sampler | None = field(default=None, repr=False)
     truth: tuple[float, ...] | None = None
     distance: Literal["", "numbers", "records"] = ""
     accepted: int = 10
@@ -210,7 +210,7 @@ class Model:
         return theta
 
     def _drawn(
-        self, what: str, prior: Law, rng: np.random.Generator, size: int, shape: tuple[int, ...]
+        self, what: str, prior: Sampler, rng: np.random.Generator, size: int, shape: tuple[int, ...]
     ) -> Array:
         """Call the user's prior and check the shape."""
         # A copy, since the function may reuse its array.

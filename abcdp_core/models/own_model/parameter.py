@@ -18,7 +18,7 @@ from abcdp_core.base.arrays import Array
 from abcdp_core.models import priors
 from abcdp_core.models.own_model.statistics import SMALLEST, check_text, refuse, take_numbers
 
-Law = Callable[[np.random.Generator, int], Array]
+Sampler = Callable[[np.random.Generator, int], Array]
 LogDensity = Callable[[Array], Array]
 
 
@@ -45,7 +45,7 @@ class Parameter:
     low: float
     high: float
     unit: str = ""
-    prior: Literal["uniform", "log-uniform", "normal"] | Law = "uniform"
+    prior: Literal["uniform", "log-uniform", "normal"] | Sampler = "uniform"
     # Not in the repr, from which the digest of a pool is computed.
     whole: bool = field(default=False, repr=False)
     log_prior: LogDensity | None = field(default=None, repr=False)
