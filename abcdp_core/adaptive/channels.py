@@ -67,28 +67,22 @@ class Channel(Protocol):
     @property
     def kind(self) -> Kind:
         """Kind of its responses for :mod:`abcdp_core.adaptive.response`."""
-        ...
 
     @property
     def epsilon(self) -> float:
         """ε of an answer's differential privacy, rounded up."""
-        ...
 
     def reach(self, location: float, scale: float) -> tuple[float, float]:
         """Return the range within which values are distinguished."""
-        ...
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Draw the randomness ``(size,)`` of answers, wherever each person is asked."""
-        ...
 
     def answer(self, value: float, drawn: float, location: float, scale: float) -> Response:
         """Return a person's private answer, given the value and the randomness drawn."""
-        ...
 
     def information(self, family: Family, location: float = ..., scale: float = ...) -> Array:
         """Return the Fisher information ``(2, 2)`` of an answer about (μ, σ) at (0, 1)."""
-        ...
 
 
 @dataclass(frozen=True)

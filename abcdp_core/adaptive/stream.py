@@ -31,11 +31,9 @@ class Sampler(Protocol):
 
     def start(self, rng: np.random.Generator) -> Any:
         """Return the state before any response."""
-        ...
 
     def step(self, rng: np.random.Generator, state: Any, response: Response) -> tuple[Any, float]:
         """Update by one response; return the state and an effective sample size."""
-        ...
 
 
 class Answer(NamedTuple):

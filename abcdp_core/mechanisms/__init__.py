@@ -162,11 +162,9 @@ class PublicSide(Protocol):
 
     def summaries(self, name: str) -> Array:
         """Return the statistic's numbers ``(T, k)`` for each data set of the pool."""
-        ...
 
     def simulated(self, index: int) -> Distances:
         """Return the comparison of the ``index``-th simulated data set with the same pool."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -36,35 +36,28 @@ class Law(Protocol):
     @property
     def size(self) -> int:
         """Number of parameters."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """Number of coordinates of x for them."""
-        ...
 
     @property
     def natural(self) -> tuple[bool, bool]:
         """Whether values below and above the support are impossible, as for a share."""
-        ...
 
     @property
     def marginals(self) -> tuple[Law, ...]:
         """Distribution of each parameter by itself."""
-        ...
 
     @property
     def has_variance(self) -> bool:
         """Whether the variance of each is finite."""
-        ...
 
     def theta(self, x: Array) -> Array:
         """Return parameters ``(m, size)`` at standard normal ``x (m, dimensions)``."""
-        ...
 
     def probability(self, theta: Array) -> Array:
         """Return Φ(x) ``(m, dimensions)`` at parameters ``(m, size)``; midway for whole numbers."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -43,11 +43,9 @@ class Noise(Protocol):
         Raises:
             ParameterError: a summary is impossible under this distribution.
         """
-        ...
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
         """Draw queries given summaries ``(m, k)``: ``(m, j)`` for the j numbers with this noise."""
-        ...
 
     def check(self, query: Array) -> None:
         """Check that a query ``(k,)`` is possible.
@@ -55,11 +53,9 @@ class Noise(Protocol):
         Raises:
             ParameterError: it is not.
         """
-        ...
 
     def in_words(self) -> str:
         """Describe the distribution in a few words."""
-        ...
 
 
 class Law(Noise, Protocol):
@@ -68,7 +64,6 @@ class Law(Noise, Protocol):
     @property
     def of(self) -> tuple[int, ...]:
         """Indices of these numbers ``(j,)`` in the query; empty for all."""
-        ...
 
 
 def _mine(law: Law, values: Array) -> Array:

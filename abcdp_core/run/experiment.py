@@ -36,16 +36,12 @@ class Experiment(Protocol):
 
     def tasks(self, params: BaseParams, seed: int) -> list[Any]:
         """Return the work to do, as frozen dataclasses of plain values."""
-        ...
 
     def work(self, task: Any) -> Tables | Chunk:
         """Do one task, or one link of a chain."""
-        ...
 
     def collect(self, params: BaseParams, rows: Tables) -> Result:
         """Return the result so far, from the rows of the finished tasks in order."""
-        ...
 
     def figures(self, result: Result) -> dict[str, Any]:
         """Return the figures of a result with their captions, the main one first."""
-        ...

@@ -34,7 +34,6 @@ class InLinks(Protocol):
     @property
     def links(self) -> int:
         """Number of links."""
-        ...
 
 
 T = TypeVar("T", bound=InLinks)

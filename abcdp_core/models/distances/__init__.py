@@ -40,32 +40,25 @@ class Distance(Protocol):
     @property
     def bound(self) -> float:
         """Largest distance."""
-        ...
 
     @property
     def error(self) -> float:
         """Bound on the error of the squared distance."""
-        ...
 
     def statistic(self, data: Array) -> Array:
         """Reduce data sets ``(..., n, p)`` to statistics ``(..., D)``."""
-        ...
 
     def combine(self, first: Array, n_first: int, second: Array, n_second: int) -> Array:
         """Combine statistics of two parts with ``n_first`` and ``n_second`` points."""
-        ...
 
     def compare(self, statistics: Array, statistic: Array) -> Array:
         """Return the distances ``(T,)`` from statistics ``(T, D)`` to one statistic ``(D,)``."""
-        ...
 
     def sensitivity(self, n: int, which: str = "sharp") -> float:
         """Bound the change in distance to a fixed data set when one of ``n`` points is replaced."""
-        ...
 
     def statistic_sensitivity(self, n: int) -> float:
         """Bound the L2 change in the statistic from one of ``n`` points; may be ``inf``."""
-        ...
 
 
 def maximum_mean_discrepancy(
