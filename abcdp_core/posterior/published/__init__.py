@@ -11,7 +11,7 @@ post-processing. The flow::
 |---|---|
 | :mod:`.models` | the shipped simulators, one file each |
 | :mod:`.pools` | a user's draws and summaries, from a file |
-| :mod:`.problems` | a problem, read from its file and checked |
+| :mod:`.problems`, :mod:`.stated_noise` | a problem, read from its file and checked |
 | :mod:`.uploaded_problem` | a problem that a visitor uploads to a server |
 | :mod:`.inference` | from a problem to its posterior |
 | :mod:`.report` | table, figure and sentence |

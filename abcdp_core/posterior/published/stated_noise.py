@@ -19,6 +19,7 @@ from abcdp_core.posterior.censoring import Censored, Hidden, Summable
 
 
 def as_list(value: Any) -> Any:
+    """Return a list, which may be stated as its only value."""
     return value if isinstance(value, list) else [value]
 
 
