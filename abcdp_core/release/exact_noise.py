@@ -38,6 +38,7 @@ Everything else depends only on the release and on public settings, and spends n
 
 from __future__ import annotations
 
+import functools
 import math
 import secrets
 from collections.abc import Sequence
@@ -88,6 +89,7 @@ def with_noise(
     ]
 
 
+@functools.lru_cache(maxsize=16)
 def summary_noise(statistic: Statistic, n: int, k: int, epsilon_total: float) -> SummaryNoise:
     """Return the least noise for the k numbers of n rows that keeps a budget; n and k are public.
 
