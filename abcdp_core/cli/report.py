@@ -15,7 +15,7 @@ from abcdp_core.base.parameters import ParameterError
 from abcdp_core.cli import arguments
 from abcdp_core.cli.console import say
 from abcdp_core.cli.simulations import done_by
-from abcdp_core.posterior.rounds import Each
+from abcdp_core.posterior.rounds import TaskMap
 from abcdp_core.publish.output import paper
 from abcdp_core.publish.output.formats import ExportError
 from abcdp_core.release import disclosure, output_file, procedure, report, verification
@@ -82,7 +82,7 @@ def _write(name: str, file: Path, content: bytes) -> None:
     say(f"Written to {file}")
 
 
-def _document(file: Path, each: Each) -> tuple[ReleaseRecord, bytes]:
+def _document(file: Path, each: TaskMap) -> tuple[ReleaseRecord, bytes]:
     text, content = verification.read_file(file)
     try:
         bare = verification.document_in(content)

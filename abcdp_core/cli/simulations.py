@@ -13,7 +13,7 @@ from typing import Any
 
 from abcdp_core.base.interruption import defer_signals
 from abcdp_core.cli import progress
-from abcdp_core.posterior.rounds import Draws, Each
+from abcdp_core.posterior.rounds import Draws, TaskMap
 from abcdp_core.run.workers import LostWorkersError, executor_for, width, with_plug_ins
 
 AHEAD = 2
@@ -24,7 +24,7 @@ ALONE = 1.0
 
 
 @contextmanager
-def done_by(count: int, plugins: Sequence[Path] = ()) -> Iterator[Each]:
+def done_by(count: int, plugins: Sequence[Path] = ()) -> Iterator[TaskMap]:
     """Give a function that does tasks in order, with so many workers, and shows progress."""
     began = time.monotonic()
     with ExitStack() as stack:

@@ -30,7 +30,7 @@ NEAREST = 1e-15
 """Probabilities are kept this far from 0 and 1, so that x stays finite."""
 
 
-class Law(Protocol):
+class Distribution(Protocol):
     """Prior distribution of one parameter, or of several together; frozen."""
 
     @property
@@ -46,7 +46,7 @@ class Law(Protocol):
         """Whether values below and above the support are impossible, as for a share."""
 
     @property
-    def marginals(self) -> tuple[Law, ...]:
+    def marginals(self) -> tuple[Distribution, ...]:
         """Distribution of each parameter by itself."""
 
     @property
@@ -361,7 +361,7 @@ class Prior:
         log_constant: log integral of that density; 0 if it is normalized.
     """
 
-    laws: tuple[Law, ...]
+    laws: tuple[Distribution, ...]
     draw_theta: Draw | None = field(default=None, repr=False)
     log_relative: LogDensity | None = field(default=None, repr=False)
     log_constant: float = 0.0
@@ -391,7 +391,7 @@ class Prior:
         """Whether it is the product of ``laws``, so that :meth:`quantiles` are its own."""
         return self.draw_theta is None
 
-    def followed_by(self, law: Law) -> Prior:
+    def followed_by(self, law: Distribution) -> Prior:
         """Return the prior of these parameters and of an independent one after them."""
         draw, relative = self.draw_theta, self.log_relative
 

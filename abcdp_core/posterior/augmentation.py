@@ -37,7 +37,7 @@ from abcdp_core.posterior.noise import (
     Noise,
     laws_of,
 )
-from abcdp_core.posterior.rounds import Draws, Each, Found, Question, one_by_one
+from abcdp_core.posterior.rounds import Draws, InferenceProblem, TaskMap, WeightedDraws, one_by_one
 
 Array = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ MIXED = 1.05
 """Ratio of the spread of all ranks to that within chains below which chains agree."""
 
 
-def serves(question: Question) -> bool:
+def serves(question: InferenceProblem) -> bool:
     """Return whether a release's numbers are sums over records, with noise of a known kind."""
     model = question.model
     is_single = all(law.size == law.dimensions == 1 for law in model.prior.laws)
@@ -110,7 +110,7 @@ def _renewed(
 class Chain:
     """One chain to run, on any worker."""
 
-    question: Question
+    question: InferenceProblem
     number: int
     sweeps: int
 
@@ -149,7 +149,7 @@ def run(chain: Chain) -> Draws:
     return Draws(states, sums, np.zeros(kept))
 
 
-def _start(question: Question, rng: np.random.Generator) -> Array:
+def _start(question: InferenceProblem, rng: np.random.Generator) -> Array:
     """Return a draw from the prior that fits the query better than most."""
     model = question.model
     x = model.prior.draw(rng, STARTS)
@@ -195,7 +195,9 @@ def _sliced(
             high = value
 
 
-def infer(question: Question, first: Draws, each: Each = one_by_one, sweeps: int = SWEEPS) -> Found:
+def infer(
+    question: InferenceProblem, first: Draws, each: TaskMap = one_by_one, sweeps: int = SWEEPS
+) -> WeightedDraws:
     """Compute the posterior by two chains.
 
     Args:
@@ -209,7 +211,7 @@ def infer(question: Question, first: Draws, each: Each = one_by_one, sweeps: int
     x = np.concatenate([each.x for each in chains])
     size = min(_effective(np.stack([each.x[:, j] for each in chains])) for j in range(x.shape[1]))
     apart = max(_spread(np.stack([each.x[:, j] for each in chains])) for j in range(x.shape[1]))
-    return Found(
+    return WeightedDraws(
         x,
         np.full(len(x), 1.0 / len(x)),
         np.concatenate([each.numbers for each in chains]),

@@ -27,7 +27,14 @@ from abcdp_core.base.streams import generator
 from abcdp_core.models.priors import Edges
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Noise
-from abcdp_core.posterior.rounds import Draws, Each, Found, Question, one_by_one, simulated_at
+from abcdp_core.posterior.rounds import (
+    Draws,
+    InferenceProblem,
+    TaskMap,
+    WeightedDraws,
+    one_by_one,
+    simulated_at,
+)
 
 REPLICATES = 20_000
 
@@ -195,7 +202,12 @@ def replicate(task: Replicates) -> Draws:
     return simulated_at(task.model, task.x, rng)
 
 
-def fit(question: Question, found: Found, each: Each = one_by_one, size: int = REPLICATES) -> Fit:
+def fit(
+    question: InferenceProblem,
+    found: WeightedDraws,
+    each: TaskMap = one_by_one,
+    size: int = REPLICATES,
+) -> Fit:
     """Compare the released numbers with replicates from the posterior."""
     model, step = question.model, question.model.chunk
     x = found.x[evenly(found.weights, size)]
@@ -222,7 +234,9 @@ def evenly(weights: Array, size: int) -> NDArray[np.int64]:
     return generator(0, "posterior-order").permutation(in_proportion(weights, size))
 
 
-def edges(found: Found, ends: Sequence[Edges], parameters: Sequence[str]) -> tuple[Edge, ...]:
+def edges(
+    found: WeightedDraws, ends: Sequence[Edges], parameters: Sequence[str]
+) -> tuple[Edge, ...]:
     """Find the ends at which the posterior piles up."""
     low, high = np.quantile(found.prior.x, [EDGE, 1.0 - EDGE], axis=0)
     piled: list[Edge] = []

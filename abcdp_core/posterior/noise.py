@@ -58,7 +58,7 @@ class Noise(Protocol):
         """Describe the distribution in a few words."""
 
 
-class Law(Noise, Protocol):
+class Distribution(Noise, Protocol):
     """A noise distribution of some of the numbers."""
 
     @property
@@ -66,12 +66,12 @@ class Law(Noise, Protocol):
         """Indices of these numbers ``(j,)`` in the query; empty for all."""
 
 
-def _mine(law: Law, values: Array) -> Array:
+def _mine(law: Distribution, values: Array) -> Array:
     """Select the numbers ``(..., j)`` of a law from values of all numbers ``(..., k)``."""
     return values[..., list(law.of)] if law.of else values
 
 
-def _place(law: Law, number: int) -> int:
+def _place(law: Distribution, number: int) -> int:
     """Return the position of one of a law's numbers among all, from 1."""
     return 1 + (law.of[number] if law.of else number)
 
@@ -84,7 +84,7 @@ class IndependentNoise:
         laws: each with its numbers.
     """
 
-    laws: tuple[Law, ...]
+    laws: tuple[Distribution, ...]
 
     def log_density(self, query: Array, summaries: Array) -> Array:
         """Return the sum over all laws ``(m,)``."""
@@ -134,7 +134,7 @@ class _Continuous:
         name: of the distribution.
         integral: of the shape at scale 1.
         scale: of each number ``(j,)``, above 0.
-        of: :attr:`Law.of`.
+        of: :attr:`Distribution.of`.
     """
 
     name: ClassVar[str]
@@ -213,7 +213,7 @@ class _OnSteps:
         name: of the distribution.
         scale: of each number ``(j,)``, above 0, in its own unit.
         step: query, simulated numbers and noise are multiples of it; one for all or each ``(j,)``.
-        of: :attr:`Law.of`.
+        of: :attr:`Distribution.of`.
     """
 
     name: ClassVar[str]
@@ -345,7 +345,7 @@ class BinomialSample:
         trials: people in the sample, m.
         population: people in the population, K.
         offset: people added with the property, and as many without: M.
-        of: :attr:`Law.of`.
+        of: :attr:`Distribution.of`.
     """
 
     trials: int
@@ -400,7 +400,7 @@ class BinomialSample:
         return f"a random sample of {self.trials:,} people{added if self.offset else ''}"
 
 
-def _check_multiples(law: Law, query: Array, steps: Sequence[float], what: str) -> None:
+def _check_multiples(law: Distribution, query: Array, steps: Sequence[float], what: str) -> None:
     mine = _mine(law, query)
     off = np.abs(mine / np.array(steps) - np.rint(mine / np.array(steps))) > ROUNDING
     if off.any():

@@ -16,7 +16,16 @@ from abcdp_core.models.priors import Prior
 from abcdp_core.posterior.fit import REFUSED, Fit, evenly, fit
 from abcdp_core.posterior.model import Reported
 from abcdp_core.posterior.pool import FixedPool, Scale
-from abcdp_core.posterior.rounds import Draws, Each, Effort, Found, Question, Way, infer, one_by_one
+from abcdp_core.posterior.rounds import (
+    Draws,
+    Effort,
+    InferenceProblem,
+    TaskMap,
+    Way,
+    WeightedDraws,
+    infer,
+    one_by_one,
+)
 from abcdp_core.posterior.shape import Modes, combinations, modes, valleys
 
 ENDS = (0.05, 0.95)
@@ -162,7 +171,7 @@ class Posterior:
     @classmethod
     def of(
         cls,
-        found: Found,
+        found: WeightedDraws,
         parameters: tuple[str, ...],
         scale: Prior | Reported | Scale,
         fit: Fit | None,
@@ -216,9 +225,9 @@ def representing(values: Array, weights: Array, size: int) -> NDArray[np.int64]:
 
 
 def of_model(
-    question: Question,
+    question: InferenceProblem,
     effort: Effort,
-    each: Each = one_by_one,
+    each: TaskMap = one_by_one,
     first: Draws | None = None,
     size: int | None = None,
 ) -> Posterior:
@@ -237,7 +246,9 @@ def of_model(
     return of_found(question, infer(question, effort, each, first), each, size)
 
 
-def of_found(question: Question, found: Found, each: Each, size: int | None = None) -> Posterior:
+def of_found(
+    question: InferenceProblem, found: WeightedDraws, each: TaskMap, size: int | None = None
+) -> Posterior:
     """Check the fit of a posterior on the scale x, and summarize all outputs of the model."""
     model = question.model
     fitted = fit(question, found, each)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from abcdp_core.posterior.rounds import (
     Draws,
     Effort,
-    Found,
-    Question,
+    InferenceProblem,
     Task,
+    WeightedDraws,
     in_rounds,
     infer,
     simulate,
@@ -26,7 +26,7 @@ class ResumableInference:
     rounds: Rounds = ()
     waiting: tuple[Task, ...] = ()
 
-    def until(self, enough: float, question: Question, most: int) -> ResumableInference:
+    def until(self, enough: float, question: InferenceProblem, most: int) -> ResumableInference:
         """Simulate parts until there are enough draws or no more are needed, at most ``most``."""
         rounds, waiting = [*map(list, self.rounds)], [*self.waiting]
         while sum(_sizes(rounds)) < enough:
@@ -48,7 +48,7 @@ class ResumableInference:
         """Number of their draws."""
         return sum(_sizes(self.whole))
 
-    def infer(self, question: Question) -> Found:
+    def infer(self, question: InferenceProblem) -> WeightedDraws:
         """Compute the posterior from them."""
         known = iter(self.whole)
         return infer(question, Effort(rounds=_sizes(self.whole)), lambda *_: next(known))
@@ -58,7 +58,9 @@ def _sizes(rounds: Iterable[Sequence[Draws]]) -> tuple[int, ...]:
     return tuple(sum(map(len, draws)) for draws in rounds)
 
 
-def _next_tasks(question: Question, rounds: Sequence[Sequence[Draws]], most: int) -> list[Task]:
+def _next_tasks(
+    question: InferenceProblem, rounds: Sequence[Sequence[Draws]], most: int
+) -> list[Task]:
     """Return the tasks of the round after some; none if there is no other."""
     # An unreachable sample size: only the number of draws ends it.
     asked = in_rounds(question, Effort(most + 1, most))

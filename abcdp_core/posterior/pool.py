@@ -30,7 +30,7 @@ from abcdp_core.posterior.fit import MISFIT, REPLICATES, Fit, compared, edges, e
 from abcdp_core.posterior.noise import Noise
 from abcdp_core.posterior.proposals import normalised
 from abcdp_core.posterior.regression import OF_POOL, Regression, coefficients
-from abcdp_core.posterior.rounds import CARRIES, Draws, Found, Way
+from abcdp_core.posterior.rounds import CARRIES, Draws, Way, WeightedDraws
 
 FEWEST_MOVED = 1000
 """Smallest pool whose draws are adjusted."""
@@ -201,7 +201,7 @@ class FixedPool:
         """Whether the pool is large enough to adjust draws."""
         return len(self.draws.x) >= minimum_pool(self.draws.numbers.shape[1])
 
-    def given(self, z: Array, without: int | None = None) -> Found:
+    def given(self, z: Array, without: int | None = None) -> WeightedDraws:
         """Compute the posterior given numbers ``z (k,)``, leaving out the draw ``without``."""
         log_noise = self.noise.log_density(z, self.draws.numbers)
         if without is not None:
@@ -211,7 +211,7 @@ class FixedPool:
         weights = normalised(log_noise) if is_possible else np.zeros(size)
         effective = effective_sample_size(weights) if is_possible else 0.0
         answer = functools.partial(
-            Found, effective=(effective,), sizes=(size,), failed=0, prior=self.draws
+            WeightedDraws, effective=(effective,), sizes=(size,), failed=0, prior=self.draws
         )
         if effective >= (min(CARRIES, size / 2) if self.moves else FEW_CARRY):
             draws, every = self.draws, np.arange(size)
@@ -235,7 +235,9 @@ class FixedPool:
             off.append(answer.weights @ values - truths[i])
         return np.sqrt(np.mean(np.square(off), axis=0))
 
-    def fit(self, z: Array, found: Found, parameters: Sequence[str], numbers: Sequence[str]) -> Fit:
+    def fit(
+        self, z: Array, found: WeightedDraws, parameters: Sequence[str], numbers: Sequence[str]
+    ) -> Fit:
         """Compare released numbers with replicates: the draws nearest to those of the posterior.
 
         A draw is not its own replicate, as it was chosen for its numbers. Where draws are far

@@ -74,7 +74,7 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Question:
+class InferenceProblem:
     """A release and its model.
 
     Attributes:
@@ -145,7 +145,7 @@ class Draws:
         return np.asarray(np.isfinite(self.numbers).all(axis=1))
 
 
-Each = Callable[[str, Callable[[Any], Draws], Sequence[Any]], Iterable[Draws]]
+TaskMap = Callable[[str, Callable[[Any], Draws], Sequence[Any]], Iterable[Draws]]
 """Runs tasks: maps a name, a function and its arguments to results in order."""
 
 
@@ -178,7 +178,7 @@ def simulated_at(model: Model, x: Array, rng: np.random.Generator) -> Draws:
     return Draws(x, numbers, log_prior)
 
 
-def tasks_of(question: Question, proposal: Proposal, number: int, size: int) -> list[Task]:
+def tasks_of(question: InferenceProblem, proposal: Proposal, number: int, size: int) -> list[Task]:
     """Return the tasks of one round, in chunks."""
     model, seed = question.model, question.seed
     return [
@@ -187,7 +187,7 @@ def tasks_of(question: Question, proposal: Proposal, number: int, size: int) -> 
     ]
 
 
-def many(tasks: Sequence[Task], each: Each = one_by_one) -> Draws:
+def many(tasks: Sequence[Task], each: TaskMap = one_by_one) -> Draws:
     """Simulate the draws of one round."""
     return Draws.joined(list(each(f"Round {tasks[0].round + 1}", simulate, tasks)))
 
@@ -238,7 +238,7 @@ class State:
         return dataclasses.replace(self, effective=(*self.effective, size))
 
 
-def _log_noise(question: Question, draws: Draws) -> Array:
+def _log_noise(question: InferenceProblem, draws: Draws) -> Array:
     """Return the log density of the release ``(m,)``; minus infinity for failed draws."""
     found, done = np.full(len(draws.x), -np.inf), draws.done
     if done.any():
@@ -246,7 +246,7 @@ def _log_noise(question: Question, draws: Draws) -> Array:
     return found
 
 
-def _first(question: Question, draws: Draws) -> State:
+def _first(question: InferenceProblem, draws: Draws) -> State:
     """Return the state after draws from the prior."""
     size = len(draws.x)
     drawn = draws.log_prior + math.log(size)
@@ -254,7 +254,7 @@ def _first(question: Question, draws: Draws) -> State:
     return State(draws, log_noise, drawn, (Proposal(),), (size,)).counted()
 
 
-def _next(question: Question, state: State, proposal: Proposal, more: Draws) -> State:
+def _next(question: InferenceProblem, state: State, proposal: Proposal, more: Draws) -> State:
     """Return the state after a round of draws from a proposal."""
     proposals, sizes = (*state.proposals, proposal), (*state.sizes, len(more))
     # Densities of earlier proposals at earlier draws are known.
@@ -272,7 +272,7 @@ def _next(question: Question, state: State, proposal: Proposal, more: Draws) -> 
     ).counted()
 
 
-def _regression(question: Question, state: State) -> tuple[Regression, Array]:
+def _regression(question: InferenceProblem, state: State) -> tuple[Regression, Array]:
     """Fit a regression to the draws of the last rounds; return their noise ``(m, k)`` too."""
     count = 0
     for size in reversed(state.sizes):
@@ -288,7 +288,7 @@ def _regression(question: Question, state: State) -> tuple[Regression, Array]:
     return found, noisy - numbers
 
 
-def _proposed(question: Question, state: State) -> tuple[Proposal, State]:
+def _proposed(question: InferenceProblem, state: State) -> tuple[Proposal, State]:
     """Propose from tempered weights, and from a regression until the weights need no tempering."""
     if not (question.model.prior.has_density and state.is_possible):
         return Proposal(), state
@@ -305,7 +305,7 @@ def _proposed(question: Question, state: State) -> tuple[Proposal, State]:
     return together(by_weights, by_regression), dataclasses.replace(state, regressions=regressions)
 
 
-def _next_size(question: Question, effort: Effort, state: State) -> int:
+def _next_size(question: InferenceProblem, effort: Effort, state: State) -> int:
     """Return the draws of the next round; 0 to stop.
 
     Few until the weights locate the posterior, then as many as are missing, but never more than
@@ -337,7 +337,7 @@ def _is_hopeless(state: State, left: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Found:
+class WeightedDraws:
     """A posterior on the scale x.
 
     Attributes:
@@ -365,8 +365,11 @@ class Found:
 
 
 def infer(
-    question: Question, effort: Effort, each: Each = one_by_one, first: Draws | None = None
-) -> Found:
+    question: InferenceProblem,
+    effort: Effort,
+    each: TaskMap = one_by_one,
+    first: Draws | None = None,
+) -> WeightedDraws:
     """Compute the posterior on the scale x; the result does not depend on how tasks are run.
 
     Args:
@@ -388,8 +391,8 @@ def infer(
 
 
 def in_rounds(
-    question: Question, effort: Effort, first: Draws | None = None
-) -> Generator[list[Task], Draws, Found]:
+    question: InferenceProblem, effort: Effort, first: Draws | None = None
+) -> Generator[list[Task], Draws, WeightedDraws]:
     """Yield the tasks of each round, take its draws, and return the posterior (:func:`infer`)."""
     started = time.monotonic()
     if first is None:
@@ -412,11 +415,13 @@ def in_rounds(
         state = _next(question, state, proposal, more)
 
 
-def _answer(question: Question, effort: Effort, state: State, prior: Draws) -> Found:
+def _answer(
+    question: InferenceProblem, effort: Effort, state: State, prior: Draws
+) -> WeightedDraws:
     """Return the posterior by weights if they suffice, else by a regression."""
     failed = int((~state.draws.done & np.isfinite(state.draws.log_prior)).sum())
     found = functools.partial(
-        Found, effective=state.effective, sizes=state.sizes, failed=failed, prior=prior
+        WeightedDraws, effective=state.effective, sizes=state.sizes, failed=failed, prior=prior
     )
     if state.effective[-1] >= min(CARRIES, effort.wanted, state.total / 2):
         weights = normalised(state.log_base + state.log_noise)

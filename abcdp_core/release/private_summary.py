@@ -25,7 +25,7 @@ from abcdp_core.base.parameters import ParameterError
 from abcdp_core.mechanisms.private_summary import law
 from abcdp_core.models import pool
 from abcdp_core.posterior import outcome
-from abcdp_core.posterior.rounds import Each, Effort, Question
+from abcdp_core.posterior.rounds import Effort, InferenceProblem, TaskMap
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release.document import whole_numbers
 from abcdp_core.release.exact_noise import with_noise
@@ -82,7 +82,7 @@ def rehearsed(request: PrivateSummaryRequest, n: int) -> tuple[Array, PrivateSum
     return theta, draw(request, n, whole.tolist(), secrets.randbelow)
 
 
-def infer(document: PrivateSummaryRecord, each: Each, seconds: float) -> PrivateSummaryRecord:
+def infer(document: PrivateSummaryRecord, each: TaskMap, seconds: float) -> PrivateSummaryRecord:
     """Add the posterior; if the record states rounds of simulations, repeat them.
 
     No round begins after so many seconds.
@@ -100,7 +100,7 @@ def infer(document: PrivateSummaryRecord, each: Each, seconds: float) -> Private
         effort = Effort(
             request.effective_sample_size, request.simulations, seconds, document.rounds
         )
-        question = Question(model, law(document.event, len(z)), z, request.pool_seed)
+        question = InferenceProblem(model, law(document.event, len(z)), z, request.pool_seed)
         posterior = outcome.of_model(question, effort, each, public.draws, size)
         if model.prior.is_product and public.draws.done.all() and not former:
             exact = model.prior.quantiles(TAILS)

@@ -19,7 +19,7 @@ from typing import Any
 
 from abcdp_core.base.arrays import Array
 from abcdp_core.models import pool
-from abcdp_core.posterior.rounds import Each, one_by_one
+from abcdp_core.posterior.rounds import TaskMap, one_by_one
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release import releasable
 from abcdp_core.release.budget_file import Taken
@@ -80,7 +80,7 @@ def spend(
 
 
 def complete(
-    document: ReleaseRecord, each: Each = one_by_one, seconds: float = math.inf
+    document: ReleaseRecord, each: TaskMap = one_by_one, seconds: float = math.inf
 ) -> ReleaseRecord:
     """Add the posterior, which spends nothing and may be repeated.
 

@@ -21,7 +21,7 @@ from abcdp_core.base import registry
 from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError, shown
 from abcdp_core.models import pool, simulators
-from abcdp_core.posterior.rounds import Each
+from abcdp_core.posterior.rounds import TaskMap
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.release.document import ReleaseRecord
 from abcdp_core.release.request import ReleaseRequest, check_takes_series, scenarios
@@ -142,7 +142,7 @@ class ReleaseMechanism:
     draw: Callable[[Any, int, Any, RandBelow], ReleaseRecord]
     read: Callable[[Any, int, Mapping[str, Any]], ReleaseRecord]
     expected: Callable[[Any, int], Expected | Simulated | None] = lambda request, n: None  # noqa: ARG005
-    infer: Callable[[Any, Each, float], ReleaseRecord] = lambda document, each, seconds: document  # noqa: ARG005
+    infer: Callable[[Any, TaskMap, float], ReleaseRecord] = lambda document, each, seconds: document  # noqa: ARG005
 
     @property
     def name(self) -> str:

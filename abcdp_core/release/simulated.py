@@ -21,13 +21,21 @@ from abcdp_core.base.arrays import Array
 from abcdp_core.base.statistic import Quantity, Statistic
 from abcdp_core.base.streams import generator
 from abcdp_core.models.own_model.lattice import RECORDS, RecordSchema
-from abcdp_core.models.priors import Law
+from abcdp_core.models.priors import Distribution
 from abcdp_core.models.simulators import Scenario
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Noise, NoNoise
 from abcdp_core.posterior.pool import FixedPool
 from abcdp_core.posterior.proposals import Proposal
-from abcdp_core.posterior.rounds import FIRST, Draws, Each, Question, many, one_by_one, tasks_of
+from abcdp_core.posterior.rounds import (
+    FIRST,
+    Draws,
+    InferenceProblem,
+    TaskMap,
+    many,
+    one_by_one,
+    tasks_of,
+)
 
 Progress = Callable[[float], None]
 Simulate = Callable[[np.random.Generator, Array], Array]
@@ -96,7 +104,9 @@ def _natural(
     return table.natural(simulate(rng, theta), n)
 
 
-def model_of_unknown_size(scenario: Scenario, law: Law, *, is_released: bool) -> Model | None:
+def model_of_unknown_size(
+    scenario: Scenario, law: Distribution, *, is_released: bool
+) -> Model | None:
     """Return that model with the number of records n as a last parameter.
 
     Args:
@@ -268,6 +278,6 @@ def _simulated(model: Model, seed: int, size: int, progress: Progress | None) ->
                 progress(done / len(tasks))
             yield made
 
-    with_progress: Each = each
-    question = Question(model, NoNoise(), np.empty(0), seed)
+    with_progress: TaskMap = each
+    question = InferenceProblem(model, NoNoise(), np.empty(0), seed)
     return many(tasks_of(question, Proposal(), 0, size), with_progress)

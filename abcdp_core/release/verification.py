@@ -18,7 +18,7 @@ import numpy as np
 
 from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError, shown
-from abcdp_core.posterior.rounds import Each, one_by_one
+from abcdp_core.posterior.rounds import TaskMap, one_by_one
 from abcdp_core.privacy.accounting import NEIGHBOURS
 from abcdp_core.publish.output.settings import params_from_json
 from abcdp_core.release import procedure, releasable
@@ -87,7 +87,7 @@ def read_file(file: Path) -> tuple[bytes, Any]:
         raise ParameterError(f"{file}: is not JSON.") from error
 
 
-def verify(content: Any, each: Each = one_by_one) -> list[Finding]:
+def verify(content: Any, each: TaskMap = one_by_one) -> list[Finding]:
     """Compare a record's content with what is computed again, key by key.
 
     Raises:

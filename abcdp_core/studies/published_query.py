@@ -43,7 +43,7 @@ from abcdp_core.posterior.parts import ResumableInference
 from abcdp_core.posterior.published import inference, pools, problems, reference, report
 from abcdp_core.posterior.published.models import Model
 from abcdp_core.posterior.published.problems import Problem
-from abcdp_core.posterior.rounds import Question
+from abcdp_core.posterior.rounds import InferenceProblem
 from abcdp_core.studies.engine import (
     BaseParams,
     Chain,
@@ -100,10 +100,12 @@ class Task(Chain[Params]):
     text: str
 
     @property
-    def question(self) -> Question:
+    def question(self) -> InferenceProblem:
         """Return what was released, with its simulator."""
         problem = _read(self.text, self.params.problem)
-        return Question(cast(Model, problem.source), problem.noise, problem.query, self.seed)
+        return InferenceProblem(
+            cast(Model, problem.source), problem.noise, problem.query, self.seed
+        )
 
 
 def chains(params: Params, seed: int) -> list[Task]:

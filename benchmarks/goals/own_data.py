@@ -20,7 +20,7 @@ from abcdp_core.mechanisms.private_summary import law, noisy
 from abcdp_core.models.simulators import covid_people, tuberculosis_patients, uniform_mixture
 from abcdp_core.models.simulators.tuberculosis_patients import SCENARIO as PATIENTS
 from abcdp_core.posterior import rounds
-from abcdp_core.posterior.rounds import Effort, Question
+from abcdp_core.posterior.rounds import Effort, InferenceProblem
 from abcdp_core.release import procedure
 from abcdp_core.release.noisy_counts import NoisyCountsRecord, NoisyCountsRequest
 from abcdp_core.release.simulated import model_of
@@ -193,7 +193,7 @@ def _inferred(request: PrivateSummaryRequest, n: int, z: Array) -> PosteriorSumm
     """What follows from released numbers ``(k,)``; whether the model fits is not asked."""
     public, model, event = pool_of(request, n), model_of(request.source, n), request.event(n)
     assert model is not None
-    question = Question(model, law(event, len(z)), z, request.pool_seed)
+    question = InferenceProblem(model, law(event, len(z)), z, request.pool_seed)
     found = rounds.infer(question, Effort(simulations=request.simulations), first=public.draws)
     values = public.values_at(model.prior.theta(found.x), found.numbers)
     return PosteriorSummary.of(values, request, found.weights)

@@ -19,7 +19,7 @@ from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import weighted_quantile
 from abcdp_core.cli.simulations import done_by
 from abcdp_core.posterior import outcome, rounds
-from abcdp_core.posterior.rounds import Effort, Question
+from abcdp_core.posterior.rounds import Effort, InferenceProblem
 from abcdp_core.release import private_summary
 from abcdp_core.release.simulated import model_of, public_pool
 from abcdp_core.release.summary_document import PrivateSummaryRecord
@@ -58,7 +58,7 @@ def _compare(asked: tuple[str, float, int, float, int]) -> list[dict[str, Any]]:
     name, epsilon_total, n, level, seed = asked
     family = FAMILIES[name]
     z = released(family, epsilon_total, n, level, generator(seed, "posterior-goal"))
-    question = Question(family.model(n), family.noise(epsilon_total, n), z, seed)
+    question = InferenceProblem(family.model(n), family.noise(epsilon_total, n), z, seed)
     found, exact = rounds.infer(question, EFFORT), family.exact(z, epsilon_total, n)
     theta = question.model.prior.theta(found.x)
     ends = weighted_quantile(theta, found.weights, (0.05, 0.95))
@@ -144,7 +144,7 @@ def _held(name: str, run: int) -> float:
     x = np.full((1, model.prior.dimensions), ndtri(level if run % 2 else 1.0 - level))
     truth = model.prior.theta(x)
     z = noise.noisy(rng, model.simulate(rng, truth))[0]
-    found = rounds.infer(Question(model, noise, z, run), Effort())
+    found = rounds.infer(InferenceProblem(model, noise, z, run), Effort())
     ours = weighted_quantile(model.prior.theta(found.x), found.weights, (0.05, 0.95))
     exact = family.exact(z, 1.0, 200)
     theirs = np.array([[each.quantile(level) for each in exact] for level in (0.05, 0.95)])
@@ -176,7 +176,7 @@ def misfit(place: int, kind: str) -> Measured:
 def _is_misfit(place: int, kind: str, run: int) -> bool:
     case = CASES[place]
     z = getattr(case, kind)(generator(run, "posterior-misfit", place))
-    found = outcome.of_model(Question(case.model, case.noise, z, run), Effort(500, 15_000))
+    found = outcome.of_model(InferenceProblem(case.model, case.noise, z, run), Effort(500, 15_000))
     return bool(found.summary.fit and found.summary.fit.is_misfit)
 
 
@@ -220,5 +220,5 @@ def own_model(epsilon_total: float) -> Measured:
     )
     began = time.perf_counter()
     with done_by(2) as each:
-        outcome.of_model(Question(slow, noise, z, 1), Effort(), each)
+        outcome.of_model(InferenceProblem(slow, noise, z, 1), Effort(), each)
     return alone(time.perf_counter() - began)

@@ -20,7 +20,7 @@ from abcdp_core.posterior.proposals import Proposal
 from abcdp_core.posterior.published import inference, problems, reference
 from abcdp_core.posterior.published.models import Model, sir_epidemic
 from abcdp_core.posterior.published.problems import Problem
-from abcdp_core.posterior.rounds import Draws, Effort, Question
+from abcdp_core.posterior.rounds import Draws, Effort, InferenceProblem
 from benchmarks.goals import SEED, Measured, alone, goal, on_all_processors, share
 
 PARAMETERS = {
@@ -126,10 +126,10 @@ def _quick(problem: Problem) -> Problem:
     return dataclasses.replace(problem, source=model)
 
 
-def _question(problem: Problem) -> Question:
+def _question(problem: Problem) -> InferenceProblem:
     source = problem.source
     assert isinstance(source, Model)
-    return Question(source, problem.noise, problem.query, problem.seed)
+    return InferenceProblem(source, problem.noise, problem.query, problem.seed)
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from abcdp_core.models.priors import Prior, Uniform
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Laplace
-from abcdp_core.posterior.rounds import Effort, Question
+from abcdp_core.posterior.rounds import Effort, InferenceProblem
 
 SCALE, SPREAD = 0.2, 0.3
 """Laplace scale of the noise, and standard deviation of a number around its parameter."""
@@ -56,7 +56,7 @@ def test_intervals_are_as_wide_as_exact_ones_however_little_of_the_box_is_filled
     z = np.array([0.3, -1.1, 0.8, 1.9])
     names = ("a", "b", "c", "d")
     model = Model(names, names, with_constant(normals(4, bound)), simulate)
-    found = rounds.infer(Question(model, Laplace((SCALE,) * 4), z, 1), Effort(2500))
+    found = rounds.infer(InferenceProblem(model, Laplace((SCALE,) * 4), z, 1), Effort(2500))
     assert found.effective[-1] >= 2500
     low, high = weighted_quantile(model.prior.theta(found.x), found.weights, (0.05, 0.95))
     exact = np.array([exact_width(each) for each in z])

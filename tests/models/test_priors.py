@@ -13,9 +13,9 @@ from scipy import stats
 from abcdp_core.models.priors import (
     Beta,
     Dirichlet,
+    Distribution,
     Gamma,
     InverseGamma,
-    Law,
     LogUniform,
     Normal,
     Prior,
@@ -34,7 +34,7 @@ class HalfT:
         return -2.0 * stats.t(3.0).ppf((1.0 - np.asarray(probability)) / 2.0)
 
 
-LAWS: dict[str, tuple[Law, Any]] = {
+LAWS: dict[str, tuple[Distribution, Any]] = {
     "uniform": (Uniform(-1.0, 3.0), stats.uniform(-1.0, 4.0)),
     "log-uniform": (LogUniform(0.01, 100.0), stats.loguniform(0.01, 100.0)),
     "normal": (Normal(1.0, 2.0), stats.norm(1.0, 2.0)),

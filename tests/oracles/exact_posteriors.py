@@ -36,7 +36,15 @@ from scipy.interpolate import CubicSpline
 from scipy.special import betainc, betaincinv, gammainc, gammaincc, gammaln, ndtr, ndtri
 
 from abcdp_core.base.arrays import Array
-from abcdp_core.models.priors import Beta, Dirichlet, Gamma, Law, LogUniform, Prior, Uniform
+from abcdp_core.models.priors import (
+    Beta,
+    Dirichlet,
+    Distribution,
+    Gamma,
+    LogUniform,
+    Prior,
+    Uniform,
+)
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
 
@@ -114,7 +122,7 @@ class Family:
 
     parameters: str
     numbers: str
-    laws: tuple[Law, ...]
+    laws: tuple[Distribution, ...]
     simulate: Callable[[np.random.Generator, Array, int], Array]
     posterior: Posterior
     widths: tuple[float, ...]
@@ -153,7 +161,7 @@ def released(
 
 
 def _marginals(
-    laws: tuple[Law, ...],
+    laws: tuple[Distribution, ...],
     log_likelihood: Callable[[Array], Array],
     nodes: tuple[int, ...] = (2001,) * 4,
     negligible: float = 30.0,
@@ -183,7 +191,7 @@ def _narrowed(x: Array, kept: NDArray[np.bool_], nodes: int) -> Array:
     return np.linspace(x[max(places[0] - 1, 0)], x[min(places[-1] + 1, len(x) - 1)], nodes)
 
 
-def _integrated(law: Law, x: Array, density: Array) -> Marginal:
+def _integrated(law: Distribution, x: Array, density: Array) -> Marginal:
     """Return the posterior with a density ``(g,)`` on the scale x, interpolated by a spline."""
     fine = np.linspace(x[0], x[-1], 2001)
     density = np.maximum(CubicSpline(x, density)(fine), 0.0)
@@ -262,7 +270,9 @@ def _log_poisson(z: float, scale: float, expected: Array) -> Array:
     return np.logaddexp(up_to, after)
 
 
-def _exact_poisson(z: Array, scale: tuple[float, ...], n: int, law: Law) -> tuple[Marginal, ...]:
+def _exact_poisson(
+    z: Array, scale: tuple[float, ...], n: int, law: Distribution
+) -> tuple[Marginal, ...]:
     return _marginals((law,), lambda rate: _log_poisson(float(z[0]), scale[0], n * rate[:, 0]))
 
 
@@ -365,12 +375,12 @@ def _exact_trials(z: Array, scale: tuple[float, ...], n: int) -> tuple[Marginal,
     return (Marginal(values, cumulative / cumulative[-1], whole=True),)
 
 
-def _of_rate(law: Law, width: float) -> Family:
+def _of_rate(law: Distribution, width: float) -> Family:
     return Family("rate", "sum", (law,), _poisson_sums, partial(_exact_poisson, law=law), (width,))
 
 
 def _of_shares(
-    names: str, law: Law, simulate: Any, concentration: tuple[float, ...], moved: float
+    names: str, law: Distribution, simulate: Any, concentration: tuple[float, ...], moved: float
 ) -> Family:
     exact = partial(_exact_shares, concentration=concentration)
     return Family(names, names, (law,), simulate, exact, (moved,))

@@ -26,7 +26,7 @@ from abcdp_core.posterior.noise import (
 from abcdp_core.posterior.published import inference
 from abcdp_core.posterior.published.models import Model as PublishedModel
 from abcdp_core.posterior.published.problems import Problem
-from abcdp_core.posterior.rounds import Effort, Found, Question, infer, one_by_one
+from abcdp_core.posterior.rounds import Effort, InferenceProblem, WeightedDraws, infer, one_by_one
 
 N = 30
 
@@ -61,7 +61,7 @@ NOISES: tuple[Noise, ...] = (
 )
 
 
-def chained(question: Question, sweeps: int = 6000) -> Found:
+def chained(question: InferenceProblem, sweeps: int = 6000) -> WeightedDraws:
     first = infer(question, Effort(rounds=(2000,))).prior
     return augmentation.infer(question, first, sweeps=sweeps)
 
@@ -81,7 +81,7 @@ def exact(noise: Noise, z: np.ndarray) -> tuple[float, float]:
 @pytest.mark.parametrize("noise", NOISES, ids=["laplace", "both", "discrete"])
 def test_chains_have_the_posterior_that_a_sum_over_all_counts_has(noise: Noise) -> None:
     z = np.array([21.4, 39.0]) if noise != NOISES[2] else np.array([21.0, 39.0])
-    question = Question(SHARE, noise, z, 3)
+    question = InferenceProblem(SHARE, noise, z, 3)
     assert augmentation.serves(question)
     found = chained(question)
     assert not found.differ
@@ -100,9 +100,9 @@ def test_chains_have_the_posterior_that_a_sum_over_all_counts_has(noise: Noise) 
 
 def test_other_noise_and_other_models_are_left_to_weights() -> None:
     sample = BinomialSample(60, 60.0)
-    assert not augmentation.serves(Question(SHARE, sample, np.zeros(2), 1))
+    assert not augmentation.serves(InferenceProblem(SHARE, sample, np.zeros(2), 1))
     bare = Model(SHARE.parameters, SHARE.numbers, SHARE.prior, simulate)
-    assert not augmentation.serves(Question(bare, NOISES[0], np.zeros(2), 1))
+    assert not augmentation.serves(InferenceProblem(bare, NOISES[0], np.zeros(2), 1))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_records_that_chains_cannot_take_are_refused(size: int, value: float, wo
     records = Records(other, twice, np.sum, log_density)
     model = dataclasses.replace(SHARE, records=records)
     with pytest.raises(ParameterError, match=words):
-        chained(Question(model, NOISES[0], np.array([21.4, 39.0]), 3), sweeps=20)
+        chained(InferenceProblem(model, NOISES[0], np.array([21.4, 39.0]), 3), sweeps=20)
 
 
 def problem(wanted: int) -> Problem:
@@ -148,7 +148,7 @@ def test_an_output_without_variance_has_a_median_and_says_why() -> None:
         report={"product": lambda theta: theta[:, 0] * theta[:, 1]}, without_variance=("product",),
     )  # fmt: skip
     assert model.heavy == (0, 2)
-    question = Question(model, Laplace((1.0, 1.0)), np.array([2.9, 0.2]), 1)
+    question = InferenceProblem(model, Laplace((1.0, 1.0)), np.array([2.9, 0.2]), 1)
     made = outcome.of_model(question, Effort(500, 20_000), one_by_one, size=2000)
     summary = made.summary
     assert np.isnan(summary.found.mean).tolist() == [True, False, True]

@@ -12,7 +12,7 @@ from abcdp_core.posterior import outcome
 from abcdp_core.posterior.fit import Fit, compared, evenly
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace, Noise
-from abcdp_core.posterior.rounds import Effort, Question
+from abcdp_core.posterior.rounds import Effort, InferenceProblem
 from tests.oracles.misfits import CORRELATED, MEAN, SERIES, Case
 
 Array = Any
@@ -20,7 +20,7 @@ Array = Any
 
 def fit_of(model: Model, noise: Noise, z: Array) -> Fit:
     effort = Effort(wanted=500, simulations=12_000)
-    found = outcome.of_model(Question(model, noise, z, 1), effort)
+    found = outcome.of_model(InferenceProblem(model, noise, z, 1), effort)
     assert found.summary.fit is not None
     return found.summary.fit
 

@@ -15,7 +15,7 @@ from abcdp_core.models.priors import Normal, Prior, Uniform
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import DiscreteLaplace, Laplace
-from abcdp_core.posterior.rounds import Effort, Found, Question
+from abcdp_core.posterior.rounds import Effort, InferenceProblem, WeightedDraws
 from tests.oracles.exact_posteriors import FAMILIES, Family, Marginal, released
 
 Array = Any
@@ -29,14 +29,18 @@ ENDS, WIDTH, ATOMS = 0.35, 0.15, 0.05
 the distribution function of a whole number. Seeds are fixed."""
 
 
-def asked(family: Family, epsilon_total: float, n: int) -> tuple[Question, tuple[Marginal, ...]]:
+def asked(
+    family: Family, epsilon_total: float, n: int
+) -> tuple[InferenceProblem, tuple[Marginal, ...]]:
     """A release of a family from the middle of its prior, and its exact posterior."""
     z = released(family, epsilon_total, n, 0.5, np.random.default_rng(7))
-    question = Question(family.model(n), family.noise(epsilon_total, n), z, 1)
+    question = InferenceProblem(family.model(n), family.noise(epsilon_total, n), z, 1)
     return question, family.exact(z, epsilon_total, n)
 
 
-def is_close(found: Found, question: Question, exact: tuple[Marginal, ...], whole: bool) -> bool:
+def is_close(
+    found: WeightedDraws, question: InferenceProblem, exact: tuple[Marginal, ...], whole: bool
+) -> bool:
     """Whether a posterior is close enough to the exact one."""
     theta = question.model.prior.theta(found.x)
     ends = weighted_quantile(theta, found.weights, (0.05, 0.95))
@@ -100,7 +104,7 @@ NORMAL = Prior((Normal(0.0, 1.0),) * 2)
 
 
 def test_the_same_rounds_give_the_same_posterior_however_tasks_are_run() -> None:
-    question = Question(model(NORMAL), Laplace((0.05, 0.05)), np.array([2.5, -2.5]), 3)
+    question = InferenceProblem(model(NORMAL), Laplace((0.05, 0.05)), np.array([2.5, -2.5]), 3)
     found = rounds.infer(question, Effort(simulations=16_000))
     assert len(found.sizes) > 1
 
@@ -116,7 +120,7 @@ def test_the_same_rounds_give_the_same_posterior_however_tasks_are_run() -> None
 
 
 def test_simulations_and_seconds_are_limits() -> None:
-    question = Question(model(NORMAL), Laplace((0.01, 0.01)), np.array([3.0, -3.0]), 1)
+    question = InferenceProblem(model(NORMAL), Laplace((0.01, 0.01)), np.array([3.0, -3.0]), 1)
     for effort, sizes in (
         (Effort(wanted=100_000, simulations=12_000), (10_000, 2000)),
         (Effort(simulations=3000), (3000,)),
@@ -136,7 +140,9 @@ def draw_half_plane(rng: np.random.Generator, size: int) -> Array:
 def test_proposals_outside_the_support_count_and_are_not_simulated() -> None:
     prior = Prior(NORMAL.laws, draw_half_plane, half_plane)
     noise = Laplace((0.5, 0.5))
-    found = rounds.infer(Question(model(prior), noise, np.array([1.9, 1.9]), 1), Effort(5000))
+    found = rounds.infer(
+        InferenceProblem(model(prior), noise, np.array([1.9, 1.9]), 1), Effort(5000)
+    )
     assert (found.x[:, 0] > found.x[:, 1]).all()
     assert len(found.x) < sum(found.sizes)
     assert found.failed == 0
@@ -148,7 +154,7 @@ def test_proposals_outside_the_support_count_and_are_not_simulated() -> None:
     assert np.abs(ours - exact).max() < 0.06
 
     # Without a density only the prior proposes.
-    question = Question(
+    question = InferenceProblem(
         model(Prior(NORMAL.laws, draw_half_plane)), Laplace((0.2, 0.2)), np.array([1.0, 0.5]), 1
     )
     found = rounds.infer(question, Effort(wanted=3000))
@@ -165,7 +171,7 @@ def fails(rng: np.random.Generator, theta: Array) -> Array:
 
 def test_simulations_that_fail_have_no_weight() -> None:
     broken = dataclasses.replace(model(NORMAL), simulate=fails)
-    question = Question(broken, Laplace((0.5, 0.5)), np.array([0.1, 0.0]), 1)
+    question = InferenceProblem(broken, Laplace((0.5, 0.5)), np.array([0.1, 0.0]), 1)
     found = rounds.infer(question, Effort())
     assert found.failed > 1000
     assert (found.x[:, 0] >= 0.0).all()
@@ -185,6 +191,6 @@ def test_numbers_of_a_regression_are_the_released_ones_less_noise() -> None:
     counts = Model(names, names, prior, whole)
     z = np.array([100.0, 200.0, 300.0, 400.0, 500.0, 600.0])
     noise = DiscreteLaplace((0.05,) * 6)
-    found = rounds.infer(Question(counts, noise, z, 1), Effort(simulations=20_000))
+    found = rounds.infer(InferenceProblem(counts, noise, z, 1), Effort(simulations=20_000))
     assert found.way == "regression"
     assert (found.numbers == z).mean() > 0.99

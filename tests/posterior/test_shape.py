@@ -12,7 +12,7 @@ from abcdp_core.models.priors import Normal, Prior, Uniform
 from abcdp_core.posterior import outcome, shape
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Laplace
-from abcdp_core.posterior.rounds import Effort, Question
+from abcdp_core.posterior.rounds import Effort, InferenceProblem
 
 Array = Any
 Generator = np.random.Generator
@@ -73,7 +73,7 @@ def absolute(rng: Generator, theta: Array) -> Array:
 def test_a_posterior_says_both() -> None:
     prior = Prior((Uniform(-3.0, 3.0), Normal(0.0, 2.0), Normal(0.0, 1.0)))
     model = Model(("θ", "a", "b"), ("s", "t"), prior, absolute)
-    question = Question(model, Laplace((0.03, 0.03)), np.array([2.0, 0.7]), 1)
+    question = InferenceProblem(model, Laplace((0.03, 0.03)), np.array([2.0, 0.7]), 1)
     found = outcome.of_model(question, Effort(500, 40_000), size=1000).summary
     (modes,) = found.modes
     assert modes.parameter == 0

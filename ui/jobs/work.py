@@ -24,7 +24,7 @@ from abcdp_core.run import runner, store, workers
 from ui.jobs.job import Job, Preparation, Request
 
 if TYPE_CHECKING:
-    from abcdp_core.posterior.rounds import Draws, Each
+    from abcdp_core.posterior.rounds import Draws, TaskMap
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -94,7 +94,7 @@ def in_parts(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         yield from executor.map(work, tasks)
 
 
-def simulations(job: Job, most: int) -> Each:
+def simulations(job: Job, most: int) -> TaskMap:
     """Return a function that simulates for a posterior and shows the job's progress."""
     done = 0
 

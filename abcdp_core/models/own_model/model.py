@@ -226,7 +226,7 @@ class Model:
         Raises:
             OwnError: ``log_prior`` is not the density of ``prior``, or cannot be normalized.
         """
-        laws: tuple[priors.Law, ...] = tuple(
+        laws: tuple[priors.Distribution, ...] = tuple(
             each.law if self.prior is None else priors.Uniform(each.low, each.high, each.whole)
             for each in self.parameters
             if each.place == 0

@@ -72,7 +72,7 @@ class Parameter:
         })  # fmt: skip
 
     @property
-    def law(self) -> priors.Law:
+    def law(self) -> priors.Distribution:
         """Its prior; uniform for a function, and the joint prior for shares."""
         if self.concentrations:
             return priors.Dirichlet(self.concentrations)

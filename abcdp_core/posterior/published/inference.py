@@ -10,7 +10,7 @@ from abcdp_core.posterior.outcome import Posterior
 from abcdp_core.posterior.pool import FixedPool
 from abcdp_core.posterior.published.models import Model
 from abcdp_core.posterior.published.problems import Problem
-from abcdp_core.posterior.rounds import Each, Effort, Question, one_by_one
+from abcdp_core.posterior.rounds import Effort, InferenceProblem, TaskMap, one_by_one
 
 TRIED = 200_000
 """Most draws that weights get where chains over records can follow."""
@@ -19,7 +19,7 @@ DRAWS = 10_000
 """Draws of equal weight, from which all that is shown and written is computed."""
 
 
-def infer(problem: Problem, each: Each = one_by_one, seconds: float = math.inf) -> Posterior:
+def infer(problem: Problem, each: TaskMap = one_by_one, seconds: float = math.inf) -> Posterior:
     """Return the posterior of a problem, which does not depend on how ``each`` runs tasks.
 
     No round of simulations begins after so many seconds.
@@ -30,7 +30,7 @@ def infer(problem: Problem, each: Each = one_by_one, seconds: float = math.inf) 
     source, noise, z = problem.source, problem.noise, problem.query
     if isinstance(source, Model):
         effort = Effort(problem.wanted, problem.draws, seconds)
-        question = Question(source, noise, z, problem.seed)
+        question = InferenceProblem(source, noise, z, problem.seed)
         if not augmentation.serves(question):
             return outcome.of_model(question, effort, each, size=DRAWS)
         few = dataclasses.replace(effort, simulations=min(effort.simulations, TRIED))

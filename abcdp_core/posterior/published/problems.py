@@ -86,10 +86,10 @@ from abcdp_core.posterior.published import models, pools
 from abcdp_core.posterior.published.models import Model
 from abcdp_core.posterior.published.pools import Pool
 from abcdp_core.posterior.published.stated_noise import (
-    Law,
     Mark,
     Number,
     Positive,
+    StatedNoise,
     Text,
     Whole,
     as_list,
@@ -178,7 +178,7 @@ class Stated(Schema):
     pool: Text | None = None
     records: Annotated[Sizes | None, BeforeValidator(_as_sizes)] = None
     query: Several[Number | Mark]
-    noise: Annotated[Several[Law], BeforeValidator(as_list), Field(min_length=1)]
+    noise: Annotated[Several[StatedNoise], BeforeValidator(as_list), Field(min_length=1)]
     effective_sample_size: Whole = Field(default=2000, ge=100, le=100_000)
     draws: Whole | None = Field(default=None, ge=1000, le=10_000_000)
     seed: Whole = Field(default=1, ge=0, lt=SEED_LIMIT)

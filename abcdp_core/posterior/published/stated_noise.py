@@ -79,7 +79,9 @@ class _OfScale(_Law):
             raise ValueError(f"give one of scale, variance, and {self.budget} with sensitivity")
         return self
 
-    def made(self, size: int, of: tuple[int, ...], where: str, marks: Sequence[str]) -> noise.Law:
+    def made(
+        self, size: int, of: tuple[int, ...], where: str, marks: Sequence[str]
+    ) -> noise.Distribution:
         """Return the distribution of ``size`` numbers, some with marks, at the indices ``of``."""
         given = {}
         for key in ("scale", "variance", "sensitivity", self.budget):
@@ -98,7 +100,7 @@ class _OfScale(_Law):
         steps = ((self.step,),) if isinstance(self, _DiscreteLaplace | _DiscreteGaussian) else ()
         return self._censored(self.kind(tuple(scale.tolist()), *steps, of=of), marks, where)
 
-    def _censored(self, law: Summable, marks: Sequence[str], where: str) -> noise.Law:
+    def _censored(self, law: Summable, marks: Sequence[str], where: str) -> noise.Distribution:
         names = dict.fromkeys([*self.intervals, *marks])
         hidden = [_hidden(name, self.intervals.get(name), where) for name in names]
         if hidden and self.suppressed is None:
@@ -168,7 +170,9 @@ class _BinomialSample(_Law):
     population: float = Field(ge=1.0, le=1e12)
     offset: float = Field(default=0.0, ge=0.0, le=1e12)
 
-    def made(self, size: int, of: tuple[int, ...], where: str, marks: Sequence[str]) -> noise.Law:
+    def made(
+        self, size: int, of: tuple[int, ...], where: str, marks: Sequence[str]
+    ) -> noise.Distribution:
         """Return the distribution of the numbers at the indices ``of``."""
         if marks:
             known = "laplace or gaussian, discrete or not"
@@ -176,14 +180,14 @@ class _BinomialSample(_Law):
         return noise.BinomialSample(self.trials, self.population, self.offset, of=of)
 
 
-Law = Annotated[
+StatedNoise = Annotated[
     _Laplace | _DiscreteLaplace | _Gaussian | _DiscreteGaussian | _BinomialSample,
     Field(discriminator="law"),
 ]
 
 
 def distribution(
-    laws: Sequence[Law], names: Sequence[str], marks: Mapping[int, str]
+    laws: Sequence[StatedNoise], names: Sequence[str], marks: Mapping[int, str]
 ) -> noise.Noise:
     """Return the distribution of all numbers, or of each group of them; some have marks.
 
@@ -192,7 +196,7 @@ def distribution(
     """
     if len(laws) == 1 and not laws[0].numbers:
         return laws[0].made(len(names), (), "noise", [*marks.values()])
-    made: list[noise.Law] = []
+    made: list[noise.Distribution] = []
     left = list(names)
     for place, law in enumerate(laws, start=1):
         where = f"noise {place}"
