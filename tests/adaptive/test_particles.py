@@ -149,7 +149,7 @@ DRAWS = 20_000
 """A gap of 0.038 between distribution functions is seen: a scale off by √2 is 0.08 or more."""
 
 
-def law_of_log_sigma(prior: Prior, log_sigma: Array) -> Array:
+def log_density_of_log_sigma(prior: Prior, log_sigma: Array) -> Array:
     """log density of log σ by scipy: σ² is inverse gamma and d σ² / d log σ = 2 σ²."""
     variance = np.exp(2.0 * log_sigma)
     law = stats.invgamma(prior.shape, scale=prior.rate)
@@ -162,11 +162,11 @@ def test_the_log_density_is_scipys_up_to_a_constant(prior: Prior) -> None:
     mu, log_sigma = np.meshgrid(prior.mean + np.linspace(-reach, reach, 9), np.linspace(-1, 6, 15))
     theta = np.column_stack([mu.ravel(), log_sigma.ravel()])
     expected = stats.norm(prior.mean, math.sqrt(prior.variance)).logpdf(theta[:, 0])
-    expected = expected + law_of_log_sigma(prior, theta[:, 1])
+    expected = expected + log_density_of_log_sigma(prior, theta[:, 1])
     constant = prior.log_density(theta) - expected
     np.testing.assert_allclose(constant, constant[0], rtol=1e-11, atol=1e-11)
     places = np.linspace(-8.0, 40.0, 20_001)
-    density = np.exp(law_of_log_sigma(prior, places))
+    density = np.exp(log_density_of_log_sigma(prior, places))
     mean, square = (integrate.trapezoid(places**k * density, places) for k in (1, 2))
     assert prior.sd_log_sigma == pytest.approx(math.sqrt(square - mean**2), rel=1e-6)
 
@@ -212,7 +212,7 @@ def test_conditionals_given_the_values_have_the_law_of_prior_times_likelihood() 
 
     squares = np.full(DRAWS, ((values - 51.0) ** 2).sum())
     log_sigma = np.linspace(-2.0, 5.0, 20_001)
-    log_density = law_of_log_sigma(prior, log_sigma)
+    log_density = log_density_of_log_sigma(prior, log_sigma)
     log_density += np.sum(stats.norm.logpdf(values[:, None], 51.0, np.exp(log_sigma)), axis=0)
     cdf = cdf_of(log_sigma, log_density)
     right, two_short = (
