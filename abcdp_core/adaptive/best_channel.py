@@ -290,13 +290,13 @@ def _largest_determinant(program: Program) -> Array:
     return program.polished(mixed @ np.array([each.v for each in vertices]))
 
 
-def _mixture(found: list[Vertex]) -> Array:
+def _mixture(vertices: list[Vertex]) -> Array:
     """Return the shares ``(n,)`` of vertices with the largest determinant of mixed information.
 
     Multiplying each share by its part of the gradient never lowers the determinant.
     """
-    informations = np.array([each.F for each in found])
-    shares = np.full(len(found), 1.0 / len(found))
+    informations = np.array([each.F for each in vertices])
+    shares = np.full(len(vertices), 1.0 / len(vertices))
     for _ in range(MIXINGS):
         inverse = np.linalg.inv(np.einsum("n,nij->ij", shares, informations))
         factor = 0.5 * np.einsum("ij,nji->n", inverse, informations)

@@ -132,13 +132,13 @@ class ChoicePoll:
         return f"“{self.design.words[first]}”: {low:.0f} to {high:.0f} % of the class"
 
 
-def movers(told: Words, half_width: float) -> int:
+def movers(words: Words, half_width: float) -> int:
     """Return how many people who always send the same word move a share by a half-width.
 
     Each counts as (e^ε + K − 2) / (e^ε − 1) people in the unbiased estimate (MATH A16).
     """
-    each = (math.exp(told.epsilon) + len(told.counts) - 2) / math.expm1(told.epsilon)
-    return max(1, math.ceil(half_width * told.people / each))
+    each = (math.exp(words.epsilon) + len(words.counts) - 2) / math.expm1(words.epsilon)
+    return max(1, math.ceil(half_width * words.people / each))
 
 
 @dataclass(frozen=True)

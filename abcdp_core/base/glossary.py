@@ -53,13 +53,13 @@ def marked(text: str) -> str:
     pattern, words = _forms()
     seen: set[str] = set()
 
-    def explained(found: re.Match[str]) -> str:
-        word = words[found[0]]
+    def explained(match: re.Match[str]) -> str:
+        word = words[match[0]]
         if word in seen:
-            return found[0]
+            return match[0]
         seen.add(word)
         means = html.escape(terms()[word].means)
-        return f'<span class="term" tabindex="0" data-means="{means}">{found[0]}</span>'
+        return f'<span class="term" tabindex="0" data-means="{means}">{match[0]}</span>'
 
     return pattern.sub(explained, html.escape(text, quote=False))
 

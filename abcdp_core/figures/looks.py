@@ -285,11 +285,11 @@ def _recolored(thing: Any, colors: Mapping[str, str]) -> Any:
     return thing
 
 
-def _other(found: re.Match[str], colors: Mapping[str, str]) -> str:
-    if found[0].startswith("#"):
-        return colors.get(found[0], found[0])
-    opaque = "#" + "".join(f"{int(part):02X}" for part in found.groups()[:3])
-    return translucent(colors[opaque], float(found[4])) if opaque in colors else found[0]
+def _other(match: re.Match[str], colors: Mapping[str, str]) -> str:
+    if match[0].startswith("#"):
+        return colors.get(match[0], match[0])
+    opaque = "#" + "".join(f"{int(part):02X}" for part in match.groups()[:3])
+    return translucent(colors[opaque], float(match[4])) if opaque in colors else match[0]
 
 
 def translucent(color: str, alpha: float) -> str:

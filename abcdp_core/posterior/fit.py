@@ -235,15 +235,15 @@ def evenly(weights: Array, size: int) -> NDArray[np.int64]:
 
 
 def edges(
-    found: WeightedDraws, ends: Sequence[Edges], parameters: Sequence[str]
+    draws: WeightedDraws, ends: Sequence[Edges], parameters: Sequence[str]
 ) -> tuple[Edge, ...]:
     """Find the ends at which the posterior piles up."""
-    low, high = np.quantile(found.prior.x, [EDGE, 1.0 - EDGE], axis=0)
+    low, high = np.quantile(draws.prior.x, [EDGE, 1.0 - EDGE], axis=0)
     piled: list[Edge] = []
     for each in ends:
-        x, name = found.x[:, each.x], parameters[each.parameter]
-        below = float(found.weights @ (x < low[each.x]))
-        above = float(found.weights @ (x > high[each.x]))
+        x, name = draws.x[:, each.x], parameters[each.parameter]
+        below = float(draws.weights @ (x < low[each.x]))
+        above = float(draws.weights @ (x > high[each.x]))
         if below > PILED and not each.low_is_natural:
             piled.append(Edge(name, "lower", below))
         if above > PILED and not each.high_is_natural:

@@ -171,20 +171,20 @@ class Posterior:
     @classmethod
     def of(
         cls,
-        found: WeightedDraws,
+        draws: WeightedDraws,
         parameters: tuple[str, ...],
         scale: Prior | Reported | Scale,
         fit: Fit | None,
         size: int | None = None,
     ) -> Posterior:
         """Build from draws on the scale x, or from ``size`` of them, with equal weights."""
-        theta, weights, numbers = scale.theta(found.x), found.weights, found.numbers
+        theta, weights, numbers = scale.theta(draws.x), draws.weights, draws.numbers
         of_equals, several, pairs = None, list[Modes](), list[tuple[int, int, str]]()
         if size is not None:
             # Shares have no coordinate of their own.
             x = theta.copy()
             for each in scale.edges:
-                x[:, each.parameter] = found.x[:, each.x]
+                x[:, each.parameter] = draws.x[:, each.x]
             between = [valleys(column, weights) for column in x.T]
             chosen = representing(theta, weights, size)
             theta, weights, numbers = theta[chosen], np.full(size, 1.0 / size), numbers[chosen]
@@ -194,21 +194,21 @@ class Posterior:
                 for place, each in enumerate(between)
                 if each
             ]
-            pairs = combinations(theta, scale.theta(found.prior.x[found.prior.done]))
+            pairs = combinations(theta, scale.theta(draws.prior.x[draws.prior.done]))
         summary = Summary(
             parameters,
             of_equals or moments(theta, weights),
-            of_prior(scale, found.prior),
-            found.way,
-            found.effective[-1],
-            sum(found.sizes),
-            found.failed,
-            found.differ,
+            of_prior(scale, draws.prior),
+            draws.way,
+            draws.effective[-1],
+            sum(draws.sizes),
+            draws.failed,
+            draws.differ,
             fit,
             tuple(several),
             tuple(pairs),
         )
-        rounds = tuple(zip(found.sizes, found.effective, strict=True))
+        rounds = tuple(zip(draws.sizes, draws.effective, strict=True))
         return cls(summary, theta, weights, numbers, rounds)
 
 
@@ -247,12 +247,12 @@ def of_model(
 
 
 def of_found(
-    question: InferenceProblem, found: WeightedDraws, each: TaskMap, size: int | None = None
+    question: InferenceProblem, draws: WeightedDraws, each: TaskMap, size: int | None = None
 ) -> Posterior:
     """Check the fit of a posterior on the scale x, and summarize all outputs of the model."""
     model = question.model
-    fitted = fit(question, found, each)
-    made = Posterior.of(found, model.outputs, model.scale, fitted, size)
+    fitted = fit(question, draws, each)
+    made = Posterior.of(draws, model.outputs, model.scale, fitted, size)
     if not model.heavy:
         return made
     middle = weighted_quantile(made.theta, made.weights, [0.5])[0]

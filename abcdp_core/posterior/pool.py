@@ -236,17 +236,17 @@ class FixedPool:
         return np.sqrt(np.mean(np.square(off), axis=0))
 
     def fit(
-        self, z: Array, found: WeightedDraws, parameters: Sequence[str], numbers: Sequence[str]
+        self, z: Array, draws: WeightedDraws, parameters: Sequence[str], numbers: Sequence[str]
     ) -> Fit:
         """Compare released numbers with replicates: the draws nearest to those of the posterior.
 
         A draw is not its own replicate, as it was chosen for its numbers. Where draws are far
         apart, the fit says that it was not checked.
         """
-        x = found.x[evenly(found.weights, REPLICATES)]
+        x = draws.x[evenly(draws.weights, REPLICATES)]
         distance, near = map(np.asarray, KDTree(self.draws.x).query(x, k=2))
         other = np.where(distance[:, 0] > 0.0, near[:, 0], near[:, 1])
-        ends = edges(found, self.scale.edges, parameters)
+        ends = edges(draws, self.scale.edges, parameters)
         fit = compared(z, self.draws.numbers[other], self.noise, 0, numbers, ends)
         return dataclasses.replace(fit, is_blind=self._power(x, other) < 0.5)
 

@@ -208,16 +208,16 @@ def verifying(file: str, document: ReleaseRecord) -> str:
     return f"abcdp verify {file}{plugin}"
 
 
-def whole_numbers(found: Sequence[Any], size: int, what: str) -> list[int]:
+def whole_numbers(stated: Sequence[Any], size: int, what: str) -> list[int]:
     """Return released numbers from a file, after checks of their size and type.
 
     Raises:
         ParameterError: there are more or fewer than ``size``, or one is not a whole number.
     """
-    whole = all(type(number) is int and abs(number) < FARTHEST for number in found)
-    if len(found) != size or not whole:
+    whole = all(type(number) is int and abs(number) < FARTHEST for number in stated)
+    if len(stated) != size or not whole:
         raise ParameterError(f"release: these are not {what}.")
-    return list(found)
+    return list(stated)
 
 
 def remains(document: ReleaseRecord) -> list[str]:

@@ -24,14 +24,14 @@ LITTLE = 1.1
 """Largest ratio to the error without noise at which privacy costs little."""
 
 
-def answer(found: Expected, n: int) -> str:
+def answer(expected: Expected, n: int) -> str:
     """Return whether so many values are enough, in a line."""
     values = f"With {n:,} values"
-    if verdict := sentences.little(found.error, found.prior, "no data"):
+    if verdict := sentences.little(expected.error, expected.prior, "no data"):
         return f"{n:,} values are too few: the estimate is {verdict}"
-    if found.error <= LITTLE * found.plain:
+    if expected.error <= LITTLE * expected.plain:
         return f"{values}, privacy adds at most 10 % to the error"
-    ratio = found.error / found.plain
+    ratio = expected.error / expected.plain
     return f"{values}, the error is at most {ratio:.1f} times the error without noise"
 
 

@@ -73,7 +73,7 @@ class Inferred:
     @classmethod
     def of(
         cls,
-        found: Posterior,
+        computed: Posterior,
         values: Array,
         prior: Array,
         request: PrivateSummaryRequest,
@@ -86,9 +86,9 @@ class Inferred:
         The first p may have exact quantiles ``(3, p)`` under the prior. Draws have equal weight,
         except as in 0.3.0.
         """
-        summary, draws, weights, of_prior = found.summary, values, None, None
+        summary, draws, weights, of_prior = computed.summary, values, None, None
         if as_in_0_3_0:
-            weights, of_prior = found.weights, np.full(len(prior), 1.0 / len(prior))
+            weights, of_prior = computed.weights, np.full(len(prior), 1.0 / len(prior))
             draws = values[in_proportion(weights, request.draws)]
             fit = dataclasses.replace(cast(Fit, summary.fit), is_blind=False)
             summary = dataclasses.replace(summary, fit=fit)
@@ -97,7 +97,7 @@ class Inferred:
         if exact is not None:
             known = exact.shape[1]
             before.mean[:known], before.quantiles[:, :known] = summary.prior.mean, exact
-        return cls(posterior, before, summary, tuple(size for size, _ in found.rounds), draws)
+        return cls(posterior, before, summary, tuple(size for size, _ in computed.rounds), draws)
 
     @property
     def fit(self) -> Fit:

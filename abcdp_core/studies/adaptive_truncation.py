@@ -78,10 +78,10 @@ class Params(stream_params.StreamParams):
         stream_params.check_tables([self.channel], [self.interval], [self.sampler])
 
 
-def follow(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], Any]:
+def follow(chain: Continuation[Chain[Params]]) -> tuple[dict[str, Any], Any]:
     """Ask the next people; return their answers and the particles after them."""
-    params, part = here.task.params, here.part(here.task.params.n)
-    state, answers = ask(here.task, here.state, part)
+    params, part = chain.task.params, chain.part(chain.task.params.n)
+    state, answers = ask(chain.task, chain.state, part)
     particles = pd.DataFrame({"t": part.stop, **picture(state, params.particles)})
     return {"main": [each._asdict() for each in answers], "particles": particles}, state
 
@@ -142,19 +142,19 @@ def no_symbols(params: Params) -> str:
     return ""
 
 
-def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
+def headline(results: Mapping[str, Result]) -> tuple[str, str, str]:
     """Compare the precision of adaptive and fixed intervals in this run.
 
     Args:
-        found: way of asking -> result so far.
+        results: way of asking -> result so far.
 
     Returns:
         A number; the sentence that it begins; a further remark. All are Markdown.
     """
-    params = cast(Params, next(iter(found.values())).params)
-    last = min(len(result.tables["main"]) for result in found.values())
+    params = cast(Params, next(iter(results.values())).params)
+    last = min(len(result.tables["main"]) for result in results.values())
     people = counted(last, "person", "people")
-    rows = {way: found[way].tables["main"].iloc[last - 1] for way in WAYS if way in found}
+    rows = {way: results[way].tables["main"].iloc[last - 1] for way in WAYS if way in results}
     if not {"adaptive", "fixed"} <= rows.keys():
         return people, "asked so far, in one way only. There is nothing to compare yet.", ""
     number, words = _sharper(rows["adaptive"].sd_mu, rows["fixed"].sd_mu)
@@ -191,9 +191,9 @@ def typical_in_words(params: Params) -> str:
     return f"This is a single run. *Is this run typical?* below simulates {OTHERS}."
 
 
-def typical_of(found: Result) -> str:
+def typical_of(result: Result) -> str:
     """Report what streams typically do, from the runs so far of ``estimation-accuracy``."""
-    params, course = cast(stream_params.StreamParams, found.params), found.tables["course"]
+    params, course = cast(stream_params.StreamParams, result.params), result.tables["course"]
     both = typical.of_both(course[course.t == params.n])
     return both.in_words(params.n) if both else "No run with both ways of asking is finished yet."
 

@@ -126,18 +126,18 @@ def event(at: Settings) -> sparse_vector.SparseVector:
     return sparse_vector.calibrate(at.epsilon_total, sensitivity, at.c, resample=at.resample)
 
 
-def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], None]:
+def link(chain: Continuation[Chain[Params]]) -> tuple[dict[str, Any], None]:
     """Fit at every setting, each run with its own noise and order of the pool."""
-    params, seed = here.task.params, here.task.seed
+    params, seed = chain.task.params, chain.task.seed
     comparison = pool.observed_comparison(pool_key(params, seed), COVID.n_default)
     curves = covid.curves(comparison.theta, covid.days(COVID.n_default))
-    runs = range(params.runs)[here.part(params.runs)]
+    runs = range(params.runs)[chain.part(params.runs)]
     orders = {run: pool.order(seed, run, params.pool_size) for run in runs}
     prior = dict(zip(("prior_spread", "prior_misfit"), _scores(curves), strict=True))
     main, spreads = [], []
     for c, budget in itertools.product(params.c, params.epsilon_total):
         at = {"c": c, "epsilon_total": budget, "run": 0}
-        main += [_rows(at, "observed", covid.CASES[None])] if here.done == 0 else []
+        main += [_rows(at, "observed", covid.CASES[None])] if chain.done == 0 else []
         for run, order in orders.items():
             asked = comparison.rho[order], params.epsilon_abc
             if math.isinf(budget):

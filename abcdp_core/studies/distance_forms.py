@@ -88,9 +88,9 @@ class Params(BaseParams):
         return min(self.n, LARGEST)
 
 
-def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], None]:
+def link(chain: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], None]:
     """Compare all forms on the next pairs; the first link also has the other two tables."""
-    params, seed, first = here.task.params, here.task.seed, here.done * PART
+    params, seed, first = chain.task.params, chain.task.seed, chain.done * PART
     rows = {"main": _compared(params, seed, range(first, min(first + PART, params.pairs)))}
     if first == 0:
         rows |= {"sensitivity": _sensitivities(params), "bandwidth": _bandwidths(params, seed)}

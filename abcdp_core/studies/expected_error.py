@@ -94,18 +94,18 @@ def lines(params: Params) -> tuple[int, ...]:
     return tuple(sorted({params.c, far}))
 
 
-def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], Any]:
+def link(chain: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], Any]:
     """Compute the errors of one data set at the next budgets.
 
     The last link has all rows, so that averages are over the same data sets at all budgets.
     """
-    whole, (main, simulated) = here.task, here.state or ([], [])
+    whole, (main, simulated) = chain.task, chain.state or ([], [])
     params = whole.params
     for c in lines(params):
         setting = _setting(params, c, whole.run, whole.seed)
-        usual = USUAL[here.done :: whole.links]
+        usual = USUAL[chain.done :: whole.links]
         errors = dict(zip(usual, error_curve.kept(setting, usual).tolist(), strict=True))
-        if here.is_last and params.epsilon_total not in USUAL:
+        if chain.is_last and params.epsilon_total not in USUAL:
             # Not stored with the usual budgets, which serve every chosen budget.
             errors[params.epsilon_total] = error_curve.mse(setting, params.epsilon_total)
         main = main + [(c, budget, mse) for budget, mse in errors.items()]
@@ -113,7 +113,7 @@ def link(here: Continuation[Chain[Params]]) -> tuple[dict[str, pd.DataFrame], An
             made = _simulated(setting, budget, params.noises, whole.seed)
             rows = [(c, budget, whole.run, *each[:2], errors[budget]) for each in made]
             simulated = simulated + rows
-    if not here.is_last:
+    if not chain.is_last:
         return {}, (main, simulated)
     tables = {
         "main": pd.DataFrame(main, columns=["c", "epsilon_total", "mse"]),

@@ -133,19 +133,19 @@ def _problem(params: Any) -> Problem:
     return _read(text_of(params.problem), params.problem)
 
 
-def link(here: Continuation[Task]) -> tuple[dict[str, Any], tuple[ResumableInference, int]]:
+def link(chain: Continuation[Task]) -> tuple[dict[str, Any], tuple[ResumableInference, int]]:
     """Simulate the next part, and infer the posterior from all complete rounds."""
-    question, most = here.task.question, here.task.params.simulations
-    simulated, before = here.state or (ResumableInference(), 0)
+    question, most = chain.task.question, chain.task.params.simulations
+    simulated, before = chain.state or (ResumableInference(), 0)
     # A round may end within a link.
-    simulated = simulated.until((here.done + 1) / here.task.links * most, question, most)
+    simulated = simulated.until((chain.done + 1) / chain.task.links * most, question, most)
     state = simulated, simulated.size
-    if simulated.size == before and not here.is_last:
+    if simulated.size == before and not chain.is_last:
         return {}, state
     draws = simulated.infer(question)
     model, fitted = question.model, None
     way: dict[str, Any] = {"p_value": math.nan, "fit": ""}
-    if here.is_last:
+    if chain.is_last:
         fitted = fit.fit(question, draws, size=REPLICATES)
         statement = " ".join([fitted.statement, *fitted.remarks])
         way = {"p_value": fitted.p_value, "fit": statement}

@@ -81,11 +81,11 @@ def streams(params: Params, seed: int) -> list[Chain[Params]]:
     return [Chain(single.params, 0, seed, links) for single in singles]
 
 
-def follow(here: Continuation[Chain[Params]]) -> tuple[dict[str, Any], Any]:
+def follow(chain: Continuation[Chain[Params]]) -> tuple[dict[str, Any], Any]:
     """Ask the next people of a stream, and keep a snapshot of the particles."""
-    params = here.task.params
-    first, last = [0, *params.pictures()][here.done : here.done + 2]
-    state, answers = ask(here.task, here.state, slice(first, last))
+    params = chain.task.params
+    first, last = [0, *params.pictures()][chain.done : chain.done + 2]
+    state, answers = ask(chain.task, chain.state, slice(first, last))
     particles = pd.DataFrame({"t": last, **picture(state, min(KEPT, params.particles))})
     return {"main": [each._asdict() for each in answers], "particles": particles}, state
 

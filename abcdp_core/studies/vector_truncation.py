@@ -139,12 +139,12 @@ def chains(params: Params, seed: int) -> list[Task]:
     ]
 
 
-def follow(here: Continuation[Task]) -> tuple[dict[str, Any], Any]:
+def follow(chain: Continuation[Task]) -> tuple[dict[str, Any], Any]:
     """Ask the next people for one coordinate; the last link has the row."""
-    task, params, part = here.task, here.task.params, here.part(here.task.params.n)
+    task, params, part = chain.task, chain.task.params, chain.part(chain.task.params.n)
     (d,) = params.dimension
     # Without any answer the prior stays as it is.
-    state, answers, mean = here.state or (None, 0, params.stream().prior().mean)
+    state, answers, mean = chain.state or (None, 0, params.stream().prior().mean)
     plan = params.plan(d, task.asked)
     values = params.mu + params.sigma * people(task)
     chances = plan.channels[0].draw(generator(task.seed, "noise", task.run, 0), params.n * d)
@@ -156,7 +156,7 @@ def follow(here: Continuation[Task]) -> tuple[dict[str, Any], Any]:
         state, answer = turns[-1]
         answers, mean = answer.t, answer.mean_mu
     row = {"answers": answers, "mean_mu": mean, "error_mu": abs(mean - params.mu)}
-    return {"main": [row] if here.is_last else None}, (state, answers, mean)
+    return {"main": [row] if chain.is_last else None}, (state, answers, mean)
 
 
 def people(task: Task) -> Array:
@@ -197,9 +197,9 @@ def by_way(result: Result) -> Result:
     return dataclasses.replace(result, tables={**result.tables, "ways": pd.concat(ways)})
 
 
-def bound(params: Params, told: Array) -> Array:
+def bound(params: Params, informed: Array) -> Array:
     """Return mean absolute errors of estimates that use all of the information ``told (k,)``."""
-    return params.sigma * least_error(1.0 / (params.n * told))
+    return params.sigma * least_error(1.0 / (params.n * informed))
 
 
 def _theory(result: Result, _: pd.DataFrame) -> list[Curve]:

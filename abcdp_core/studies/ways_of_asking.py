@@ -99,10 +99,10 @@ def budgets(params: Params) -> list[float]:
     return [*dict.fromkeys([params.epsilon_total, *others])]
 
 
-def follow(here: Continuation[Chain[Params]]) -> tuple[Tables, None]:
+def follow(chain: Continuation[Chain[Params]]) -> tuple[Tables, None]:
     """Compute the tables for the next budget."""
-    params = here.task.params
-    return told(with_values(params, epsilon_total=budgets(params)[here.done])), None
+    params = chain.task.params
+    return told(with_values(params, epsilon_total=budgets(params)[chain.done])), None
 
 
 def told(params: Params) -> Tables:

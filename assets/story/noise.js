@@ -1,4 +1,5 @@
-// numpy's Laplace noise, number for number: SeedSequence and SFC64 as abcdp_core/streams.py asks for them.
+// numpy's Laplace noise, number for number: SeedSequence and SFC64 as abcdp_core/base/streams.py asks for
+// them.
 // 64-bit numbers are pairs of 32-bit halves, low before high.
 
 export function crc32(text) {

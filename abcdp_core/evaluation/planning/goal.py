@@ -96,15 +96,15 @@ class Goal:
             return float(np.quantile(each, self.probability))
         return math.sqrt(known.mse) if self.metric == "rmse" else known.mae
 
-    def is_met(self, found: Estimate, coverage: float, known: Prior) -> bool:
+    def is_met(self, estimate: Estimate, coverage: float, known: Prior) -> bool:
         """Return whether the goal is predicted to be met.
 
         Without a wanted number, the error and its interval must be below the prior mean's error.
         """
         if self.wanted is None:
             prior = self.of_prior(known)
-            return found.value < CLEARLY * prior and not found.high > prior
-        return found.value <= self.wanted and coverage >= HONEST
+            return estimate.value < CLEARLY * prior and not estimate.high > prior
+        return estimate.value <= self.wanted and coverage >= HONEST
 
     def ratio(self, there: pd.DataFrame, here: pd.DataFrame) -> Estimate:
         """Return the ratio of the average error or length, with the interval of paired numbers.

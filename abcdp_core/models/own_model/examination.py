@@ -136,34 +136,34 @@ def _simulated(model: Model, theta: Array, n: int, rng: np.random.Generator) -> 
 
 
 def first_draws(
-    model: Model, found: Simulated, count: int, seed: int, progress: Progress | None = None
+    model: Model, simulated: Simulated, count: int, seed: int, progress: Progress | None = None
 ) -> Failures:
     """Simulate the first draws of a release, or fewer if that takes too long.
 
     Args:
         model: the model.
-        found: the first data sets.
+        simulated: the first data sets.
         count: how many first draws a release has.
         seed: seed of all random numbers.
         progress: called with the fraction done.
     """
     theta = model.draw(generator(seed, "check-first"), count)
-    possible = min(count, int(LONGEST / max(found.seconds, 1e-9)))
-    parts = [found.failures]
+    possible = min(count, int(LONGEST / max(simulated.seconds, 1e-9)))
+    parts = [simulated.failures]
     for start in range(DRAWS, possible, DRAWS):
         rng = generator(seed, "check-first-data", start)
-        records, words = model.tried(rng, theta[start : start + DRAWS], found.records.shape[1])
+        records, words = model.tried(rng, theta[start : start + DRAWS], simulated.records.shape[1])
         parts.append(Failures(len(records), int(model.failed(records).sum()), words))
         if progress is not None:
             progress(min((start + DRAWS) / possible, 1.0))
     return Failures.among(parts)
 
 
-def warnings(model: Model, found: Simulated) -> list[str]:
+def warnings(model: Model, simulated: Simulated) -> list[str]:
     """Return a sentence for each problem that makes results worse but not wrong."""
     words = []
     for place, column in enumerate(model.columns):
-        values = found.records[..., place]
+        values = simulated.records[..., place]
         values = values[~np.isnan(values)]
         share = np.isin(values, [column.low, column.high]).mean()
         if share > AT_BOUNDS and not column.whole:
@@ -174,14 +174,14 @@ def warnings(model: Model, found: Simulated) -> list[str]:
         if column.whole and not np.array_equal(values, np.rint(values)):
             words.append(f"Simulated values of column {column.name} are not whole numbers.")
     names = [name for each in model.statistics for name in each.names]
-    for name, spread in zip(names, np.ptp(found.numbers, axis=0), strict=True):
+    for name, spread in zip(names, np.ptp(simulated.numbers, axis=0), strict=True):
         if spread == 0.0:
             words.append(
                 f"Statistic {name} is the same in all simulated data sets: it carries no "
                 f"information and adds noise to the others."
             )
     counts = (each for each in model.statistics if each.kind == "count")
-    return words + [note for each in counts if (note := _of_count(model, each, found.records))]
+    return words + [note for each in counts if (note := _of_count(model, each, simulated.records))]
 
 
 def _of_count(model: Model, each: OwnStatistic, records: Array) -> str:
@@ -239,18 +239,18 @@ class Search:
 ALL = "all together"
 
 
-def search(model: Model, found: Simulated, seed: int) -> Search:
+def search(model: Model, simulated: Simulated, seed: int) -> Search:
     """Search for neighbors that change the statistics by more than is claimed.
 
     Args:
         model: a model with statistics.
-        found: data sets of the given size.
+        simulated: data sets of the given size.
         seed: seed of all random numbers.
 
     Raises:
         OwnError: a statistic raises for records within the public bounds.
     """
-    state = _Searching(model, found.records, generator(seed, "check-neighbours"))
+    state = _Searching(model, simulated.records, generator(seed, "check-neighbours"))
     state.at_random()
     state.climb(*state.shares())
     moves = tuple(

@@ -367,8 +367,8 @@ def is_slow(error: OwnError) -> bool:
     return isinstance(error.__cause__, TimeoutError)
 
 
-def _wrong_shape(file: str, what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> str:
-    return f"{file}: {what} returns an array of shape {found}; it must be {wanted}."
+def _wrong_shape(file: str, what: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
+    return f"{file}: {what} returns an array of shape {shape}; it must be {wanted}."
 
 
 def _reasons(model: Model) -> dict[str, bool]:

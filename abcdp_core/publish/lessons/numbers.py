@@ -78,8 +78,8 @@ def fill(text: str, numbers: Mapping[str, float]) -> str:
         LessonError: a number is missing or NaN.
     """
 
-    def written(found: re.Match[str]) -> str:
-        name, form = found[1], found[2] or "g"
+    def written(match: re.Match[str]) -> str:
+        name, form = match[1], match[2] or "g"
         value = numbers.get(name, float("nan"))
         if np.isnan(value):
             raise LessonError(f"{name}: this number does not exist.")
@@ -90,12 +90,12 @@ def fill(text: str, numbers: Mapping[str, float]) -> str:
     return NAMED.sub(written, text)
 
 
-def answer_in_words(step: Step, found: Mapping[str, float]) -> str:
+def answer_in_words(step: Step, computed: Mapping[str, float]) -> str:
     """Return the answer to a step's question with its unit, in the format of the text below it."""
     question = step.question
     assert question is not None, "is called for questions only"
     forms = [form for name, form in NAMED.findall(step.reveal) if name == question.answer]
-    text = fill(f"{{{question.answer}:{forms[0] if forms else '.3g'}}}", found)
+    text = fill(f"{{{question.answer}:{forms[0] if forms else '.3g'}}}", computed)
     return f"{text} {question.unit}".rstrip()
 
 
@@ -130,32 +130,32 @@ def of(step: Step, tables: Tables) -> dict[str, float]:
     return computed
 
 
-def broken(step: Step, found: Mapping[str, float]) -> list[str]:
+def broken(step: Step, computed: Mapping[str, float]) -> list[str]:
     """Return the conditions of a step that its numbers violate."""
-    return [each for each in step.holds if not _computed(f"={each}", found)]
+    return [each for each in step.holds if not _computed(f"={each}", computed)]
 
 
-def check(told: str) -> str:
+def check(stated: str) -> str:
     """Return the run that a number is read from, or an empty text if it comes from other numbers.
 
     Raises:
         LessonError: the number is written in none of the three ways.
     """
-    if told.startswith("=") or END.fullmatch(told):
+    if stated.startswith("=") or END.fullmatch(stated):
         return ""
-    if not (place := PLACE.fullmatch(told)):
-        raise LessonError(f"{told}: must be like 'mean mse of main.errors' or '= 2 * other'.")
+    if not (place := PLACE.fullmatch(stated)):
+        raise LessonError(f"{stated}: must be like 'mean mse of main.errors' or '= 2 * other'.")
     return place["run"]
 
 
-def _computed(told: str, found: Mapping[str, Any]) -> Any:
+def _computed(stated: str, computed: Mapping[str, Any]) -> Any:
     """Evaluate an expression; for arrays, elementwise."""
-    return pd.eval(told[1:], local_dict={**found}, engine="python")
+    return pd.eval(stated[1:], local_dict={**computed}, engine="python")
 
 
-def _place(told: str, tables: Tables) -> tuple[str, pd.DataFrame, str]:
+def _place(stated: str, tables: Tables) -> tuple[str, pd.DataFrame, str]:
     """Return the operation, the rows and the column of a number."""
-    place = PLACE.fullmatch(told)
+    place = PLACE.fullmatch(stated)
     assert place is not None, "checked when the lesson was read"
     rows = tables[place["run"]][place["table"] or "main"]
     if place["where"]:
@@ -230,15 +230,15 @@ def _parts(step: Step, name: str) -> set[str]:
     return {name}.union(*(_parts(step, each) for each in named))
 
 
-def _measured(name: str, told: str, tables: Tables) -> Interval:
+def _measured(name: str, stated: str, tables: Tables) -> Interval:
     """Return the interval of a number from a table.
 
     Raises:
         LessonError: its uncertainty is unknown.
     """
-    if END.fullmatch(told):
+    if END.fullmatch(stated):
         raise LessonError(f"{name} is itself an end of an interval.")
-    take, rows, column = _place(told, tables)
+    take, rows, column = _place(stated, tables)
     own = [column, f"{column}_low", f"{column}_high"]
     if len(rows) == 1 and {*own} <= {*rows.columns}:
         return Interval(*rows[own].iloc[0].astype(float))

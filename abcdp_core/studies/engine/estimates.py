@@ -110,13 +110,15 @@ class ErrorCurves:
         sentence = f"{at}, the {error} {over} is {means}."
         return self.title(result, by_way, at), f"{sentence}{theory}"
 
-    def title(self, result: Result, found: dict[Key, dict[str, float]], at: str) -> str:
+    def title(self, result: Result, by_way: dict[Key, dict[str, float]], at: str) -> str:
         """Say which way of asking has the largest error, if the runs show it clearly."""
-        if len(found) < 2 or any(math.isnan(row["low"]) for row in found.values()):
+        if len(by_way) < 2 or any(math.isnan(row["low"]) for row in by_way.values()):
             return f"Error of {self.what}"
-        if max(row["low"] for row in found.values()) <= min(row["high"] for row in found.values()):
+        if max(row["low"] for row in by_way.values()) <= min(
+            row["high"] for row in by_way.values()
+        ):
             return f"{at}, the errors of {self.what} do not differ clearly"
-        means = {self._name(result, key): row["mean"] for key, row in found.items()}
+        means = {self._name(result, key): row["mean"] for key, row in by_way.items()}
         return f"{at}, {contrast(f'error of {self.what}', means)}"
 
     def _name(self, result: Result, key: Key) -> str:

@@ -115,14 +115,14 @@ def chains(params: Params, seed: int) -> list[Chain[Params]]:
     return [Chain(single, run, seed, links) for run in runs for single, links in singles]
 
 
-def advance(here: Continuation[Chain[Params]]) -> tuple[dict[str, list[Row]], Any]:
+def advance(chain: Continuation[Chain[Params]]) -> tuple[dict[str, list[Row]], Any]:
     """Do the next part of one method's run; the last part has its estimate."""
-    params, (state, seconds) = here.task.params, here.state or (None, 0.0)
+    params, (state, seconds) = chain.task.params, chain.state or (None, 0.0)
     start = time.perf_counter()
     follow = _batch if params.sampler[0] in BATCH else _online
-    state, estimate, rows = follow(here, state)
+    state, estimate, rows = follow(chain, state)
     seconds += time.perf_counter() - start
-    if here.is_last:
+    if chain.is_last:
         rows["main"] = estimate | {"seconds": seconds}
     # For symbols, the column "interval" has the name of the table.
     way = {"interval": params.ways()[0]}
@@ -134,10 +134,10 @@ def _estimate(params: Params, mu: float, sigma: float, width: float) -> Row:
     return {"mean_mu": mu, "mean_sigma": sigma, "sigma_width": width} | errors
 
 
-def _online(here: Continuation[Chain[Params]], state: Any) -> Part:
+def _online(chain: Continuation[Chain[Params]], state: Any) -> Part:
     """Ask the next people, and estimate."""
-    params, (known, reached) = here.task.params, state or (None, 1)
-    known, asked = ask(here.task, known, here.part(params.n))
+    params, (known, reached) = chain.task.params, state or (None, 1)
+    known, asked = ask(chain.task, known, chain.part(params.n))
     far = [row.t + 1 for row in asked if row.sd_mu >= CLOSE * params.sigma]
     reached = max(far, default=reached)
     # Halved before adding, as the ends may be near the largest number.
@@ -146,21 +146,21 @@ def _online(here: Continuation[Chain[Params]], state: Any) -> Part:
     estimate = _estimate(params, last.mean_mu, last.mean_sigma, last.sigma_width)
     spread = {"t": last.t, "sd_mu": last.sd_mu, "sd_sigma": last.sd_sigma}
     rows = {"course": {**estimate, **spread, "centre_sd": float(centres.std())}}
-    if here.is_last:
+    if chain.is_last:
         rows["reach"] = {"people": reached}
     return (known, reached), estimate, rows
 
 
-def _batch(here: Continuation[Chain[Params]], walk: Any) -> Part:
+def _batch(link: Continuation[Chain[Params]], walk: Any) -> Part:
     """Do the next iterations of a chain; at its end, return its means and diagnostics."""
-    task, params, prior = here.task, here.task.params, here.task.params.prior()
+    task, params, prior = link.task, link.task.params, link.task.params.prior()
     candidates = params.candidates if params.sampler[0] == "mhaar" else 0
     sampler = Batch(prior, params.family(), params.iterations, params.burn_in, candidates)
-    answers, rng = responses(task), generator(task.seed, "chain", task.run, here.done)
+    answers, rng = responses(task), generator(task.seed, "chain", task.run, link.done)
     walk = sampler.start(rng, answers) if walk is None else walk
-    part = here.part(params.iterations)
+    part = link.part(params.iterations)
     walk = sampler.go_on(rng, walk, answers, part.stop - part.start)
-    if not here.is_last:
+    if not link.is_last:
         return walk, {}, {}
     kept = sampler.kept(walk)
     mu, sigma = (summaries.autocorrelation_time(column) for column in kept.T)

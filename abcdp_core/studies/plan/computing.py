@@ -125,13 +125,13 @@ def _found(params: Params, outcomes: pd.DataFrame) -> dict[str, Found]:
     return dict(sorted(settings.items(), key=lambda item: item[1].rank))
 
 
-def _elsewhere(params: Params, outcomes: pd.DataFrame, found: Mapping[str, Found]) -> list[Row]:
+def _elsewhere(params: Params, outcomes: pd.DataFrame, settings: Mapping[str, Found]) -> list[Row]:
     """Return the goal's quantity at all budgets and sizes, in the order of each."""
     rows: list[Row] = []
     first = outcomes[(outcomes.part == "tried") & (outcomes["index"] < ELSEWHERE)]
     for part, knob in KNOBS.items():
         others = outcomes[outcomes.part == part]
-        for name, each in found.items():
+        for name, each in settings.items():
             at_home = first[first.mechanism == name]
             if others.empty or at_home.empty or not 0.0 < each.value.value < math.inf:
                 continue
