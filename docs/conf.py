@@ -65,7 +65,8 @@ def docstring_in_markdown(text: str) -> str:
 
 def make_theory() -> None:
     """Write the docstring of each module that states theory as a page."""
-    for folder in ("mechanisms", "theory", "adaptive", "privacy", "distances", "posterior"):
+    rooms = "mechanisms evaluation/theory adaptive privacy models models/distances posterior"
+    for folder in rooms.split():
         for file in sorted((ROOT / "abcdp_core" / folder).glob("*.py")):
             found = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
             first, _, rest = found.partition("\n")
@@ -75,7 +76,7 @@ def make_theory() -> None:
                 if source := SOURCE.search(title):
                     title, where = title[: source.start()], f"Source: {source[1]}. {where}"
                 page = f"# {title.rstrip('.')}\n\n{more}\n{rest}\n\n{where}.\n"
-                write(f"{folder}/{file.stem.strip('_')}", docstring_in_markdown(page))
+                write(f"{file.parent.name}/{file.stem.strip('_')}", docstring_in_markdown(page))
 
 
 def make_commands() -> None:
