@@ -109,14 +109,19 @@ def run(options: argparse.Namespace) -> int:
             f"{failures.said} It fails at {failures.failed:,} of {failures.draws:,} draws; "
             f'failures="excluded" would exclude them.'
         )
-    with progress.of_fraction("scales of numbers") as bar:
-        contract.pilot(model, bar)
     room = f"N = {n:,}" if model.neighbours == "replace" else f"room for {n:,} records"
     say(f"{model.title} ({model.name}): {room}, reproducible for a given seed.")
     tell(_of_failures(failures))
     tell(*(f"Note: {words}" for words in examination.warnings(model, simulated)))
     if model.statistics:
         _search(model, simulated, seed)
+    if model.simulate_numbers is not None:
+        tell(f"`simulate_numbers` shows no gross difference from tables of {n:,} records.")
+    if model.rows(n) < n:
+        tell(_of_release(simulated.seconds), "Mechanisms are not compared on such large tables.")
+        return 0
+    with progress.of_fraction("scales of numbers") as bar:
+        contract.pilot(model, bar)
     needed = needed_pool(source)
     pool_size = min(needed, most_draws(n)) if asked is None else asked
     say("", *_pool(needed, pool_size, simulated.seconds, workers))
@@ -171,7 +176,7 @@ def _search(model: Model, simulated: examination.Simulated, seed: int) -> None:
     search = examination.search(model, simulated, seed)
     change = "replaced" if model.neighbours == "replace" else "added or removed"
     own = {each.name: each for each in model.statistics}
-    n = simulated.records.shape[1]
+    n = simulated.n
 
     def in_its_unit(name: str, moves: tuple[float, float]) -> str:
         stated = own.get(name)

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 
 from abcdp_core.models.own_model.model import Column, Model, one_at_a_time
 from abcdp_core.models.own_model.parameter import Parameter, shares
-from abcdp_core.models.own_model.statistics import count, declared, histogram, mean, total
+from abcdp_core.models.own_model.statistics import count, declared, histogram, mean, of_table, total
 
 if TYPE_CHECKING:
     # A model names this module, so fingerprints of models must include it.
@@ -51,6 +51,7 @@ __all__ = [
     "declared",
     "histogram",
     "mean",
+    "of_table",
     "one_at_a_time",
     "shares",
     "total",

@@ -8,6 +8,8 @@ than is claimed. It has two parts:
   jump; from the worst of them, a climb changes a record, a block of records or the new record if
   that increases the change.
 
+If numbers are simulated without records, both use smaller tables, and a few whole ones follow.
+
 The result is a lower bound on the sensitivity. A search without a counterexample is not a proof.
 """
 
@@ -20,11 +22,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import kstest
 
 from abcdp_core.base.arrays import Array
 from abcdp_core.base.streams import generator
 from abcdp_core.models.own_model.model import Model
-from abcdp_core.models.own_model.model_table import check_alone, check_reproducible, numbers
+from abcdp_core.models.own_model.model_table import (
+    check_alone,
+    check_reproducible,
+    drawn_numbers,
+    numbers,
+    summaries_of,
+)
 from abcdp_core.models.own_model.statistics import OwnStatistic
 from abcdp_core.models.own_model.user_errors import TWICE, OwnError, call, place_of
 
@@ -53,6 +62,9 @@ ROUNDS = 10
 
 STEPS = 60
 """Steps of the climb."""
+
+OTHERS = 99
+"""Simulated numbers among which those of a table are ranked."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +97,14 @@ class Simulated:
         numbers: numbers of their statistics ``(k, m)``; m may be 0.
         seconds: time per data set.
         failures: simulations that failed.
+        n: records of a data set, of which some models show fewer.
     """
 
     records: Array
     numbers: Array
     seconds: float
     failures: Failures
+    n: int
 
 
 def simulated(model: Model, n: int, seed: int, progress: Progress | None = None) -> Simulated:
@@ -107,6 +121,7 @@ def simulated(model: Model, n: int, seed: int, progress: Progress | None = None)
             raises, or all simulations fail.
     """
     check_reproducible(model, n, seed)
+    whole, n = n, model.rows(n)
     theta = model.draw(generator(seed, "check-prior"), DRAWS)
     first = _simulated(model, theta[:TWICE], n, generator(seed, "check-data", 0))
     step = DRAWS if first.seconds * DRAWS < PATIENCE else TWICE
@@ -121,8 +136,12 @@ def simulated(model: Model, n: int, seed: int, progress: Progress | None = None)
     if not len(records):
         raise OwnError(f"{failures.said} All {DRAWS} draws fail.")
     check_alone(model, records)
-    joined = np.concatenate([part.numbers for part in parts])
-    return Simulated(records, joined, parts[-1].seconds, failures)
+    joined, seconds = np.concatenate([part.numbers for part in parts]), parts[-1].seconds
+    if model.simulate_numbers is not None:
+        begun, many = time.perf_counter(), np.repeat(theta, OTHERS, axis=0)
+        drawn_numbers(model, generator(seed, "check-numbers"), many, whole)
+        seconds = (time.perf_counter() - begun) / len(many)
+    return Simulated(records, joined, seconds, failures, whole)
 
 
 def _simulated(model: Model, theta: Array, n: int, rng: np.random.Generator) -> Simulated:
@@ -132,7 +151,8 @@ def _simulated(model: Model, theta: Array, n: int, rng: np.random.Generator) -> 
     k = sum(len(each.names) for each in model.statistics)
     reduced = numbers(model, left) if k and len(left) else np.empty((len(left), k))
     seconds = (time.perf_counter() - begun) / len(theta)
-    return Simulated(left, reduced, seconds, Failures(len(theta), len(theta) - len(left), words))
+    failures = Failures(len(theta), len(theta) - len(left), words)
+    return Simulated(left, reduced, seconds, failures, n)
 
 
 def first_draws(
@@ -148,6 +168,9 @@ def first_draws(
         progress: called with the fraction done.
     """
     theta = model.draw(generator(seed, "check-first"), count)
+    if model.simulate_numbers is not None:
+        made = drawn_numbers(model, generator(seed, "check-first-data"), theta, simulated.n)
+        return Failures(count, int(np.isnan(made).any(axis=1).sum()), "")
     possible = min(count, int(LONGEST / max(simulated.seconds, 1e-9)))
     parts = [simulated.failures]
     for start in range(DRAWS, possible, DRAWS):
@@ -248,15 +271,50 @@ def search(model: Model, simulated: Simulated, seed: int) -> Search:
         seed: seed of all random numbers.
 
     Raises:
-        OwnError: a statistic raises for records within the public bounds.
+        OwnError: a statistic raises for records within the public bounds, or simulated numbers
+            have another distribution than those of simulated tables.
     """
     state = _Searching(model, simulated.records, generator(seed, "check-neighbours"))
     state.at_random()
     state.climb(*state.shares())
+    if model.simulate_numbers is not None:
+        _compare(model, state, simulated.n)
     moves = tuple(
         Move(name, state.claimed[name], state.found[name], state.by[name]) for name in state.parts
     )
     return Search(moves, state.pairs)
+
+
+def _compare(model: Model, state: _Searching, n: int) -> None:
+    """Rank numbers of simulated tables of n records among simulated ones; change a record of each.
+
+    If both have one distribution, ranks are uniform, and so are their distances from the middle.
+    This is tested at a level of 1e-6.
+    """
+    ranks = []
+    # Large sums are rounded, which a release allows for.
+    room = 1.0 + n / 2.0**37
+    state.claimed = {name: (room * l1, room * l2) for name, (l1, l2) in state.claimed.items()}
+    for theta in model.draw(state.rng, DRAWS):
+        data = model.records(state.rng, theta[None], n)
+        if model.failed(data).any():
+            continue
+        made = drawn_numbers(model, state.rng, np.repeat(theta[None], OTHERS, axis=0), n)
+        made, own = made[~np.isnan(made).any(axis=1)], numbers(model, data)
+        # Ties are broken at random.
+        share = state.rng.random(own.shape[1]) * ((made == own).sum(axis=0) + 1)
+        ranks.append(((made < own).sum(axis=0) + share) / (len(made) + 1))
+        pair = np.repeat(data, 2, axis=0)
+        pair[:, 0] = state.corners[state.rng.integers(len(state.corners), size=2)]
+        state.look(*state.neighbours(pair[:1], pair[1:]), "adversarial")
+    for each, places in zip(summaries_of(model), np.transpose(ranks), strict=True):
+        if kstest(np.abs(2.0 * places - 1.0), "uniform").pvalue < 1e-6:
+            raise OwnError(
+                f"{model.file}: simulate_numbers and simulate disagree on {each.name} of {n:,} "
+                f"records: at {len(places)} draws from the prior, its number in a table has the "
+                f"ranks {', '.join(f'{place:.2f}' for place in places)} among {OTHERS} simulated "
+                "ones, from 0 for the lowest to 1."
+            )
 
 
 class _Searching:

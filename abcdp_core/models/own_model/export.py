@@ -107,7 +107,7 @@ def as_toml(pool: PoolFile, table: str) -> str:
         bounds = {"low": each.low, "high": each.high, "unit": each.unit}
         parts[f"[theta.{_value(each.name)}]"] = bounds
     for summary in pool.summaries:
-        stated = {} if pool.declared is not None else _stated(summary)
+        stated = {} if pool.declared is not None else _stated(summary, pool.neighbours)
         parts[f"[summary.{_value(summary.name)}]"] = stated
     texts = []
     for head, values in parts.items():
@@ -116,9 +116,10 @@ def as_toml(pool: PoolFile, table: str) -> str:
     return "\n\n".join(texts) + "\n"
 
 
-def _stated(summary: Summary) -> dict[str, Any]:
-    of_kind = {"declared": ("sensitivity",), "count": ("kind", "group")}
-    keys = of_kind.get(summary.kind, ("kind", "lower", "upper"))
+def _stated(summary: Summary, neighbours: str) -> dict[str, Any]:
+    if summary.kind == "declared":
+        return {"sensitivity": summary.unit(neighbours, 1)}
+    keys = ("kind", "group") if summary.kind == "count" else ("kind", "lower", "upper")
     return {key: getattr(summary, key) for key in keys}
 
 

@@ -27,6 +27,9 @@ from abcdp_core.models.own_model.user_errors import OwnError, call, described
 
 Simulator = Callable[[np.random.Generator, Array, int], Array]
 
+FEW_ROWS = 1000
+"""Most records of the simulated tables that stand for large ones."""
+
 MANY = 100
 """Number of draws among which any prior that varies has two different values."""
 
@@ -106,6 +109,9 @@ class Model:
         deterministic: whether ``simulate`` draws no random numbers; otherwise such a simulator is
             taken for one that does not use the generator it is given.
         is_series: whether the numbers of the statistics are a time series.
+        simulate_numbers: maps a generator, parameters ``(k, p)`` and n to all numbers ``(k, m)`` of
+            the statistics, as counts, means and sums, without records; NaN is a failure. Releases
+            use it in place of ``simulate``.
         module, file: module and file of the model, known once it is loaded.
     """
 
@@ -128,6 +134,7 @@ class Model:
     failures: Literal["refused", "excluded"] = "refused"
     deterministic: bool = False
     is_series: bool = False
+    simulate_numbers: Simulator | None = field(default=None, repr=False)
     module: str = field(default="", compare=False)
     file: str = field(default="model", compare=False)
 
@@ -145,6 +152,11 @@ class Model:
                 raise ValueError(f"model {self.name}: {name}: {wrong} is not a {kind.__name__}.")
         object.__setattr__(self, "sizes", tuple(self.sizes))
         refuse(f"model {self.name}", _reasons(self))
+
+    def rows(self, n: int) -> int:
+        """Return how many records show what n would; fewer if numbers are simulated without."""
+        is_sum = self.independent and all(each.is_sum for each in self.statistics)
+        return min(n, FEW_ROWS) if is_sum and self.simulate_numbers is not None else n
 
     def draws(self, needed: int = FEWEST) -> int:
         """Return the number of draws in a pool; fewer than ``pool_size`` for large data sets.
@@ -375,7 +387,7 @@ def _reasons(model: Model) -> dict[str, bool]:
     """Map each reason against a model to whether it applies."""
     added, sizes = model.neighbours == "add-remove", list(model.sizes)
     has_statistics = bool(model.statistics)
-    declared = any(each.kind == "declared" for each in model.statistics)
+    declared = any(not each.is_sum for each in model.statistics)
     numbers = [name for each in model.statistics for name in each.names]
     # Histograms of the same name would share a group, in which a record counts only once.
     named = {
@@ -422,6 +434,8 @@ def _reasons(model: Model) -> dict[str, bool]:
             added and model.distance == "records",
         "distance = numbers: needs statistics.":
             model.distance == "numbers" and not has_statistics,
+        "simulate_numbers: needs statistics.":
+            model.simulate_numbers is not None and not has_statistics,
         f"pool_size = {model.pool_size}: must be a whole number of at least {FEWEST}.":
             not isinstance(pool_size, int) or pool_size < FEWEST,
         "log_prior: needs a function for prior.":

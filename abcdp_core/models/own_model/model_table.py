@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from abcdp_core.models.own_model import lattice
 from abcdp_core.models.own_model.lattice import RecordSchema, Whole, steps, whole_numbers
 from abcdp_core.models.own_model.model import Model
 from abcdp_core.models.own_model.statistics import OwnStatistic, Summary
+from abcdp_core.models.own_model.time_limit import limited
 from abcdp_core.models.own_model.user_errors import (
     TWICE,
     OwnError,
@@ -44,7 +46,9 @@ def of_model(model: Model) -> RecordSchema:
     declared = tuple(each.name for each in model.statistics if each.kind == "declared")
     rounded = sum(each.kind == "declared" for each in summaries)
     last = model.sizes[-1]
-    free = model.independent and model.neighbours == "replace" and not declared
+    is_sum = all(each.is_sum for each in model.statistics)
+    free = model.independent and model.neighbours == "replace" and is_sum
+    moved = sum((_moved_by_roundings(model, each) for each in model.statistics), Fraction(0))
     return RecordSchema(
         columns=tuple(each.name for each in model.columns),
         whole=frozenset(each.name for each in model.columns if each.whole),
@@ -60,7 +64,7 @@ def of_model(model: Model) -> RecordSchema:
             summaries,
             model.neighbours,
             model.protected(by_numbers=True),
-            lattice.sensitivity(summaries, model.neighbours, len(declared), rounded),
+            lattice.sensitivity(summaries, model.neighbours, len(declared) + moved, rounded),
             lambda data: numbers(model, data),
             lambda data: _one_by_one(model, data),
         ),
@@ -71,6 +75,15 @@ def of_model(model: Model) -> RecordSchema:
         simulate=lambda rng, theta, n: _simulated(model, rng, theta, n),
         check=lambda n, seed: _check(model, n, seed),
     )
+
+
+def _moved_by_roundings(model: Model, own: OwnStatistic) -> Fraction:
+    """Bound the effect of rounding on the difference of neighboring sums of a table, in units."""
+    if own.kind != "declared" or not own.is_sum:
+        return Fraction(0)
+    (each,), farthest = own.summaries(), Fraction(max(abs(own.lower), abs(own.upper)))
+    n, unit = model.sizes[-1], Fraction(each.unit(model.neighbours, 1))
+    return Fraction(n**2, 2**52) * farthest / unit
 
 
 def numbers(model: Model, data: Array) -> Array:
@@ -95,7 +108,7 @@ def numbers(model: Model, data: Array) -> Array:
             whole = np.where(absent, 0, whole) if has_absent else whole
             _check_cells(model, own, whole)
             whole = whole.sum(axis=-2)
-        elif (np.abs(values) > lattice.FARTHEST * own.l1).any():
+        elif (np.abs(values) > lattice.FARTHEST * of[0].unit(model.neighbours, 1)).any():
             raise OwnError(f"{model.file}: {what} {lattice.TOO_FAR}.")
         parts.append(whole / np.array(steps(of)))
     return np.concatenate(parts, axis=-1)
@@ -144,6 +157,8 @@ def _quietly(model: Model, what: str, function: Callable[[Array], Array], record
 
 def _simulated(model: Model, rng: np.random.Generator, theta: Array, n: int) -> Array:
     """Simulate numbers ``(m, k)``, in units, at parameters ``(m, p)``; NaN for failures."""
+    if model.simulate_numbers is not None:
+        return drawn_numbers(model, rng, theta, n)
     k = len(summaries_of(model))
     made, step = np.full((len(theta), k), np.nan), max(1, AT_ONCE // (n * k))
     for start in range(0, len(theta), PART):
@@ -156,6 +171,30 @@ def _simulated(model: Model, rng: np.random.Generator, theta: Array, n: int) -> 
     return made
 
 
+def drawn_numbers(model: Model, rng: np.random.Generator, theta: Array, n: int) -> Array:
+    """Simulate numbers ``(m, k)``, in units, without records; NaN for failures.
+
+    Raises:
+        OwnError: ``simulate_numbers`` raises, or returns something invalid or a refused failure.
+    """
+    of, what = summaries_of(model), "simulate_numbers"
+    assert model.simulate_numbers is not None
+    with limited(model.file, len(theta)):
+        made = call(model.file, what, model.simulate_numbers, rng, theta.copy(), n)
+    values = np.array(made, dtype=np.float64)
+    if values.shape != (wanted := (len(theta), len(of))):
+        raise OwnError(f"{model.file}: {what} returns {values.shape}; it must be {wanted}.")
+    failed = ~np.isfinite(values).all(axis=1)
+    if failed.any() and model.failures == "refused":
+        raise OwnError(f"{model.file}: {what} fails at {theta[failed][0].tolist()}.")
+    for j, each in enumerate(of):
+        values[:, j] = each.in_units(values[:, j], model.neighbours, n)
+        if each.kind == "declared" and (np.abs(values[~failed, j]) > lattice.FARTHEST).any():
+            raise OwnError(f"{model.file}: {what}: {each.name} {lattice.TOO_FAR}.")
+    values[failed] = np.nan
+    return np.rint(values * steps(of)) / steps(of)
+
+
 def check_reproducible(model: Model, n: int, seed: int) -> None:
     """Refuse a model whose prior, simulator or statistics do not depend on the seed alone.
 
@@ -163,9 +202,10 @@ def check_reproducible(model: Model, n: int, seed: int) -> None:
         OwnError: something is not reproducible; a function raises; ``log_prior`` is not the
             density of ``prior``; or the simulator does not use the generator it is given.
     """
-    _ = model.prior_law
+    _, n = model.prior_law, model.rows(n)
     first, second = (_made(model, n, seed) for _ in range(2))
-    for place, what in enumerate(("prior is", "simulate is", "the statistics are")):
+    subjects = ("prior is", "simulate is", "the statistics are", "simulate_numbers is")
+    for place, what in enumerate(subjects[: len(first)]):
         check_again(model.file, what, first[place], second[place])
     if not model.deterministic:
         _check_random(model, n, seed)
@@ -190,6 +230,7 @@ def _check_random(model: Model, n: int, seed: int) -> None:
 def _check(model: Model, n: int, seed: int) -> None:
     """Refuse a model whose releases could not be verified, or that mixes records."""
     check_reproducible(model, n, seed)
+    n = model.rows(n)
     theta = model.draw(generator(seed, "own-summary-prior"), PART)
     data = model.records(generator(seed, "own-summary-alone"), theta, n)
     check_alone(model, data[~model.failed(data)])
@@ -200,7 +241,10 @@ def _made(model: Model, n: int, seed: int) -> tuple[Array, ...]:
     theta = model.draw(generator(seed, "own-summary-prior"), PART)[:TWICE]
     data, _ = model.tried(generator(seed, "own-summary-again"), theta, n)
     left = data[~model.failed(data)]
-    return theta, data, numbers(model, left) if model.statistics else left
+    made = theta, data, numbers(model, left) if model.statistics else left
+    if model.simulate_numbers is None:
+        return made
+    return *made, drawn_numbers(model, generator(seed, "own-summary-numbers"), theta, n)
 
 
 def check_alone(model: Model, data: Array) -> None:

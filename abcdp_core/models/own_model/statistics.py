@@ -19,11 +19,13 @@ upper bounds, since the worst record may differ. A relative margin of :data:`ROU
 in floating point.
 
 A *declared* statistic is any function of all records with the sensitivity that its author states.
-Labels say so, and ``check`` searches for counterexamples.
+Labels say so, and ``check`` searches for counterexamples. Numbers *of a table* are declared to be
+sums of one part for each record, between bounds; each is in the unit of a sum.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -65,8 +67,9 @@ class OwnStatistic:
         kind: kind of the numbers.
         of: maps records ``(..., n, d)`` to contributions ``(..., n)`` or, for several numbers,
             ``(..., n, k)``; for a declared statistic, to the numbers ``(..., k)``.
-        lower, upper: public bounds to which contributions are clipped.
-        l1, l2: declared sensitivities.
+        lower, upper: public bounds to which contributions are clipped, or declared ones of a part.
+        l1, l2: declared sensitivities, in units of bounds from 0 to 1.
+        is_sum: whether each number is a sum over records, or its mean.
     """
 
     name: str
@@ -77,6 +80,7 @@ class OwnStatistic:
     upper: float = 1.0
     l1: float = 1.0
     l2: float = 1.0
+    is_sum: bool = True
 
     def __post_init__(self) -> None:
         for each in (self.name, *self.names):
@@ -145,9 +149,9 @@ class Summary:
     Attributes:
         name: name, as in the column ``summary.NAME``.
         kind: ``count``, ``mean``, ``sum`` or ``declared``.
-        lower, upper: bounds of one record's contribution.
+        lower, upper: bounds of one record's contribution, also if they are declared.
         group: group of counts that contains a record at most once; empty for none.
-        sensitivity: declared sensitivity.
+        sensitivity: declared sensitivity, in units of bounds from 0 to 1.
         column: column of contributions in a file of records.
     """
 
@@ -184,11 +188,12 @@ class Summary:
         """Return scale, shift and divisor: the number is (units * scale + shift) / divisor."""
         if self.kind == "count":
             return 1.0, 0.0, 1
-        if self.kind == "declared":
-            return self.sensitivity, 0.0, 1
+        largest = self.upper - self.lower
         if neighbours == "add-remove":
-            return max(abs(self.lower), abs(self.upper)), 0.0, 1
-        return self.upper - self.lower, n * self.lower, n if self.kind == "mean" else 1
+            largest = max(abs(self.lower), abs(self.upper))
+        if self.kind == "declared" or neighbours == "add-remove":
+            return self.sensitivity * largest, 0.0, 1
+        return largest, n * self.lower, n if self.kind == "mean" else 1
 
     def limits(self, neighbours: str, n: int) -> tuple[float, float]:
         """Return the limits of the number."""
@@ -345,4 +350,27 @@ def declared(
         l1: L1 sensitivity to one record.
         l2: L2 sensitivity; by default ``l1``, an upper bound.
     """
-    return OwnStatistic(name, tuple(names), "declared", of, l1=l1, l2=l1 if l2 is None else l2)
+    l2 = l1 if l2 is None else l2
+    return OwnStatistic(name, tuple(names), "declared", of, l1=l1, l2=l2, is_sum=False)
+
+
+def of_table(of: Records, parts: Mapping[str, tuple[float, float]]) -> tuple[OwnStatistic, ...]:
+    """Declare sums over records, and bounds of one record's part, which are not verified.
+
+    A private table is given whole, in one call for each number.
+
+    Args:
+        of: maps records ``(..., n, d)`` to numbers ``(..., k)``.
+        parts: name of each of the k numbers -> least and largest part of a record.
+    """
+
+    def only(place: int, records: Array) -> Array:
+        made = np.asarray(of(records), dtype=np.float64)
+        if made.shape[-1:] != (len(parts),):
+            raise ValueError(f"returns shape {made.shape}; it must end with {len(parts)}.")
+        return made[..., place]
+
+    return tuple(
+        OwnStatistic(name, (name,), "declared", functools.partial(only, place), *bounds)
+        for place, (name, bounds) in enumerate(parts.items())
+    )
