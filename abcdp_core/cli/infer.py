@@ -23,10 +23,12 @@ from abcdp_core.base.parameters import Parameter, ParameterError, Params
 from abcdp_core.cli import arguments
 from abcdp_core.cli.console import say
 from abcdp_core.cli.simulations import done_by
+from abcdp_core.posterior.guarantee import Guarantee, Guaranteed
 from abcdp_core.posterior.outcome import Posterior
 from abcdp_core.posterior.published import inference, problems, report
 from abcdp_core.posterior.published.models import Model
 from abcdp_core.posterior.published.problems import Problem, Sizes
+from abcdp_core.posterior.rounds import Question
 from abcdp_core.publish.output import citation, draws
 from abcdp_core.publish.output.files import as_json
 from abcdp_core.publish.output.page import LIBRARY, page
@@ -34,6 +36,7 @@ from abcdp_core.publish.output.tables import as_csv, column_kinds
 from abcdp_core.run.results import Result, versions
 
 SECONDS = Parameter("real", "Seconds", low=1.0, high=1e6)
+LEVEL = Parameter("real", "Guaranteed probability", low=0.5, high=0.99)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +47,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_out(parser)
     parser.add_argument("--seconds", default="120", metavar="S",
                         help="no round of simulations begins after so long (120)")  # fmt: skip
+    parser.add_argument("--guarantee", metavar="LEVEL",
+                        help="also intervals that hold each parameter with at least this "
+                        "probability, whatever it is")  # fmt: skip
     parser.add_argument("--draws", type=arguments.path, metavar="FILE",
                         help=draws.HELP)  # fmt: skip
 
@@ -60,19 +66,35 @@ def run(options: argparse.Namespace) -> int:
     _check_sendable(problem)
     workers = arguments.workers(options.workers, 1024)
     seconds = float(SECONDS.parse("seconds", options.seconds))
+    asked = _guarantee(problem, options.guarantee)
     arguments.check_writable("out", options.out)
     draws.check_place(options.draws)
     started = time.monotonic()
     with done_by(workers, options.plugin) as each:
         say(f"No round of simulations begins after {seconds:g} s.")
         posterior = inference.infer(problem, each, seconds)
+        guaranteed = asked.intervals(each) if asked else None
     taken = time.monotonic() - started
-    written = _write(problem, posterior, taken, options.out)
+    written = _write(problem, posterior, guaranteed, taken, options.out)
     say(report.sentence(problem, posterior.summary))
+    if guaranteed:
+        say(guaranteed.sentence)
     say(f"Computed in {taken:.1f} s. Files:", *(f"  {file}" for file in written))
     if options.draws is not None and not posterior.summary.is_withheld:
         say(draws.write(posterior.summary.parameters, posterior.theta, options.draws))
     return 0
+
+
+def _guarantee(problem: Problem, level: str | None) -> Guarantee | None:
+    """Return what is to be guaranteed, after saying how much that simulates."""
+    if level is None:
+        return None
+    if not isinstance(problem.source, Model):
+        raise ParameterError("--guarantee: simulates anew, so it needs a simulator, not a pool.")
+    question = Question(problem.source, problem.noise, problem.query, problem.seed)
+    asked = Guarantee(question, float(LEVEL.parse("guarantee", level)))
+    say(f"For --guarantee, at most {asked.most_simulated:,} data sets are simulated.")
+    return asked
 
 
 def _check_sendable(problem: Problem) -> None:
@@ -103,15 +125,25 @@ def _own(name: str, records: Sizes | None) -> Model | None:
     return None if model is None else Model(**vars(model), title=scenario.title)
 
 
-def _write(problem: Problem, posterior: Posterior, taken: float, directory: Path) -> list[Path]:
+def _write(
+    problem: Problem,
+    posterior: Posterior,
+    guaranteed: Guaranteed | None,
+    taken: float,
+    directory: Path,
+) -> list[Path]:
     """Write all files or none."""
     drawn, main = report.figure(problem, posterior.summary), report.table(posterior.summary)
     privacy = f"{report.NO_COST} {report.spent(problem)}"
-    result = Result("infer", Params(), {"main": main}, drawn.sentence, privacy, seed=problem.seed)
+    said = f"{drawn.sentence} {guaranteed.sentence}" if guaranteed else drawn.sentence
+    result = Result("infer", Params(), {"main": main}, said, privacy, seed=problem.seed)
     texts = {
         "infer.csv": as_csv(report.draws(posterior)),
         "infer.summary.csv": as_csv(main),
-        "infer.json": as_json(record(problem, posterior, taken, privacy)),
+        "infer.json": as_json(
+            record(problem, posterior, taken, privacy)
+            | ({"guaranteed": guaranteed.record()} if guaranteed else {})
+        ),
         "infer.html": page(result, "infer", drawn, LIBRARY),
         LIBRARY: get_plotlyjs(),
     }

@@ -13,7 +13,7 @@ from typing import Any
 
 from abcdp_core.base.interruption import defer_signals
 from abcdp_core.cli import progress
-from abcdp_core.posterior.rounds import Draws, TaskMap
+from abcdp_core.posterior.rounds import TaskMap
 from abcdp_core.run.workers import LostWorkersError, executor_for, width, with_plug_ins
 
 AHEAD = 2
@@ -30,7 +30,7 @@ def done_by(count: int, plugins: Sequence[Path] = ()) -> Iterator[TaskMap]:
     with ExitStack() as stack:
         executor: Executor | None = None
 
-        def each(name: str, work: Callable[[Any], Draws], tasks: Sequence[Any]) -> Iterable[Draws]:
+        def each(name: str, work: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterable[Any]:
             nonlocal executor
             waiting = deque(tasks)
             with progress.of_tasks(len(tasks), name, leave=False) as bar:
@@ -48,16 +48,16 @@ def done_by(count: int, plugins: Sequence[Path] = ()) -> Iterator[TaskMap]:
 
 def _given(
     executor: Executor | None,
-    work: Callable[[Any], Draws],
+    work: Callable[[Any], Any],
     tasks: Iterable[Any],
     plugins: Sequence[Path],
-) -> Iterable[Draws]:
+) -> Iterable[Any]:
     """Yield the results in order; few tasks are submitted ahead, so that all can stop soon."""
     if executor is None:
         yield from map(work, tasks)
         return
     plugged, packed = with_plug_ins(work, plugins)
-    waiting, running = iter(tasks), deque[Future[Draws]]()
+    waiting, running = iter(tasks), deque[Future[Any]]()
     try:
         while True:
             with defer_signals():

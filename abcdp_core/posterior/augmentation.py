@@ -43,8 +43,8 @@ Array = NDArray[np.float64]
 
 CHAINS = 2
 
-SWEEPS, KEPT = 12_000, 10_000
-"""Sweeps of a chain, and how many of the last are kept."""
+SWEEPS = 12_000
+"""Sweeps of a chain; the last five of six are kept."""
 
 STARTS = 500
 """Draws from the prior, the likeliest of which a chain starts at."""
@@ -126,7 +126,7 @@ def run(chain: Chain) -> Draws:
     theta = model.prior.theta(x[None])[0]
     records = of.draw(rng, theta)
     parts = of.contributions(records)
-    kept = min(KEPT, chain.sweeps * 5 // 6)
+    kept = chain.sweeps * 5 // 6
     states, sums = np.empty((kept, len(x))), np.empty((kept, len(question.z)))
     for sweep in range(chain.sweeps):
         off = question.z - parts.sum(axis=0)

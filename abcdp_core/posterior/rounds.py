@@ -145,15 +145,15 @@ class Draws:
         return np.asarray(np.isfinite(self.numbers).all(axis=1))
 
 
-TaskMap = Callable[[str, Callable[[Any], Draws], Sequence[Any]], Iterable[Draws]]
+TaskMap = Callable[[str, Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 """Runs tasks: maps a name, a function and its arguments to results in order."""
 
 
 def one_by_one(
     name: str,  # noqa: ARG001 - part of the interface
-    work: Callable[[Any], Draws],
+    work: Callable[[Any], Any],
     tasks: Sequence[Any],
-) -> Iterable[Draws]:
+) -> Iterable[Any]:
     """Run tasks here."""
     return map(work, tasks)
 

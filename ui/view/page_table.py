@@ -214,6 +214,15 @@ TABLE = (
         without=("seed",),
     ),
     Page(
+        "refereed_posteriors",
+        "Published posteriors, refereed",
+        "Posteriors that others published from noisy numbers, beside exact ones.",
+        "Verify",
+        ("refereed-posteriors",),
+        own=_own({"refereed-posteriors": "family"}),
+        without=("seed",),
+    ),
+    Page(
         "gaussian_noise",
         "Gaussian noise",
         "The older versions of ABCDP: soft weights, and a decision about every draw.",

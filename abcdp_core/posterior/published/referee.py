@@ -1,0 +1,121 @@
+"""Judge published means against posteriors computed twice, for ``assets/referee``.
+
+``python -m benchmarks.referee`` makes ``posteriors.csv``: for each cell, which is a release and a
+model, and for each parameter a row of each way, with the standard error of each estimate:
+``weights`` and ``chains`` for the reference, and what ``infer`` answers. ``published.csv`` has the
+means over the authors' runs. The derivation of the target is in ``docs/theory.md``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from abcdp_core.base.places import ASSETS
+
+FOLDER = ASSETS / "referee"
+
+CELL = ["family", "epsilon", "n"]
+ROW = [*CELL, "parameter"]
+
+ERRORS = 3.0
+"""Standard errors within which two estimates agree."""
+
+CLOSE = {"median": 0.02, "low": 0.05, "high": 0.05}
+"""How far an answer may be off beside its standard errors, in exact interquartile ranges."""
+
+NO_MEAN = {"sigma", "variance"}
+"""Parameters of the location-scale families whose prior has no mean: bounded sums leave its tails,
+so the posterior has none either."""
+
+
+def posteriors() -> pd.DataFrame:
+    """Return the shipped posteriors, a row for each cell, parameter and way."""
+    table = pd.read_csv(FOLDER / "posteriors.csv")
+    without = table.parameter.isin(NO_MEAN) & table.family.str.startswith("location-scale")
+    table.loc[without, ["mean", "mean_error"]] = np.nan
+    return table
+
+
+def published() -> pd.DataFrame:
+    """Return the published means: cell, parameter, method, mean, standard error and runs."""
+    return pd.read_csv(FOLDER / "published.csv")
+
+
+def references(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the reference of each cell and parameter, where two ways apply and agree.
+
+    The way with more effective draws gives the numbers, ``by``. Column ``agrees`` is whether all
+    estimates of the cell agree; ``ways`` is how many apply.
+    """
+    ways = [part.set_index(ROW) for _, part in table[table.way != "infer"].groupby("way")]
+    names = ["mean", *CLOSE]
+    first, second = (ways * 2)[:2]
+    rows = first.index.union(second.index)
+    first, second = first.reindex(rows), second.reindex(rows)
+    apart = pd.DataFrame({name: _apart(first, second, name) for name in names})
+    both = first["median"].notna() & second["median"].notna()
+    close = ((apart <= ERRORS) | apart.isna()).all(axis=1) & both & (len(ways) > 1)
+    best = first.where(first.effective.fillna(0.0) >= second.effective.fillna(0.0), second)
+    found = best.assign(ways=1 + both.astype(int), agrees=close).reset_index()
+    found["agrees"] = found.groupby(CELL)["agrees"].transform("all")
+    return found
+
+
+def _apart(first: pd.DataFrame, second: pd.DataFrame, name: str) -> pd.Series[float]:
+    """Return the difference of estimates in standard errors of the difference."""
+    error = np.hypot(first[f"{name}_error"], second[f"{name}_error"])
+    apart: pd.Series[float] = (first[name] - second[name]).abs() / error
+    return apart
+
+
+def answers(table: pd.DataFrame) -> pd.DataFrame:
+    """Return what ``infer`` answers beside the reference, and whether it is ``close``."""
+    ours = table[table.way == "infer"].drop(columns="way")
+    both = ours.merge(references(table), on=ROW, suffixes=("", "_exact"))
+    within = [
+        (both[name] - both[f"{name}_exact"]).abs()
+        <= share * both.quartiles_apart_exact
+        + ERRORS * np.hypot(both[f"{name}_error"], both[f"{name}_error_exact"])
+        for name, share in CLOSE.items()
+    ]
+    return both.assign(close=np.logical_and.reduce(within))
+
+
+def compared(table: pd.DataFrame) -> pd.DataFrame:
+    """Return published means beside the reference, and by how many of their errors they differ.
+
+    ``differs_by`` is from the nearer of both ways, in standard errors of the published mean, less
+    those of our own; NaN where no mean exists or the ways do not agree.
+    """
+    known = references(table).drop(columns=["way", "by"])
+    exact = published().merge(known, on=ROW, suffixes=("_published", ""))
+    off: list[pd.Series[float]] = []
+    for _, way in table[table.way != "infer"].groupby("way"):
+        mean = exact[ROW].merge(way[[*ROW, "mean", "mean_error"]], on=ROW, how="left")
+        error = np.hypot(exact.standard_error, mean.mean_error)
+        off.append((exact.mean_published - mean["mean"]).abs() / error)
+    differs = pd.concat(off, axis="columns").min(axis=1, skipna=False)
+    return exact.assign(differs_by=differs.where(exact.agrees))
+
+
+def counts(table: pd.DataFrame) -> pd.DataFrame:
+    """Count cells, references, close answers and published means that differ, by family."""
+    known, ours, means = references(table), answers(table), compared(table)
+    ours = ours.groupby(CELL).agg(close=("close", "all"), seconds=("seconds", "max"))
+    cells = known.groupby(CELL).agg(agrees=("agrees", "all"), ways=("ways", "min")).join(ours)
+    far = means.assign(far=means.differs_by > ERRORS, known=means.differs_by.notna())
+    outside = far.groupby(["family", "method", "epsilon", "n"]).agg(
+        far=("far", "any"), known=("known", "any")
+    )
+    by_method = outside.groupby(["family", "method"]).sum().reset_index("method")
+    of = cells.assign(close=cells.close & cells.agrees).groupby("family")
+    made = of.agg(
+        cells=("agrees", "size"),
+        two_ways=("ways", lambda ways: int((ways == 2).sum())),
+        references=("agrees", "sum"),
+        close=("close", "sum"),
+        slowest=("seconds", "max"),
+    )
+    made = made.join(by_method).rename(columns={"far": "differ", "known": "compared"})
+    return made.reset_index().fillna({"method": "", "differ": 0, "compared": 0})
