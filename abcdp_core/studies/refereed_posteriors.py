@@ -31,7 +31,7 @@ from abcdp_core import figures as fig
 from abcdp_core.base.sentences import counted
 from abcdp_core.figures import ranked
 from abcdp_core.posterior.published import referee
-from abcdp_core.studies.engine import BaseParams, Result, Rows, Run, Study, choice
+from abcdp_core.studies.engine import BaseParams, Result, Run, RunTable, Study, choice
 
 EXPERIMENT = "refereed-posteriors"
 TITLE = "Published posteriors, refereed"
@@ -43,11 +43,14 @@ FAMILIES = {
     "location-scale-variance": "location and scale, with a prior on the variance",
     "two-covariates": "linear regression on two covariates",
     "time-use": "shares of a day",
+    "linear-regression": "the shipped linear regression",
+    "log-linear": "the shipped log-linear model",
+    "sir-epidemic": "the shipped epidemic",
 }
 """Family of cells -> the same in words."""
 
-FIRST = {"regression": "slope", "location": "mu", "two": "b1", "time": "a1"}
-"""First word of a family -> the parameter in the figure."""
+FIRST = {"regression": "slope", "two": "b1", "linear": "β1"}
+"""First word of a family -> the parameter in the figure; of others, the first."""
 
 FAMILY = choice("Cells", "Cells of the same model, which differ in ε and n.", tuple(FAMILIES))
 
@@ -84,11 +87,10 @@ def headline(result: Result) -> str:
     """Count published means that differ, by method."""
     table = result.tables["families"]
     rows = table[(table.family == _family(result)) & (table.compared > 0)]
-    said = [
-        f"{row.method}'s means differ from both exact ones in {row.differ} of {row.compared} cells"
-        for row in cast(Any, rows.itertuples())
-    ]
-    return "; ".join(said) if said else "Exact posteriors, with no published ones beside them"
+    said = [f"{row.method} {row.differ} of {row.compared}" for row in cast(Any, rows.itertuples())]
+    if not said:
+        return "Exact posteriors, with no published means beside them"
+    return f"Cells whose published mean differs from both exact ones: {', '.join(said)}"
 
 
 def finding(result: Result) -> str:
@@ -98,8 +100,9 @@ def finding(result: Result) -> str:
     return (
         f"{FAMILIES[_family(result)].capitalize()}. Two exact computations apply to "
         f"{row.two_ways} of {cells} and agree in {row.references}. `abcdp infer` is close in "
-        f"{row.close} of these; the slowest cell took {row.slowest:.0f} s. Lines are 90 % intervals of the exact "
-        "posterior; those of published means are three standard errors over their runs."
+        f"{row.close} of these; the slowest cell took {row.slowest:.0f} s. Lines are 90 % "
+        "intervals of the exact posterior; those of published means are three standard errors over "
+        "their runs."
     )
 
 
@@ -114,8 +117,8 @@ EXACT = fig.THEORY.called("exact posterior, its median")
 def rows(result: Result) -> fig.CaptionedFigure:
     """Draw the exact posterior and published means of one parameter, a row for each cell."""
     family = _family(result)
-    parameter = FIRST[family.split("-", maxsplit=1)[0]]
     exact = result.tables["main"]
+    parameter = FIRST.get(family.split("-", maxsplit=1)[0], exact.parameter.iloc[0])
     exact = exact[exact.parameter == parameter].reset_index(drop=True)
     keys = pd.MultiIndex.from_frame(exact[["epsilon", "n"]])
     names = [f"ε {epsilon:g}, n {n:,}" for epsilon, n in keys]
@@ -143,18 +146,18 @@ STUDY = Study(
     Params,
     world=lambda _: referee.posteriors(),
     tables={
-        "main": Rows(
+        "main": RunTable(
             "epsilon n parameter median low high mean mean_error effective by agrees "
             "answered_median answered_low answered_high answered_effective answered_by seconds "
             "close",
             _exact,
         ),
-        "published": Rows(
+        "published": RunTable(
             "epsilon n parameter method mean_published standard_error runs median mean mean_error "
             "differs_by",
             _published,
         ),
-        "families": Rows(
+        "families": RunTable(
             "family method cells two_ways references close slowest compared differ", _families
         ),
     },

@@ -10,22 +10,20 @@ import multiprocessing
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from pathlib import Path
 
 import pandas as pd
 
+from abcdp_core.posterior.published.referee import CELL, FOLDER
 from benchmarks.referee.compute import Cell, answer, reference
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "referee"
 FILE = FOLDER / "posteriors.csv"
-KEY = ["family", "epsilon", "n"]
 
 
 def cells(families: Sequence[str] = ()) -> list[Cell]:
     """Return the cells, without those of other families; those without results come first."""
     table = pd.read_csv(FOLDER / "releases.csv")
-    known = pd.read_csv(FILE)[KEY].apply(tuple, axis=1).tolist() if FILE.exists() else []
-    table = table.assign(known=table[KEY].apply(tuple, axis=1).isin(known)).sort_values(
+    known = pd.read_csv(FILE)[CELL].apply(tuple, axis=1).tolist() if FILE.exists() else []
+    table = table.assign(known=table[CELL].apply(tuple, axis=1).isin(known)).sort_values(
         "known", kind="stable"
     )
     return [
@@ -54,10 +52,10 @@ def _write(made: pd.DataFrame, what: str) -> None:
     """Write the rows of one cell in place of its former ones."""
     if FILE.exists():
         known = pd.read_csv(FILE)
-        same = (known[KEY] == made[KEY].iloc[0]).all(axis=1)
+        same = (known[CELL] == made[CELL].iloc[0]).all(axis=1)
         same &= (known.way == "infer") == (what == "answer")
         made = pd.concat([known[~same], made])
-    made = made.sort_values([*KEY, "way"], kind="stable")
+    made = made.sort_values([*CELL, "way"], kind="stable")
     made.to_csv(FILE, index=False, float_format="%.6g", lineterminator="\n")
 
 

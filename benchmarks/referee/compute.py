@@ -5,6 +5,7 @@ The reference takes as long as it needs; ``infer`` answers as it answers anybody
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,20 +15,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from abcdp_core.base.places import EXAMPLES
 from abcdp_core.base.summaries import autocorrelation_time, effective_sample_size, weighted_quantile
 from abcdp_core.posterior import augmentation, rounds
 from abcdp_core.posterior.augmentation import Chain
 from abcdp_core.posterior.noise import Laplace
-from abcdp_core.posterior.rounds import Effort, Question
-from abcdp_core.posterior.published import inference
+from abcdp_core.posterior.published import inference, problems
+from abcdp_core.posterior.published import reference as exact
 from abcdp_core.posterior.published.models import Model
 from abcdp_core.posterior.published.problems import Problem
+from abcdp_core.posterior.rounds import Effort, Question
 from benchmarks.referee.models import FAMILIES
 
 Array = NDArray[np.float64]
 
 REFERENCE, ANSWER = 11, 1
 """Seeds of the reference and of the answer that is scored."""
+
+SHIPPED = ("linear-regression", "log-linear", "sir-epidemic")
+"""Families that are one problem in the folder of examples."""
 
 WANTED, SIMULATED, RECORDS = 20_000, 1_000_000, 500_000_000
 """Effective sample size of the reference's weights, and most data sets and records for it."""
@@ -54,6 +60,9 @@ class Cell:
     @property
     def problem(self) -> Problem:
         """Return it as ``infer`` would read it from a file."""
+        if self.family in SHIPPED:
+            file = EXAMPLES / f"{self.family.replace('-', '_')}.toml"
+            return dataclasses.replace(problems.read(file), seed=ANSWER)
         family, z = FAMILIES[self.family], np.array(self.z)
         noise = Laplace((family.scale(self.n, self.epsilon),) * len(z))
         model, name = family.model(self.n), self.family
@@ -62,7 +71,7 @@ class Cell:
 
 def reference(cell: Cell) -> list[dict[str, Any]]:
     """Return a row of estimates for each way that applies and each output."""
-    return _rows(cell, [*_weights(cell), *_chains(cell)])
+    return _rows(cell, [*_weights(cell), *(_fixed if cell.family in SHIPPED else _chains)(cell)])
 
 
 def answer(cell: Cell) -> list[dict[str, Any]]:
@@ -72,8 +81,8 @@ def answer(cell: Cell) -> list[dict[str, Any]]:
 
 def _rows(cell: Cell, found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     key = {"family": cell.family, "epsilon": cell.epsilon, "n": cell.n}
-    outputs = FAMILIES[cell.family].outputs
-    return [key | row for row in found if row["parameter"] in outputs]
+    family = FAMILIES.get(cell.family)
+    return [key | row for row in found if family is None or row["parameter"] in family.outputs]
 
 
 def _weights(cell: Cell) -> Iterator[dict[str, Any]]:
@@ -92,6 +101,18 @@ def _chains(cell: Cell) -> Iterator[dict[str, Any]]:
     theta = np.concatenate([question.model.scale.theta(each.x) for each in runs])
     even = np.full(len(theta), 1.0 / len(theta))
     yield from _of("chains", question.model, theta, even, _size_of_chains, started)
+
+
+def _fixed(cell: Cell) -> Iterator[dict[str, Any]]:
+    """Give the means of a long run without adaptation (``tools/exact_answers.py``)."""
+    table = exact.read()
+    for row in table[table.problem == cell.family.replace("-", "_")].itertuples():
+        error = row.sd / math.sqrt(row.effective_sample_size)
+        yield {
+            "parameter": row.parameter,
+            **{"way": "fixed", "by": "fixed", "effective": row.effective_sample_size},
+            **{"mean": row.mean, "mean_error": error},
+        }
 
 
 def _size_of_chains(values: Array) -> float:

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from abcdp_core.posterior.model import Records
 from abcdp_core.models.priors import (
     Gamma,
     InverseGamma,
@@ -35,6 +34,7 @@ from abcdp_core.models.priors import (
     Weibull,
     chi_square,
 )
+from abcdp_core.posterior.model import Records
 from abcdp_core.posterior.published.models import Model
 
 Array = NDArray[np.float64]

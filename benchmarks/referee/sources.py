@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.referee.sources DP-PF SOMA-Sampler`` takes copies of
 github.com/psanghi04/DP-PF (at ba4afe1) and github.com/Yifei-Xiong/SOMA-Sampler (at 8843ff0), and
-writes ``assets/referee/releases.csv`` and ``published.csv``. It needs the package openpyxl, which
+writes ``assets/referee/releases.csv`` and ``published.csv``, with the examples of this project and
+the samples published for them. It needs the package openpyxl, which
 this project does not. Only numbers are taken.
 """
 
@@ -15,7 +16,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "referee"
+from abcdp_core.base.places import EXAMPLES
+from abcdp_core.posterior.published import problems, reference
+from abcdp_core.posterior.published.referee import FOLDER
+from benchmarks.referee.compute import SHIPPED
 
 REGRESSION = "linear_regression/{}/{}/summary/{}_sim_summary.xlsx"
 LOCATION = "location_scale/{}/summary/{}_location_scale_sim_summary.xlsx"
@@ -101,6 +105,18 @@ def main(dp_pf: Path, soma: Path) -> None:
             z = _tensor(soma / f"reference_theta/atus_{of}_sdp_obs_eps_{epsilon}.pt", "<f8")
             row = {"family": "time-use", "epsilon": epsilon, "n": n, "of": of}
             releases.append(row | {"z": _text(z)})
+    for family in SHIPPED:
+        problem = problems.read(EXAMPLES / f"{family.replace('-', '_')}.toml")
+        n = 1000 if family == "sir-epidemic" else 100
+        releases.append(
+            {"family": family, "epsilon": 1.0, "n": n, "of": "", "z": _text(problem.query)}
+        )
+        samples = reference.read(reference.SAMPLES)
+        samples = samples[samples.problem == problem.name]
+        error = samples.sd / np.sqrt(samples.draws)
+        row = {"family": family, "epsilon": 1.0, "n": n, "parameter": samples.parameter}
+        row |= {"method": "reference sample", "mean": samples["mean"]}
+        published.append(pd.DataFrame(row | {"standard_error": error, "runs": samples.draws}))
     table = pd.DataFrame(releases)
     table.to_csv(FOLDER / "releases.csv", index=False, lineterminator="\n")
     means = pd.concat(published, ignore_index=True)

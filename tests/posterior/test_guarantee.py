@@ -13,11 +13,11 @@ import pytest
 from abcdp_core.__main__ import main
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.places import EXAMPLES
+from abcdp_core.models.priors import Dirichlet, LogUniform, Normal, Prior
 from abcdp_core.posterior import guarantee, rounds
 from abcdp_core.posterior.guarantee import Guarantee
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Gaussian, Laplace
-from abcdp_core.models.priors import Dirichlet, LogUniform, Normal, Prior
 from abcdp_core.posterior.rounds import Question
 from tests.statistics import assert_frequencies, rejects
 

@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.referee`` makes ``posteriors.csv``: for each cell, which is a release and a
 model, and for each parameter a row of each way, with the standard error of each estimate:
-``weights`` and ``chains`` for the reference, and what ``infer`` answers. ``published.csv`` has the
+``weights`` and ``chains`` for the reference (or ``fixed``, a long run without adaptation, with
+means alone), and what ``infer`` answers. ``published.csv`` has the
 means over the authors' runs. The derivation of the target is in ``docs/theory.md``.
 """
 
@@ -42,21 +43,27 @@ def published() -> pd.DataFrame:
     return pd.read_csv(FOLDER / "published.csv")
 
 
+def _ways(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return both ways of the reference on the same rows; NaN where one does not apply."""
+    first = table[table.way == "weights"].set_index(ROW)
+    second = table[table.way.isin(["chains", "fixed"])].set_index(ROW)
+    rows = first.index.union(second.index)
+    return first.reindex(rows), second.reindex(rows)
+
+
 def references(table: pd.DataFrame) -> pd.DataFrame:
     """Return the reference of each cell and parameter, where two ways apply and agree.
 
     The way with more effective draws gives the numbers, ``by``. Column ``agrees`` is whether all
     estimates of the cell agree; ``ways`` is how many apply.
     """
-    ways = [part.set_index(ROW) for _, part in table[table.way != "infer"].groupby("way")]
-    names = ["mean", *CLOSE]
-    first, second = (ways * 2)[:2]
-    rows = first.index.union(second.index)
-    first, second = first.reindex(rows), second.reindex(rows)
-    apart = pd.DataFrame({name: _apart(first, second, name) for name in names})
-    both = first["median"].notna() & second["median"].notna()
-    close = ((apart <= ERRORS) | apart.isna()).all(axis=1) & both & (len(ways) > 1)
-    best = first.where(first.effective.fillna(0.0) >= second.effective.fillna(0.0), second)
+    first, second = _ways(table)
+    apart = pd.DataFrame({name: _apart(first, second, name) for name in ("mean", *CLOSE)})
+    sizes = first.effective.fillna(0.0), second.effective.fillna(0.0)
+    both = (sizes[0] > 0.0) & (sizes[1] > 0.0)
+    close = ((apart <= ERRORS) | apart.isna()).all(axis=1) & both
+    # A way without quantiles does not give the numbers.
+    best = first.where((sizes[0] >= sizes[1]) | second["median"].isna(), second)
     found = best.assign(ways=1 + both.astype(int), agrees=close).reset_index()
     found["agrees"] = found.groupby(CELL)["agrees"].transform("all")
     return found
@@ -85,17 +92,18 @@ def answers(table: pd.DataFrame) -> pd.DataFrame:
 def compared(table: pd.DataFrame) -> pd.DataFrame:
     """Return published means beside the reference, and by how many of their errors they differ.
 
-    ``differs_by`` is from the nearer of both ways, in standard errors of the published mean, less
-    those of our own; NaN where no mean exists or the ways do not agree.
+    ``differs_by`` is from the nearer of both ways, in standard errors of both; NaN where no mean
+    exists or the ways do not agree.
     """
     known = references(table).drop(columns=["way", "by"])
     exact = published().merge(known, on=ROW, suffixes=("_published", ""))
-    off: list[pd.Series[float]] = []
-    for _, way in table[table.way != "infer"].groupby("way"):
-        mean = exact[ROW].merge(way[[*ROW, "mean", "mean_error"]], on=ROW, how="left")
+    off: dict[int, pd.Series[float]] = {}
+    for place, way in enumerate(_ways(table)):
+        means = way[["mean", "mean_error"]].reset_index()
+        mean = exact[ROW].merge(means, on=ROW, how="left")
         error = np.hypot(exact.standard_error, mean.mean_error)
-        off.append((exact.mean_published - mean["mean"]).abs() / error)
-    differs = pd.concat(off, axis="columns").min(axis=1, skipna=False)
+        off[place] = (exact.mean_published - mean["mean"]).abs() / error
+    differs = pd.DataFrame(off).min(axis=1, skipna=False)
     return exact.assign(differs_by=differs.where(exact.agrees))
 
 
