@@ -4,8 +4,11 @@ Where the noise is far narrower than the spread of the data, hardly any simulate
 weight. A Markov chain over parameters *and* records needs no such luck. Its state is
 $(\theta, r_1, \dots, r_n)$ with $S = \sum_i s(r_i)$; a sweep
 
+- proposes parameters, by a step that the prior leaves as it is (Cotter et al. 2013), and all
+  records anew together, and accepts with probability $\min\{1, \eta(z - S') / \eta(z - S)\}$,
+  $\eta$ being the density of the noise: where noise is wide, this goes far;
 - proposes each record anew from $f(\cdot \mid \theta)$ and accepts it with probability
-  $\min\{1, \eta(z - S + s(r_i) - s(r_i')) / \eta(z - S)\}$, $\eta$ being the density of the noise;
+  $\min\{1, \eta(z - S + s(r_i) - s(r_i')) / \eta(z - S)\}$;
 - draws each parameter given the records by slice sampling on the scale x, on which the prior is
   standard normal (Neal 2003), which needs no tuning.
 
@@ -49,6 +52,9 @@ SWEEPS = 12_000
 STARTS = 500
 """Draws from the prior, the likeliest of which a chain starts at."""
 
+TRIES, NARROWEST = 4, 1.5
+"""Steps of all parameters in a sweep, of lengths between 1 and 10 to the power of minus this."""
+
 WIDTH = 1.0
 """First width of a slice; it is doubled until both ends lie outside."""
 
@@ -85,6 +91,12 @@ def _scales(noise: Noise, k: int) -> tuple[Array, NDArray[np.int64]]:
         scale[of] = law.scale
         power[of] = 2 if isinstance(law, SQUARED) else 1
     return scale, power
+
+
+def _log_noise(off: Array, scale: Array, power: NDArray[np.int64]) -> float:
+    """Return log η up to a constant; -∞ where a number is not finite."""
+    found = -float((np.abs(off / scale) ** power / power).sum())
+    return found if math.isfinite(found) else -math.inf
 
 
 @numba.njit(cache=True, nogil=True)
@@ -130,6 +142,16 @@ def run(chain: Chain) -> Draws:
     states, sums = np.empty((kept, len(x))), np.empty((kept, len(question.z)))
     for sweep in range(chain.sweeps):
         off = question.z - parts.sum(axis=0)
+        for _ in range(TRIES):
+            step = 10.0 ** (-NARROWEST * rng.random())
+            away = math.sqrt(1.0 - step**2) * x + step * rng.standard_normal(len(x))
+            theta_away = model.prior.theta(away[None])[0]
+            proposed = of.draw(rng, theta_away)
+            new = of.contributions(proposed)
+            off_away = question.z - new.sum(axis=0)
+            gain = _log_noise(off_away, scale, power) - _log_noise(off, scale, power)
+            if new.shape == parts.shape and math.log(rng.random()) < gain:
+                x, theta, off, records, parts = away, theta_away, off_away, proposed, new
         proposed = of.draw(rng, theta)
         if proposed.shape != records.shape:
             raise ParameterError(
