@@ -28,7 +28,7 @@ from abcdp_core.posterior.outcome import Posterior
 from abcdp_core.posterior.published import inference, problems, report
 from abcdp_core.posterior.published.models import Model
 from abcdp_core.posterior.published.problems import Problem, Sizes
-from abcdp_core.posterior.rounds import Question
+from abcdp_core.posterior.rounds import InferenceProblem
 from abcdp_core.publish.output import citation, draws
 from abcdp_core.publish.output.files import as_json
 from abcdp_core.publish.output.page import LIBRARY, page
@@ -91,7 +91,7 @@ def _guarantee(problem: Problem, level: str | None) -> Guarantee | None:
         return None
     if not isinstance(problem.source, Model):
         raise ParameterError("--guarantee: simulates anew, so it needs a simulator, not a pool.")
-    question = Question(problem.source, problem.noise, problem.query, problem.seed)
+    question = InferenceProblem(problem.source, problem.noise, problem.query, problem.seed)
     asked = Guarantee(question, float(LEVEL.parse("guarantee", level)))
     say(f"For --guarantee, at most {asked.most_simulated:,} data sets are simulated.")
     return asked

@@ -31,7 +31,7 @@ from abcdp_core.base.streams import generator
 from abcdp_core.posterior import rounds
 from abcdp_core.posterior.proposals import Proposal
 from abcdp_core.posterior.regression import Predictor
-from abcdp_core.posterior.rounds import TaskMap, InferenceProblem, one_by_one
+from abcdp_core.posterior.rounds import InferenceProblem, TaskMap, one_by_one
 
 Array = NDArray[np.float64]
 

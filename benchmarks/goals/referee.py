@@ -14,7 +14,7 @@ from abcdp_core.posterior.guarantee import Guarantee
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Laplace
 from abcdp_core.posterior.published import referee
-from abcdp_core.posterior.rounds import Question
+from abcdp_core.posterior.rounds import InferenceProblem
 from benchmarks.goals import SEED, Measured, alone, goal, on_all_processors, share
 from benchmarks.referee.__main__ import compute
 
@@ -69,7 +69,7 @@ def _holds(of: tuple[float, float, int]) -> bool:
     epsilon, mean, run = of
     rng, noise = generator(SEED, "guarantee-coverage", run), Laplace((10.0 / epsilon,))
     z = noise.noisy(rng, _sums(rng, np.array([[mean]])))[0]
-    low, high = Guarantee(Question(WAITING, noise, z, run), 0.9).intervals().ends["mean"]
+    low, high = Guarantee(InferenceProblem(WAITING, noise, z, run), 0.9).intervals().ends["mean"]
     return low <= mean <= high
 
 

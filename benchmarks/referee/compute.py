@@ -24,7 +24,7 @@ from abcdp_core.posterior.published import inference, problems
 from abcdp_core.posterior.published import reference as exact
 from abcdp_core.posterior.published.models import Model
 from abcdp_core.posterior.published.problems import Problem
-from abcdp_core.posterior.rounds import Effort, Question
+from abcdp_core.posterior.rounds import Effort, InferenceProblem
 from benchmarks.referee.models import FAMILIES
 
 Array = NDArray[np.float64]
@@ -137,9 +137,9 @@ def _answer(cell: Cell) -> Iterator[dict[str, Any]]:
         yield row | {"by": found.way}
 
 
-def _question(problem: Problem) -> Question:
+def _question(problem: Problem) -> InferenceProblem:
     assert isinstance(problem.source, Model)
-    return Question(problem.source, problem.noise, problem.query, REFERENCE)
+    return InferenceProblem(problem.source, problem.noise, problem.query, REFERENCE)
 
 
 def _of(

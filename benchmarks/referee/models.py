@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from abcdp_core.models.priors import (
+    Distribution,
     Gamma,
     InverseGamma,
-    Law,
     Normal,
     Prior,
     StudentT,
@@ -216,7 +216,7 @@ class TimeUse(_Sums):
 
 
 def _made(
-    sums: Any, parameters: str, numbers: str, laws: tuple[Law, ...], report: dict[str, Any]
+    sums: Any, parameters: str, numbers: str, laws: tuple[Distribution, ...], report: dict[str, Any]
 ) -> Model:
     return Model(
         tuple(parameters.split()),

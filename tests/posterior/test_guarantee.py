@@ -18,7 +18,7 @@ from abcdp_core.posterior import guarantee, rounds
 from abcdp_core.posterior.guarantee import Guarantee
 from abcdp_core.posterior.model import Model
 from abcdp_core.posterior.noise import Gaussian, Laplace
-from abcdp_core.posterior.rounds import Question
+from abcdp_core.posterior.rounds import InferenceProblem
 from tests.statistics import assert_frequencies, rejects
 
 Array = np.ndarray
@@ -52,7 +52,7 @@ def held(mean: float, model: Model) -> Array:
     count = 0
     for seed in range(SETS):
         z = noise.noisy(rng, clamped(1.0, rng, np.array([[mean]])))[0]
-        low, high = Guarantee(Question(model, noise, z, seed), 0.8).intervals().ends["mean"]
+        low, high = Guarantee(InferenceProblem(model, noise, z, seed), 0.8).intervals().ends["mean"]
         count += low <= mean <= high
     return np.array([count, SETS - count])
 
@@ -72,22 +72,23 @@ def shifted(rng: np.random.Generator, theta: Array) -> Array:
 
 def test_ends_are_those_of_the_test_and_another_parameter_widens_them() -> None:
     alone = Model(("a",), ("z",), Prior((Normal(0.0, 1.0),)), lambda _, theta: theta)
-    question = Question(alone, Gaussian((0.5,)), np.array([0.3]), 1)
+    question = InferenceProblem(alone, Gaussian((0.5,)), np.array([0.3]), 1)
     low, high = Guarantee(question, 0.9).intervals().ends["a"]
     # Quantiles of 99 draws are off by 0.12 at most here.
     assert (low, high) == pytest.approx((0.3 - 1.645 * 0.5, 0.3 + 1.645 * 0.5), abs=0.25)
     two = Model(("a", "b"), ("z",), Prior((Normal(0.0, 1.0),) * 2), shifted)
-    ends = Guarantee(Question(two, Gaussian((0.5,)), np.array([0.3]), 1), 0.9).intervals().ends
+    both = InferenceProblem(two, Gaussian((0.5,)), np.array([0.3]), 1)
+    ends = Guarantee(both, 0.9).intervals().ends
     # b may be anything, so that a is unbounded.
     assert ends["a"] == (-math.inf, math.inf)
 
 
 def test_far_numbers_have_no_value_or_no_end() -> None:
     alone = Model(("a",), ("z",), Prior((Normal(0.0, 1.0),)), lambda _, theta: theta)
-    far = Guarantee(Question(alone, Gaussian((0.5,)), np.array([4.2]), 1), 0.9).intervals()
+    far = Guarantee(InferenceProblem(alone, Gaussian((0.5,)), np.array([4.2]), 1), 0.9).intervals()
     assert far.ends["a"][1] == math.inf
     assert "a at least " in far.sentence
-    away = Guarantee(Question(alone, Gaussian((0.5,)), np.array([9.0]), 1), 0.9).intervals()
+    away = Guarantee(InferenceProblem(alone, Gaussian((0.5,)), np.array([9.0]), 1), 0.9).intervals()
     assert "a has no value that fits the numbers" in away.sentence
     assert away.record()["intervals"] == {"a": [None, None]}
 
@@ -95,12 +96,12 @@ def test_far_numbers_have_no_value_or_no_end() -> None:
 def test_what_cannot_be_guaranteed_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     many = Model(tuple("abcd"), ("z",), Prior((Normal(0.0, 1.0),) * 4), shifted)
     with pytest.raises(ParameterError, match="at most 3 parameters; this model has 4"):
-        Guarantee(Question(many, Gaussian((0.5,)), np.array([0.3]), 1), 0.9)
+        Guarantee(InferenceProblem(many, Gaussian((0.5,)), np.array([0.3]), 1), 0.9)
     shares = Model(("a", "b"), ("z",), Prior((Dirichlet((1.0, 1.0)),)), shifted)
     with pytest.raises(ParameterError, match="independent in the prior"):
-        Guarantee(Question(shares, Gaussian((0.5,)), np.array([0.3]), 1), 0.9)
-    wrong = ["infer", str(EXAMPLES / "linear_regression.toml"), "--guarantee", "1.5"]
-    assert main(wrong) == 2
+        Guarantee(InferenceProblem(shares, Gaussian((0.5,)), np.array([0.3]), 1), 0.9)
+    wrong = ["--guarantee", "1.5", "--out", "unused"]
+    assert main(["infer", str(EXAMPLES / "linear_regression.toml"), *wrong]) == 2
     assert "guarantee = 1.5: must be between 0.5 and 0.99" in capsys.readouterr().err
 
 
