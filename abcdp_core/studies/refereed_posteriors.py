@@ -87,22 +87,26 @@ def headline(result: Result) -> str:
     """Count published means that differ, by method."""
     table = result.tables["families"]
     rows = table[(table.family == _family(result)) & (table.compared > 0)]
-    said = [f"{row.method} {row.differ} of {row.compared}" for row in cast(Any, rows.itertuples())]
+    said = [
+        f"{row.method} in {row.differ:.0f} of {row.compared:.0f} cells"
+        for row in cast(Any, rows.itertuples())
+    ]
     if not said:
-        return "Exact posteriors, with no published means beside them"
-    return f"Cells whose published mean differs from both exact ones: {', '.join(said)}"
+        return "Exact posteriors, where two computations agree; no means of these are published"
+    return f"Published means that differ from both exact ones: {', '.join(said)}"
 
 
 def finding(result: Result) -> str:
     """Say how many cells have a reference, and how `infer` does on them."""
     row = cast(Any, result.tables["families"].set_index("family").loc[[_family(result)]].iloc[0])
     cells = counted(int(row.cells), "cell")
+    compared = " or ".join(result.tables["main"].parameter.unique())
     return (
         f"{FAMILIES[_family(result)].capitalize()}. Two exact computations apply to "
-        f"{row.two_ways} of {cells} and agree in {row.references}. `abcdp infer` is close in "
+        f"{row.two_ways} of {cells} and agree in {row.references}. The command infer is close in "
         f"{row.close} of these; the slowest cell took {row.slowest:.0f} s. Lines are 90 % "
         "intervals of the exact posterior; those of published means are three standard errors over "
-        "their runs."
+        f"their runs. A cell differs if the mean of {compared} does."
     )
 
 
@@ -110,7 +114,7 @@ def _family(result: Result) -> str:
     return cast(Params, result.params).family
 
 
-EXACT = fig.THEORY.called("exact posterior, its median")
+EXACT = fig.THEORY.called("exact median")
 """The reference."""
 
 
@@ -121,7 +125,11 @@ def rows(result: Result) -> fig.CaptionedFigure:
     parameter = FIRST.get(family.split("-", maxsplit=1)[0], exact.parameter.iloc[0])
     exact = exact[exact.parameter == parameter].reset_index(drop=True)
     keys = pd.MultiIndex.from_frame(exact[["epsilon", "n"]])
-    names = [f"ε {epsilon:g}, n {n:,}" for epsilon, n in keys]
+    lacking = exact["median"].isna()
+    names = [
+        f"ε {epsilon:g}, n {n:,}{' (no reference)' if none else ''}"
+        for (epsilon, n), none in zip(keys, lacking, strict=True)
+    ]
     drawn = ranked.ranked(names, headline(result), parameter, "", row_height=24)
     places = np.arange(len(names), dtype=float)
     median, low, high = exact[["median", "low", "high"]].to_numpy().T
@@ -129,7 +137,7 @@ def rows(result: Result) -> fig.CaptionedFigure:
     means = result.tables["published"]
     means = means[means.parameter == parameter]
     methods = list(means.method.unique())
-    styles = [EXACT, *fig.styles([f"published mean, {name}" for name in methods])]
+    styles = [EXACT, *fig.styles(methods)]
     for shift, name, style in zip((0.2, -0.2), methods, styles[1:], strict=False):
         of = means[means.method == name].set_index(["epsilon", "n"]).reindex(keys)
         middle, reach = of.mean_published.to_numpy(), 3.0 * of.standard_error.to_numpy()

@@ -67,7 +67,8 @@ WAITING = Model(("mean",), ("sum",), Prior((LogUniform(0.05, 200.0),)), _sums)
 
 def _holds(of: tuple[float, float, int]) -> bool:
     epsilon, mean, run = of
-    rng, noise = generator(SEED, "guarantee-coverage", run), Laplace((10.0 / epsilon,))
+    place = round(100 * epsilon), round(100 * mean)
+    rng, noise = generator(SEED, "guarantee-coverage", *place, run), Laplace((10.0 / epsilon,))
     z = noise.noisy(rng, _sums(rng, np.array([[mean]])))[0]
     low, high = Guarantee(InferenceProblem(WAITING, noise, z, run), 0.9).intervals().ends["mean"]
     return low <= mean <= high

@@ -220,7 +220,7 @@ TABLE = (
         "Verify",
         ("refereed-posteriors",),
         own=_own({"refereed-posteriors": "family"}),
-        without=("seed",),
+        pins=True,
     ),
     Page(
         "gaussian_noise",

@@ -52,7 +52,7 @@ def _ways(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def references(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the reference of each cell and parameter, where two ways apply and agree.
+    """Return the reference of each cell and parameter; NaN unless two ways apply and agree.
 
     The way with more effective draws gives the numbers, ``by``. Column ``agrees`` is whether all
     estimates of the cell agree; ``ways`` is how many apply.
@@ -66,6 +66,8 @@ def references(table: pd.DataFrame) -> pd.DataFrame:
     best = first.where((sizes[0] >= sizes[1]) | second["median"].isna(), second)
     found = best.assign(ways=1 + both.astype(int), agrees=close).reset_index()
     found["agrees"] = found.groupby(CELL)["agrees"].transform("all")
+    numbers = [f"{name}{end}" for name in ("mean", *CLOSE) for end in ("", "_error")]
+    found.loc[~found.agrees, [*numbers, "quartiles_apart"]] = np.nan
     return found
 
 
