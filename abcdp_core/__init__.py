@@ -20,7 +20,7 @@ from typing import Any
 
 from abcdp_core.base import former, libraries
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 # Before anything imports numba.
 libraries.choose(os.environ, Path(__file__).parent)

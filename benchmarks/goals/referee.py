@@ -27,7 +27,7 @@ SETS = 2000
 @functools.cache
 def _counts() -> pd.DataFrame:
     """Return the counts of all families, computed again in an hour or two."""
-    for what in ("weights", "chains", "answer"):
+    for what in ("weights", "chains", "longer", "answer"):
         compute(what)
     return referee.counts(referee.posteriors()).drop_duplicates("family")
 

@@ -38,8 +38,8 @@ SHIPPED = ("linear-regression", "log-linear", "sir-epidemic")
 WANTED, SIMULATED, RECORDS = 20_000, 1_000_000, 500_000_000
 """Effective sample size of the reference's weights, and most data sets and records for it."""
 
-CHAINS, SWEEPS = 2, 12_000
-"""Of the reference."""
+CHAINS, SWEEPS, LONGER = 2, 12_000, 48_000
+"""Chains of the reference, their sweeps, and those where both ways did not agree."""
 
 SECONDS = 25.0
 """After which ``infer`` begins no round."""
@@ -79,6 +79,11 @@ def chains(cell: Cell) -> list[dict[str, Any]]:
     return _rows(cell, (_fixed if cell.family in SHIPPED else _chains)(cell))
 
 
+def longer(cell: Cell) -> list[dict[str, Any]]:
+    """Return the same by longer chains."""
+    return _rows(cell, _chains(cell, LONGER))
+
+
 def answer(cell: Cell) -> list[dict[str, Any]]:
     """Return the same of what ``infer`` answers."""
     return _rows(cell, _answer(cell))
@@ -99,10 +104,10 @@ def _weights(cell: Cell) -> Iterator[dict[str, Any]]:
         yield from _of("weights", question.model, theta, found.weights, lambda _: size, started)
 
 
-def _chains(cell: Cell) -> Iterator[dict[str, Any]]:
+def _chains(cell: Cell, sweeps: int = SWEEPS) -> Iterator[dict[str, Any]]:
     started = time.monotonic()
     question = _question(cell.problem)
-    runs = [augmentation.run(Chain(question, number, SWEEPS)) for number in range(CHAINS)]
+    runs = [augmentation.run(Chain(question, number, sweeps)) for number in range(CHAINS)]
     theta = np.concatenate([question.model.scale.theta(each.x) for each in runs])
     even = np.full(len(theta), 1.0 / len(theta))
     yield from _of("chains", question.model, theta, even, _size_of_chains, started)

@@ -28,7 +28,7 @@ class Reading:
 VERSION = "version"
 """Key of what made a link."""
 
-SAME_NUMBERS = ("0.3.0",)
+SAME_NUMBERS = ("0.4.0",)
 """Versions that give the same numbers as this one."""
 
 
