@@ -55,6 +55,18 @@ FIRST = {"regression": "slope", "two": "b1", "linear": "β1"}
 FAMILY = choice("Cells", "Cells of the same model, which differ in ε and n.", tuple(FAMILIES))
 
 
+MAIN = (
+    "epsilon n parameter median low high mean mean_error effective by agrees answered_median "
+    "answered_low answered_high answered_effective answered_by seconds close"
+)
+PUBLISHED = (
+    "epsilon n parameter method mean_published standard_error runs median mean mean_error "
+    "differs_by"
+)
+COUNTS = "family method cells two_ways references close slowest compared differ"
+"""Columns of the tables."""
+
+
 @dataclass(frozen=True)
 class Params(BaseParams):
     """Which cells are shown."""
@@ -64,23 +76,23 @@ class Params(BaseParams):
 
 def _exact(table: pd.DataFrame, run: Run[Params]) -> pd.DataFrame:
     """Return the exact posteriors of the chosen cells, with what ``infer`` answers."""
-    both = referee.answers(table).rename(columns={"by": "answered_by"})
-    names = {f"{name}_exact": name for name in (*NUMBERS, "mean_error", "effective", "by")}
-    answers = {name: f"answered_{name}" for name in ("median", "low", "high", "effective")}
-    exact = both.drop(columns=list(names.values()), errors="ignore").rename(columns=names)
-    return _of_family(exact.join(both[list(answers)].rename(columns=answers)), run)
+    both = referee.answers(table)
+    exact = {f"{name}_exact": name for name in MAIN.split() if f"{name}_exact" in both}
+    answers = {name: f"answered_{name}" for name in ("median", "low", "high", "effective", "by")}
+    found = both.drop(columns=list(exact.values())).rename(columns=exact)
+    return _of_family(found.join(both[list(answers)].rename(columns=answers)), run)[MAIN.split()]
 
 
 def _published(table: pd.DataFrame, run: Run[Params]) -> pd.DataFrame:
-    return _of_family(referee.compared(table), run)
+    return _of_family(referee.compared(table), run)[PUBLISHED.split()]
 
 
 def _families(table: pd.DataFrame, _: Run[Params]) -> pd.DataFrame:
-    return referee.counts(table)
+    return referee.counts(table)[COUNTS.split()]
 
 
 def _of_family(table: pd.DataFrame, run: Run[Params]) -> pd.DataFrame:
-    return table[table.family == run.params.family]
+    return table[table.family == run.params.family].reset_index(drop=True)
 
 
 def headline(result: Result) -> str:
@@ -147,27 +159,14 @@ def rows(result: Result) -> fig.CaptionedFigure:
     return fig.CaptionedFigure(drawn, finding(result))
 
 
-NUMBERS = ("median", "low", "high", "mean")
-
 STUDY = Study(
     EXPERIMENT,
     Params,
     world=lambda _: referee.posteriors(),
     tables={
-        "main": RunTable(
-            "epsilon n parameter median low high mean mean_error effective by agrees "
-            "answered_median answered_low answered_high answered_effective answered_by seconds "
-            "close",
-            _exact,
-        ),
-        "published": RunTable(
-            "epsilon n parameter method mean_published standard_error runs median mean mean_error "
-            "differs_by",
-            _published,
-        ),
-        "families": RunTable(
-            "family method cells two_ways references close slowest compared differ", _families
-        ),
+        "main": RunTable(MAIN, _exact),
+        "published": RunTable(PUBLISHED, _published),
+        "families": RunTable(COUNTS, _families),
     },
     says=lambda result: f"{headline(result)}. {finding(result)}",
     privacy="Only published numbers are read, so no budget is spent.",

@@ -55,7 +55,7 @@ SMALLER: dict[str, dict[str, Any]] = {
 MEASURED = "seconds"
 """Column of measured times, which differ each time."""
 
-CLOSED_FORM = ("accounting", "gaussian-loss", "ways-of-asking")
+CLOSED_FORM = ("accounting", "gaussian-loss", "refereed-posteriors", "ways-of-asking")
 """Studies that draw no random number."""
 
 EMPTY = {
