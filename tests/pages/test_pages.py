@@ -42,7 +42,7 @@ PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 SHOWING = [page for page in PAGES if page != "lessons"]
 """Pages with figures; that of the lessons leads to them."""
 
-UNSTAMPED = {"distances", "papers", "published_queries", "your_own_data"}
+UNSTAMPED = {"distances", "papers", "published_queries", "refereed_posteriors", "your_own_data"}
 """Pages that are no demonstration with a seed to show."""
 
 
@@ -92,6 +92,7 @@ MOVES: dict[str, tuple[str, Scalar] | None] = {
     "live_poll": ("poll.epsilon_total", 1.0),
     "distances": ("distance-forms.pairs", 12),
     "published_queries": ("published-query.simulations", 5000),
+    "refereed_posteriors": ("refereed-posteriors.family", "time-use"),
     "best interval": ("adaptive-truncation.epsilon_total", 2.0),
     # Nothing is pinned in the view that it opens with.
     "live": None,
