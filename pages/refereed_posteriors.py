@@ -7,22 +7,23 @@ import streamlit as st
 from abcdp_core.run.results import Result
 from ui import router
 from ui.figures import blocks, downloads, labels
+from ui.jobs import progress
 from ui.view import params
 from ui.view.view import View
-from ui.widgets import compare, controls
+from ui.widgets import controls
 
 STUDY = "refereed-posteriors"
 
 
 def main(view: View) -> None:
     controls.page_controls(view, f"{STUDY}.family")
-    job = compare.growing(view, lambda view: params.ask(view, STUDY), partial(draw, view))
+    job = progress.growing(params.ask(view, STUDY), partial(draw, view))
     blocks.theory(STUDY)
     downloads.block(view, STUDY, job)
 
 
-def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
-    blocks.figure(view, STUDY, found, ("main", "published"), pinned=pinned)
+def draw(view: View, found: Result) -> None:
+    blocks.figure(view, STUDY, found, ("main", "published"))
     labels.show(found, stamp="")
     blocks.heading("All cells", "Cells of each family, and what was found.")
     blocks.table(found, "families")

@@ -92,7 +92,6 @@ MOVES: dict[str, tuple[str, Scalar] | None] = {
     "live_poll": ("poll.epsilon_total", 1.0),
     "distances": ("distance-forms.pairs", 12),
     "published_queries": ("published-query.simulations", 5000),
-    "refereed_posteriors": ("refereed-posteriors.family", "time-use"),
     "best interval": ("adaptive-truncation.epsilon_total", 2.0),
     # Nothing is pinned in the view that it opens with.
     "live": None,

@@ -220,7 +220,6 @@ TABLE = (
         "Verify",
         ("refereed-posteriors",),
         own=_own({"refereed-posteriors": "family"}),
-        pins=True,
     ),
     Page(
         "gaussian_noise",
