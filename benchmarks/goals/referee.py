@@ -49,9 +49,9 @@ def close() -> Measured:
     return share(int(made.close.sum()), int(made.references.sum()))
 
 
-@goal("referee-seconds", at_most=30.0)
+@goal("referee-seconds", at_most=60.0)
 def seconds() -> Measured:
-    """Most seconds of `infer` for one of these cells, on one of two processors."""
+    """Most seconds of `infer` for one of these cells on one processor; two are to take 30."""
     made = _counts()
     return alone(made.slowest[made.references > 0].max())
 
