@@ -96,7 +96,7 @@ NAMED = {
     looks.BLUE: r"non-private|no noise|without noise|noise decides|threshold|close enough|"
     r"too few close draws|kept|their mean|the value itself|draws",
     looks.GREEN: r"theory|formula|bound|ceiling|any pure ε|allows|median \(band|all information|"
-    r"\d+ %|belief|at least|possible|most|least|attained",
+    r"\d+ %|belief|at least|possible|most|least|attained|exact median",
     looks.GREY: r"prior|σ not clearly learned|log σ|σ not|without any data|nothing",
     looks.BLACK: r"truth|true|observed|reference|the data|original|before|your|exact ratio|private|"
     r"draws|fresh threshold|in a run|50 % before",
