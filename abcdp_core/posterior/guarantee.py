@@ -66,7 +66,7 @@ class Guaranteed:
         """State the intervals and what they guarantee."""
         said = "; ".join(f"{name} {_in_words(*ends)}" for name, ends in self.ends.items())
         return (
-            f"Intervals by test inversion: {said}. TaskMap holds its parameter with probability at "
+            f"Intervals by test inversion: {said}. Each holds its parameter with probability at "
             f"least {percent(self.level)}, whatever the true values are, if the model is right."
         )
 

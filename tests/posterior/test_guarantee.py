@@ -116,5 +116,6 @@ def test_the_command_says_how_much_is_simulated_and_writes_intervals(
     assert said.startswith("For --guarantee, at most ")
     record = json.loads((tmp_path / "infer.json").read_text(encoding="utf-8"))["guaranteed"]
     assert record["sentence"] in said
+    assert "Each holds its parameter with probability at least 80 %" in said
     assert list(record["intervals"]) == ["β0", "β1", "β2"]
     assert record["level"] == 0.8
