@@ -103,6 +103,8 @@ def headline(result: Result) -> str:
         f"{row.method} in {row.differ:.0f} of {row.compared:.0f} cells"
         for row in cast(Any, rows.itertuples())
     ]
+    if not table[table.family == _family(result)].references.any():
+        return "No reference: in no cell do two exact computations apply and agree"
     if not said:
         return "Exact posteriors, where two computations agree; no means of these are published"
     return f"Published means that differ from both exact ones: {', '.join(said)}"
@@ -112,14 +114,20 @@ def finding(result: Result) -> str:
     """Say how many cells have a reference, and how `infer` does on them."""
     row = cast(Any, result.tables["families"].set_index("family").loc[[_family(result)]].iloc[0])
     cells = counted(int(row.cells), "cell")
-    compared = " or ".join(result.tables["main"].parameter.unique())
-    return (
+    said = [
         f"{FAMILIES[_family(result)].capitalize()}. Two exact computations apply to "
         f"{row.two_ways} of {cells} and agree in {row.references}. The command infer is close in "
-        f"{row.close} of these; the slowest cell took {row.slowest:.0f} s. Lines are 90 % "
-        "intervals of the exact posterior; those of published means are three standard errors over "
-        f"their runs. A cell differs if the mean of {compared} does."
-    )
+        f"{row.close} of these; the slowest cell took {row.slowest:.0f} s."
+    ]
+    if row.references:
+        said.append("Lines are 90 % intervals of the exact posterior.")
+    if row.compared:
+        compared = " or ".join(result.tables["main"].parameter.unique())
+        said.append(
+            "Lines of published means are three standard errors over their runs. A cell differs if "
+            f"the mean of {compared} does."
+        )
+    return " ".join(said)
 
 
 def _family(result: Result) -> str:

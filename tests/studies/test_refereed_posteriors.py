@@ -10,8 +10,10 @@ import pytest
 from scipy import stats
 
 from abcdp_core.posterior.published import referee
+from abcdp_core.studies import refereed_posteriors
 from benchmarks.referee.__main__ import cells
 from benchmarks.referee.models import FAMILIES
+from tests import results
 
 BASE = {"epsilon": 1.0, "n": 100, "parameter": "slope", "effective": 1000.0, "by": ""}
 ERRORS = dict.fromkeys(("mean_error", "median_error", "low_error", "high_error"), 0.01)
@@ -75,6 +77,13 @@ def test_the_shipped_cells_are_enough_and_their_answers_close() -> None:
     assert counts.cells.sum() == len(cells()) == 101
     assert counts.references.sum() >= 54
     assert counts.close.sum() >= 0.95 * counts.references.sum()
+
+
+def test_a_family_without_references_says_so_and_nothing_of_lines_that_are_not_there() -> None:
+    params = refereed_posteriors.Params(family="time-use")
+    result = results.of(refereed_posteriors.EXPERIMENT, params)
+    assert refereed_posteriors.headline(result).startswith("No reference: in no cell")
+    assert "Lines" not in refereed_posteriors.finding(result)
 
 
 def regression(records: np.ndarray, theta: np.ndarray, unit: float) -> float:
