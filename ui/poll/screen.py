@@ -48,41 +48,46 @@ def show(view: View, code: str, secret: str) -> None:
 
     @st.fragment(run_every=EVERY)
     def looks() -> None:
-        _stage(view, live, seen)
-        _results(live)
+        # The files come first, so that they have every answer that the stage counts.
+        asked = live.questionnaire()
+        stage = st.container()
+        _results(live, asked)
+        with stage:
+            _stage(view, live, asked, seen)
 
     looks()
     st.button("Leave", on_click=st.query_params.clear, type="tertiary")
 
 
-def _stage(view: View, live: LivePoll, seen: dict[int, int]) -> None:
+def _stage(view: View, live: LivePoll, asked: Questionnaire, seen: dict[int, int]) -> None:
     """Show what the hall sees of one question, and what the lecturer may do.
 
     Args:
         view: the page.
         live: the poll.
+        asked: its questions and the answers that are shown.
         seen: place of a round -> answers that were there at the last look.
     """
     with st.container(horizontal=True, vertical_alignment="center", key="poll-stage-head"):
         title = st.empty()
-        at = _chosen(live)
+        at = _chosen(live, len(asked.items))
         shown = st.segmented_control(
             "Stage", (ANSWERS, BESIDE, HOW), default=ANSWERS, required=True, key="poll-stage",
             label_visibility="collapsed",
         )  # fmt: skip
         controls.widget(view, "projector")
-    now = live.rounds[at]
-    title.html(f"<h1>{html.escape(now.item.text)}</h1>")
-    count = len(now.item.poll.answers)
+    now, item = live.rounds[at], asked.items[at]
+    title.html(f"<h1>{html.escape(item.text)}</h1>")
+    count = len(item.poll.answers)
     is_early = count < poll_page.FEWEST
     left, right = st.columns((2, 5) if is_early else (1, 5), gap="large")
     with left:
         _address(live, 300 if is_early else 150)
         waiting = f" ({now.waiting} more asked)" if now.waiting else ""
-        epsilon = in_digits(now.item.poll.design.epsilon)
+        epsilon = in_digits(item.poll.design.epsilon)
         _numbers({"Answered": f"{count}{waiting}", "ε of each": epsilon})
     with right:
-        item = live.questionnaire().known()[at]
+        item = asked.known()[at]
         if shown == HOW:
             _coin(item, now.questions)
         elif is_early:
@@ -95,16 +100,16 @@ def _stage(view: View, live: LivePoll, seen: dict[int, int]) -> None:
         st.caption(said)
 
 
-def _chosen(live: LivePoll) -> int:
+def _chosen(live: LivePoll, many: int) -> int:
     """Return the place of the round that is looked at: the present one, or one that is chosen."""
-    places = [*range(len(live.rounds) if live.one_each else live.at + 1)]
+    places, now = [*range(many)], min(live.at, many - 1)
     if len(places) == 1:
         return 0
     chosen = st.segmented_control(
-        "Question", places, default=live.at, required=True, key=f"poll-round-{live.at}",
+        "Question", places, default=now, required=True, key=f"poll-round-{now}",
         format_func=lambda at: f"{at + 1}", label_visibility="collapsed",
     )  # fmt: skip
-    return live.at if chosen is None else int(chosen)
+    return now if chosen is None else int(chosen)
 
 
 def _address(live: LivePoll, width: int) -> None:
@@ -213,12 +218,12 @@ def _said(do: Callable[..., None], *about: Any) -> None:
         st.toast(verbatim(error))
 
 
-def _results(live: LivePoll) -> None:
+def _results(live: LivePoll, asked: Questionnaire) -> None:
     """Offer what has come so far; the tables take a while, so they are made on a click."""
     st.header("Results")
     found: dict[str, str | Callable[[], bytes]] = {
-        **_texts(live.questionnaire()),
-        "poll.zip": functools.partial(_tables, live),
+        **_texts(asked),
+        "poll.zip": functools.partial(_tables, asked),
     }
     if live.seats:
         found["seats.html"] = poll_page.seats(live.seats)
@@ -235,8 +240,8 @@ def _texts(asked: Questionnaire) -> dict[str, str]:
     return {"poll.toml": poll_file.written(asked), "poll.html": poll_page.page(asked)}
 
 
-def _tables(live: LivePoll) -> bytes:
+def _tables(asked: Questionnaire) -> bytes:
     with zipfile.ZipFile(packed := io.BytesIO(), "w") as archive:
-        for name, table in tables_of(live.questionnaire().known()).items():
+        for name, table in tables_of(asked.known()).items():
             archive.writestr(name, table.to_csv(index=False))
     return packed.getvalue()
