@@ -10,7 +10,23 @@ The data flow in one line::
 * a *mechanism* turns a comparison into a *release*, which may be published;
 * a *study* makes many releases and reports tables: a *result*.
 
-Nothing in this package imports the web framework.
+Nothing in this package imports the web framework. The rooms, each with its map:
+
+| room | what is there |
+|---|---|
+| :mod:`.models` | what is simulated, and by how much one record moves its numbers |
+| :mod:`.privacy` | the ε and δ of what was done; noise that several mechanisms share |
+| :mod:`.mechanisms` | the private step of a study, one file each |
+| :mod:`.release` | the same from a person's own data, once: budget, noise, record, report |
+| :mod:`.posterior` | from released numbers to parameters |
+| :mod:`.adaptive` | people asked one by one, and polls |
+| :mod:`.evaluation` | the error to expect, by formulas and by cases |
+| :mod:`.studies` | questions to the rooms above, with their tables, figures and captions |
+| :mod:`.run` | tasks executed: here, in processes, on a cluster |
+| :mod:`.figures` | how figures look |
+| :mod:`.publish` | files, claims of papers, lessons |
+| :mod:`.cli` | the commands |
+| :mod:`.base` | what all stand on: parameters, files, numbers in words |
 """
 
 import importlib

@@ -5,7 +5,8 @@ empty figures and traces that studies share; :mod:`statistics` what they draw al
 runs, errors, mechanisms and ways of asking; :mod:`mirrored` histograms with and without noise;
 :mod:`ranked` rows of marks with names. What few need is imported by itself: :mod:`projected` what
 a lecture hall needs; :mod:`joined` two figures on the same axes; :mod:`replicates` released numbers
-over what a model makes; :mod:`lines` curves. A study gives each figure as :class:`CaptionedFigure`.
+over what a model makes; :mod:`lines` curves. A study gives each figure as :class:`CaptionedFigure`,
+and writes its caption.
 """
 
 from __future__ import annotations

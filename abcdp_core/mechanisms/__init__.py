@@ -12,7 +12,9 @@ From public to published::
 - ``fit`` computes from public data what a mechanism needs beforehand: a clipping bound, a map.
 - ``calibrate`` returns an event whose cost is at most the :class:`Budget`. The event holds the
   noise scales and depends on nothing private.
-- ``release`` runs once. A :class:`Release` holds only what may be published.
+- ``release`` runs once, and draws a study's noise from ``rng``; noise on a person's own data is
+  drawn by :mod:`abcdp_core.release.exact_noise`. A :class:`Release` holds only what may be
+  published.
 
 A module joins by ``MECHANISMS``, a tuple of :class:`Mechanism`. It registers the cost of each new
 kind of event (``@privacy.cost.register``) and, where known, its noise in words
@@ -20,7 +22,8 @@ kind of event (``@privacy.cost.register``) and, where known, its noise in words
 that need only a run it has ``calibrate``, from a budget and a sensitivity to an event, and ``run``,
 from distances, an event and a generator to a release. The sparse vector's ``run`` returns a trace
 as well, for teaching; a trace is never part of a release. :mod:`.thresholds` has what those with a
-threshold share: settings to try are quantiles of simulated distances, so no data are read.
+threshold share. Thresholds to try are the scenario's own or quantiles of simulated distances, so
+no private data are read; :mod:`abcdp_core.evaluation.planning` picks the best.
 """
 
 from __future__ import annotations

@@ -10,5 +10,5 @@ with :mod:`.simulators`, where the contract of a scenario is.
 | :mod:`.simulators` | a scenario in each file: prior, simulator, statistics, distances |
 | :mod:`.pool` | draws and their statistics, made once and kept; distances from them |
 | :mod:`.own_model` | a model or a pool in a file of your own, as a scenario |
-| :mod:`.own_model.statistics` | why one record moves a count, histogram or mean so little |
+| :mod:`.own_model.statistics` | proof of how far a record moves a count, histogram or mean |
 """

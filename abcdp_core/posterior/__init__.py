@@ -7,8 +7,12 @@ simulator of s. It is all public, so nothing here costs privacy. Modules::
     noise        density of z given s, which weights each draw; noise to be added
     proposals    where to simulate: the prior mixed with a fit to weighted draws
     rounds       rounds of simulations; decides whether weights suffice, or a regression is needed
+    parts        rounds that can be watched and stopped
     regression   the nearest draws, adjusted to z
-    pool         the same from an existing pool, many times and fast
+    augmentation chains over parameters and records, where neither suffices
+    pool         the same from an existing pool, many times and fast; decides for itself
+    censoring    numbers that were clamped or suppressed
+    guarantee    intervals with a guaranteed coverage at every parameter
     fit          posterior predictive replicates compared with z
     shape        several modes, and combinations of parameters that are known best
     outcome      draws, the method that gave them, and the fit

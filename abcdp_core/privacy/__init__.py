@@ -4,7 +4,9 @@
 
 Calibration solves for the noise, rounds it up and computes the cost again. Events that several
 mechanisms share are in :mod:`.events`; the event of a single mechanism is in its file, with its
-cost. Begin with :mod:`.accounting`.
+cost. Begin with :mod:`.accounting`. How far one record moves a number is proved in
+:mod:`abcdp_core.models.own_model.statistics`, how far it moves a distance in
+:mod:`abcdp_core.models.distances`. A person's budget is in :mod:`abcdp_core.release.budget_file`.
 
 | module | what it does |
 |---|---|

@@ -13,8 +13,9 @@ only in ``draw``; a mechanism's file has both.
 | :mod:`.columns`, :mod:`.people` | values from a file; at most K rows of each person |
 | :mod:`.releasable` | which mechanisms serve a scenario, the recommended one first |
 | :mod:`.noisy_counts`, :mod:`.private_summary`, :mod:`.sparse_vector` | one mechanism each |
-| :mod:`.exact_noise` | where noise is drawn, in whole numbers, with the proof |
-| :mod:`.budget`, :mod:`.budget_file` | whether releases fit; where a budget is reserved and kept |
+| :mod:`.exact_noise` | the noise that every ``draw`` adds, in whole numbers, with the proof |
+| :mod:`.budget` | whether several releases fit into a budget |
+| :mod:`.budget_file` | where a budget is reserved, before data are read |
 | :mod:`.document`, :mod:`.summary_document` | the record of a release |
 | :mod:`.verification` | a record against what follows from it |
 | :mod:`.report`, :mod:`.picture` | a page for people |

@@ -4,7 +4,9 @@ A module provides the attributes of :class:`~abcdp_core.run.experiment.Experimen
 the theory that its page shows. ``tasks`` are plain data, about half a second of work each. ``work``
 turns a task into tables, or into a :class:`~abcdp_core.run.tasks.Chunk` of a chain. ``collect``
 turns the tables of the finished tasks into a result. ``figures`` draws a result, without further
-input; a caption gets its numbers from the tables of the result, in the ``says`` of its view.
+input. A caption's numbers come from the result alone: in the ``says`` of
+:class:`~abcdp_core.figures.lines.Lines`, else in the function that draws the figure. A study's
+``says`` is its summary.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ it. A claim has a *standing* (the paper states it, implies it, or it is ours), t
 tests it, and a *rule*: a ``kind`` from :mod:`.rules` and its settings. Rules are
 fixed before the runs, so a verdict can go against the paper or against us; a claim's scope names
 exceptions. A claim whose rows are missing is *not testable*. A claim that was withdrawn is
-*retired*, with the reason.
+*retired*, with the reason. :func:`judge` applies a claim's rule to a table, and
+:mod:`.reproduction` computes the runs.
 """
 
 from __future__ import annotations
