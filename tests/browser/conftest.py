@@ -21,6 +21,9 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # A page lives for seconds: code made fast and things that move cost more than they give.
+    "--js-flags=--max-lazy",
+    "--force-prefers-reduced-motion",
 ]
 
 

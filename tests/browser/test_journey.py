@@ -177,7 +177,7 @@ def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
     expect(said).not_to_have_text("person 1 of 100")
     visit.page.get_by_role("button", name="Reset", exact=True).click()
     visit.page.emulate_media(reduced_motion="reduce")
-    visit.page.get_by_label("Speed").select_option("5")
+    visit.page.get_by_label("Speed").select_option("2")
     visit.page.get_by_role("button", name="Play").click()
     expect(visit.page.get_by_role("button", name="Pause")).to_be_visible()
     expect(said).to_have_text("person 100 of 100")
