@@ -87,7 +87,8 @@ def test_the_file_of_numbers_on_the_page_works_or_is_refused(
     own_registry: None,
 ) -> None:
     problem, plugin = tmp_path / "trial.toml", tmp_path / "trial.py"
-    problem.write_text(RELEASED)
+    # Of wide noise weights are found in a moment; the fine one is answered by chains.
+    problem.write_text(RELEASED.replace("4.0", "40.0") if words else RELEASED)
     plugin.write_text(TRIAL.replace(old, new) if old else TRIAL)
     line = ["infer", str(problem), "--plugin", str(plugin), "--out", str(tmp_path / "out")]
     assert main([*line, "--workers", "1"]) == (2 if words else 0)

@@ -73,12 +73,12 @@ def test_its_distances_accept_its_simulated_data(name: str) -> None:
 def test_its_statistics_if_any_keep_to_their_statements(name: str) -> None:
     source = load(name)
     rng = np.random.default_rng(7)
-    points = source.simulate(rng, source.prior(rng, 20), source.n_default)
+    points = source.simulate(rng, source.prior(rng, 5), source.n_default)
     for key, statistic in source.statistics.items():
         assert statistic.name == key
         assert statistic.neighbours in ("replace", "add-remove")
         numbers = statistic.reduce(points)
-        assert numbers.shape == (20, len(statistic.names))
+        assert numbers.shape == (5, len(statistic.names))
         assert np.array_equal(numbers[3], statistic.reduce(points[3]))
         assert (statistic.low <= numbers).all()
         assert (numbers <= statistic.high).all()
