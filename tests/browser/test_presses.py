@@ -80,7 +80,7 @@ def come_to_the_page_asked_for(visit: Visit, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(10), pytest.param(range(10, 110), marks=pytest.mark.slow)], ids=len
+    "seeds", [range(6), pytest.param(range(10, 110), marks=pytest.mark.slow)], ids=len
 )
 def test_presses_at_random_moments_lead_to_the_page_asked_for(visit: Visit, seeds: range) -> None:
     chance = random.Random(seeds.start)
