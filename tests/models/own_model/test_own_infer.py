@@ -11,6 +11,7 @@ import pytest
 
 from abcdp_core.__main__ import main
 from abcdp_core.base.places import EXAMPLES
+from abcdp_core.posterior import augmentation
 
 OWN = """
 simulator = "visits"
@@ -85,7 +86,9 @@ def test_the_file_of_numbers_on_the_page_works_or_is_refused(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     own_registry: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(augmentation, "KEPT", 4000)
     problem, plugin = tmp_path / "trial.toml", tmp_path / "trial.py"
     # Of wide noise weights are found in a moment; the fine one is answered by chains.
     problem.write_text(RELEASED.replace("4.0", "40.0") if words else RELEASED)

@@ -62,6 +62,7 @@ def test_a_module_of_the_former_contract_says_what_it_lacks(tmp_path: Path) -> N
         simulators.load("gaussian-mean")
 
 
+@pytest.mark.usefixtures("few_simulations")
 @pytest.mark.parametrize(
     ("given", "most"),
     [
