@@ -20,7 +20,7 @@ Nothing in this package imports the web framework. The rooms, each with its map:
 | :mod:`.release` | the same from a person's own data, once: budget, noise, record, report |
 | :mod:`.posterior` | from released numbers to parameters |
 | :mod:`.adaptive` | people asked one by one, and polls |
-| :mod:`.evaluation` | the error to expect, by formulas and by cases |
+| :mod:`.evaluation` | the error to expect, and settings chosen by it, such as a threshold |
 | :mod:`.studies` | questions to the rooms above, with their tables, figures and captions |
 | :mod:`.run` | tasks executed: here, in processes, on a cluster |
 | :mod:`.figures` | how figures look |

@@ -4,9 +4,10 @@ A module provides the attributes of :class:`~abcdp_core.run.experiment.Experimen
 the theory that its page shows. ``tasks`` are plain data, about half a second of work each. ``work``
 turns a task into tables, or into a :class:`~abcdp_core.run.tasks.Chunk` of a chain. ``collect``
 turns the tables of the finished tasks into a result. ``figures`` draws a result, without further
-input. A caption's numbers come from the result alone: in the ``says`` of
-:class:`~abcdp_core.figures.lines.Lines`, else in the function that draws the figure. A study's
-``says`` is its summary.
+input. A caption's numbers come from the result alone, by a function in the study's own module:
+the one that it gives to its curves as ``says``, else the one that draws the figure. Several studies
+share those of :mod:`.engine.errors` and :mod:`.engine.estimates`. A study's own ``says`` is its
+summary, which some figures have as their caption.
 """
 
 from __future__ import annotations
