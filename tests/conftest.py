@@ -15,7 +15,7 @@ from hypothesis.internal.conjecture import providers
 from abcdp_core.base import registry
 from abcdp_core.evaluation import predictive
 from abcdp_core.models import pool
-from abcdp_core.posterior import fit
+from abcdp_core.posterior import outcome
 from abcdp_core.posterior import pool as fixed_pool
 from abcdp_core.run import runner, workers
 
@@ -129,7 +129,7 @@ def no_plug_ins_left() -> Iterator[None]:
 @pytest.fixture
 def few_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use few simulations for the fit of a model and for expected errors, which take longest."""
-    monkeypatch.setattr(fit.fit, "__defaults__", (fit.one_by_one, 1000))
+    monkeypatch.setattr(outcome.of_found, "__defaults__", (None, 1000))
     monkeypatch.setattr(fixed_pool, "LOOKED_FOR", 10)
 
 

@@ -46,7 +46,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_plugins(parser)
     arguments.add_out(parser)
     parser.add_argument("--seconds", default="120", metavar="S",
-                        help="no round of simulations begins after so long (120)")  # fmt: skip
+                        help="about how long simulations, chains over records, and the check of "
+                        "the fit may take, each (120)")  # fmt: skip
     parser.add_argument("--guarantee", metavar="LEVEL",
                         help="also intervals that hold each parameter with at least this "
                         "probability, whatever it is")  # fmt: skip
@@ -71,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
     draws.check_place(options.draws)
     started = time.monotonic()
     with done_by(workers, options.plugin) as each:
-        say(f"No round of simulations begins after {seconds:g} s.")
+        what = "Simulations, chains over records, and the check of the fit"
+        say(f"{what} take about {seconds:g} s each at most.")
         posterior = inference.infer(problem, each, seconds)
         guaranteed = asked.intervals(each) if asked else None
     taken = time.monotonic() - started

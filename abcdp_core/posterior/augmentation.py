@@ -19,6 +19,7 @@ $e^{-\epsilon}$ or more. Two chains start apart; their ranks are compared (Vehta
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -48,6 +49,9 @@ CHAINS = 2
 
 SWEEPS = 12_000
 """Sweeps of a chain; the last five of six are kept."""
+
+FEWEST = 60
+"""Sweeps of a chain whose time runs out at once."""
 
 STARTS = 500
 """Draws from the prior, the likeliest of which a chain starts at."""
@@ -120,16 +124,17 @@ def _renewed(
 
 @dataclass(frozen=True)
 class Chain:
-    """One chain to run, on any worker."""
+    """One chain to run, on any worker; it ends early after so many seconds."""
 
     question: InferenceProblem
     number: int
     sweeps: int
+    seconds: float = math.inf
 
 
 def run(chain: Chain) -> Draws:
-    """Run a chain; return its kept states, with the sums over records ``(m, k)``."""
-    question = chain.question
+    """Run a chain; return its last states, with the sums over records ``(m, k)``."""
+    question, began = chain.question, time.monotonic()
     model, of = question.model, question.model.records
     assert of is not None
     rng = generator(question.seed, "posterior-augmentation", chain.number)
@@ -138,9 +143,9 @@ def run(chain: Chain) -> Draws:
     theta = model.prior.theta(x[None])[0]
     records = of.draw(rng, theta)
     parts = of.contributions(records)
-    kept = chain.sweeps * 5 // 6
-    states, sums = np.empty((kept, len(x))), np.empty((kept, len(question.z)))
-    for sweep in range(chain.sweeps):
+    states, sums = np.empty((chain.sweeps, len(x))), np.empty((chain.sweeps, len(question.z)))
+    done = 0
+    while done < chain.sweeps and (done < FEWEST or time.monotonic() - began < chain.seconds):
         off = question.z - parts.sum(axis=0)
         for _ in range(TRIES):
             step = 10.0 ** (-NARROWEST * rng.random())
@@ -166,9 +171,10 @@ def run(chain: Chain) -> Draws:
         known = of.statistics(records)
         for j in range(len(x)):
             x[j] = _sliced(model, of.log_density, known, x, theta, j, rng)
-        if (row := sweep - chain.sweeps + kept) >= 0:
-            states[row], sums[row] = x, question.z - off
-    return Draws(states, sums, np.zeros(kept))
+        states[done], sums[done] = x, question.z - off
+        done += 1
+    kept = slice(done - done * 5 // 6, done)
+    return Draws(states[kept], sums[kept], np.zeros(done * 5 // 6))
 
 
 def _start(question: InferenceProblem, rng: np.random.Generator) -> Array:
@@ -218,7 +224,11 @@ def _sliced(
 
 
 def infer(
-    question: InferenceProblem, first: Draws, each: TaskMap = one_by_one, sweeps: int = SWEEPS
+    question: InferenceProblem,
+    first: Draws,
+    each: TaskMap = one_by_one,
+    sweeps: int = SWEEPS,
+    seconds: float = math.inf,
 ) -> WeightedDraws:
     """Compute the posterior by two chains.
 
@@ -227,9 +237,15 @@ def infer(
         first: draws from the prior, kept with the result.
         each: runs tasks.
         sweeps: of each chain.
+        seconds: after which a chain ends, whatever its sweeps.
     """
-    tasks = [Chain(question, number, sweeps) for number in range(CHAINS)]
+    tasks = [Chain(question, number, sweeps, seconds) for number in range(CHAINS)]
     chains = list(each("Chains", run, tasks))
+    # As much of each, if time ran out.
+    least = min(map(len, chains))
+    chains = [
+        Draws(each.x[-least:], each.numbers[-least:], each.log_prior[-least:]) for each in chains
+    ]
     x = np.concatenate([each.x for each in chains])
     size = min(_effective(np.stack([each.x[:, j] for each in chains])) for j in range(x.shape[1]))
     apart = max(_spread(np.stack([each.x[:, j] for each in chains])) for j in range(x.shape[1]))
@@ -239,7 +255,7 @@ def infer(
         np.concatenate([each.numbers for each in chains]),
         "augmentation",
         (size,),
-        (CHAINS * sweeps,),
+        (len(x) * 6 // 5,),
         0,
         apart > MIXED,
         first,

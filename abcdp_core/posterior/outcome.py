@@ -13,7 +13,7 @@ from abcdp_core.base.arrays import Array
 from abcdp_core.base.sentences import amount
 from abcdp_core.base.summaries import weighted_mean, weighted_quantile
 from abcdp_core.models.priors import Prior
-from abcdp_core.posterior.fit import REFUSED, Fit, evenly, fit
+from abcdp_core.posterior.fit import REFUSED, REPLICATES, Fit, evenly, fit
 from abcdp_core.posterior.model import Reported
 from abcdp_core.posterior.pool import FixedPool, Scale
 from abcdp_core.posterior.rounds import (
@@ -247,11 +247,15 @@ def of_model(
 
 
 def of_found(
-    question: InferenceProblem, draws: WeightedDraws, each: TaskMap, size: int | None = None
+    question: InferenceProblem,
+    draws: WeightedDraws,
+    each: TaskMap,
+    size: int | None = None,
+    replicates: int = REPLICATES,
 ) -> Posterior:
     """Check the fit of a posterior on the scale x, and summarize all outputs of the model."""
     model = question.model
-    fitted = fit(question, draws, each)
+    fitted = fit(question, draws, each, replicates)
     made = Posterior.of(draws, model.outputs, model.scale, fitted, size)
     if not model.heavy:
         return made

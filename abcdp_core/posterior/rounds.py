@@ -52,6 +52,9 @@ LOOKED = 4
 SETTLED = 0.2
 """Largest change of a settled regression between rounds, in standard deviations."""
 
+TIMED, FEWEST = 8, 200
+"""Draws that are timed before the first round, and its fewest draws if these are slow."""
+
 GRID = 2.0**32
 """Draws are multiples of 1 / GRID, so that machines that round differently simulate the same."""
 
@@ -63,7 +66,7 @@ class Effort:
     Attributes:
         wanted: effective sample size that suffices.
         simulations: largest number of draws.
-        seconds: after which no round begins.
+        seconds: that rounds may take, by their pace so far.
         rounds: draws of each round, to repeat a computation; overrides all others.
     """
 
@@ -246,6 +249,21 @@ def _log_noise(question: InferenceProblem, draws: Draws) -> Array:
     return found
 
 
+def _first_size(question: InferenceProblem, effort: Effort) -> int:
+    """Return the draws of the first round: fewer of a simulator so slow that time would run out."""
+    size = min(FIRST, effort.simulations)
+    if math.isinf(effort.seconds):
+        return size
+    rng, prior = generator(question.seed, "posterior-timed"), question.model.prior
+    # The second counts, as functions may be compiled at their first call.
+    ends = [time.monotonic()]
+    for _ in range(2):
+        question.model.simulate(rng, prior.theta(prior.draw(rng, TIMED)))
+        ends.append(time.monotonic())
+    within = effort.seconds / 2.0 * TIMED / max(ends[2] - ends[1], 1e-9)
+    return min(size, max(FEWEST, int(within)))
+
+
 def _first(question: InferenceProblem, draws: Draws) -> State:
     """Return the state after draws from the prior."""
     size = len(draws.x)
@@ -396,7 +414,7 @@ def in_rounds(
     """Yield the tasks of each round, take its draws, and return the posterior (:func:`infer`)."""
     started = time.monotonic()
     if first is None:
-        size = effort.rounds[0] if effort.rounds else min(FIRST, effort.simulations)
+        size = effort.rounds[0] if effort.rounds else _first_size(question, effort)
         first = yield tasks_of(question, Proposal(), 0, size)
     if not first.done.any():
         raise ParameterError("simulator: failed at all parameters that the prior drew.")
@@ -404,10 +422,10 @@ def in_rounds(
     while True:
         if effort.rounds:
             size = sum(effort.rounds[len(state.sizes) : len(state.sizes) + 1])
-        elif time.monotonic() - started > effort.seconds:
-            size = 0
         else:
-            size = _next_size(question, effort, state)
+            taken = max(time.monotonic() - started, 1e-9)
+            left = state.total * max(effort.seconds / taken - 1.0, 0.0)
+            size = int(min(_next_size(question, effort, state), left))
         if not size:
             return _answer(question, effort, state, first)
         proposal, state = _proposed(question, state)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from abcdp_core.posterior import fit, rounds
+from abcdp_core.posterior import outcome, rounds
 from abcdp_core.release import summary_request
 from ui.jobs import job, work
 
@@ -28,6 +28,6 @@ def nothing_asks(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 @pytest.fixture
 def quick_releases(few_simulations: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Use few simulations for a release; how exact a posterior is, is for other tests."""
-    monkeypatch.setattr(fit.fit, "__defaults__", (fit.one_by_one, 100))
+    monkeypatch.setattr(outcome.of_found, "__defaults__", (None, 100))
     monkeypatch.setattr(summary_request, "FIRST", 1000)
     monkeypatch.setattr(rounds, "_next_size", lambda *_: 0)

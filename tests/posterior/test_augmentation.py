@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.models.priors import Beta, Normal, Prior, StudentT
-from abcdp_core.posterior import augmentation, outcome
+from abcdp_core.posterior import augmentation, outcome, rounds
 from abcdp_core.posterior.model import Model, Records
 from abcdp_core.posterior.noise import (
     BinomialSample,
@@ -131,6 +132,28 @@ def test_chains_follow_where_weights_do_not_suffice() -> None:
     assert more.parameters == ("share", "odds")
     assert np.allclose(enough.found.mean, more.found.mean, rtol=0.05)
     assert "two chains over parameters and records" in report_of(more)
+
+
+def test_each_step_takes_about_as_long_as_was_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    for module in (rounds, augmentation, inference):
+        monkeypatch.setattr(module, "time", clock)
+
+    def slow(rng: np.random.Generator, theta: np.ndarray) -> np.ndarray:
+        clock.now += 0.05 * len(theta)
+        return simulate(rng, theta)
+
+    def slow_draw(rng: np.random.Generator, theta: np.ndarray) -> np.ndarray:
+        clock.now += 0.1
+        return draw(rng, theta)
+
+    assert SHARE.records is not None
+    records = dataclasses.replace(SHARE.records, draw=slow_draw)
+    source = PublishedModel(**vars(SHARE) | {"simulate": slow, "records": records}, title="Slow")
+    asked = dataclasses.replace(problem(60_000), source=source)
+    assert inference.infer(asked, seconds=60.0).summary.way == "augmentation"
+    # Rounds, two chains in turn, and the check of the fit; 12,000 s without a limit.
+    assert clock.now < 4.2 * 60.0
 
 
 def report_of(summary: Any) -> str:

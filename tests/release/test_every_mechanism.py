@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from abcdp_core.base.parameters import ParameterError
-from abcdp_core.posterior import fit
+from abcdp_core.posterior import fit, outcome
 from abcdp_core.privacy import cost
 from abcdp_core.publish.output.settings import event_in_json
 from abcdp_core.release import procedure, releasable, verification
@@ -278,7 +278,7 @@ def test_a_record_of_0_2_0_is_verified_except_for_its_older_posterior(file: Path
 
 
 def test_a_record_of_0_3_0_is_verified_with_its_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit.fit, "__defaults__", (fit.one_by_one, fit.REPLICATES))
+    monkeypatch.setattr(outcome.of_found, "__defaults__", (None, fit.REPLICATES))
     file = Path(__file__).with_name("released_by_0_3_0") / "covid-people.json"
     old = json.loads(file.read_text(encoding="utf-8"))
     assert "checked" not in old["posterior"]["fit"]

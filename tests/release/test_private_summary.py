@@ -21,7 +21,7 @@ from abcdp_core.base.summaries import weighted_quantile
 from abcdp_core.mechanisms.private_summary import SummaryNoise, law, noisy
 from abcdp_core.models import simulators
 from abcdp_core.models.simulators import covid_people, tuberculosis_patients
-from abcdp_core.posterior import fit
+from abcdp_core.posterior import fit, outcome
 from abcdp_core.posterior import pool as fixed_pool
 from abcdp_core.release import private_summary, procedure, simulated, summary_request
 from abcdp_core.release.simulated import public_pool
@@ -146,7 +146,7 @@ def test_numbers_are_told_with_their_steps_and_probabilities_with_what_forces_th
 
 def test_a_misfit_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     # Of 20 tests the smallest p-value of 5000 replicates is 40 / 5001.
-    monkeypatch.setattr(fit.fit, "__defaults__", (fit.one_by_one, 5000))
+    monkeypatch.setattr(outcome.of_found, "__defaults__", (None, 5000))
     document = completed(small.numbers(PEOPLE), (5000, *DAILY[1:]))
     record = document.content()["posterior"]["fit"]
     assert ("day 1", "high") in {(each["name"], each["direction"]) for each in record["numbers"]}
@@ -170,7 +170,7 @@ def test_the_share_of_recent_transmission_is_that_of_the_report() -> None:
 
 def test_numbers_stay_readable_if_the_model_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     # Cluster sizes that were read as labels. Simulations take long there.
-    monkeypatch.setattr(fit.fit, "__defaults__", (fit.one_by_one, 50))
+    monkeypatch.setattr(outcome.of_found, "__defaults__", (None, 50))
     rows = completed(small.numbers(), (318, 5, 8, -1, 286, 286)).rows()
     assert max(len(part) for row in rows for part in (row.mean, row.low, row.high)) <= 8
 

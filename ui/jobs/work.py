@@ -114,8 +114,8 @@ def simulations(job: Job, most: int) -> TaskMap:
 
 
 def seconds_to_simulate(job: Job) -> float:
-    """Return the seconds after which no round of simulations begins: half of the job's limit."""
-    return math.inf if job.limit is None else job.limit / 2.0
+    """Return how long simulations, chains and the check of the fit may take: a third each."""
+    return math.inf if job.limit is None else job.limit / 3.0
 
 
 @contextlib.contextmanager

@@ -88,7 +88,7 @@ def test_the_file_of_numbers_on_the_page_works_or_is_refused(
     own_registry: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(augmentation.infer, "__defaults__", (augmentation.one_by_one, 2400))
+    monkeypatch.setattr(augmentation.infer, "__defaults__", (augmentation.one_by_one, 2400, 1e9))
     problem, plugin = tmp_path / "trial.toml", tmp_path / "trial.py"
     # Of wide noise weights are found in a moment; the fine one is answered by chains.
     problem.write_text(RELEASED.replace("4.0", "40.0") if words else RELEASED)
