@@ -6,7 +6,8 @@ $(\theta, r_1, \dots, r_n)$ with $S = \sum_i s(r_i)$; a sweep
 
 - proposes parameters, by a step that the prior leaves as it is (Cotter et al. 2013), and all
   records anew together, and accepts with probability $\min\{1, \eta(z - S') / \eta(z - S)\}$,
-  $\eta$ being the density of the noise: where noise is wide, this goes far;
+  $\eta$ being the density of the noise: where noise is wide, this goes far (where none of these
+  is accepted in the later half of the first sixth, which is left out, no more are tried);
 - proposes each record anew from $f(\cdot \mid \theta)$ and accepts it with probability
   $\min\{1, \eta(z - S + s(r_i) - s(r_i')) / \eta(z - S)\}$;
 - draws each parameter given the records by slice sampling on the scale x, on which the prior is
@@ -144,10 +145,12 @@ def run(chain: Chain) -> Draws:
     records = of.draw(rng, theta)
     parts = of.contributions(records)
     states, sums = np.empty((chain.sweeps, len(x))), np.empty((chain.sweeps, len(question.z)))
-    done = 0
+    done, tries, moved = 0, TRIES, False
     while done < chain.sweeps and (done < FEWEST or time.monotonic() - began < chain.seconds):
         off = question.z - parts.sum(axis=0)
-        for _ in range(TRIES):
+        if done == chain.sweeps // 6 and not moved:
+            tries = 0
+        for _ in range(tries):
             step = 10.0 ** (-NARROWEST * rng.random())
             away = math.sqrt(1.0 - step**2) * x + step * rng.standard_normal(len(x))
             theta_away = model.prior.theta(away[None])[0]
@@ -157,6 +160,7 @@ def run(chain: Chain) -> Draws:
             gain = _log_noise(off_away, scale, power) - _log_noise(off, scale, power)
             if new.shape == parts.shape and math.log(rng.random()) < gain:
                 x, theta, off, records, parts = away, theta_away, off_away, proposed, new
+                moved |= done >= chain.sweeps // 12
         proposed = of.draw(rng, theta)
         if proposed.shape != records.shape:
             raise ParameterError(

@@ -1,6 +1,6 @@
 """``python -m benchmarks.referee WHAT [FAMILY ...]``: compute cells of these families, or of all.
 
-WHAT is ``weights`` or ``chains``, half an hour each on two processors; ``longer``, chains four
+WHAT is ``weights`` or ``chains``, half an hour each on two processors; ``longer``, chains sixteen
 times as long where these two do not agree; or ``answer``, ten minutes.
 """
 

@@ -38,7 +38,7 @@ SHIPPED = ("linear-regression", "log-linear", "sir-epidemic")
 WANTED, SIMULATED, RECORDS = 20_000, 1_000_000, 500_000_000
 """Effective sample size of the reference's weights, and most data sets and records for it."""
 
-CHAINS, SWEEPS, LONGER = 2, 12_000, 48_000
+CHAINS, SWEEPS, LONGER = 2, 12_000, 192_000
 """Chains of the reference, their sweeps, and those where both ways did not agree."""
 
 SECONDS = 25.0
