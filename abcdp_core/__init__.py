@@ -21,12 +21,12 @@ Nothing in this package imports the web framework. The rooms, each with its map:
 | :mod:`.posterior` | from released numbers to parameters |
 | :mod:`.adaptive` | people asked one by one, and polls |
 | :mod:`.evaluation` | the error to expect, and settings chosen by it, such as a threshold |
-| :mod:`.studies` | questions to the rooms above, with their tables, figures and captions |
-| :mod:`.run` | tasks executed: here, in processes, on a cluster |
+| :mod:`.studies` | one question each, with its tables, figures and captions |
+| :mod:`.run` | runs tasks here, in processes, or on a cluster |
 | :mod:`.figures` | how figures look |
 | :mod:`.publish` | files, claims of papers, lessons |
 | :mod:`.cli` | the commands |
-| :mod:`.base` | what all stand on: parameters, files, numbers in words |
+| :mod:`.base` | what every room uses: parameters, files, numbers in words |
 """
 
 import importlib

@@ -13,16 +13,16 @@ $[l_t, r_t]$, which may therefore depend on all earlier answers. The modules::
     noise        noise per unit of width, for a budget
     response     density of an answer (A2)                 -> log-likelihood of particles
     information  information in an answer about (μ, σ) (A3) -> Fisher information (2, 2)
-    intervals    the most informative [a, b], in σ from μ (A4); one for all people
-    channels     ways of asking: an interval placed at (μ, σ), or a table of a few symbols (A14)
+    intervals    the most informative [a, b] for location 0 and scale 1 (A4)
+    channels     ways of asking: an interval [μ + σa, μ + σb], or a table of a few symbols (A14)
     best_channel the most informative table for some cells (A14), by linear programming
     prior, resampling, particles      shared by the samplers
     smc, latent, grid                 online samplers (A6-A8), one state per person
     batch        Metropolis-Hastings and MHAAR after everyone has answered (A9)
     stream       people, answers and a sampler; chooses the next person's interval (A5)
     parameters   what a person can set about a stream
-    gradient, vectors                 no posterior but one step an answer; several values (A13)
-    contraction, typical              how fast one learns; typical runs
+    gradient, vectors                 one step per answer, no posterior; several values (A13)
+    contraction, typical              how much the posterior of σ narrows; typical runs
     poll, categories, questionnaire, robust       a class that answers on its own devices (A15-A17)
 
 A sampler's step is a pure function ``(rng, state, response) -> (state, info)``. Particles are

@@ -9,8 +9,8 @@ simulator of s. It is all public, so nothing here costs privacy. Modules::
     rounds       rounds of simulations; decides whether weights suffice, or a regression is needed
     parts        rounds that can be watched and stopped
     regression   the nearest draws, adjusted to z
-    augmentation chains over parameters and records, where neither suffices
-    pool         the same from an existing pool, many times and fast; decides for itself
+    augmentation chains over parameters and records, instead of a regression
+    pool         the same from an existing pool, many times and fast; decides as ``rounds`` does
     censoring    numbers that were clamped or suppressed
     guarantee    intervals with a guaranteed coverage at every parameter
     fit          posterior predictive replicates compared with z

@@ -6,8 +6,8 @@ $(\theta, r_1, \dots, r_n)$ with $S = \sum_i s(r_i)$; a sweep
 
 - proposes parameters, by a step that the prior leaves as it is (Cotter et al. 2013), and all
   records anew together, and accepts with probability $\min\{1, \eta(z - S') / \eta(z - S)\}$,
-  $\eta$ being the density of the noise: where noise is wide, this goes far (where none of these
-  is accepted in the later half of the first sixth, which is left out, no more are tried);
+  $\eta$ being the density of the noise. This goes far if the noise is wide; it is given up if no
+  such proposal is accepted in the second half of the burn-in, which is a sixth of the sweeps;
 - proposes each record anew from $f(\cdot \mid \theta)$ and accepts it with probability
   $\min\{1, \eta(z - S + s(r_i) - s(r_i')) / \eta(z - S)\}$;
 - draws each parameter given the records by slice sampling on the scale x, on which the prior is
@@ -49,10 +49,10 @@ Array = NDArray[np.float64]
 CHAINS = 2
 
 SWEEPS = 12_000
-"""Sweeps of a chain; the last five of six are kept."""
+"""Sweeps of a chain; the last five sixths are kept."""
 
 FEWEST = 60
-"""Sweeps of a chain whose time runs out at once."""
+"""Fewest sweeps of a chain, however little time it has."""
 
 STARTS = 500
 """Draws from the prior, the likeliest of which a chain starts at."""
@@ -125,7 +125,7 @@ def _renewed(
 
 @dataclass(frozen=True)
 class Chain:
-    """One chain to run, on any worker; it ends early after so many seconds."""
+    """One chain to run, on any worker; it ends early once its seconds are over."""
 
     question: InferenceProblem
     number: int
@@ -245,7 +245,7 @@ def infer(
     """
     tasks = [Chain(question, number, sweeps, seconds) for number in range(CHAINS)]
     chains = list(each("Chains", run, tasks))
-    # As much of each, if time ran out.
+    # If time ran out, one chain may be longer than the other.
     least = min(map(len, chains))
     chains = [
         Draws(each.x[-least:], each.numbers[-least:], each.log_prior[-least:]) for each in chains

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from abcdp_core.base.arrays import Array
 from abcdp_core.base.parameters import ParameterError
+from abcdp_core.base.streams import generator
 from abcdp_core.models.priors import Edges, Prior
 
 Output = Callable[[Array], Array]
@@ -114,3 +116,20 @@ class Reported:
 
 def _made(kind: type[Model], fields: dict[str, Any]) -> Model:
     return kind(**fields)
+
+
+TIMED, ENOUGH = 50, 0.5
+"""Most simulations that are timed, and the seconds that they may take."""
+
+
+def seconds_of_one(model: Model, seed: int) -> float:
+    """Return the seconds that one simulation takes here."""
+    rng, done = generator(seed, "timed"), 0
+    theta = model.prior.theta(model.prior.draw(rng, TIMED))
+    model.simulate(rng, theta[:1])  # the first call may compile
+    began = time.perf_counter()
+    while done < TIMED and (done == 0 or time.perf_counter() - began < ENOUGH):
+        more = theta[done : 2 * done + 1]
+        model.simulate(rng, more)
+        done += len(more)
+    return (time.perf_counter() - began) / done

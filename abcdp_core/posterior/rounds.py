@@ -17,7 +17,7 @@ from abcdp_core.base.parameters import ParameterError
 from abcdp_core.base.streams import generator
 from abcdp_core.base.summaries import effective_sample_size, weighted_mean, weighted_variance
 from abcdp_core.models.mixtures import mixture
-from abcdp_core.posterior.model import Model
+from abcdp_core.posterior.model import Model, seconds_of_one
 from abcdp_core.posterior.noise import Noise
 from abcdp_core.posterior.proposals import FIT, Proposal, normalised, tempered, together
 from abcdp_core.posterior.regression import OF_ROUNDS, Regression
@@ -52,8 +52,8 @@ LOOKED = 4
 SETTLED = 0.2
 """Largest change of a settled regression between rounds, in standard deviations."""
 
-TIMED, FEWEST = 8, 200
-"""Draws that are timed before the first round, and its fewest draws if these are slow."""
+FEWEST = 200
+"""Fewest draws of the first round, however slow the simulator is."""
 
 GRID = 2.0**32
 """Draws are multiples of 1 / GRID, so that machines that round differently simulate the same."""
@@ -66,7 +66,7 @@ class Effort:
     Attributes:
         wanted: effective sample size that suffices.
         simulations: largest number of draws.
-        seconds: that rounds may take, by their pace so far.
+        seconds: about how long all rounds may take.
         rounds: draws of each round, to repeat a computation; overrides all others.
     """
 
@@ -250,18 +250,12 @@ def _log_noise(question: InferenceProblem, draws: Draws) -> Array:
 
 
 def _first_size(question: InferenceProblem, effort: Effort) -> int:
-    """Return the draws of the first round: fewer of a simulator so slow that time would run out."""
+    """Return the number of draws in the first round: fewer if the simulator is slow."""
     size = min(FIRST, effort.simulations)
     if math.isinf(effort.seconds):
         return size
-    rng, prior = generator(question.seed, "posterior-timed"), question.model.prior
-    # The second counts, as functions may be compiled at their first call.
-    ends = [time.monotonic()]
-    for _ in range(2):
-        question.model.simulate(rng, prior.theta(prior.draw(rng, TIMED)))
-        ends.append(time.monotonic())
-    within = effort.seconds / 2.0 * TIMED / max(ends[2] - ends[1], 1e-9)
-    return min(size, max(FEWEST, int(within)))
+    each = max(seconds_of_one(question.model, question.seed), 1e-9)
+    return min(size, max(FEWEST, int(effort.seconds / 2.0 / each)))
 
 
 def _first(question: InferenceProblem, draws: Draws) -> State:

@@ -4,8 +4,8 @@
     settings --> request ----┴--measure--> numbers --draw--> record --infer--> posterior, report
 
 Begin with :mod:`.procedure`: it keeps the order, in which the budget is reserved before data are
-read, and kept before noise is drawn. A mechanism's file has two functions for that: ``measure``
-alone reads private data, and ``draw`` alone adds noise, which :mod:`.exact_noise` draws.
+read, and kept before noise is drawn. In a mechanism's file, ``measure`` alone reads private data,
+and ``draw`` alone adds noise, which :mod:`.exact_noise` draws.
 
 | module | what it does |
 |---|---|

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +18,6 @@ import numpy as np
 from abcdp_core.base import cache, fingerprint
 from abcdp_core.base.arrays import Array
 from abcdp_core.base.statistic import Quantity, Statistic
-from abcdp_core.base.streams import generator
 from abcdp_core.models.own_model.lattice import RECORDS, RecordSchema
 from abcdp_core.models.priors import Distribution
 from abcdp_core.models.simulators import Scenario
@@ -69,23 +67,6 @@ def model_of(scenario: Scenario, n: int) -> Model | None:
     table: RecordSchema | None = scenario.own_table
     is_pool = table is not None and table.simulate is None
     return None if is_pool else _model(scenario, _digest(scenario), n)
-
-
-TIMED, ENOUGH = 50, 0.5
-"""Most simulations that are timed, and the seconds that they may take."""
-
-
-def seconds_of_one(model: Model, seed: int) -> float:
-    """Return the seconds that one simulation takes here."""
-    rng, done = generator(seed, "timed"), 0
-    theta = model.prior.theta(model.prior.draw(rng, TIMED))
-    model.simulate(rng, theta[:1])  # the first call may compile
-    began = time.perf_counter()
-    while done < TIMED and (done == 0 or time.perf_counter() - began < ENOUGH):
-        more = theta[done : 2 * done + 1]
-        model.simulate(rng, more)
-        done += len(more)
-    return (time.perf_counter() - began) / done
 
 
 def natural_model(scenario: Scenario, n: int) -> Model | None:

@@ -21,6 +21,7 @@ from abcdp_core.models.own_model import lattice
 from abcdp_core.models.own_model.lattice import RecordSchema
 from abcdp_core.models.simulators import Scenario
 from abcdp_core.posterior.fit import REPLICATES
+from abcdp_core.posterior.model import seconds_of_one
 from abcdp_core.posterior.pool import FixedPool, minimum_pool
 from abcdp_core.posterior.rounds import FIRST, Effort
 from abcdp_core.release import people
@@ -34,7 +35,6 @@ from abcdp_core.release.simulated import (
     model_of,
     names_of,
     public_pool,
-    seconds_of_one,
     size_of,
     statistic_of,
 )

@@ -21,7 +21,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # A page lives for seconds: code made fast and things that move cost more than they give.
+    # Most pages live for seconds, so compiling all of a script and drawing motion do not pay.
     "--js-flags=--max-lazy",
     "--force-prefers-reduced-motion",
 ]

@@ -139,7 +139,7 @@ def test_an_address_out_of_range_is_brought_inside_and_said(page: Page, file: Pa
 
 
 def test_keys_lead_through_the_scenes_and_a_run_plays(browser: Browser, file: Path) -> None:
-    page = browser.new_page()
+    page = browser.new_page(reduced_motion="no-preference")
     page.goto(file.as_uri())
     page.get_by_role("button", name="Next").focus()
     page.keyboard.press("ArrowRight")
@@ -157,6 +157,7 @@ def test_keys_lead_through_the_scenes_and_a_run_plays(browser: Browser, file: Pa
 
 
 def test_in_the_app_what_is_let_go_is_on_the_next_page(visit: Visit) -> None:
+    visit.page.emulate_media(reduced_motion="no-preference")
     visit.open("")
     scene(visit.page, 8)
     visit.rest()

@@ -14,6 +14,7 @@ import pytest
 from abcdp_core.base.parameters import ParameterError
 from abcdp_core.models.priors import Beta, Normal, Prior, StudentT
 from abcdp_core.posterior import augmentation, outcome, rounds
+from abcdp_core.posterior import model as posterior_model
 from abcdp_core.posterior.model import Model, Records
 from abcdp_core.posterior.noise import (
     BinomialSample,
@@ -135,8 +136,8 @@ def test_chains_follow_where_weights_do_not_suffice() -> None:
 
 
 def test_each_step_takes_about_as_long_as_was_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
-    for module in (rounds, augmentation, inference):
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now, perf_counter=lambda: clock.now)
+    for module in (rounds, augmentation, inference, posterior_model):
         monkeypatch.setattr(module, "time", clock)
 
     def slow(rng: np.random.Generator, theta: np.ndarray) -> np.ndarray:

@@ -114,7 +114,7 @@ def simulations(job: Job, most: int) -> TaskMap:
 
 
 def seconds_to_simulate(job: Job) -> float:
-    """Return how long simulations, chains and the check of the fit may take: a third each."""
+    """Return the seconds for simulations, for chains and for the check of the fit, a third each."""
     return math.inf if job.limit is None else job.limit / 3.0
 
 

@@ -48,7 +48,7 @@ def show(view: View, code: str, secret: str) -> None:
 
     @st.fragment(run_every=EVERY)
     def looks() -> None:
-        # The files come first, so that they have every answer that the stage counts.
+        # Files are ready before the stage, so that they have every answer that it counts.
         asked = live.questionnaire()
         stage = st.container()
         _results(live, asked)
@@ -70,13 +70,13 @@ def _stage(view: View, live: LivePoll, asked: Questionnaire, seen: dict[int, int
     """
     with st.container(horizontal=True, vertical_alignment="center", key="poll-stage-head"):
         title = st.empty()
-        at = _chosen(live, len(asked.items))
+        at = _chosen(asked)
         shown = st.segmented_control(
             "Stage", (ANSWERS, BESIDE, HOW), default=ANSWERS, required=True, key="poll-stage",
             label_visibility="collapsed",
         )  # fmt: skip
         controls.widget(view, "projector")
-    now, item = live.rounds[at], asked.items[at]
+    now, item = live.rounds[at], asked.known()[at]
     title.html(f"<h1>{html.escape(item.text)}</h1>")
     count = len(item.poll.answers)
     is_early = count < poll_page.FEWEST
@@ -87,7 +87,6 @@ def _stage(view: View, live: LivePoll, asked: Questionnaire, seen: dict[int, int
         epsilon = in_digits(item.poll.design.epsilon)
         _numbers({"Answered": f"{count}{waiting}", "ε of each": epsilon})
     with right:
-        item = asked.known()[at]
         if shown == HOW:
             _coin(item, now.questions)
         elif is_early:
@@ -100,9 +99,10 @@ def _stage(view: View, live: LivePoll, asked: Questionnaire, seen: dict[int, int
         st.caption(said)
 
 
-def _chosen(live: LivePoll, many: int) -> int:
+def _chosen(asked: Questionnaire) -> int:
     """Return the place of the round that is looked at: the present one, or one that is chosen."""
-    places, now = [*range(many)], min(live.at, many - 1)
+    places = [*range(len(asked.items))]
+    now = 0 if asked.one_each else places[-1]
     if len(places) == 1:
         return 0
     chosen = st.segmented_control(
